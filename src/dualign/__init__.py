@@ -1,0 +1,1 @@
+"""dualign: word alignment with probabilities and proofs."""

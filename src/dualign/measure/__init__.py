@@ -1,0 +1,1 @@
+"""How good links are, and how fast they came."""

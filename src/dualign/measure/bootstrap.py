@@ -1,0 +1,110 @@
+"""How sure a score is: resample the sentence pairs with replacement, score again, look at the spread.
+
+Counts add up over sentence pairs (see `dualign.measure.counts`), so a resample is a row of multiplicities and
+all of them together are one matrix product. Efron & Tibshirani 1993, ch. 13 (percentile interval); Koehn 2004
+(paired).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualign.core.errors import DataError, UsageError
+from dualign.measure.counts import LinkSet, as_alignments, as_pairs, count, rates
+
+__all__ = ["Comparison", "Interval", "compare", "confidence_interval"]
+
+# Multiplicities held at once: 32 MB, however many sentence pairs there are.
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Percentile interval `[low, high]` of AER that holds the share `level` of the resamples."""
+
+    aer: float
+    low: float
+    high: float
+    level: float
+    samples: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two systems on the same resamples; the three shares sum to 1, better means a lower AER."""
+
+    first_aer: float
+    second_aer: float
+    first_better: float
+    second_better: float
+    tied: float
+    samples: int
+    seed: int
+
+
+def confidence_interval(
+    links: Iterable[LinkSet],
+    gold: Iterable[LinkSet],
+    *,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 1,
+) -> Interval:
+    """The interval between the `(1 ± level) / 2` quantiles of AER over resamples of the sentence pairs.
+
+    Arguments as in `evaluate`. Costs `samples × sentence pairs` random numbers; the same seed gives the same
+    answer.
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"level must lie between 0 and 1, not {level}")
+    counts = count(as_pairs(links, gold))
+    rated = np.concatenate([rates(block).aer for block in _resampled(counts, samples, seed)])
+    low, high = np.quantile(rated, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(rates(counts.sum(axis=0)).aer), float(low), float(high), level, samples, seed)
+
+
+def compare(
+    first: Iterable[LinkSet],
+    second: Iterable[LinkSet],
+    gold: Iterable[LinkSet],
+    *,
+    samples: int = 1000,
+    seed: int = 1,
+) -> Comparison:
+    """In which share of the resamples of the sentence pairs has `first` a lower AER than `second`?
+
+    Both systems are scored on the same resamples, so what makes a sentence hard for both cancels out.
+    """
+    references = as_alignments(gold, "gold")
+    pair_of_counts = [count(as_pairs(links, references)) for links in (first, second)]
+    together = np.concatenate(pair_of_counts, axis=1)
+    # The sign is of the difference of two roundings of one formula: equal counts give exactly 0.
+    signs = np.concatenate(
+        [
+            np.sign(rates(block[:, :5]).aer - rates(block[:, 5:]).aer)
+            for block in _resampled(together, samples, seed)
+        ]
+    )
+    first_aer, second_aer = (float(rates(counts.sum(axis=0)).aer) for counts in pair_of_counts)
+    first_better, second_better, tied = (float(np.mean(signs == sign)) for sign in (-1, 1, 0))
+    return Comparison(first_aer, second_aer, first_better, second_better, tied, samples, seed)
+
+
+def _resampled(counts: NDArray[np.int64], samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield blocks of rows, one row of summed counts for each resample."""
+    if samples < 1:
+        raise UsageError(f"samples must be at least 1, not {samples}")
+    pairs = len(counts)
+    if pairs == 0:
+        raise DataError("no sentence pairs to resample; give at least one")
+    random = np.random.default_rng(seed)
+    rows = max(1, _BLOCK // pairs)
+    chances = np.full(pairs, 1 / pairs)
+    for start in range(0, samples, rows):
+        multiplicities = random.multinomial(pairs, chances, size=min(rows, samples - start))
+        yield multiplicities @ counts

@@ -1,0 +1,171 @@
+"""Precision against recall as the threshold on link scores falls, and the threshold with the lowest AER.
+
+A link is taken if its score is *greater than* the threshold, both as float64. All scores are sorted once;
+cumulative sums give the counts at every threshold. Links with the same score come and go together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import index
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualign.core.errors import DataError, UsageError
+from dualign.measure.counts import LinkSet, as_alignments, rates
+from dualign.text.alignment import Alignment
+
+__all__ = ["Curve", "LinkScores", "best_threshold", "curve"]
+
+LinkScores = NDArray[np.floating] | Iterable[tuple[int, int, float]]
+"""Scores of one sentence pair: an array `[source position, target position]`, or triples `(i, j, score)`.
+
+A link that the triples leave out is never taken.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One point for each set of links that some threshold gives, fewest links first; all arrays `[points]`.
+
+    The first point takes no link at all (precision 1, and recall 0 unless gold has no sure link), the last
+    takes every scored link.
+    """
+
+    threshold: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    aer: NDArray[np.float64]
+
+    def precision_at(self, recall: float) -> float:
+        """Interpolated precision: the highest of the points with at least this recall; 0 if there is none."""
+        if not 0 <= recall <= 1:
+            raise UsageError(f"recall must lie in [0, 1], not {recall}")
+        return float(self.precision[self.recall >= recall].max(initial=0.0))
+
+    def area(self) -> float:
+        """Area under the precision-recall curve: the integral of `precision_at(r)` for r from 0 to 1.
+
+        The interpolated precision is a step function that changes only where a point lies, so the sum over
+        steps is the integral itself and no line is drawn between points. Recall beyond the last point adds
+        nothing.
+        """
+        from_here_on = np.maximum.accumulate(self.precision[::-1])[::-1]
+        # Up to the first point's recall (above 0 only if gold has no sure link) its own value holds.
+        steps = np.diff(self.recall, prepend=0.0)
+        return float(steps @ from_here_on)
+
+    def best_threshold(self) -> float:
+        """The threshold with the lowest AER; among equals the highest, which takes the fewest links."""
+        return float(self.threshold[np.argmin(self.aer)])
+
+
+def curve(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> Curve:
+    """Precision, recall and AER at every threshold that makes a difference.
+
+    Each threshold lies midway between two neighbouring distinct scores, so that rounding in the last digit
+    changes no link. Outside all scores, 1 is the neighbour of a highest score below 1 and 0 that of a lowest
+    above 0; beyond those the threshold lies past the outermost score. Costs a sort of all scores.
+
+    Raises `DataError` if the sides differ in length, a gold link lies outside its array, a link is scored
+    twice, or a score is not finite.
+    """
+    references = as_alignments(gold, "gold")
+    items = list(scores)
+    if len(items) != len(references):
+        raise DataError(
+            f"scores has {len(items)} sentence pairs and gold {len(references)}; "
+            "cut both to the same pairs in the same order"
+        )
+    parts = [
+        _marked(item, reference, number)
+        for number, (item, reference) in enumerate(zip(items, references, strict=True), 1)
+    ]
+    values = np.concatenate([np.empty(0), *(part[0] for part in parts)])
+    hits = np.concatenate([np.empty((0, 2), dtype=np.int64), *(part[1] for part in parts)])
+    order = np.argsort(-values, kind="stable")
+    values, hits = values[order], hits[order]
+    # `ends` counts the links above each gap between distinct scores, from none to all.
+    ends = np.unique(np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]]))
+    cumulative = np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(hits, axis=0)])[ends]
+    sure = sum(len(set(reference.links)) for reference in references)
+    possible = sum(len(set(reference.links + reference.possible)) for reference in references)
+    counts = np.column_stack([ends, np.full_like(ends, sure), np.full_like(ends, possible), cumulative])
+    rated = rates(counts)
+    return Curve(_thresholds(values, ends), rated.precision, rated.recall, rated.aer)
+
+
+def best_threshold(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> float:
+    """The threshold t whose links `score > t` have the lowest AER against `gold`, exactly.
+
+    Arguments and the place of the threshold between two scores as in `curve`; among equals the highest is
+    returned.
+    """
+    return curve(scores, gold).best_threshold()
+
+
+def _thresholds(values: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
+    """One threshold below `values[:end]` and not below `values[end:]` for each end; values fall."""
+    if len(values) == 0:
+        return np.array([0.5])
+    highest, lowest = float(values[0]), float(values[-1])
+    inner = ends[1:-1]
+    above, below = values[inner - 1], values[inner]
+    middle = above / 2 + below / 2
+    # Between two adjacent floats there is no third; the lower one separates them as well.
+    middle = np.where((middle >= above) | (middle < below), below, middle)
+    top = (highest + 1) / 2 if highest < 1 else highest + 1
+    bottom = lowest / 2 if lowest > 0 else lowest - max(1.0, -lowest)
+    return np.concatenate([[top], middle, [bottom]])
+
+
+def _marked(
+    item: LinkScores, reference: Alignment, number: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Scores `[links]` of one sentence pair, and whether each link is sure and possible, `[links, 2]`."""
+    place = f"scores, sentence {number}"
+    if isinstance(item, np.ndarray):
+        values, hits = _marked_array(item, reference, place, number)
+    else:
+        values, hits = _marked_triples(item, reference, place)
+    if not np.isfinite(values).all():
+        raise DataError(f"{place}: {values[~np.isfinite(values)][0]} is no score; scores are finite numbers")
+    return values, hits
+
+
+def _marked_array(
+    item: NDArray[np.floating], reference: Alignment, place: str, number: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    if item.ndim != 2:
+        raise DataError(f"{place}: expected an array [source, target], not of shape {item.shape}")
+    hits = np.zeros((*item.shape, 2), dtype=np.int64)
+    possible = reference.links + reference.possible
+    for column, links in enumerate((reference.links, possible)):
+        for i, j in links:
+            if i >= item.shape[0] or j >= item.shape[1]:
+                raise DataError(
+                    f"gold, sentence {number}: link {i}-{j} lies outside the scores of shape {item.shape}"
+                )
+            hits[i, j, column] = 1
+    return item.astype(np.float64).ravel(), hits.reshape(-1, 2)
+
+
+def _marked_triples(
+    item: Iterable[tuple[int, int, float]], reference: Alignment, place: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    try:
+        triples = [(index(i), index(j), float(score)) for i, j, score in item]
+    except (TypeError, ValueError):
+        raise DataError(f"{place}: expected an array or triples (i, j, score)") from None
+    sure = set(reference.links)
+    possible = sure.union(reference.possible)
+    seen = set()
+    for i, j, _ in triples:
+        if (i, j) in seen:
+            raise DataError(f"{place}: link {i}-{j} is scored twice")
+        seen.add((i, j))
+    marks = [((i, j) in sure, (i, j) in possible) for i, j, _ in triples]
+    values = np.array([score for _, _, score in triples], dtype=np.float64)
+    return values, np.array(marks, dtype=np.int64).reshape(-1, 2)

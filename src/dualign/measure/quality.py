@@ -1,0 +1,60 @@
+"""How good links are: alignment error rate, precision, recall and F1 against gold links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualign.measure.counts import LinkSet, as_pairs, count, rates
+
+__all__ = ["Evaluation", "evaluate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Rates over all sentence pairs together, and the numbers they come from."""
+
+    aer: float
+    """`1 − (|A∩S| + |A∩P|) / (|A| + |S|)`, of answer A, sure links S and possible links P ⊇ S."""
+    precision: float
+    """`|A∩P| / |A|`."""
+    recall: float
+    """`|A∩S| / |S|`."""
+    f1: float
+    """Harmonic mean of precision and recall."""
+    links: int
+    """`|A|`."""
+    sure: int
+    """`|S|`."""
+    possible: int
+    """`|P|`; sure links are possible too."""
+    pairs: int
+    """Sentence pairs, those without any link included."""
+
+    @classmethod
+    def of(cls, counts: NDArray[np.int64]) -> Evaluation:
+        """Sum counts `[sentence pair, 5]` (see `dualign.measure.counts`) and rate the sum."""
+        total = counts.sum(axis=0)
+        aer, precision, recall, f1 = map(float, rates(total))
+        links, sure, possible = map(int, total[:3])
+        return cls(aer, precision, recall, f1, links, sure, possible, pairs=len(counts))
+
+    def as_dict(self) -> dict[str, float | int]:
+        """The fields by name, ready for JSON."""
+        return asdict(self)
+
+
+def evaluate(links: Iterable[LinkSet], gold: Iterable[LinkSet]) -> Evaluation:
+    """Compare the links of each sentence pair with its gold links.
+
+    Items of either side are `Alignment`s, Pharaoh lines or iterables of `(source, target)`, counted from 0.
+    Gold possible links (`Alignment.possible`, `i?j`, `ipj`) cost nothing if found and nothing if missed; of
+    the answer only sure links count. With nothing answered precision is 1, with nothing sure recall is 1, and
+    with neither AER is 0.
+
+    Och & Ney 2003, §5. Raises `DataError` if the two sides differ in length or an item is no set of links.
+    """
+    return Evaluation.of(count(as_pairs(links, gold)))

@@ -1,0 +1,1 @@
+"""Parameters of the alignment models, and their storage."""

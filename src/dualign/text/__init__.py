@@ -1,0 +1,1 @@
+"""Files in and out: bitext, vocabulary, link formats, sample data."""

@@ -1,0 +1,105 @@
+"""Lines of UTF-8 text, and their tokens.
+
+The rules, the same for both sides of a bitext and for every file that dualign reads:
+
+- Only `\\n` ends a line. A `\\r` before it is dropped (files from Windows). No other character breaks a
+  line, not even U+2028, so that line numbers agree with those of `wc`, `sed` and the editor. A last line
+  without `\\n` counts.
+- A byte order mark at the beginning of a line is dropped (files glued together have them anywhere).
+- Bytes that are not UTF-8, and the NUL character, are errors that name file and line. With
+  `errors="replace"` each becomes U+FFFD instead.
+- Tokens are separated by Unicode white space as `str.split()` sees it: blank and tab, but also the no-break
+  spaces U+00A0 and U+202F, the ideographic space U+3000, U+0085, and the separators U+001C to U+001F. The
+  zero-width space U+200B is no white space in Unicode and stays in its token.
+- Tokens are in normal form C: the same word typed composed and decomposed is one word.
+- U+FEFF at a token's edge is dropped, and with it a token that is nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from unicodedata import is_normalized, normalize
+
+from dualign.core.errors import DataError, UsageError
+from dualign.text.streams import open_input
+
+__all__ = ["read_lines", "tokenize"]
+
+_BLOCK = 1 << 18
+_BOM = "\ufeff"
+
+
+def read_lines(path: str, errors: str = "strict") -> Iterator[str]:
+    """Yield the lines of `path` (see `open_input`) by the rules above, in memory for the longest line."""
+    if errors not in ("strict", "replace"):
+        raise UsageError(f'errors="{errors}" is not known; use "strict" or "replace"')
+    return _lines(path, errors)
+
+
+def tokenize(line: str) -> list[str]:
+    """Split a line into tokens by the rules above."""
+    if line.isascii():
+        return line.split()
+    # White space neither composes nor turns into anything else, so the whole line is normalised at once.
+    if not is_normalized("NFC", line):
+        line = normalize("NFC", line)
+    if _BOM in line:
+        return [stripped for token in line.split() if (stripped := token.strip(_BOM))]
+    return line.split()
+
+
+def _lines(path: str, errors: str) -> Iterator[str]:
+    number = 1  # of the first line in the next piece
+    for piece in _whole_lines(path):
+        try:
+            text = piece.decode("utf-8", errors)
+        except UnicodeDecodeError:
+            yield from _lines_before_error(path, piece, number)
+            return
+        if "\0" in text:
+            if errors == "strict":
+                yield from _lines_before_error(path, piece, number)
+                return
+            text = text.replace("\0", "\ufffd")
+        lines = text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        if "\r" in text:
+            lines = [line.removesuffix("\r") for line in lines]
+        if _BOM in text:
+            lines = [line.removeprefix(_BOM) for line in lines]
+        yield from lines
+        number += len(lines)
+
+
+def _whole_lines(path: str) -> Iterator[bytes]:
+    """The bytes of a file in pieces that end with a line; only the last may lack its `\\n`."""
+    with open_input(path) as stream:
+        begun: list[bytes] = []  # the line that the blocks so far have left open
+        while block := stream.read1(_BLOCK):
+            end = block.rfind(b"\n") + 1
+            if end:
+                begun.append(block[:end])
+                yield b"".join(begun)
+                begun = [block[end:]]
+            else:
+                begun.append(block)
+        if rest := b"".join(begun):
+            yield rest
+
+
+def _lines_before_error(path: str, piece: bytes, number: int) -> Iterator[str]:
+    """Yield the good lines of a piece that has a bad one, then raise the error that names it."""
+    for at, line in enumerate(piece.split(b"\n"), number):
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if at == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
+                remedy = "the file looks like UTF-16: convert it with iconv"
+            else:
+                remedy = "convert the file, or use --errors replace"
+            bad = f"0x{line[error.start]:02x}, byte {error.start + 1} of the line"
+            raise DataError(f"{path}:{at}: invalid UTF-8 ({bad}); {remedy}") from None
+        if "\0" in text:
+            raise DataError(f"{path}:{at}: NUL character; is this a text file? If so, use --errors replace")
+        yield text.removesuffix("\r").removeprefix(_BOM)

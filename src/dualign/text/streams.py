@@ -1,0 +1,330 @@
+"""Streams by file name: compression by suffix, output whole or not at all, errors that name the file.
+
+`.gz`, `.xz` and `.zst` are (de)compressed; any other name is taken as it is; `-` is standard input or output.
+
+Reading. Whatever goes wrong, at opening or in the middle of a damaged archive, is a `DataError` that names
+the file. An archive that ends early is an error, never a short text.
+
+Writing. The bytes go to a temporary file beside the destination, which is synced and renamed over it when
+the `with` block ends well, and removed when it does not: readers see the old file or the new one, nothing
+between. A symbolic link keeps pointing where it did; its target is replaced. What is no regular file
+(`/dev/null`, a named pipe) is written directly. Compressed output depends on the content alone: no time
+stamp, no file name.
+
+A `BrokenPipeError` (the reader of our output went away) is passed on as it is: it is no fault in the data,
+and only the command line knows how to end quietly.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+
+from dualign.core.errors import DataError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+__all__ = ["open_binary_output", "open_input", "open_output"]
+
+_BLOCK = 1 << 18
+_METHODS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
+# Opening the second by its name would truncate a file that the shell has redirected us to.
+_STANDARD_OUTPUT = ("-", "/dev/stdout")
+_DESCRIPTORS = ("/dev/stderr", "/dev/fd/", "/proc/")
+
+
+def open_input(path: str) -> io.BufferedReader:
+    """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open."""
+    if path == "-":
+        buffer = getattr(sys.stdin, "buffer", None)
+        if buffer is None:
+            raise DataError("standard input is closed; redirect a file into it, or name one")
+        return io.BufferedReader(_Source("standard input", buffer), _BLOCK)
+    with _explaining(path, "read"):
+        file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
+    method = _method(path)
+    if method is None:
+        return io.BufferedReader(_Source(path, file, file), _BLOCK)
+    status = os.fstat(file.fileno())
+    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        # `gzip.GzipFile` takes no bytes for an empty text; like gzip(1), we take them for a lost one.
+        file.close()
+        raise DataError(f"{path}: not even a {method} header, the file is empty; write it again")
+    stream, damage = _decompressor(file, method)
+    return io.BufferedReader(_Source(path, stream, file, damage), _BLOCK)
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[TextIO]:
+    """Write UTF-8 text with `\\n` line ends to `path`, whole or not at all."""
+    with open_binary_output(path) as binary:
+        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
+        yield text
+        # If this is not reached, `binary` is closed without it, and what `text` still holds goes nowhere.
+        text.flush()
+
+
+@contextmanager
+def open_binary_output(path: str) -> Iterator[BinaryIO]:
+    """Write bytes to `path`, whole or not at all; the writer cannot seek."""
+    temporary = final = None
+    if path in _STANDARD_OUTPUT:
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is None:
+            raise DataError("standard output is closed or takes no bytes; name a file")
+        sys.stdout.flush()
+        sink = _Sink("standard output", buffer, owned=False)
+    else:
+        with _explaining(path, "write"):
+            final = _replaceable(path)
+            if final is None:
+                file = open(path, "wb")  # noqa: SIM115 - closed by `_Sink.finish` or `_Sink.abandon`
+            else:
+                temporary = os.path.join(os.path.dirname(final), f".dualign-{secrets.token_hex(8)}.tmp")
+                file = _create_like(final, temporary)
+        sink = _Sink(path, file, owned=True)
+    writer = io.BufferedWriter(sink, _BLOCK)
+    try:
+        sink.compress(_method(path))
+        yield writer
+        writer.flush()
+        sink.finish(sync=temporary is not None)
+        if temporary is not None and final is not None:
+            with _explaining(path, "write"):
+                os.replace(temporary, final)
+    except BaseException:
+        sink.abandon()
+        if temporary is not None:
+            with suppress(OSError):
+                os.remove(temporary)
+        raise
+    finally:
+        writer.close()
+
+
+class _Source(io.RawIOBase):
+    """A stream whose read errors are `DataError`s with the file's name; closing it closes `file`."""
+
+    def __init__(
+        self,
+        name: str,
+        stream: io.BufferedIOBase,
+        file: io.BufferedIOBase | None = None,
+        damage: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self._name = name
+        self._stream = stream
+        self._file = file
+        self._damage = damage
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        with _explaining(self._name, "read"):
+            try:
+                # Not `readinto`: lines from a pipe are passed on when they come, not when a block is full.
+                return self._stream.readinto1(buffer)
+            except self._damage as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
+                raise DataError(
+                    f"{self._name}: corrupt or truncated compressed data ({error}); "
+                    "fetch the file or write it again"
+                ) from None
+
+    def close(self) -> None:
+        if self._file is not None and not self.closed:
+            self._stream.close()
+            self._file.close()
+        super().close()
+
+
+class _Sink(io.RawIOBase):
+    """A stream whose write errors are `DataError`s with the file's name; it can be told to drop the rest."""
+
+    def __init__(self, name: str, file: BinaryIO, *, owned: bool) -> None:
+        self._name = name
+        self._file = file
+        self._owned = owned
+        self._stream: Any = file
+        self._abandoned = False
+
+    def compress(self, method: str | None) -> None:
+        """Compress what will be written; a step of its own, because the header may already fail."""
+        if method is not None:
+            with _explaining(self._name, "write"):
+                self._stream = _compressor(self._file, method)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        if not self._abandoned:
+            with _explaining(self._name, "write"):
+                self._stream.write(data)
+        return memoryview(data).nbytes
+
+    def finish(self, *, sync: bool) -> None:
+        """Write what compressor and buffer hold back, down to the disk if `sync`; close if `owned`."""
+        with _explaining(self._name, "write"):
+            if self._stream is not self._file:
+                self._stream.close()
+            self._file.flush()
+            if sync:
+                os.fsync(self._file.fileno())
+            if self._owned:
+                self._file.close()
+
+    def abandon(self) -> None:
+        """Drop what is still to come and close; the first error is already on its way to the caller."""
+        self._abandoned = True
+        if self._owned:
+            for stream in (self._stream, self._file):
+                with suppress(OSError, ValueError):
+                    stream.close()
+
+
+class _ZstdReader(io.RawIOBase):
+    """Frame after frame of a zstd file.
+
+    `zstandard`'s own reader ends without a word where the file was cut off; a decompression object knows
+    better.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        import zstandard
+
+        # Files made with `zstd --long=31` need this window.
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+        self._file = file
+        self._frame: Any = None
+        self._packed = b""
+        self._plain = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        while not self._plain:
+            if not self._packed:
+                self._packed = self._file.read(1 << 16)
+            if not self._packed:
+                if self._frame is not None:
+                    raise EOFError("the last frame is not complete")
+                return 0
+            if self._frame is None:
+                self._frame = self._decompressor.decompressobj()
+            self._plain = memoryview(self._frame.decompress(self._packed))
+            self._packed = b""
+            if self._frame.eof:
+                self._packed = self._frame.unused_data
+                self._frame = None
+        view = memoryview(buffer).cast("B")
+        count = min(len(view), len(self._plain))
+        view[:count] = self._plain[:count]
+        self._plain = self._plain[count:]
+        return count
+
+
+def _method(path: str) -> str | None:
+    return _METHODS.get(os.path.splitext(path)[1])
+
+
+def _decompressor(
+    file: io.BufferedReader, method: str
+) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
+    """The stream of plain bytes, and what it raises where the packed ones are damaged."""
+    if method == "gzip":
+        import gzip
+        import zlib
+
+        return gzip.GzipFile(fileobj=file, mode="rb"), (gzip.BadGzipFile, zlib.error, EOFError)
+    if method == "xz":
+        import lzma
+
+        return lzma.LZMAFile(file, "rb"), (lzma.LZMAError, EOFError)
+    import zstandard
+
+    return io.BufferedReader(_ZstdReader(file)), (zstandard.ZstdError, EOFError)
+
+
+def _compressor(file: BinaryIO, method: str) -> Any:
+    if method == "gzip":
+        import gzip
+
+        return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
+    if method == "xz":
+        import lzma
+
+        return lzma.LZMAFile(file, "wb")
+    import zstandard
+
+    return zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
+
+
+def _replaceable(path: str) -> str | None:
+    """The regular file behind `path`, existing or to be made; None for what is to be written directly."""
+    if not path:
+        raise FileNotFoundError(path)
+    if path.endswith("/"):
+        raise IsADirectoryError(path)
+    final = os.path.realpath(path)
+    if os.path.abspath(path).startswith(_DESCRIPTORS):
+        return None
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return final
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(path)
+    if not stat.S_ISREG(mode):
+        return None
+    if not os.access(path, os.W_OK):
+        # A rename would replace it all the same; somebody took the right to write away on purpose.
+        raise PermissionError(path)
+    return final
+
+
+def _create_like(final: str, temporary: str) -> io.BufferedWriter:
+    """A new file with the permissions of `final`, or where that does not exist, those the umask gives."""
+    file = open(temporary, "xb")  # noqa: SIM115 - closed by `_Sink`
+    with suppress(OSError):
+        os.chmod(temporary, stat.S_IMODE(os.stat(final).st_mode))
+    return file
+
+
+@contextmanager
+def _explaining(name: str, action: str) -> Iterator[None]:
+    """Turn an operating system's error into a `DataError` that says what to do."""
+    try:
+        yield
+    except (BrokenPipeError, DataError):
+        raise
+    except FileNotFoundError:
+        wanted = "file" if action == "read" else "directory to write it in"
+        raise DataError(f"{name}: no such {wanted}; check the path (seen from {_here()})") from None
+    except IsADirectoryError:
+        raise DataError(f"{name}: is a directory; name a file") from None
+    except PermissionError:
+        what = "it" if action == "read" else "it and its directory"
+        raise DataError(f"{name}: no permission to {action}; check the rights on {what} (ls -ld)") from None
+    except OSError as error:
+        raise DataError(f"{name}: cannot {action}: {error.strerror or error}") from None
+    except ValueError as error:
+        # `open` raises it for a NUL, or a character that the file system cannot encode, in the name.
+        raise DataError(f"{name!r}: cannot {action}: {error}") from None
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return "a directory that no longer exists"

@@ -21,9 +21,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["FAR", "FLOOR", "NULL", "NULL_FLOOR", "REACH", "START", "STARTS", "WEIGHTS", "forward_backward", "padded"]
+__all__ = [
+    "FAR",
+    "FLOOR",
+    "NULL",
+    "NULL_FLOOR",
+    "REACH",
+    "START",
+    "STARTS",
+    "STATISTICS",
+    "WEIGHTS",
+    "forward_backward",
+    "padded",
+]
 
 REACH = 5
 FAR = 2 * REACH + 1
@@ -34,102 +47,33 @@ FLOOR = NULL + 1
 NULL_FLOOR = FLOOR + 1
 WEIGHTS = NULL_FLOOR + 1
 
+# Rows of the statistics of one chain: departures, one for each near jump, the start.
+STATISTICS = 1 + FAR + 1
+
 
 @kernel()
-def padded(length):
+def padded(length: int) -> int:
     """Row length that keeps vector loops free of remainders."""
     return max(16, (length + 7) & ~7)
 
 
 @kernel()
-def band(S, u, out, weights, constant):
-    """`out[i] = constant + Σ_d (w(d) − far) · u[i − d]`; `u` is stored from index REACH on, zero around."""
-    far = weights[FAR]
-    c0 = weights[0] - far
-    c1 = weights[1] - far
-    c2 = weights[2] - far
-    c3 = weights[3] - far
-    c4 = weights[4] - far
-    c5 = weights[5] - far
-    c6 = weights[6] - far
-    c7 = weights[7] - far
-    c8 = weights[8] - far
-    c9 = weights[9] - far
-    c10 = weights[10] - far
-    # Slices, not u[i + d]: their index is the loop variable itself, so no sign check stops vectorisation.
-    v0 = u[0:S]
-    v1 = u[1 : S + 1]
-    v2 = u[2 : S + 2]
-    v3 = u[3 : S + 3]
-    v4 = u[4 : S + 4]
-    v5 = u[5 : S + 5]
-    v6 = u[6 : S + 6]
-    v7 = u[7 : S + 7]
-    v8 = u[8 : S + 8]
-    v9 = u[9 : S + 9]
-    v10 = u[10 : S + 10]
+def band(S: int, window: tuple[Array, ...], out: Array, taps: Array, constant: float) -> None:
+    """`out[i] = constant + Σ_k taps[k] · u[i + k]`, where `window[k]` is u from k on.
+
+    The windows are cut once a chain: with the loop variable itself as index nothing stops vectorisation.
+    """
+    u0, u1, u2, u3, u4, u5, u6, u7, u8, u9, u10 = window
+    c0, c1, c2, c3, c4, c5 = taps[0], taps[1], taps[2], taps[3], taps[4], taps[5]
+    c6, c7, c8, c9, c10 = taps[6], taps[7], taps[8], taps[9], taps[10]
     for i in range(S):
-        out[i] = (
-            constant
-            + c0 * v10[i]
-            + c1 * v9[i]
-            + c2 * v8[i]
-            + c3 * v7[i]
-            + c4 * v6[i]
-            + c5 * v5[i]
-            + c6 * v4[i]
-            + c7 * v3[i]
-            + c8 * v2[i]
-            + c9 * v1[i]
-            + c10 * v0[i]
-        )
+        left = c0 * u0[i] + c1 * u1[i] + c2 * u2[i] + c3 * u3[i] + c4 * u4[i]
+        right = c6 * u6[i] + c7 * u7[i] + c8 * u8[i] + c9 * u9[i] + c10 * u10[i]
+        out[i] = constant + left + c5 * u5[i] + right
 
 
 @kernel()
-def band_back(S, u, out, weights, constant):
-    """`out[i'] = constant + Σ_d (w(d) − far) · u[i' + d]`: the transpose of `band`."""
-    far = weights[FAR]
-    c0 = weights[0] - far
-    c1 = weights[1] - far
-    c2 = weights[2] - far
-    c3 = weights[3] - far
-    c4 = weights[4] - far
-    c5 = weights[5] - far
-    c6 = weights[6] - far
-    c7 = weights[7] - far
-    c8 = weights[8] - far
-    c9 = weights[9] - far
-    c10 = weights[10] - far
-    v0 = u[0:S]
-    v1 = u[1 : S + 1]
-    v2 = u[2 : S + 2]
-    v3 = u[3 : S + 3]
-    v4 = u[4 : S + 4]
-    v5 = u[5 : S + 5]
-    v6 = u[6 : S + 6]
-    v7 = u[7 : S + 7]
-    v8 = u[8 : S + 8]
-    v9 = u[9 : S + 9]
-    v10 = u[10 : S + 10]
-    for i in range(S):
-        out[i] = (
-            constant
-            + c0 * v0[i]
-            + c1 * v1[i]
-            + c2 * v2[i]
-            + c3 * v3[i]
-            + c4 * v4[i]
-            + c5 * v5[i]
-            + c6 * v6[i]
-            + c7 * v7[i]
-            + c8 * v8[i]
-            + c9 * v9[i]
-            + c10 * v10[i]
-        )
-
-
-@kernel()
-def transition(S, P, weights, leave, start):
+def transition(S: int, P: int, weights: Array, leave: Array, start: Array) -> None:
     """`leave[i'] = (1 − p0) / Z(i')` and `start[i]`, the distribution of the first position; 0 in the padding."""
     word = np.float32(1) - weights[NULL]
     far = weights[FAR]
@@ -155,28 +99,47 @@ def transition(S, P, weights, leave, start):
 
 
 @kernel()
-def forward_backward(R, S, E, null, weights, work, lines, expected):
+def forward_backward(
+    R: int,
+    S: int,
+    E: Array,
+    null: Array,
+    weights: Array,
+    A: Array,
+    M: Array,
+    B: Array,
+    lines: Array,
+    expected: Array,
+) -> float:
     """Posteriors of one chain; returns log p(words).
 
-    `E` float32 (≥R, ≥P) with `P = padded(S)` and zeros in the padding; `null` float32 (R).
-    `work` float32 (3, ≥R, ≥P): afterwards `work[0, j, i] = p(b_j = i | words)`.
-    `lines` float32 (≥7, ≥max(P, R) + 2·REACH), scratch.
-    `expected` float64 (1 + FAR + 1, ≥P): if it has rows, row 0 gains the expected number of departures
-    from each position, rows 1..11 those of jump d (summed over their row by the caller), row 12 the start.
+    `E` float32 (R, P) with `P = padded(S)` and zeros in the padding; `null` float32 (≥R).
+    `A` float32 (R, P): afterwards the posteriors `A[j, i] = p(b_j = i | words)`. `M`, `B` alike, scratch.
+    `lines` float32 (7, ≥max(P, R) + 2·REACH), scratch.
+    `expected` float32 (STATISTICS, ≥P): if it has rows, row 0 gains the expected number of real departures
+    from each position, row 1 + d the jumps of d − REACH from it divided by their weight, the last the start.
     """
     P = padded(S)
-    A, M, B = work[0], work[1], work[2]
     u, leave, start, scale, out = lines[0], lines[1], lines[2], lines[3], lines[4]
+    taps, reversed_taps = lines[5], lines[6]
     transition(S, P, weights, leave, start)
     p0 = weights[NULL]
     far = weights[FAR]
+    for k in range(FAR):
+        taps[k] = weights[k] - far
+        reversed_taps[FAR - 1 - k] = taps[k]
     word = np.float32(1) - p0
     likelihood = 0.0
     for i in range(REACH):
         u[i] = 0
         u[P + REACH + i] = 0
     inner = u[REACH : REACH + P]
+    window = (
+        u[0:P], u[1 : P + 1], u[2 : P + 2], u[3 : P + 3], u[4 : P + 4], u[5 : P + 5],
+        u[6 : P + 6], u[7 : P + 7], u[8 : P + 8], u[9 : P + 9], u[10 : P + 10],
+    )  # fmt: skip
 
+    # Rows of A and M are stored without their scale 1/z, which the next row and the posteriors apply.
     q = p0 * null[0]
     z = np.float32(0)
     a, m, e = A[0], M[0], E[0]
@@ -186,21 +149,19 @@ def forward_backward(R, S, E, null, weights, work, lines, expected):
         x += start[i] * q
         m[i] = x
         z += x
-    likelihood += np.log(z)
-    z = np.float32(1) / z
-    for i in range(P):
-        a[i] *= z
-        m[i] *= z
+    product = np.float64(z)  # of the scales: a logarithm for each row would cost as much as the row
+    r = np.float32(1) / z
+    scale[0] = r
     for j in range(1, R):
         before = m
         a, m, e = A[j], M[j], E[j]
         z = np.float32(0)
         for i in range(P):
-            x = before[i] * leave[i]
+            x = before[i] * leave[i] * r
             inner[i] = x
             z += x
-        band(P, u, out, weights, far * z)
-        q = p0 * null[j]
+        band(P, window, out, reversed_taps, far * z)
+        q = p0 * null[j] * r
         z = np.float32(0)
         for i in range(P):
             x = out[i] * e[i]
@@ -208,12 +169,13 @@ def forward_backward(R, S, E, null, weights, work, lines, expected):
             x += q * before[i]
             m[i] = x
             z += x
-        likelihood += np.log(z)
-        z = np.float32(1) / z
-        scale[j] = z
-        for i in range(P):
-            a[i] *= z
-            m[i] *= z
+        product *= z
+        if product < 1e-250:
+            likelihood += np.log(product)
+            product = 1.0
+        r = np.float32(1) / z
+        scale[j] = r
+    likelihood += np.log(product)
 
     collect = expected.shape[0] > 0
     b = B[R - 1]
@@ -228,29 +190,29 @@ def forward_backward(R, S, E, null, weights, work, lines, expected):
             x = e[i] * after[i] * r
             inner[i] = x
             z += x
-        band_back(P, u, out, weights, far * z)
+        band(P, window, out, taps, far * z)
         q = p0 * null[j] * r
         for i in range(P):
-            out[i] *= leave[i]
-        for i in range(P):
-            b[i] = q * after[i] + out[i]
+            b[i] = q * after[i] + out[i] * leave[i]
         if collect:
+            r = scale[j - 1]
             total = expected[0]
             for i in range(P):
-                total[i] += before[i] * out[i]
-            for i in range(P):
-                out[i] = before[i] * leave[i]
+                x = before[i] * leave[i] * r
+                total[i] += x * out[i]
+                out[i] = x
             for d in range(2 * REACH + 1):
                 total = expected[1 + d]
                 shifted = u[d : d + P]
                 for i in range(P):
                     total[i] += out[i] * shifted[i]
     if collect:
-        total = expected[FAR + 1]
+        total = expected[STATISTICS - 1]
         for i in range(P):
-            total[i] += M[0, i] * B[0, i]
+            total[i] += M[0, i] * B[0, i] * scale[0]
     for j in range(R):
         a, b = A[j], B[j]
+        r = scale[j]
         for i in range(P):
-            a[i] *= b[i]
+            a[i] *= b[i] * r
     return likelihood

@@ -1,0 +1,181 @@
+"""`Aligner`: learn from a bitext, align, save, load. The Python face of the word-alignment rooms."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from dualign.core.arrays import Array
+from dualign.core.errors import DataError, UsageError
+from dualign.core.threads import available
+from dualign.decode.aligning import Links, align_bitext, chunks, encode_chunk, posteriors_of_bitext
+from dualign.model.model import Model
+from dualign.model.options import Options
+from dualign.text.alignment import Alignment
+from dualign.text.corpus import Bitext, GrowingVocabulary, encode
+from dualign.text.lines import tokenize
+from dualign.train.training import Progress, train
+
+__all__ = ["Aligner", "align"]
+
+Sentence = str | Sequence[str]
+Pairs = Iterable[tuple[Sentence, Sentence]]
+Columns = tuple[list[Sentence], list[Sentence]]
+
+
+def align(
+    source: Sequence[Sentence], target: Sequence[Sentence], *, threads: int | None = None, **options: Any
+) -> list[Alignment]:
+    """Learn a model of two parallel lists of sentences and align them, one `Alignment` for each pair.
+
+    A sentence is a list of tokens, or a string to be split at white space. For `options` see
+    `dualign.Options`.
+    """
+    bitext = as_pairs((list(source), list(target)))
+    aligner = Aligner(threads=threads, **options)
+    return aligner.fit(bitext).align(bitext)
+
+
+class Aligner:
+    """A word aligner: `fit` it, or `load` one; then `align` any text, in pieces of any size, alike.
+
+    A bitext is an iterable of pairs `(source, target)`, or a tuple of two parallel lists; a sentence is a
+    list of tokens, or a string to be split at white space. For the keywords see `dualign.Options`.
+    """
+
+    def __init__(self, *, threads: int | None = None, **options: Any) -> None:
+        self.options = Options.of(options)
+        self.threads = available(threads)
+        self._model: Model | None = None
+
+    @property
+    def model(self) -> Model:
+        """The parameters, with the options in force."""
+        if self._model is None:
+            raise UsageError("this aligner has no model yet; call fit(bitext), or Aligner.load(path)")
+        return self._model
+
+    def fit(
+        self,
+        bitext: Pairs | Columns,
+        *,
+        report: Callable[[Progress], None] = lambda progress: None,
+        judge: Callable[[Model], float] | None = None,
+    ) -> Aligner:
+        """Learn from a bitext; `report` hears of each round. For `judge` see `dualign.train.training.train`."""
+        self.fit_encoded(as_pairs(bitext), report=report, judge=judge)
+        return self
+
+    def fit_encoded(
+        self,
+        pairs: Iterable[tuple[Sequence[str], Sequence[str]]],
+        *,
+        report: Callable[[Progress], None] = lambda progress: None,
+        judge: Callable[[Model], float] | None = None,
+    ) -> Bitext:
+        """Learn from pairs of token lists, and return them encoded, ready for `links_of`."""
+        source, target = GrowingVocabulary(), GrowingVocabulary()
+        encoded = encode(pairs, source, target, self.options.lowercase)
+        self._model = train(encoded, list(source), list(target), self.options, self.threads, report, judge)
+        return encoded
+
+    def set_options(self, **changes: Any) -> Aligner:
+        """Change options that matter for aligning only, such as threshold or decoder."""
+        self.options = Options.of(self.options.as_dict() | changes)
+        if self._model is not None:
+            self._model = self._model.with_options(self.options)
+        return self
+
+    def align(self, bitext: Pairs | Columns) -> list[Alignment]:
+        """The links of each pair, with their probabilities."""
+        return [
+            alignment for links in self.align_stream(as_pairs(bitext)) for alignment in alignments(links)
+        ]
+
+    def align_stream(self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Iterator[Links]:
+        """Links of a stream of token-list pairs, chunk by chunk, in memory for one chunk."""
+        for chunk in chunks(pairs):
+            encoded, source, target = encode_chunk(self.model, chunk)
+            yield align_bitext(self.model, encoded, source.new, target.new, self.threads)
+
+    def links_of(self, encoded: Bitext) -> Iterator[Links]:
+        """Links of a bitext in the model's own numbers, chunk by chunk."""
+        for begin in range(0, len(encoded), 1 << 14):
+            end = min(begin + (1 << 14), len(encoded))
+            part = Bitext(encoded.source.slice(begin, end), encoded.target.slice(begin, end))
+            yield align_bitext(self.model, part, (), (), self.threads)
+
+    def posteriors(self, bitext: Pairs | Columns, *, directions: bool = False) -> list[Array]:
+        """The probability of every link: for each pair a float32 array (source words, target words).
+
+        With `directions`, an array (2, source words, target words): first the posteriors of the direction
+        in which target words choose, then those in which source words do; their mean is the probability.
+        """
+        matrices: list[Array] = []
+        for chunk in chunks(as_pairs(bitext)):
+            encoded, source, target = encode_chunk(self.model, chunk)
+            matrices += posteriors_of_bitext(self.model, encoded, source.new, target.new, self.threads)
+        return matrices if directions else [matrix.mean(axis=0) for matrix in matrices]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all."""
+        self.model.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Aligner:
+        """Read a model that `save` wrote."""
+        return cls.of_model(Model.load(path), threads)
+
+    @classmethod
+    def of_model(cls, model: Model, threads: int | None = None) -> Aligner:
+        """An aligner of given parameters."""
+        aligner = cls(threads=threads)
+        aligner._model = model
+        aligner.options = model.options
+        return aligner
+
+
+def alignments(links: Links) -> Iterator[Alignment]:
+    """The links of each pair as an `Alignment`."""
+    source, target = links.source.tolist(), links.target.tolist()
+    probability = links.probability.tolist()
+    for begin, count in zip(links.begin.tolist(), links.count.tolist(), strict=True):
+        end = begin + count
+        pairs = tuple(zip(source[begin:end], target[begin:end], strict=True))
+        yield Alignment(pairs, probabilities=tuple(probability[begin:end]))
+
+
+def as_pairs(bitext: Pairs | Columns) -> list[tuple[Sequence[str], Sequence[str]]]:
+    """Check a bitext given by a user and split its strings into tokens."""
+    if isinstance(bitext, tuple) and len(bitext) == 2 and all(isinstance(side, list) for side in bitext):
+        sources, targets = bitext
+        if len(sources) != len(targets):
+            raise DataError(
+                f"{len(sources)} source sentences but {len(targets)} target sentences; "
+                "each pair needs one of either"
+            )
+        return [
+            (as_tokens(source, "source", n), as_tokens(target, "target", n))
+            for n, (source, target) in enumerate(zip(sources, targets, strict=True))
+        ]
+    if isinstance(bitext, str):
+        raise DataError("a bitext is an iterable of (source, target) pairs, not one string")
+    pairs = []
+    for n, pair in enumerate(bitext):
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise DataError(f"item {n} of the bitext is not a pair (source, target): {pair!r:.60}")
+        pairs.append((as_tokens(pair[0], "source", n), as_tokens(pair[1], "target", n)))
+    return pairs
+
+
+def as_tokens(sentence: Sentence, side: str, number: int) -> Sequence[str]:
+    """A sentence as a list of tokens."""
+    if isinstance(sentence, str):
+        return tokenize(sentence)
+    if not isinstance(sentence, Sequence):
+        raise DataError(f"{side} sentence {number} is neither a string nor a list of tokens: {sentence!r:.60}")
+    for token in sentence:
+        if not isinstance(token, str) or "\n" in token:
+            raise DataError(f"{side} sentence {number} has a token that is not a word: {token!r:.60}")
+    return sentence

@@ -1,0 +1,80 @@
+"""`dualign align`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads
+from dualign.cli.settings import (
+    Constraint,
+    Decoder,
+    KeepCase,
+    MaxLength,
+    ModelName,
+    Rounds,
+    Set,
+    Symmetrize,
+    Threshold,
+    settings,
+)
+
+__all__ = ["align"]
+
+Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Source text, a sentence a line; or both sides: see TARGET.")]
+Target = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[TARGET]",
+        help="Target text. Without it, the lines of SOURCE are `source ||| target` or `source<TAB>target`.",
+    ),
+]
+
+
+def align(
+    source: Source,
+    target: Target = None,
+    output: Output = "-",
+    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="Align with this saved model instead of training one.")] = None,
+    save: Annotated[str | None, typer.Option("--save", metavar="MODEL", help="Save the model.")] = None,
+    decoder: Decoder = None,
+    symmetrize: Symmetrize = None,
+    threshold: Threshold = None,
+    tune: Annotated[str | None, typer.Option("--tune", metavar="GOLD", help="Choose threshold and decoder parameters by these gold links of the first lines.")] = None,
+    tune_source: Annotated[str | None, typer.Option("--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines.")] = None,
+    tune_target: Annotated[str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")] = None,
+    early_stop: Annotated[bool, typer.Option("--early-stop", help="Stop training when the gold links say that it gets worse.")] = False,
+    probabilities: Annotated[str | None, typer.Option("--probabilities", metavar="FILE", help="Also write links as `i-j:probability`.")] = None,
+    report: Annotated[str | None, typer.Option("--report", metavar="FILE", help="Also write a JSON object for each pair: line, score, bound, certified, seconds.")] = None,
+    model_type: ModelName = None,
+    constraint: Constraint = None,
+    rounds: Rounds = None,
+    max_length: MaxLength = None,
+    keep_case: KeepCase = False,
+    set_: Set = None,
+    threads: Threads = None,
+    errors: Errors = OnErrors.STRICT,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from two parallel files and write the links of each line.
+
+    A link is `i-j`: source word i and target word j, counted from 0. With --model nothing is learnt: the saved model aligns the text.
+    """
+    from dualign.cli.aligning import Outputs, Tuning, run
+
+    chosen = settings(
+        set_, model=model_type, decoder=decoder, symmetrize=symmetrize, threshold=threshold,
+        constraint=constraint, rounds=rounds, max_length=max_length, lowercase=False if keep_case else None,
+    )  # fmt: skip
+    run(
+        source,
+        target,
+        model,
+        chosen,
+        Outputs(output, save, probabilities, report),
+        Tuning(tune, tune_source, tune_target, early_stop),
+        threads,
+        errors,
+        quiet,
+    )

@@ -1,0 +1,216 @@
+"""What `align` and `train` do between their files: read, learn, tune, write."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain, islice
+from time import perf_counter
+from typing import IO, Any
+
+from dualign.aligner import Aligner
+from dualign.cli.exits import say
+from dualign.cli.options import one_standard_input
+from dualign.cli.rounds import show_rounds
+from dualign.core.errors import DataError, UsageError
+from dualign.decode.aligning import Links
+from dualign.measure.tuning import area_judge, tune
+from dualign.text.alignment import Alignment
+from dualign.text.bitext import read_pairs
+from dualign.text.corpus import Bitext
+from dualign.text.formats import read_links
+from dualign.text.streams import open_output
+
+__all__ = ["Outputs", "Tuning", "learn", "run"]
+
+Pair = tuple[Sequence[str], Sequence[str]]
+
+# Options that cannot be changed once a model is trained.
+_FIXED = ("model", "constraint", "rounds", "max_length", "lowercase")
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Files to write; all but the links are optional."""
+
+    links: str
+    model: str | None
+    probabilities: str | None
+    report: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Gold links, and the text they belong to if that is not the beginning of the input."""
+
+    gold: str | None
+    source: str | None
+    target: str | None
+    early_stop: bool
+
+    def __post_init__(self) -> None:
+        if self.gold is None and (self.source or self.target or self.early_stop):
+            raise UsageError("--tune-source, --tune-target and --early-stop need --tune GOLD")
+        if self.target is not None and self.source is None:
+            raise UsageError("--tune-target needs --tune-source")
+
+
+def run(
+    source: str,
+    target: str | None,
+    model: str | None,
+    options: dict[str, Any],
+    outputs: Outputs,
+    tuning: Tuning,
+    threads: int | None,
+    errors: str,
+    quiet: bool,
+) -> None:
+    """Align a bitext with a saved model, or learn one from it first."""
+    one_standard_input(source, target, tuning.gold, tuning.source, tuning.target)
+    different_outputs(outputs)
+    pairs: Iterable[Pair] = read_pairs(source, target, errors=errors)
+    if model is None:
+        encoded, aligner = learn(pairs, options, tuning, threads, errors, quiet)
+        links: Iterator[Links] = aligner.links_of(encoded)
+    else:
+        if fixed := [name for name in _FIXED if name in options]:
+            raise UsageError(f"with --model, {', '.join(fixed)} cannot be changed; train a model with it")
+        if tuning.early_stop:
+            raise UsageError("--early-stop is for training, but --model is given")
+        aligner = Aligner.load(model, threads=threads).set_options(**options)
+        if tuning.gold is not None:
+            gold = list(read_links(tuning.gold, errors=errors))
+            begin = [] if tuning.source else list(islice(pairs, len(gold)))
+            choose(aligner, tuning_pairs(tuning, begin, gold, errors), gold, quiet)
+            pairs = chain(begin, pairs)
+        links = aligner.align_stream(pairs)
+    if outputs.model is not None:
+        aligner.save(outputs.model)
+    write(links, aligner, outputs, quiet)
+
+
+def learn(
+    pairs: Iterable[Pair],
+    options: dict[str, Any],
+    tuning: Tuning,
+    threads: int | None,
+    errors: str,
+    quiet: bool,
+) -> tuple[Bitext, Aligner]:
+    """Train an aligner, tuned if there is gold; returns the bitext encoded, and the aligner."""
+    aligner = Aligner(threads=threads, **options)
+    gold = list(read_links(tuning.gold, errors=errors)) if tuning.gold else []
+    begin: list[Pair] = []
+    if gold and tuning.source is None:
+        pairs = iter(pairs)
+        begin = list(islice(pairs, len(gold)))
+        pairs = chain(begin, pairs)
+    labelled = tuning_pairs(tuning, begin, gold, errors) if gold else []
+    judge = area_judge(labelled, gold, aligner.threads) if tuning.early_stop else None
+    with show_rounds(quiet) as report:
+        encoded = aligner.fit_encoded(pairs, report=report, judge=judge)
+    note_unused(encoded, aligner, quiet)
+    if gold:
+        choose(aligner, labelled, gold, quiet)
+    return encoded, aligner
+
+
+def tuning_pairs(
+    tuning: Tuning, begin: list[Pair], gold: Sequence[Alignment], errors: str
+) -> list[Pair]:
+    """The sentence pairs of the gold links, checked."""
+    pairs = list(read_pairs(tuning.source, tuning.target, errors=errors)) if tuning.source else begin
+    place = "the input" if tuning.source is None else tuning.source
+    if len(pairs) != len(gold):
+        raise DataError(f"{tuning.gold} has gold links for {len(gold)} pairs, but {place} has {len(pairs)}")
+    for number, ((s, t), links) in enumerate(zip(pairs, gold, strict=True), 1):
+        for i, j in chain(links.links, links.possible):
+            if i >= len(s) or j >= len(t):
+                raise DataError(
+                    f"{tuning.gold}:{number}: link {i}-{j} is outside the pair, which has {len(s)} and "
+                    f"{len(t)} words; do the gold links belong to this text?"
+                )
+    return pairs
+
+
+def choose(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], quiet: bool) -> None:
+    """Tune the decoder and say what was chosen."""
+    chosen = tune(aligner, pairs, gold)
+    if not quiet:
+        values = ", ".join(f"{name} {value:.3g}" if name == "threshold" else f"{name} {value}" for name, value in chosen.items())
+        say(f"tuned on {len(gold)} pairs: {values}")
+
+
+def note_unused(encoded: Bitext, aligner: Aligner, quiet: bool) -> None:
+    """Tell how many pairs took no part in training, and why."""
+    if quiet:
+        return
+    lengths, widths = encoded.source.lengths, encoded.target.lengths
+    if empty := int(((lengths == 0) | (widths == 0)).sum()):
+        say(f"note: {empty:,} of {len(encoded):,} pairs have an empty side; not learnt from, no links")
+    limit = aligner.options.max_length
+    if long := int((((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)).sum()):
+        say(f"note: {long:,} pairs have more than {limit} words a side; aligned, but not learnt from")
+
+
+def write(links: Iterator[Links], aligner: Aligner, outputs: Outputs, quiet: bool) -> None:
+    """Write links, and what else is asked for, chunk by chunk; nothing appears under a final name before
+    everything is written."""
+    line = too_long = 0
+    with ExitStack() as stack:
+        out = stack.enter_context(open_output(outputs.links))
+        scored = stack.enter_context(open_output(outputs.probabilities)) if outputs.probabilities else None
+        report = stack.enter_context(open_output(outputs.report)) if outputs.report else None
+        began = perf_counter()
+        for chunk in links:
+            seconds = (perf_counter() - began) / max(len(chunk), 1)
+            write_links(chunk, out, scored)
+            if report is not None:
+                write_report(chunk, line, seconds, report)
+            line += len(chunk)
+            too_long += int(chunk.too_long.sum())
+            began = perf_counter()
+    if too_long and not quiet:
+        say(f"warning: {too_long:,} pairs are too long to align (over 10 million cells); they have no links")
+
+
+def write_links(chunk: Links, out: IO[str], scored: IO[str] | None) -> None:
+    """A line for each pair: `i-j …`, and `i-j:probability …` where wanted."""
+    words = [f"{i}-{j}" for i, j in zip(chunk.source.tolist(), chunk.target.tolist(), strict=True)]
+    spans = list(zip(chunk.begin.tolist(), (chunk.begin + chunk.count).tolist(), strict=True))
+    out.writelines(f"{' '.join(words[begin:end])}\n" for begin, end in spans)
+    if scored is not None:
+        probabilities = chunk.probability.tolist()
+        words = [f"{word}:{p:.6f}" for word, p in zip(words, probabilities, strict=True)]
+        scored.writelines(f"{' '.join(words[begin:end])}\n" for begin, end in spans)
+
+
+def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> None:
+    """A JSON object for each pair; `seconds` is the mean over the chunk it was aligned with."""
+    for n in range(len(chunk)):
+        begin, count = int(chunk.begin[n]), int(chunk.count[n])
+        skipped = bool(chunk.too_long[n])
+        probabilities = chunk.probability[begin : begin + count]
+        record = {
+            "line": line + n + 1,
+            "links": count,
+            "mean_probability": round(float(probabilities.mean()), 6) if count else None,
+            "score": float(chunk.score[n]),
+            "bound": None if skipped else float(chunk.score[n]),
+            "certified": not skipped,
+            "seconds": round(seconds, 9),
+        }
+        report.write(json.dumps(record) + "\n")
+
+
+def different_outputs(outputs: Outputs) -> None:
+    """Refuse to write two things to one place."""
+    places = [p for p in (outputs.links, outputs.model, outputs.probabilities, outputs.report) if p is not None]
+    names = [p if p == "-" else os.path.realpath(p) for p in places]
+    for place, name in zip(places, names, strict=True):
+        if names.count(name) > 1:
+            raise UsageError(f"two outputs have the same place, {place}; give each its own")

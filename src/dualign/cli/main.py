@@ -1,0 +1,121 @@
+"""The `dualign` command: a table of verbs, each imported when it is called.
+
+To add a verb, write `cli/<verb>.py` with a function of the verb's name, whose parameters are the options
+(Typer's annotations; shared ones are in `dualign.cli.options`) and whose docstring begins with a line for
+the overview; then add that line to `VERBS` below. Errors are raised, not printed: `dualign.cli.exits` turns
+them into messages and exit codes.
+
+`dualign --help` imports no verb. A verb's module imports what its options need and leaves all that pulls in
+NumPy or Numba to the function, so that `dualign <verb> --help` is as quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from dualign.cli.exits import guarded, say
+from dualign.core.errors import UsageError
+
+__all__ = ["VERBS", "main", "run"]
+
+VERBS = {
+    "align": "Learn from two parallel files and write the links of each line.",
+    "train": "Learn an alignment model from two parallel files and save it.",
+    "convert": "Rewrite a file of links in another format.",
+    "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
+    "symmetrize": "Combine the links of the two directions into one set.",
+}
+"""The first line of each verb's docstring, in the order of the overview."""
+
+# Rich help takes nearly twice as long to appear, and its boxes are in the way of `grep`.
+_PLAIN: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+
+# All that Click raises for a wrong command line derives from this; it has no name of its own in Typer.
+_CommandLineError: Any = typer.BadParameter.__base__
+
+
+class _Verbs(TyperGroup):
+    """Knows the verbs by `VERBS`, and imports one when it is asked for.
+
+    Contexts and commands are `Any`: recent Typers bring a Click of their own, older ones import Click's.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in VERBS:
+            close = get_close_matches(cmd_name, VERBS, n=1)
+            remedy = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(VERBS)}"
+            raise UsageError(f"no verb `{cmd_name}`; {remedy}")
+        verb = typer.Typer(**_PLAIN)
+        verb.command(cmd_name)(getattr(import_module(f"dualign.cli.{cmd_name}"), cmd_name))
+        return typer.main.get_command(verb)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+app = typer.Typer(cls=_Verbs, subcommand_metavar="VERB ...", **_PLAIN)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"dualign {version('dualign')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _dualign(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Word alignment with a probability on every link, and a proof where one exists.
+
+    A file name may be - for standard input or output. Names that end in .gz, .xz or .zst are compressed.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line, given without the program's name, and return the exit code."""
+    return guarded(lambda: _invoke(list(arguments)))
+
+
+def main() -> NoReturn:
+    """Run the command line of this process."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def _invoke(arguments: list[str]) -> int:
+    # Not `app()`: Typer would decide on messages and exit codes for Ctrl-C and broken pipes itself.
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("dualign", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    except _CommandLineError as error:
+        path = error.ctx.command_path if error.ctx else "dualign"
+        say(f"error: {error.format_message()}\nTry `{path} --help`.")
+        return 2
+    return 0

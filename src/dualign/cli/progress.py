@@ -1,0 +1,42 @@
+"""A count of lines that grows on the terminal while a long file goes by."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from time import monotonic
+from typing import TypeVar
+
+__all__ = ["counted"]
+
+Item = TypeVar("Item")
+
+_PAUSE = 0.5  # seconds; a short file shows nothing at all
+_CLOCK_EVERY = 256  # items between two looks at the clock
+
+
+def counted(items: Iterable[Item], verb: str, *, output: str, quiet: bool) -> Iterator[Item]:
+    """Pass `items` on; if stderr is a terminal and not `quiet`, show how many have gone by.
+
+    Nothing is shown where `output` itself goes to the terminal.
+    """
+    terminal = sys.stderr
+    if quiet or not _is_terminal(terminal) or (output == "-" and _is_terminal(sys.stdout)):
+        yield from items
+        return
+    due, shown = monotonic() + _PAUSE, False
+    try:
+        for number, item in enumerate(items, 1):
+            yield item
+            if number % _CLOCK_EVERY == 0 and monotonic() >= due:
+                print(f"\r{verb}: {number:,} lines", end="", file=terminal, flush=True)
+                due, shown = monotonic() + _PAUSE, True
+    finally:
+        if shown:
+            # Back to the start of the line, and clear it: a message may follow.
+            print("\r\x1b[K", end="", file=terminal, flush=True)
+
+
+def _is_terminal(stream: object) -> bool:
+    # A stream is None if the caller has closed its descriptor.
+    return stream is not None and bool(getattr(stream, "isatty", lambda: False)())

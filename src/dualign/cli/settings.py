@@ -1,0 +1,62 @@
+"""Options of the aligner on the command line: flags for the common ones, `--set NAME=VALUE` for all."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from dualign.core.errors import UsageError
+from dualign.model.options import CONSTRAINTS, DECODERS, MODELS, SYMMETRIZATIONS, Options
+
+__all__ = ["Constraint", "Decoder", "KeepCase", "MaxLength", "ModelName", "Rounds", "Set", "Symmetrize", "Threshold", "settings"]
+
+_HELP = {field.name: field.metadata["help"] for field in fields(Options)}
+_DEFAULT = {field.name: field.default for field in fields(Options)}
+
+
+def _text(name: str) -> str:
+    return f"{_HELP[name][0].upper()}{_HELP[name][1:]}. [default: {_DEFAULT[name]}]"
+
+
+def _flag(name: str, metavar: str) -> Any:
+    return typer.Option(f"--{name.replace('_', '-')}", metavar=metavar, help=_text(name))
+
+
+Decoder = Annotated[str | None, _flag("decoder", "|".join(DECODERS))]
+Symmetrize = Annotated[str | None, _flag("symmetrize", "METHOD")]
+Threshold = Annotated[float | None, _flag("threshold", "P")]
+Constraint = Annotated[str | None, _flag("constraint", "|".join(CONSTRAINTS))]
+ModelName = Annotated[str | None, typer.Option("--model-type", metavar="|".join(MODELS), help=_text("model"))]
+Rounds = Annotated[int | None, _flag("rounds", "N")]
+MaxLength = Annotated[int | None, _flag("max_length", "N")]
+KeepCase = Annotated[bool, typer.Option("--keep-case", help="Tell upper from lower case when comparing words.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help=f"Any other option: {', '.join(sorted(_DEFAULT))}."),
+]
+
+
+def settings(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
+    """The options that were given, by name, with values of the right type."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    types = get_type_hints(Options)
+    for assignment in assignments or ():
+        name, equals, text = assignment.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or name not in types:
+            raise UsageError(f"--set {assignment}: write NAME=VALUE with one of {', '.join(sorted(types))}")
+        chosen[name] = _value(name, text.strip(), types[name])
+    return chosen
+
+
+def _value(name: str, text: str, kind: Any) -> Any:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise UsageError(f"--set {name}={text}: write true or false")
+        return text.lower() == "true"
+    try:
+        return kind(text)
+    except ValueError:
+        raise UsageError(f"--set {name}={text}: not a number") from None

@@ -1,0 +1,61 @@
+"""`dualign train`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dualign.cli.options import Errors, OnErrors, Quiet, Threads, one_standard_input
+from dualign.cli.settings import (
+    Constraint,
+    KeepCase,
+    MaxLength,
+    ModelName,
+    Rounds,
+    Set,
+    settings,
+)
+
+from dualign.core.errors import UsageError
+
+__all__ = ["train"]
+
+
+def train(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE [TARGET] MODEL",
+            help="Two parallel files, or one with both sides (`source ||| target` or TSV); the file to write.",
+        ),
+    ],
+    tune: Annotated[str | None, typer.Option("--tune", metavar="GOLD", help="Choose the threshold by these gold links of the first lines.")] = None,
+    tune_source: Annotated[str | None, typer.Option("--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines.")] = None,
+    tune_target: Annotated[str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")] = None,
+    early_stop: Annotated[bool, typer.Option("--early-stop", help="Stop when the gold links say that it gets worse.")] = False,
+    model_type: ModelName = None,
+    constraint: Constraint = None,
+    rounds: Rounds = None,
+    max_length: MaxLength = None,
+    keep_case: KeepCase = False,
+    set_: Set = None,
+    threads: Threads = None,
+    errors: Errors = OnErrors.STRICT,
+    quiet: Quiet = False,
+) -> None:
+    """Learn an alignment model from two parallel files and save it."""
+    from dualign.cli.aligning import Tuning, learn
+    from dualign.text.bitext import read_pairs
+
+    chosen = settings(
+        set_, model=model_type, constraint=constraint, rounds=rounds, max_length=max_length,
+        lowercase=False if keep_case else None,
+    )  # fmt: skip
+    if not 2 <= len(files) <= 3:
+        raise UsageError(f"{len(files)} files named; write SOURCE TARGET MODEL, or BITEXT MODEL")
+    *texts, model = files
+    one_standard_input(*texts, tune, tune_source, tune_target)
+    pairs = read_pairs(*texts, errors=errors)
+    _, aligner = learn(pairs, chosen, Tuning(tune, tune_source, tune_target, early_stop), threads, errors, quiet)
+    aligner.save(model)

@@ -1,0 +1,12 @@
+"""Names for the types that kernels and their callers share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+__all__ = ["Array"]
+
+Array = npt.NDArray[Any]
+"""An array whose dtype and shape the docstring states."""

@@ -1,0 +1,169 @@
+"""Aligning text with a model: blocks of sentence pairs in, links out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.threads import ordered_map, spans
+from dualign.decode import pairs as kernels
+from dualign.decode.symmetrize import METHODS
+from dualign.model.cells import block_bounds, find_cells, pairs_of
+from dualign.model.emission import Block
+from dualign.model.model import Model
+from dualign.model.vocabulary import Unknowns
+from dualign.text.corpus import Bitext, encode
+
+__all__ = ["CHUNK", "Links", "align_bitext", "chunks", "encode_chunk", "posteriors_of_bitext"]
+
+CHUNK = 4096
+"""Sentence pairs that are read, encoded and aligned together when text is streamed."""
+
+SHARD = 64
+
+MOST_CELLS = 10_000_000
+"""A pair with more cells is left without links: its chains would take over half a gigabyte."""
+
+DECODERS = {
+    "soft-union": kernels.SOFT_UNION,
+    "posterior": kernels.POSTERIOR,
+    "viterbi": kernels.VITERBI,
+}
+
+Pair = tuple[Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Links of many pairs: those of pair n are `begin[n]` … `begin[n] + count[n]` of the flat arrays.
+
+    `too_long` marks the pairs that were not aligned because of their size.
+    """
+
+    begin: Array
+    count: Array
+    source: Array
+    target: Array
+    probability: Array
+    score: Array
+    too_long: Array
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+
+def chunks(pairs: Iterable[Pair], size: int = CHUNK) -> Iterator[list[Pair]]:
+    """Lists of up to `size` pairs."""
+    stream = iter(pairs)
+    while chunk := list(islice(stream, size)):
+        yield chunk
+
+
+def encode_chunk(model: Model, chunk: Iterable[Pair]) -> tuple[Bitext, Unknowns, Unknowns]:
+    """Number the words of a chunk by the model's vocabularies; new words come after the known ones."""
+    source, target = Unknowns(model.source), Unknowns(model.target)
+    return encode(chunk, source, target, model.options.lowercase), source, target
+
+
+def align_bitext(
+    model: Model, bitext: Bitext, unknown_source: Sequence[str], unknown_target: Sequence[str], threads: int
+) -> Links:
+    """Decode every pair. The answer for a pair depends on nothing but the model and the pair."""
+    options = model.options
+    lengths, widths = bitext.source.lengths, bitext.target.lengths
+    too_long = lengths * widths > MOST_CELLS
+    kept = Bitext(bitext.source.without(too_long), bitext.target.without(too_long))
+    parts = []
+    for begin, end in block_bounds(kept):
+        part = Bitext(kept.source.slice(begin, end), kept.target.slice(begin, end))
+        block = block_of(model, part, unknown_source, unknown_target, threads)
+        I, J = part.source.lengths, part.target.lengths
+        most = np.minimum(I * J, np.ceil((I + J) / min(options.threshold, 1.0)).astype(np.int64) + 1)
+        if options.decoder == "viterbi":
+            most = np.minimum(I * J, I + J)
+        room = np.zeros(len(part) + 1, np.int64)
+        np.cumsum(most, out=room[1:])
+        found = kernels.Found(
+            room[:-1],
+            np.zeros(len(part), np.int32),
+            np.empty(room[-1], np.int32),
+            np.empty(room[-1], np.int32),
+            np.empty(room[-1], np.float32),
+            np.zeros(len(part)),
+        )
+
+        def decode(bounds: tuple[int, int], block: Block = block, found: kernels.Found = found) -> None:
+            kernels.find_links(*bounds, block, settings_of(model), found)
+
+        list(ordered_map(decode, spans(len(part), SHARD), threads))
+        parts.append(found)
+    return joined(parts, too_long)
+
+
+def joined(parts: Sequence[kernels.Found], too_long: Array) -> Links:
+    """The links of consecutive blocks in one, without the room they did not use."""
+    counts = np.concatenate([part.count for part in parts] or [np.zeros(0, np.int32)])
+    begin = np.cumsum(counts) - counts
+    flat = []
+    for name in ("source", "target", "probability"):
+        used = [getattr(part, name)[used_slots(part)] for part in parts]
+        flat.append(np.concatenate(used) if used else np.zeros(0, np.int32))
+    scores = np.concatenate([part.score for part in parts] or [np.zeros(0)])
+    return Links(begin, counts, *flat, scores, too_long)
+
+
+def used_slots(part: kernels.Found) -> Array:
+    """Places of a block's links in its flat arrays."""
+    inside = np.cumsum(part.count) - part.count
+    return np.arange(part.count.sum()) + np.repeat(part.room - inside, part.count)
+
+
+def posteriors_of_bitext(
+    model: Model, bitext: Bitext, unknown_source: Sequence[str], unknown_target: Sequence[str], threads: int
+) -> list[Array]:
+    """For each pair a float32 array (2, I, J): p(b_j = i) and p(a_i = j)."""
+    matrices = []
+    for begin, end in block_bounds(bitext):
+        part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
+        block = block_of(model, part, unknown_source, unknown_target, threads)
+        out = np.zeros((block.first[-1], 2), np.float32)
+
+        def compute(bounds: tuple[int, int], block: Block = block, out: Array = out) -> None:
+            kernels.link_posteriors(*bounds, block, settings_of(model), out)
+
+        list(ordered_map(compute, spans(len(part), SHARD), threads))
+        for n, (I, J) in enumerate(zip(part.source.lengths, part.target.lengths, strict=True)):
+            cells = out[block.first[n] : block.first[n + 1]]
+            matrices.append(np.ascontiguousarray(cells.T).reshape(2, I, J))
+    return matrices
+
+
+def settings_of(model: Model) -> kernels.Settings:
+    """The decoding options as kernels take them."""
+    options = model.options
+    return kernels.Settings(
+        DECODERS[options.decoder],
+        METHODS.index(options.symmetrize),
+        options.threshold,
+        options.projection == "symmetric",
+        options.slack,
+        options.tolerance,
+        options.evaluations,
+    )
+
+
+def block_of(
+    model: Model, part: Bitext, unknown_source: Sequence[str], unknown_target: Sequence[str], threads: int
+) -> Block:
+    """A block's cells and the parameters to score them."""
+    lexicon = model.lexicon
+    cells = find_cells(part, lexicon.rows, lexicon.columns, len(model.target), threads)
+    extra = lexicon.table[:0]
+    return Block(
+        pairs_of(part), cells.first, cells.count, cells.position, cells.entry, lexicon.table, extra,
+        lexicon.null_target, lexicon.null_source, model.weights,
+    )  # fmt: skip

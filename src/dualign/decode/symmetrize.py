@@ -1,0 +1,309 @@
+"""Symmetrisation: one alignment out of two, one for each direction (Och and Ney 2003; Koehn et al. 2003).
+
+Links of both directions are given as (source, target). Let A be the alignment so far:
+
+- `intersection`: links that both directions have. `union`: links that either has.
+- `grow-diag`: A starts as the intersection. A link of the union joins A if one of the eight cells around it
+  is in A, and its source word or its target word (or both) has no link in A yet.
+- `grow-diag-final`: then each link of `forward`, and after them each of `backward`, joins A if its source
+  word or its target word has no link in A yet.
+- `grow-diag-final-and`: the same, but only if neither word has a link in A yet.
+- `forward`, `backward`: that direction alone.
+
+Which links join depends on the order in which they are tried, for each that joins may cover the words of
+another. The order here is fast_align's (`atools`): growing tries the links of the union that are left in
+row-major order (by source word, then by target word), a link that joins counts at once, and the sweep is
+repeated until one adds nothing; the final step tries each direction's links once, row-major too. Moses
+sweeps over the links of A instead and tries the neighbours of each; the two differ where links compete for
+a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, compress
+from operator import index
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dualign.core.errors import DataError, UsageError
+from dualign.core.jit import kernel
+from dualign.text.alignment import Alignment, Link
+from dualign.text.formats import parse_pharaoh
+
+__all__ = ["METHODS", "symmetrize", "symmetrize_links"]
+
+METHODS = (
+    "intersection",
+    "union",
+    "grow-diag",
+    "grow-diag-final",
+    "grow-diag-final-and",
+    "forward",
+    "backward",
+)
+"""The methods; the kernel's `method` is the position in this tuple."""
+
+INTERSECTION, UNION, GROW_DIAG, GROW_DIAG_FINAL, GROW_DIAG_FINAL_AND, FORWARD, BACKWARD = range(len(METHODS))
+
+# Sentence pairs for one call of the kernel: enough to hide what a call costs, few enough to stay in cache.
+_BATCH = 1024
+_POSITION_LIMIT = 1 << 31
+# Three matrices of a quarter of a gigabyte each; pairs that need more link over 8,000 words a side.
+_CELL_LIMIT = 1 << 28
+
+
+def symmetrize(
+    forward: Sequence[str | Iterable[Link]], backward: Sequence[str | Iterable[Link]], method: str
+) -> list[Alignment]:
+    """Combine the alignments of two directions, one sentence pair after the other, by one of `METHODS`.
+
+    An item is an `Alignment`, links `(i, j)` or a Pharaoh line; in *both* arguments i is the source word.
+    Of an `Alignment` with possible links the sure ones are taken; probabilities are not carried over.
+
+    A sentence pair takes memory for the words that have links, not for the largest position: gaps between
+    these words are closed up to one row or column, which changes no neighbourhood. A pair that even so
+    needs a matrix of more than 2²⁸ cells is refused.
+    """
+    if method not in METHODS:
+        raise UsageError(f"unknown symmetrisation method `{method}`; known are {', '.join(METHODS)}")
+    for name, side in (("forward", forward), ("backward", backward)):
+        if isinstance(side, str):
+            raise UsageError(f"{name} is one string; give a list with one item for each sentence pair")
+    if len(forward) != len(backward):
+        raise DataError(
+            f"{len(forward)} forward alignments but {len(backward)} backward ones; "
+            "each sentence pair needs one of either"
+        )
+    alignments: list[Alignment] = []
+    for begin in range(0, len(forward), _BATCH):
+        end = begin + _BATCH
+        alignments += _symmetrize_batch(
+            [_links(item, "forward", n) for n, item in enumerate(forward[begin:end], begin)],
+            [_links(item, "backward", n) for n, item in enumerate(backward[begin:end], begin)],
+            METHODS.index(method),
+            begin,
+        )
+    return alignments
+
+
+def _links(item: str | Iterable[Link], side: str, number: int) -> list[Link]:
+    """The links of one item, validated."""
+    if isinstance(item, str):
+        try:
+            return list(parse_pharaoh(item))
+        except DataError as error:
+            raise DataError(f"{side}[{number}]: {error}") from None
+    try:
+        links = [(index(i), index(j)) for i, j in item]
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{side}[{number}]: expected links, pairs of whole numbers (i, j), or a line `0-0 1-2`; "
+            f"got {_quoted(item)}"
+        ) from None
+    for i, j in links:
+        if not (0 <= i < _POSITION_LIMIT and 0 <= j < _POSITION_LIMIT):
+            raise DataError(
+                f"{side}[{number}]: link ({i}, {j}) has a position outside 0 to 2³¹ − 1; "
+                "positions count from 0"
+            )
+    return links
+
+
+def _symmetrize_batch(
+    forward: list[list[Link]], backward: list[list[Link]], method: int, first: int
+) -> Iterator[Alignment]:
+    """Run the kernel over the links of many pairs in one flat list, where it marks those of the answer."""
+    links = [there + back for there, back in zip(forward, backward, strict=True)]
+    ends = np.cumsum([len(each) for each in links])
+    middles = ends - [len(each) for each in backward]
+    begins = np.concatenate(([0], ends[:-1]))
+    pair = np.repeat(np.arange(len(links)), ends - begins)
+    flat = np.fromiter(chain.from_iterable(chain.from_iterable(links)), np.int64, 2 * len(pair))
+    rows, heights = _close_gaps(pair, flat[::2], len(links))
+    columns, widths = _close_gaps(pair, flat[1::2], len(links))
+    largest = int(np.argmax(heights * widths))
+    cells = int(heights[largest] * widths[largest])
+    if cells > _CELL_LIMIT:
+        raise DataError(
+            f"forward[{first + largest}] and backward[{first + largest}] link {heights[largest]} source "
+            f"positions and {widths[largest]} target positions, more than {_CELL_LIMIT} cells; "
+            "split the text into sentences"
+        )
+    chosen = np.empty(len(pair), np.uint8)
+    _choose(
+        np.column_stack((rows, columns)),
+        np.column_stack((begins, middles, ends)),
+        np.column_stack((heights, widths)),
+        method,
+        np.empty((3, cells), np.uint8),
+        chosen,
+    )
+    marks = chosen.tolist()
+    for each, begin, end in zip(links, begins.tolist(), ends.tolist(), strict=True):
+        yield Alignment.of(compress(each, marks[begin:end]))
+
+
+def _close_gaps(
+    pair: NDArray[np.int64], positions: NDArray[np.int64], pairs: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """New positions with the order and the neighbours of the old ones, and their number in each pair.
+
+    Within a pair the smallest becomes 0; a neighbour follows at distance 1, any other position at 2.
+    """
+    distinct, inverse = np.unique(pair * _POSITION_LIMIT + positions, return_inverse=True)
+    owner = distinct // _POSITION_LIMIT
+    same_pair = np.diff(owner, prepend=-1) == 0
+    steps = np.where(same_pair, np.minimum(np.diff(distinct, prepend=-1), 2), 0)
+    compact = np.cumsum(steps)
+    # Steps add up over all pairs; each pair begins again at 0.
+    compact -= compact[np.searchsorted(owner, owner)]
+    sizes = np.zeros(pairs, np.int64)
+    np.maximum.at(sizes, owner, compact + 1)
+    return compact[inverse], sizes
+
+
+def _quoted(item: object) -> str:
+    text = repr(item)
+    return f"`{text if len(text) <= 60 else text[:60] + '…'}`"
+
+
+@kernel()
+def symmetrize_links(
+    forward: NDArray[np.uint8], backward: NDArray[np.uint8], method: int, out: NDArray[np.uint8]
+) -> None:
+    """Symmetrise one sentence pair: matrices [source, target] of 0 and 1 in, `out` of that shape overwritten.
+
+    `method` is a position in `METHODS`; bool matrices will do as well. Costs O(cells), and for growing
+    O(sweeps x links outside the intersection) more; text rarely needs over three sweeps.
+    """
+    rows, columns = out.shape
+    for i in range(rows):
+        for j in range(columns):
+            if method == FORWARD:
+                out[i, j] = forward[i, j]
+            elif method == BACKWARD:
+                out[i, j] = backward[i, j]
+            elif method == UNION:
+                out[i, j] = forward[i, j] | backward[i, j]
+            else:
+                out[i, j] = forward[i, j] & backward[i, j]
+    if method in (GROW_DIAG, GROW_DIAG_FINAL, GROW_DIAG_FINAL_AND):
+        source_linked = np.zeros(rows, np.bool_)
+        target_linked = np.zeros(columns, np.bool_)
+        _grow(forward, backward, source_linked, target_linked, out)
+        if method != GROW_DIAG:
+            both = method == GROW_DIAG_FINAL_AND
+            _finish(forward, both, source_linked, target_linked, out)
+            _finish(backward, both, source_linked, target_linked, out)
+
+
+@kernel()
+def _grow(
+    forward: NDArray[np.uint8],
+    backward: NDArray[np.uint8],
+    source_linked: NDArray[np.bool_],
+    target_linked: NDArray[np.bool_],
+    out: NDArray[np.uint8],
+) -> None:
+    """Grow `out` from the intersection; note which words have links in the other two (False when called)."""
+    rows, columns = out.shape
+    count = 0
+    for i in range(rows):
+        for j in range(columns):
+            count += forward[i, j] != backward[i, j]
+    candidates = np.empty((count, 2), np.int64)
+    count = 0
+    for i in range(rows):
+        for j in range(columns):
+            if out[i, j]:
+                source_linked[i] = True
+                target_linked[j] = True
+            elif forward[i, j] != backward[i, j]:
+                candidates[count, 0] = i
+                candidates[count, 1] = j
+                count += 1
+    grown = True
+    while grown:
+        grown = False
+        kept = 0
+        for c in range(count):
+            i = candidates[c, 0]
+            j = candidates[c, 1]
+            if source_linked[i] and target_linked[j]:
+                # Words do not lose their links, so this candidate can never join.
+                continue
+            if _touches(i, j, out):
+                out[i, j] = 1
+                source_linked[i] = True
+                target_linked[j] = True
+                grown = True
+            else:
+                candidates[kept, 0] = i
+                candidates[kept, 1] = j
+                kept += 1
+        count = kept
+
+
+@kernel()
+def _touches(i: int, j: int, out: NDArray[np.uint8]) -> bool:
+    """Whether one of the up to eight cells around (i, j), which has no link itself, is a link."""
+    rows, columns = out.shape
+    for row in range(max(i - 1, 0), min(i + 2, rows)):
+        for column in range(max(j - 1, 0), min(j + 2, columns)):
+            if out[row, column]:
+                return True
+    return False
+
+
+@kernel()
+def _finish(
+    links: NDArray[np.uint8],
+    both: bool,
+    source_linked: NDArray[np.bool_],
+    target_linked: NDArray[np.bool_],
+    out: NDArray[np.uint8],
+) -> None:
+    """Add each of `links` that covers a new word or, if `both`, two new words."""
+    rows, columns = out.shape
+    for i in range(rows):
+        for j in range(columns):
+            new_source = not source_linked[i]
+            new_target = not target_linked[j]
+            if links[i, j] and (new_source or new_target) and (not both or (new_source and new_target)):
+                out[i, j] = 1
+                source_linked[i] = True
+                target_linked[j] = True
+
+
+@kernel()
+def _choose(
+    links: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    method: int,
+    scratch: NDArray[np.uint8],
+    chosen: NDArray[np.uint8],
+) -> None:
+    """Mark in `chosen` the `links` [L, 2] that are in the answer of their sentence pair.
+
+    Pair n has the forward links `bounds[n, 0]` to `bounds[n, 1]` and backward ones from there to
+    `bounds[n, 2]`, and matrices of `sizes[n]` rows and columns. `scratch` [3, cells] holds the largest.
+    """
+    for n in range(len(bounds)):
+        begin, middle, end = bounds[n, 0], bounds[n, 1], bounds[n, 2]
+        rows, columns = sizes[n, 0], sizes[n, 1]
+        cells = rows * columns
+        forward = scratch[0, :cells].reshape(rows, columns)
+        backward = scratch[1, :cells].reshape(rows, columns)
+        out = scratch[2, :cells].reshape(rows, columns)
+        forward[:] = 0
+        backward[:] = 0
+        for k in range(begin, middle):
+            forward[links[k, 0], links[k, 1]] = 1
+        for k in range(middle, end):
+            backward[links[k, 0], links[k, 1]] = 1
+        symmetrize_links(forward, backward, method, out)
+        for k in range(begin, end):
+            chosen[k] = out[links[k, 0], links[k, 1]]

@@ -1,0 +1,118 @@
+"""From lexicon entries to the emission matrices of a sentence pair's two chains."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.model.cells import Pairs
+from dualign.model.chain import FLOOR, NULL_FLOOR, REACH, STATISTICS, padded
+
+__all__ = ["MEMORY", "MOST_PROJECTED", "Block", "Buffers", "allocate", "emit", "shape"]
+
+MEMORY = 6
+"""Moves that L-BFGS remembers."""
+
+MOST_PROJECTED = 1 << 18
+"""Pairs with more cells are not projected: their multipliers would take more memory than their chains."""
+
+
+class Block(NamedTuple):
+    """Sentence pairs with their cells (see `dualign.model.cells`) and the parameters that score them.
+
+    Cells with an entry beyond `table` read `extra` (float32, same layout): words the lexicon does not know.
+    """
+
+    pairs: Pairs
+    first: Array
+    count: Array
+    position: Array
+    entry: Array
+    table: Array
+    extra: Array
+    null_target: Array
+    null_source: Array
+    weights: Array
+
+
+class Buffers(NamedTuple):
+    """Scratch for one sentence pair at a time, reused; flat, cut to the pair's shape by `shape`."""
+
+    emission: Array
+    projected: Array
+    work: Array
+    null: Array
+    lines: Array
+    expected: Array
+    multiplier: Array
+    active: Array
+
+
+@kernel()
+def allocate(longest: int, most_cells: int) -> Buffers:
+    """Buffers for pairs of at most `longest` words a side and `most_cells` padded cells."""
+    return Buffers(
+        np.zeros((2, most_cells), np.float32),
+        np.zeros((2, most_cells), np.float32),
+        np.zeros((6, most_cells), np.float32),
+        np.zeros((2, longest), np.float32),
+        np.zeros((7, padded(longest) + 2 * REACH), np.float32),
+        np.zeros((STATISTICS, padded(longest)), np.float32),
+        np.zeros((6 + 2 * MEMORY, min(most_cells, MOST_PROJECTED)), np.float32),
+        np.zeros((2, min(most_cells, MOST_PROJECTED)), np.int32),
+    )
+
+
+@kernel()
+def shape(flat: Array, rows: int, states: int) -> Array:
+    """The beginning of a flat buffer as a matrix with padded rows."""
+    P = padded(states)
+    return flat[: rows * P].reshape(rows, P)
+
+
+@kernel()
+def emit(n: int, block: Block, E0: Array, E1: Array, null0: Array, null1: Array) -> None:
+    """Fill the emissions of pair n.
+
+    `E0` (J, padded I): p(t_j | s_i), target words choose; `E1` (I, padded J): p(s_i | t_j), source words
+    choose. Every cell has at least the floor, the padding is 0.
+    """
+    pairs = block.pairs
+    s = pairs.source_offsets[n]
+    t = pairs.target_offsets[n]
+    I = pairs.source_offsets[n + 1] - s
+    J = pairs.target_offsets[n + 1] - t
+    for j in range(J):
+        row = E0[j]
+        for i in range(I):
+            row[i] = block.weights[0, FLOOR]
+        for i in range(I, len(row)):
+            row[i] = 0
+        w = pairs.target[t + j]
+        null0[j] = block.weights[0, NULL_FLOOR]
+        if w < len(block.null_target):
+            null0[j] += block.null_target[w]
+    for i in range(I):
+        row = E1[i]
+        for j in range(J):
+            row[j] = block.weights[1, FLOOR]
+        for j in range(J, len(row)):
+            row[j] = 0
+        v = pairs.source[s + i]
+        null1[i] = block.weights[1, NULL_FLOOR]
+        if v < len(block.null_source):
+            null1[i] += block.null_source[v]
+        slot = block.first[n] + i * J
+        for c in range(slot, slot + block.count[s + i]):
+            j = block.position[c]
+            m = block.entry[c]
+            if m < len(block.table):
+                E0[j, i] += block.table[m, 0]
+                row[j] += block.table[m, 1]
+            else:
+                m -= len(block.table)
+                E0[j, i] += block.extra[m, 0]
+                row[j] += block.extra[m, 1]

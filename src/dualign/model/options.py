@@ -1,0 +1,90 @@
+"""`Options`: every setting of training and aligning, with its default. One home for all of them.
+
+Python keywords, command-line flags and the saved model read the same fields.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from dualign.core.errors import UsageError
+
+__all__ = ["CONSTRAINTS", "DECODERS", "MODELS", "SYMMETRIZATIONS", "Options"]
+
+MODELS = ("hmm", "ibm1", "ibm2")
+CONSTRAINTS = ("none", "agreement", "symmetric")
+DECODERS = ("soft-union", "posterior", "viterbi")
+SYMMETRIZATIONS = (
+    "forward",
+    "backward",
+    "intersection",
+    "union",
+    "grow-diag",
+    "grow-diag-final",
+    "grow-diag-final-and",
+)
+
+
+def option(default: Any, text: str) -> Any:
+    """A field with its one-line documentation."""
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Settings of an aligner; `help_text` gives each field's documentation."""
+
+    model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
+    ibm1_rounds: int = option(5, "rounds of IBM Model 1, which starts every model")
+    rounds: int = option(4, "rounds of the HMM (or of IBM Model 2)")
+    constraint: str = option("agreement", "training of the HMM: none, agreement or symmetric")
+    projection: str = option("symmetric", "constraint on the posteriors when aligning: none or symmetric")
+    lowercase: bool = option(True, "compare words in lower case")
+    max_length: int = option(100, "longest sentence, in words, that takes part in training")
+    null: float = option(0.15, "probability that a word is linked to nothing")
+    floor: float = option(1e-8, "probability of a link between words that never occurred together")
+    prune: float = option(1e-5, "least probability of an entry of the lexicon after IBM Model 1")
+    stem_letters: int = option(4, "words with the same first letters share evidence")
+    stem_weight: float = option(10.0, "how much, in pseudo-counts; 0 switches it off")
+    form_weight: float = option(3.0, "pseudo-counts for words that are spelt alike; 0 switches it off")
+    slack: float = option(0.1, "projection: allowed norm of the constraint violations")
+    tolerance: float = option(0.03, "projection: how far from that it may stop")
+    evaluations: int = option(30, "projection: most forward-backward evaluations a pair")
+    decoder: str = option("soft-union", "soft-union, posterior or viterbi")
+    symmetrize: str = option("grow-diag-final-and", "how viterbi and posterior links of both directions join")
+    threshold: float = option(0.4, "least link probability (soft-union, posterior)")
+
+    def __post_init__(self) -> None:
+        self._one_of("model", MODELS)
+        self._one_of("constraint", CONSTRAINTS)
+        self._one_of("projection", ("none", "symmetric"))
+        self._one_of("decoder", DECODERS)
+        self._one_of("symmetrize", SYMMETRIZATIONS)
+        for name in ("ibm1_rounds", "max_length", "stem_letters", "evaluations"):
+            self._at_least(name, 1)
+        for name in ("rounds", "prune", "stem_weight", "form_weight", "slack", "tolerance"):
+            self._at_least(name, 0)
+        for name in ("null", "floor", "threshold"):
+            if not 0 < getattr(self, name) < 1:
+                raise UsageError(f"{name}={getattr(self, name)} must lie between 0 and 1")
+
+    def _one_of(self, name: str, allowed: tuple[str, ...]) -> None:
+        if getattr(self, name) not in allowed:
+            raise UsageError(f'{name}="{getattr(self, name)}" is not one of {", ".join(allowed)}')
+
+    def _at_least(self, name: str, least: int) -> None:
+        if not getattr(self, name) >= least:
+            raise UsageError(f"{name}={getattr(self, name)} must be at least {least}")
+
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> Options:
+        """Options from keywords; an unknown one is an error that lists those there are."""
+        known = {f.name for f in fields(cls)}
+        if unknown := sorted(settings.keys() - known):
+            raise UsageError(f"unknown option {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+        return cls(**settings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All settings, ready for JSON."""
+        return asdict(self)

@@ -1,0 +1,92 @@
+"""Sentences as integers: vocabularies and the flat arrays that kernels read."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Bitext", "GrowingVocabulary", "Sentences", "encode"]
+
+Ints = npt.NDArray[Any]
+
+
+class GrowingVocabulary(dict[str, int]):
+    """Gives each new word the next number."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """`tokens` int32, all sentences end to end; sentence n is `tokens[offsets[n] : offsets[n + 1]]`."""
+
+    tokens: Ints
+    offsets: Ints
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        """Number of tokens of each sentence."""
+        return np.diff(self.offsets)
+
+    def select(self, chosen: npt.NDArray[np.bool_]) -> Sentences:
+        """The chosen sentences only."""
+        if chosen.all():
+            return self
+        lengths = self.lengths
+        offsets = np.zeros(int(chosen.sum()) + 1, np.int64)
+        np.cumsum(lengths[chosen], out=offsets[1:])
+        return Sentences(self.tokens[np.repeat(chosen, lengths)], offsets)
+
+    def without(self, dropped: npt.NDArray[np.bool_]) -> Sentences:
+        """All sentences, the dropped ones empty."""
+        if not dropped.any():
+            return self
+        lengths = self.lengths
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(np.where(dropped, 0, lengths), out=offsets[1:])
+        return Sentences(self.tokens[np.repeat(~dropped, lengths)], offsets)
+
+    def slice(self, begin: int, end: int) -> Sentences:
+        """Sentences begin..end; the tokens are a view."""
+        offsets = self.offsets[begin : end + 1]
+        return Sentences(self.tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Bitext:
+    """Parallel sentences, encoded."""
+
+    source: Sentences
+    target: Sentences
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+def encode(
+    pairs: Iterable[tuple[Sequence[str], Sequence[str]]],
+    source: dict[str, int],
+    target: dict[str, int],
+    lowercase: bool,
+) -> Bitext:
+    """Number the words of both sides; `source` and `target` say how to treat a new word (`__missing__`)."""
+    sides = ((array("i"), array("q", [0]), source), (array("i"), array("q", [0]), target))
+    for pair in pairs:
+        for words, (tokens, offsets, vocabulary) in zip(pair, sides, strict=True):
+            tokens.extend(map(vocabulary.__getitem__, map(str.lower, words) if lowercase else words))
+            offsets.append(len(tokens))
+    left, right = (
+        Sentences(np.frombuffer(tokens, np.int32), np.frombuffer(offsets, np.int64))
+        for tokens, offsets, _ in sides
+    )
+    return Bitext(left, right)

@@ -1,0 +1,104 @@
+"""From a bitext to a model: Model 1, then the HMM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import DataError
+from dualign.model.jumps import initial_weights
+from dualign.model.model import Model
+from dualign.model.options import Options
+from dualign.model.vocabulary import Vocabulary
+from dualign.text.corpus import Bitext
+from dualign.train.em import em_round
+from dualign.train.ibm1 import prune, train_ibm1
+from dualign.train.smoothing import make_priors
+
+__all__ = ["Progress", "train"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A finished round: its stage, number, and what it measured before its update."""
+
+    stage: str
+    number: int
+    rounds: int
+    likelihood: float
+    tokens: int
+    pairs: int
+
+    @property
+    def bits(self) -> float:
+        """Cross-entropy of a word given the other side, mean of both directions, in bits."""
+        return -self.likelihood / self.tokens / float(np.log(2))
+
+
+def train(
+    bitext: Bitext,
+    source: list[str],
+    target: list[str],
+    options: Options,
+    threads: int,
+    report: Callable[[Progress], None] = lambda progress: None,
+    judge: Callable[[Model], float] | None = None,
+) -> Model:
+    """Learn a model of the pairs that are not empty and not over `options.max_length`.
+
+    With `judge`, which says how good a model is (for example on a few pairs with gold links), training stops
+    at the first round of the HMM that does not improve on the one before, and returns the better.
+    """
+    chosen = usable(bitext, options.max_length)
+    if not chosen.any():
+        raise DataError(
+            f"none of the {len(bitext)} sentence pairs can be learnt from: "
+            f"each has an empty side or more than {options.max_length} words"
+        )
+    bitext = Bitext(bitext.source.select(chosen), bitext.target.select(chosen))
+    tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
+
+    def tell(stage: str, rounds: int) -> Callable[[int, float], None]:
+        return lambda number, likelihood: report(Progress(stage, number, rounds, likelihood, tokens, len(bitext)))
+
+    first = tell("IBM 1", options.ibm1_rounds)
+    lexicon = train_ibm1(bitext, len(source), len(target), options.ibm1_rounds, threads, first)
+    lexicon = prune(lexicon, options.prune)
+    priors = make_priors(
+        lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
+    )
+    weights = initial_weights(options.null, options.floor)
+    then = tell("HMM", options.rounds)
+    vocabularies = Vocabulary(source), Vocabulary(target)
+    model = Model(*vocabularies, lexicon, weights, options)
+    best = -np.inf
+    for number, constraint in enumerate(schedule(options), 1):
+        done = em_round(bitext, model.lexicon, model.weights, priors, constraint, options, threads)
+        then(number, done.likelihood)
+        new = Model(*vocabularies, done.lexicon, done.weights, options)
+        if judge is not None:
+            value = judge(new)
+            if value <= best:
+                break
+            best = value
+        model = new
+    return model
+
+
+def usable(bitext: Bitext, max_length: int) -> Array:
+    """Which pairs take part in training."""
+    lengths, widths = bitext.source.lengths, bitext.target.lengths
+    return (lengths > 0) & (widths > 0) & (lengths <= max_length) & (widths <= max_length)
+
+
+def schedule(options: Options) -> list[str]:
+    """The constraint of each HMM round: symmetric training begins with agreement in its first half.
+
+    Directions that still know nothing would be made to agree on nothing.
+    """
+    if options.constraint != "symmetric":
+        return [options.constraint] * options.rounds
+    return ["agreement"] * (options.rounds // 2) + ["symmetric"] * (options.rounds - options.rounds // 2)

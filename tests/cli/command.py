@@ -1,0 +1,32 @@
+"""Run the `dualign` command as users do, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+DUALIGN = [sys.executable, "-m", "dualign"]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The caller's environment, without what would change messages."""
+    kept = {name: value for name, value in os.environ.items() if name != "DUALIGN_DEBUG"}
+    return {**kept, **more}
+
+
+def dualign(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*DUALIGN, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=environment(**more),
+        timeout=60,
+    )
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)

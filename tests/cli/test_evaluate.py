@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+
+import pytest
+from tests.cli.command import write
+
+from dualign.cli.main import run
+from dualign.measure.bootstrap import confidence_interval
+from dualign.measure.breakdown import by_frequency, word_frequencies
+from dualign.measure.quality import evaluate
+from dualign.measure.signature import signature
+
+LINKS = ["0-0 1-1 1-0", "0-0 0-1", "0-0"]
+GOLD = ["0-0 1-1", "0-0 1?1", "0-0"]
+SOURCE = ["das haus", "das buch", "das"]
+TARGET = ["the house", "the book", "the"]
+
+
+def lines(items):
+    return "".join(f"{item}\n" for item in items)
+
+
+@pytest.fixture
+def links(tmp_path):
+    return write(tmp_path / "links", lines(LINKS))
+
+
+@pytest.fixture
+def gold(tmp_path):
+    return write(tmp_path / "gold", lines(GOLD))
+
+
+@pytest.fixture
+def texts(tmp_path):
+    return [
+        *("--source", write(tmp_path / "source", lines(SOURCE))),
+        *("--target", write(tmp_path / "target", lines(TARGET))),
+    ]
+
+
+def result(capsys, *arguments):
+    code = run(["evaluate", *arguments, "--json"])
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (0, "")
+    return json.loads(shown.out)
+
+
+def failure(capsys, *arguments, code=1):
+    assert run(["evaluate", *arguments]) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("dualign: error: ")
+    return shown.err
+
+
+def test_text_shows_per_cent_interval_and_signature(links, gold, capsys):
+    assert run(["evaluate", links, gold]) == 0
+    shown = capsys.readouterr().out
+    # |A| = 6, |S| = 4, |A∩S| = |A∩P| = 4.
+    assert "AER         20.00  95 % interval " in shown
+    assert "precision   66.67\n" in shown
+    assert "recall     100.00\n" in shown
+    assert "F1          80.00\n" in shown
+    interval = confidence_interval(LINKS, GOLD)
+    assert f"interval {100 * interval.low:.2f} to {100 * interval.high:.2f}\n" in shown
+    assert shown.splitlines()[-1] == signature(evaluate(LINKS, GOLD), interval)
+
+
+def test_json_has_everything_the_library_says(links, gold, capsys):
+    found = result(capsys, links, gold, "--bootstrap", "50", "--seed", "7")
+    interval = confidence_interval(LINKS, GOLD, samples=50, seed=7)
+    expected = evaluate(LINKS, GOLD)
+    assert found.pop("interval") == {
+        "aer": interval.aer,
+        "low": interval.low,
+        "high": interval.high,
+        "level": 0.95,
+        "samples": 50,
+        "seed": 7,
+    }
+    assert found.pop("signature") == signature(expected, interval)
+    assert found.pop("breakdown") is None
+    assert found == expected.as_dict()
+
+
+def test_without_resamples_there_is_no_interval(links, gold, capsys):
+    assert result(capsys, links, gold, "--bootstrap", "0")["interval"] is None
+    assert run(["evaluate", links, gold, "--bootstrap", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "interval" not in shown
+    assert "boot" not in shown
+
+
+def test_rare_and_common_words(links, gold, texts, capsys):
+    found = result(capsys, links, gold, *texts, "--rare", "1")["breakdown"]
+    words, translations = ([line.split() for line in text] for text in (SOURCE, TARGET))
+    expected = by_frequency(LINKS, GOLD, words, translations, rare=1)
+    assert found.pop("rare_at_most") == 1
+    for side in ("source", "target"):
+        for which in ("rare", "common"):
+            part = getattr(getattr(expected, side), which)
+            assert found[side][which] == part.as_dict()
+    assert run(["evaluate", links, gold, *texts, "--rare", "1"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    # `haus`, `buch`: answer 1-1 1-0 | none, sure gold 1-1 | none.
+    row = next(line for line in shown if line.startswith("source word rare (at most 1)"))
+    assert row.split()[6:] == ["33.33", "50.00", "100.00", "66.67", "2", "1"]
+
+
+def test_rare_unless_told(links, gold, texts, capsys):
+    assert result(capsys, links, gold, *texts)["breakdown"]["rare_at_most"] == 4
+
+
+def test_frequencies_are_those_of_the_whole_text(tmp_path, links, texts, capsys):
+    gold = write(tmp_path / "short", lines(GOLD[:1]))
+    found = result(capsys, links, gold, "--first", *texts, "--rare", "1")["breakdown"]
+    counts = [word_frequencies(line.split() for line in text) for text in (SOURCE, TARGET)]
+    expected = by_frequency(
+        LINKS[:1],
+        GOLD[:1],
+        [SOURCE[0].split()],
+        [TARGET[0].split()],
+        source_frequencies=counts[0],
+        target_frequencies=counts[1],
+        rare=1,
+    )
+    assert found["source"]["common"] == expected.source.common.as_dict()
+    # `das` occurs once in the sentence with gold, but three times in the text.
+    assert expected.source.common.links == 1
+
+
+def test_gold_for_the_first_lines_needs_the_option(tmp_path, links, capsys):
+    gold = write(tmp_path / "short", lines(GOLD[:2]))
+    shown = failure(capsys, links, gold)
+    assert f"{links} has links for 3 sentence pairs but {gold} for 2;" in shown
+    assert "--first" in shown
+    found = result(capsys, links, gold, "--first", "--bootstrap", "0")
+    assert (found["pairs"], found["aer"]) == (2, evaluate(LINKS[:2], GOLD[:2]).aer)
+
+
+def test_option_for_the_first_lines_does_no_harm_where_the_files_agree(links, gold, capsys):
+    assert result(capsys, links, gold, "--first") == result(capsys, links, gold)
+
+
+@pytest.mark.parametrize("option", [[], ["--first"]])
+def test_gold_that_goes_on_after_the_links_is_an_error(tmp_path, gold, option, capsys):
+    links = write(tmp_path / "short", lines(LINKS[:2]))
+    shown = failure(capsys, links, gold, *option)
+    assert f"{links} has links for 2 sentence pairs but {gold} for 3;" in shown
+    assert "--first" not in shown
+
+
+def test_naacl_gold_without_its_last_pairs_is_filled_up_and_that_is_said(tmp_path, links, capsys):
+    gold = write(tmp_path / "gold.wa", "1 1 1\n2 1 1 S\n2 2 2 P\n")
+    assert run(["evaluate", links, gold, "--json", "--bootstrap", "0"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["aer"] == evaluate(LINKS, ["0-0", "0-0 1?1", ""]).aer
+    assert "mentions no sentence pair after 2; the other 1 count as pairs without gold links" in shown.err
+    assert result(capsys, links, gold, "--quiet")["pairs"] == 3
+    assert result(capsys, links, gold, "--first")["pairs"] == 2
+
+
+def test_naacl_links_without_their_last_pairs_are_filled_up(tmp_path, gold, texts, capsys):
+    links = write(tmp_path / "links.wa", "1 1 1\n")
+    found = result(capsys, links, gold, "--bootstrap", "0", *texts)
+    assert found["aer"] == evaluate(["0-0", "", ""], GOLD).aer
+
+
+def test_naacl_through_a_pipe_cannot_be_filled_up(tmp_path, links, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 1 1\n2 1 1\n")))
+    assert "for 3 sentence pairs but - for 2;" in failure(capsys, links, "-")
+
+
+def test_formats_by_option(tmp_path, capsys):
+    links = write(tmp_path / "links", "1-1\n")
+    gold = write(tmp_path / "gold", "0-0\n")
+    assert result(capsys, links, gold, "--format", "talp")["aer"] == 0
+    assert result(capsys, gold, links, "--gold-format", "talp")["aer"] == 0
+    assert result(capsys, links, gold)["aer"] == 1
+
+
+def test_one_file_from_standard_input(gold, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines(LINKS).encode())))
+    assert result(capsys, "-", gold)["pairs"] == 3
+
+
+@pytest.mark.parametrize("option", [[], ["--first"]])
+@pytest.mark.parametrize("which", ["links", "gold", "both"])
+def test_empty_file_is_an_error_that_names_it(tmp_path, links, gold, which, option, capsys):
+    empty = write(tmp_path / "empty", "")
+    files = [links if which == "gold" else empty, gold if which == "links" else empty]
+    assert f"{empty}: no links at all" in failure(capsys, *files, *option)
+
+
+def test_missing_file(tmp_path, gold, capsys):
+    assert "missing: no such file" in failure(capsys, str(tmp_path / "missing"), gold)
+
+
+def test_malformed_link_names_file_and_line(tmp_path, links, capsys):
+    bad = write(tmp_path / "bad", "0-0\n0-\n0-0\n")
+    assert f"{bad}:2: `0-` is not a link" in failure(capsys, links, bad)
+
+
+def test_text_of_another_length_is_an_error(tmp_path, links, gold, capsys):
+    text = write(tmp_path / "text", "a b\n" * 2)
+    shown = failure(capsys, links, gold, "--source", text, "--target", text)
+    assert f"have 2 lines but {links} has links for 3 sentence pairs" in shown
+
+
+def test_empty_text_is_an_error(tmp_path, links, gold, capsys):
+    text = write(tmp_path / "text", "")
+    assert "have 0 lines" in failure(capsys, links, gold, "--source", text, "--target", text)
+
+
+def test_links_outside_the_text_name_the_files(tmp_path, links, gold, capsys):
+    text = write(tmp_path / "text", "a\n" * 3)
+    shown = failure(capsys, links, gold, "--source", text, "--target", text)
+    assert f"{links} with the words of {text}" in shown
+    assert "sentence 1: link 1-0 lies outside" in shown
+
+
+def test_options_that_need_each_other(links, gold, texts, capsys):
+    for option in (texts[:2], texts[2:]):
+        assert "--source and --target go together" in failure(capsys, links, gold, *option, code=2)
+    assert "--rare needs the words" in failure(capsys, links, gold, "--rare", "2", code=2)
+
+
+def test_texts_count_among_the_files_from_standard_input(links, gold, capsys):
+    shown = failure(capsys, links, gold, "--source", "-", "--target", "-", code=2)
+    assert "only one file can be standard input" in shown
+
+
+def test_sample_agrees_with_itself(capsys):
+    from dualign.text.samples import sample_path
+
+    gold = os.fspath(sample_path("sample.gold"))
+    found = result(capsys, gold, gold, "--bootstrap", "10")
+    assert (found["aer"], found["pairs"]) == (0, 60)

@@ -1,0 +1,152 @@
+"""Exit codes and messages for all that can happen, and never a traceback."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.cli.command import DUALIGN, dualign, environment, write
+
+from dualign.cli import exits
+from dualign.cli.exits import guarded, say
+from dualign.core.errors import DataError, Infeasible, ModelError, UsageError
+
+
+def raising(error: BaseException):
+    def action() -> int:
+        raise error
+
+    return action
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (DataError("x:3: bad"), 1, "dualign: error: x:3: bad\n"),
+        (ModelError("m: cut off"), 1, "dualign: error: m: cut off\n"),
+        (Infeasible("none"), 1, "dualign: error: none\n"),
+        (UsageError("no"), 2, "dualign: error: no\n"),
+        (KeyboardInterrupt(), 130, "dualign: interrupted\n"),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
+    ],
+)
+def test_code_and_message(error, code, message, capsys):
+    assert guarded(raising(error)) == code
+    assert capsys.readouterr().err == message
+
+
+def test_result_of_the_action_is_the_exit_code():
+    assert guarded(lambda: 5) == 5
+
+
+def test_full_disk_names_the_file(capsys):
+    assert guarded(raising(OSError(errno.ENOSPC, "No space left on device", "/big"))) == 1
+    assert capsys.readouterr().err.startswith("dualign: error: /big: No space left on device;")
+
+
+def test_os_error_without_a_text_says_what_it_has(capsys):
+    assert guarded(raising(OSError("odd"))) == 1
+    assert capsys.readouterr().err.startswith("dualign: error: odd;")
+
+
+def test_out_of_memory_is_no_bug(capsys):
+    assert guarded(raising(MemoryError())) == 1
+    assert "out of memory" in capsys.readouterr().err
+
+
+def test_bug_asks_for_a_report_and_shows_no_traceback(capsys, monkeypatch):
+    monkeypatch.delenv("DUALIGN_DEBUG", raising=False)
+    assert guarded(raising(KeyError("k"))) == 70
+    shown = capsys.readouterr().err
+    assert "KeyError: 'k'" in shown
+    assert "report" in shown
+    assert "DUALIGN_DEBUG=1" in shown
+    assert "Traceback" not in shown
+
+
+def test_bug_shows_its_traceback_to_who_asks(capsys, monkeypatch):
+    monkeypatch.setenv("DUALIGN_DEBUG", "1")
+    assert guarded(raising(KeyError("k"))) == 70
+    assert "Traceback (most recent call last)" in capsys.readouterr().err
+
+
+def test_message_with_nobody_to_hear_it_is_dropped(monkeypatch, capsys):
+    monkeypatch.setattr(exits.sys, "stderr", None)
+    say("hello")
+    assert capsys.readouterr().out == ""
+
+
+def test_interrupt_ends_with_130_and_one_line():
+    # Whoever runs the tests in the background may have them ignore Ctrl-C, and Python would go on to do so.
+    script = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from dualign.cli.main import main; main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, "convert", "-", "-", "--to", "talp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        # More than a pipe holds: once all is written, the command is reading. It will wait for more.
+        process.stdin.write(b"0-0\n" * 50_000)
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b"dualign: interrupted\n"
+        assert process.wait(timeout=60) == 130
+
+
+def pipeline(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", command, "bash", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment(PYTHON=DUALIGN[0]),
+        timeout=60,
+    )
+
+
+def test_reader_that_goes_away_ends_us_quietly(tmp_path):
+    links = write(tmp_path / "links", "0-0 1-1 2-2\n" * 100_000)
+    done = pipeline('"$PYTHON" -m dualign convert "$1" - --to talp | head -1; echo "${PIPESTATUS[0]}"', links)
+    assert (done.stdout, done.stderr) == ("1-1 2-2 3-3\n141\n", "")
+
+
+def test_reader_that_goes_away_before_the_help_ends_us_quietly():
+    done = pipeline('{ sleep 0.5; "$PYTHON" -m dualign --help; echo $? >&2; } | true')
+    assert (done.stdout, done.stderr) == ("", "141\n")
+
+
+@pytest.mark.parametrize("arguments", ["--help", "convert $1 - --to talp"])
+def test_full_output_device_is_a_message(tmp_path, arguments):
+    links = write(tmp_path / "links", "0-0\n")
+    done = pipeline(f'"$PYTHON" -m dualign {arguments} > /dev/full', links)
+    assert done.returncode == 1
+    assert done.stderr.startswith("dualign: error: ")
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device" in done.stderr
+
+
+def test_closed_output_is_a_message(tmp_path):
+    links = write(tmp_path / "links", "0-0\n")
+    done = pipeline('"$PYTHON" -m dualign convert "$1" - --to talp >&-', links)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "standard output" in done.stderr
+
+
+def test_closed_stderr_changes_no_exit_code():
+    done = pipeline('"$PYTHON" -m dualign convert /nowhere - --to talp 2>&-')
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+def test_data_error_in_a_process_of_its_own_shows_no_traceback(tmp_path):
+    done = dualign("convert", str(tmp_path / "missing"), "-", "--to", "talp")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"dualign: error: {tmp_path / 'missing'}: no such file;")
+    assert done.stderr.count("\n") == 1

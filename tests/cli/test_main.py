@@ -1,0 +1,104 @@
+"""The table of verbs, the overview, and wrong command lines."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from importlib.metadata import version
+
+import pytest
+from tests.cli.command import dualign
+
+from dualign.cli import exits, main, options, progress
+from dualign.cli.main import VERBS, run
+
+
+def test_all_names_are_public_and_sorted():
+    for module in (exits, main, options, progress):
+        assert module.__all__ == sorted(module.__all__)
+
+
+def modules_after(*arguments: str) -> set[str]:
+    """What a fresh interpreter has imported once it has run a command line."""
+    script = "import sys; from dualign.cli.main import run; print(run(sys.argv[1:]), *sys.modules, sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60, check=True
+    )
+    shown, _, modules = done.stdout.partition("\n0\n")
+    assert "Usage: dualign" in shown
+    return set(modules.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([verb, "--help"] for verb in VERBS)])
+def test_help_imports_nothing_heavy(arguments):
+    assert not modules_after(*arguments) & {"numpy", "numba", "scipy"}
+
+
+def test_help_imports_the_verb_it_is_about_and_no_other():
+    verbs = {f"dualign.cli.{verb}" for verb in VERBS}
+    assert modules_after("--help") & verbs == set()
+    assert modules_after("convert", "--help") & verbs == {"dualign.cli.convert"}
+
+
+def test_overview_has_a_line_for_each_verb(capsys):
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for verb, line in VERBS.items():
+        assert f"  {verb}" in shown
+        assert line in shown
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_is_a_function_that_begins_with_its_line_in_the_table(verb):
+    function = getattr(import_module(f"dualign.cli.{verb}"), verb)
+    assert inspect.getdoc(function).splitlines()[0] == VERBS[verb]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_can_be_quiet(verb, capsys):
+    assert run([verb, "-h"]) == 0
+    assert "--quiet" in capsys.readouterr().out
+
+
+def test_version():
+    done = dualign("--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"dualign {version('dualign')}\n", "")
+
+
+def test_nothing_to_do_shows_the_overview_as_an_error(capsys):
+    assert run([]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "symmetrize" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["symetrize"], "no verb `symetrize`; did you mean `symmetrize`?"),
+        (["frobnicate"], f"no verb `frobnicate`; there are {', '.join(VERBS)}"),
+        (["--frob"], "No such option: --frob"),
+        (["evaluate", "only-one"], "Missing argument 'GOLD'"),
+        (["evaluate", "a", "b", "--bootstrap", "-1"], "--bootstrap"),
+        (["evaluate", "a", "b", "--errors", "ignore"], "--errors"),
+    ],
+)
+def test_wrong_command_line_exits_with_2_and_a_message(arguments, message, capsys):
+    assert run(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("dualign: error: ")
+    assert message in shown.err
+
+
+def test_wrong_option_of_a_verb_points_to_the_help_of_that_verb(capsys):
+    run(["evaluate", "a", "b", "--frob"])
+    assert "Try `dualign evaluate --help`" in capsys.readouterr().err
+
+
+def test_two_files_cannot_be_standard_input(capsys):
+    for arguments in (["evaluate", "-", "-"], ["symmetrize", "-", "-"]):
+        assert run(arguments) == 2
+        assert "standard input" in capsys.readouterr().err

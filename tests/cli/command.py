@@ -11,9 +11,9 @@ DUALIGN = [sys.executable, "-m", "dualign"]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The caller's environment, without what would change messages."""
-    kept = {name: value for name, value in os.environ.items() if name != "DUALIGN_DEBUG"}
-    return {**kept, **more}
+    """The caller's environment, without what changes messages or hides what is left in a buffer at exit."""
+    without = ("DUALIGN_DEBUG", "PYTHONUNBUFFERED")
+    return {**{name: value for name, value in os.environ.items() if name not in without}, **more}
 
 
 def dualign(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:

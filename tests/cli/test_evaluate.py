@@ -57,6 +57,10 @@ def failure(capsys, *arguments, code=1):
     return shown.err
 
 
+def row(shown, name):
+    return next(line for line in shown if line.startswith(name)).removeprefix(name).split()
+
+
 def test_text_shows_per_cent_interval_and_signature(links, gold, capsys):
     assert run(["evaluate", links, gold]) == 0
     shown = capsys.readouterr().out
@@ -107,8 +111,13 @@ def test_rare_and_common_words(links, gold, texts, capsys):
     assert run(["evaluate", links, gold, *texts, "--rare", "1"]) == 0
     shown = capsys.readouterr().out.splitlines()
     # `haus`, `buch`: answer 1-1 1-0 | none, sure gold 1-1 | none.
-    row = next(line for line in shown if line.startswith("source word rare (at most 1)"))
-    assert row.split()[6:] == ["33.33", "50.00", "100.00", "66.67", "2", "1"]
+    assert row(shown, "source word rare (at most 1)") == ["33.33", "50.00", "100.00", "66.67", "2", "1"]
+    # `das`: answer 0-0 | 0-0 0-1 | 0-0, sure gold 0-0 | 0-0 | 0-0.
+    assert row(shown, "source word common") == ["14.29", "75.00", "100.00", "85.71", "4", "3"]
+    # `house`, `book`: answer 1-1 | 0-1, sure gold 1-1 | none.
+    assert row(shown, "target word rare (at most 1)") == ["33.33", "50.00", "100.00", "66.67", "2", "1"]
+    # `the`: answer 0-0 1-0 | 0-0 | 0-0, sure gold 0-0 | 0-0 | 0-0.
+    assert row(shown, "target word common") == ["14.29", "75.00", "100.00", "85.71", "4", "3"]
 
 
 def test_rare_unless_told(links, gold, texts, capsys):
@@ -170,9 +179,10 @@ def test_naacl_links_without_their_last_pairs_are_filled_up(tmp_path, gold, text
     assert found["aer"] == evaluate(["0-0", "", ""], GOLD).aer
 
 
-def test_naacl_through_a_pipe_cannot_be_filled_up(tmp_path, links, capsys, monkeypatch):
+def test_naacl_through_a_pipe_cannot_be_filled_up(links, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 1 1\n2 1 1\n")))
-    assert "for 3 sentence pairs but - for 2;" in failure(capsys, links, "-")
+    # Read again, the pipe would be empty: a gold without any link.
+    assert "for 3 sentence pairs but - for 2;" in failure(capsys, links, "-", "--gold-format", "naacl")
 
 
 def test_formats_by_option(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import signal
 import subprocess
 import sys
@@ -40,6 +41,18 @@ def test_code_and_message(error, code, message, capsys):
 
 def test_result_of_the_action_is_the_exit_code():
     assert guarded(lambda: 5) == 5
+
+
+def test_failure_stays_the_same_if_the_output_cannot_be_flushed_either(monkeypatch, capsys):
+    class Full(io.StringIO):
+        def flush(self) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    assert guarded(raising(UsageError("no"))) == 2
+    assert capsys.readouterr().err == "dualign: error: no\n"
+    assert guarded(lambda: 0) == 1
+    assert "No space left on device" in capsys.readouterr().err
 
 
 def test_full_disk_names_the_file(capsys):

@@ -1,7 +1,7 @@
 """How kernels are compiled: the one home of Numba's options.
 
-Kernels are compiled for the explicit signatures they declare, release the GIL, and are cached on disk in a
-directory named after a hash of the package's sources. Numba's own cache looks only at the file of the
+Kernels are compiled when they are first called, release the GIL, and are cached on disk in a directory named
+after a hash of the package's sources. Numba's own cache looks only at the file of the
 function it stores and so misses an edit to a kernel that is called from another file; the hash does not.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -44,12 +43,42 @@ def cache_directory() -> Path:
     return Path(tempfile.mkdtemp(prefix="dualign-kernels-"))
 
 
-def kernel(signature: str | list[str] | None = None) -> Callable[[F], F]:
+def kernel() -> Callable[[F], F]:
     """Compile a hot loop: arrays in, arrays out, no exceptions, no Python objects, no GIL."""
     import numba
 
     if "NUMBA_CACHE_DIR" not in os.environ:
-        numba.config.CACHE_DIR = str(cache_directory())
-        os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR
-    options = {"nogil": True, "cache": True, "fastmath": REORDER, "error_model": "numpy"}
-    return numba.njit(signature, **options) if signature else numba.njit(**options)
+        numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
+
+    def compiled(function: F) -> F:
+        options = {"nogil": True, "cache": True, "fastmath": REORDER, "error_model": "numpy"}
+        return _quick_to_load(numba.njit(**options)(function))
+
+    return compiled
+
+
+def _quick_to_load(dispatcher: Any) -> Any:
+    """Let a cached kernel load without the parts of Numba that only compilation needs.
+
+    Before it looks into its cache, Numba imports its implementation of all of NumPy (and SciPy's BLAS if
+    that is installed), 0.4 to 0.7 s at every start of the program. Machine code that needs none of it loads
+    as well without; where it does not, or where Numba's internals have changed, its own way is taken.
+    """
+    try:
+        cache = dispatcher._cache
+        usual, quick = cache.load_overload, cache._load_overload
+    except AttributeError:
+        return dispatcher
+
+    def load_overload(signature: Any, target_context: Any) -> Any:
+        try:
+            from numba.core.runtime import rtsys
+
+            rtsys.initialize(target_context)  # the memory allocator, all that compiled kernels rely on
+            found = quick(signature, target_context)
+        except Exception:
+            found = None
+        return usual(signature, target_context) if found is None else found
+
+    cache.load_overload = load_overload
+    return dispatcher

@@ -15,8 +15,12 @@ from dualign.decode.symmetrize import METHODS
 from dualign.model.cells import block_bounds, find_cells, pairs_of
 from dualign.model.emission import Block
 from dualign.model.model import Model
+from dualign.model.options import Options
 from dualign.model.vocabulary import Unknowns
 from dualign.text.corpus import Bitext, encode
+from dualign.train.em import NOTHING
+from dualign.train.expectation import LIKELIHOOD, SYMMETRIC, expect
+from dualign.train.projection import Constraint
 
 __all__ = ["CHUNK", "Links", "align_bitext", "chunks", "encode_chunk", "posteriors_of_bitext"]
 
@@ -27,12 +31,6 @@ SHARD = 64
 
 MOST_CELLS = 10_000_000
 """A pair with more cells is left without links: its chains would take over half a gigabyte."""
-
-DECODERS = {
-    "soft-union": kernels.SOFT_UNION,
-    "posterior": kernels.POSTERIOR,
-    "viterbi": kernels.VITERBI,
-}
 
 Pair = tuple[Sequence[str], Sequence[str]]
 
@@ -73,7 +71,6 @@ def align_bitext(
     model: Model, bitext: Bitext, unknown_source: Sequence[str], unknown_target: Sequence[str], threads: int
 ) -> Links:
     """Decode every pair. The answer for a pair depends on nothing but the model and the pair."""
-    options = model.options
     lengths, widths = bitext.source.lengths, bitext.target.lengths
     too_long = lengths * widths > MOST_CELLS
     kept = Bitext(bitext.source.without(too_long), bitext.target.without(too_long))
@@ -81,26 +78,8 @@ def align_bitext(
     for begin, end in block_bounds(kept):
         part = Bitext(kept.source.slice(begin, end), kept.target.slice(begin, end))
         block = block_of(model, part, unknown_source, unknown_target, threads)
-        I, J = part.source.lengths, part.target.lengths
-        most = np.minimum(I * J, np.ceil((I + J) / min(options.threshold, 1.0)).astype(np.int64) + 1)
-        if options.decoder == "viterbi":
-            most = np.minimum(I * J, I + J)
-        room = np.zeros(len(part) + 1, np.int64)
-        np.cumsum(most, out=room[1:])
-        found = kernels.Found(
-            room[:-1],
-            np.zeros(len(part), np.int32),
-            np.empty(room[-1], np.int32),
-            np.empty(room[-1], np.int32),
-            np.empty(room[-1], np.float32),
-            np.zeros(len(part)),
-        )
-
-        def decode(bounds: tuple[int, int], block: Block = block, found: kernels.Found = found) -> None:
-            kernels.find_links(*bounds, block, settings_of(model), found)
-
-        list(ordered_map(decode, spans(len(part), SHARD), threads))
-        parts.append(found)
+        posterior = posteriors_of_block(model, block, threads)
+        parts.append(links_of_block(model.options, block, posterior, threads))
     return joined(parts, too_long)
 
 
@@ -130,30 +109,55 @@ def posteriors_of_bitext(
     for begin, end in block_bounds(bitext):
         part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
         block = block_of(model, part, unknown_source, unknown_target, threads)
-        out = np.zeros((block.first[-1], 2), np.float32)
-
-        def compute(bounds: tuple[int, int], block: Block = block, out: Array = out) -> None:
-            kernels.link_posteriors(*bounds, block, settings_of(model), out)
-
-        list(ordered_map(compute, spans(len(part), SHARD), threads))
+        posterior = posteriors_of_block(model, block, threads)
         for n, (I, J) in enumerate(zip(part.source.lengths, part.target.lengths, strict=True)):
-            cells = out[block.first[n] : block.first[n + 1]]
+            cells = posterior[block.first[n] : block.first[n + 1]]
             matrices.append(np.ascontiguousarray(cells.T).reshape(2, I, J))
     return matrices
 
 
-def settings_of(model: Model) -> kernels.Settings:
-    """The decoding options as kernels take them."""
+def posteriors_of_block(model: Model, block: Block, threads: int) -> Array:
+    """Posteriors of all cells of a block, projected if the options say so: float32 (slots, 2)."""
     options = model.options
-    return kernels.Settings(
-        DECODERS[options.decoder],
-        METHODS.index(options.symmetrize),
-        options.threshold,
-        options.projection == "symmetric",
-        options.slack,
-        options.tolerance,
-        options.evaluations,
+    how = SYMMETRIC if options.projection == "symmetric" else LIKELIHOOD
+    rules = Constraint(how, options.slack, options.tolerance, options.evaluations, False)
+    posterior = np.empty((block.first[-1], 2), np.float32)
+    shards = spans(len(block.first) - 1, SHARD)
+    list(ordered_map(lambda s: expect(*s, block, rules, NOTHING, NOTHING, posterior), shards, threads))
+    return posterior
+
+
+def links_of_block(options: Options, block: Block, posterior: Array, threads: int) -> kernels.Found:
+    """Choose links by the decoder of the options."""
+    pairs = block.pairs
+    I, J = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
+    # Posteriors of a row add up to at most 1, so few can be over the threshold.
+    most = I + J if options.decoder == "viterbi" else np.ceil((I + J) / options.threshold).astype(np.int64)
+    room = np.zeros(len(I) + 1, np.int64)
+    np.cumsum(np.minimum(I * J, most), out=room[1:])
+    found = kernels.Found(
+        room[:-1],
+        np.zeros(len(I), np.int32),
+        np.empty(room[-1], np.int32),
+        np.empty(room[-1], np.int32),
+        np.empty(room[-1], np.float32),
+        np.zeros(len(I)),
     )
+    soft = options.decoder == "soft-union"
+    method = METHODS.index("union" if soft else options.symmetrize)
+    marks = np.zeros((len(posterior), 2), np.uint8)
+
+    def choose(shard: tuple[int, int]) -> None:
+        if options.decoder == "viterbi":
+            kernels.mark_paths(*shard, block, marks, found.score)
+        else:
+            kernels.mark_over_threshold(
+                *shard, block.first, soft, options.threshold, posterior, marks, found.score
+            )
+        kernels.choose_links(*shard, pairs, block.first, method, posterior, marks, found)
+
+    list(ordered_map(choose, spans(len(I), SHARD), threads))
+    return found
 
 
 def block_of(

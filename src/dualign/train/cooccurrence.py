@@ -125,7 +125,13 @@ def totals(
     for v in range(len(index.starts) - 1):
         lo = index.starts[v]
         hi = index.starts[v + 1]
-        lo += np.searchsorted(index.where[lo:hi], first)
+        end = hi
+        while lo < end:  # the first occurrence in these sentences
+            middle = (lo + end) // 2
+            if index.where[middle] < first:
+                lo = middle + 1
+            else:
+                end = middle
         if lo == hi or index.where[lo] >= last:
             continue
         for m in range(table.rows[v], table.rows[v + 1]):

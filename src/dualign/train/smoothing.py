@@ -97,7 +97,7 @@ def number_stems(
     rows: Array, columns: Array, source_stem: Array, target_stem: Array, order: Array, stem_entry: Array
 ) -> int:
     """Number the pairs of stems that the entries belong to; `order` groups the source words by stem."""
-    place = np.full(target_stem.max() + 1 if len(target_stem) else 1, -1, np.int64)
+    place = np.full(len(target_stem), -1, np.int64)
     begin = 0
     end = 0
     stem = -1

@@ -18,11 +18,6 @@ __all__ = ["cache_directory", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Sums may be reordered and fused, which lets LLVM use vector registers; but unlike with plain `fastmath`,
-# infinities and NaN keep their meaning.
-REORDER = {"reassoc", "contract", "arcp", "nsz"}
-
-
 def cache_directory() -> Path:
     """Where compiled kernels are kept: `NUMBA_CACHE_DIR` if set, else a directory keyed by our sources."""
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
@@ -51,7 +46,9 @@ def kernel() -> Callable[[F], F]:
         numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
 
     def compiled(function: F) -> F:
-        options = {"nogil": True, "cache": True, "fastmath": REORDER, "error_model": "numpy"}
+        # No fastmath: sums keep the order that is written, so that the same input gives the same bits
+        # however LLVM arranges the code, on whatever processor.
+        options = {"nogil": True, "cache": True, "error_model": "numpy"}
         return _quick_to_load(numba.njit(**options)(function))
 
     return compiled

@@ -12,7 +12,8 @@ from dualign.core.arrays import Array
 from dualign.core.threads import ordered_map, spans
 from dualign.decode import pairs as kernels
 from dualign.decode.symmetrize import METHODS
-from dualign.model.cells import block_bounds, find_cells, pairs_of
+from dualign.model.blocks import block_of
+from dualign.model.cells import block_bounds
 from dualign.model.emission import Block
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -77,7 +78,7 @@ def align_bitext(
     parts = []
     for begin, end in block_bounds(kept):
         part = Bitext(kept.source.slice(begin, end), kept.target.slice(begin, end))
-        block = block_of(model, part, unknown_source, unknown_target, threads)
+        block = block_of(model, part, threads, (unknown_source, unknown_target))
         posterior = posteriors_of_block(model, block, threads)
         parts.append(links_of_block(model.options, block, posterior, threads))
     return joined(parts, too_long)
@@ -108,7 +109,7 @@ def posteriors_of_bitext(
     matrices = []
     for begin, end in block_bounds(bitext):
         part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
-        block = block_of(model, part, unknown_source, unknown_target, threads)
+        block = block_of(model, part, threads, (unknown_source, unknown_target))
         posterior = posteriors_of_block(model, block, threads)
         for n, (I, J) in enumerate(zip(part.source.lengths, part.target.lengths, strict=True)):
             cells = posterior[block.first[n] : block.first[n + 1]]
@@ -158,16 +159,3 @@ def links_of_block(options: Options, block: Block, posterior: Array, threads: in
 
     list(ordered_map(choose, spans(len(I), SHARD), threads))
     return found
-
-
-def block_of(
-    model: Model, part: Bitext, unknown_source: Sequence[str], unknown_target: Sequence[str], threads: int
-) -> Block:
-    """A block's cells and the parameters to score them."""
-    lexicon = model.lexicon
-    cells = find_cells(part, lexicon.rows, lexicon.columns, len(model.target), threads)
-    extra = lexicon.table[:0]
-    return Block(
-        pairs_of(part), cells.first, cells.count, cells.position, cells.entry, lexicon.table, extra,
-        lexicon.null_target, lexicon.null_source, model.weights,
-    )  # fmt: skip

@@ -73,6 +73,26 @@ def band(S: int, window: tuple[Array, ...], out: Array, taps: Array, constant: f
 
 
 @kernel()
+def total(P: int, x: Array) -> float:
+    """Σ x[:P] in a fixed order: eight partial sums, as wide as a vector register, then their sum.
+
+    A compiler may not reorder a sum; the plain loop would wait for each addition before the next.
+    """
+    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = np.float32(0)
+    for begin in range(0, P, 8):
+        y = x[begin : begin + 8]
+        a0 += y[0]
+        a1 += y[1]
+        a2 += y[2]
+        a3 += y[3]
+        a4 += y[4]
+        a5 += y[5]
+        a6 += y[6]
+        a7 += y[7]
+    return ((a0 + a4) + (a2 + a6)) + ((a1 + a5) + (a3 + a7))
+
+
+@kernel()
 def transition(S: int, P: int, weights: Array, leave: Array, start: Array) -> None:
     """`leave[i'] = (1 − p0) / Z(i')` and `start[i]`, the distribution of the first position; 0 in the padding."""
     word = np.float32(1) - weights[NULL]
@@ -141,34 +161,27 @@ def forward_backward(
 
     # Rows of A and M are stored without their scale 1/z, which the next row and the posteriors apply.
     q = p0 * null[0]
-    z = np.float32(0)
     a, m, e = A[0], M[0], E[0]
     for i in range(P):
         x = start[i] * word * e[i]
         a[i] = x
-        x += start[i] * q
-        m[i] = x
-        z += x
+        m[i] = x + start[i] * q
+    z = total(P, m)
     product = np.float64(z)  # of the scales: a logarithm for each row would cost as much as the row
     r = np.float32(1) / z
     scale[0] = r
     for j in range(1, R):
         before = m
         a, m, e = A[j], M[j], E[j]
-        z = np.float32(0)
         for i in range(P):
-            x = before[i] * leave[i] * r
-            inner[i] = x
-            z += x
-        band(P, window, out, reversed_taps, far * z)
+            inner[i] = before[i] * leave[i] * r
+        band(P, window, out, reversed_taps, far * total(P, inner))
         q = p0 * null[j] * r
-        z = np.float32(0)
         for i in range(P):
             x = out[i] * e[i]
             a[i] = x
-            x += q * before[i]
-            m[i] = x
-            z += x
+            m[i] = x + q * before[i]
+        z = total(P, m)
         product *= z
         if product < 1e-250:
             likelihood += np.log(product)
@@ -185,31 +198,28 @@ def forward_backward(
         after, e, before = b, E[j], M[j - 1]
         b = B[j - 1]
         r = scale[j]
-        z = np.float32(0)
         for i in range(P):
-            x = e[i] * after[i] * r
-            inner[i] = x
-            z += x
-        band(P, window, out, taps, far * z)
+            inner[i] = e[i] * after[i] * r
+        band(P, window, out, taps, far * total(P, inner))
         q = p0 * null[j] * r
         for i in range(P):
             b[i] = q * after[i] + out[i] * leave[i]
         if collect:
             r = scale[j - 1]
-            total = expected[0]
+            gained = expected[0]
             for i in range(P):
                 x = before[i] * leave[i] * r
-                total[i] += x * out[i]
+                gained[i] += x * out[i]
                 out[i] = x
             for d in range(2 * REACH + 1):
-                total = expected[1 + d]
+                gained = expected[1 + d]
                 shifted = u[d : d + P]
                 for i in range(P):
-                    total[i] += out[i] * shifted[i]
+                    gained[i] += out[i] * shifted[i]
     if collect:
-        total = expected[STATISTICS - 1]
+        gained = expected[STATISTICS - 1]
         for i in range(P):
-            total[i] += M[0, i] * B[0, i] * scale[0]
+            gained[i] += M[0, i] * B[0, i] * scale[0]
     for j in range(R):
         a, b = A[j], B[j]
         r = scale[j]

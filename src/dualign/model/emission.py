@@ -24,6 +24,8 @@ class Block(NamedTuple):
     """Sentence pairs with their cells (see `dualign.model.cells`) and the parameters that score them.
 
     Cells with an entry beyond `table` read `extra` (float32, same layout): words the lexicon does not know.
+    `prior`, `prior_begin`: tables of position probabilities (see `dualign.model.positions`) where words choose
+    without looking at their neighbours; empty for the HMM.
     """
 
     pairs: Pairs
@@ -36,6 +38,8 @@ class Block(NamedTuple):
     null_target: Array
     null_source: Array
     weights: Array
+    prior: Array
+    prior_begin: Array
 
 
 class Buffers(NamedTuple):

@@ -16,7 +16,13 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["Forms", "forms_of", "similarity", "stems_of"]
+__all__ = ["ALIKE", "POWER", "Forms", "forms_of", "similarity", "stems_of"]
+
+ALIKE = 0.5
+"""Less similarity than this counts as none."""
+
+POWER = 4
+"""Likeness counts as similarity to this power."""
 
 LONGEST = 62
 """Letters of a word that are compared: the bits of a machine word, less the sign."""

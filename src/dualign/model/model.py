@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +11,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import ModelError, UsageError
 from dualign.model.lexicon import Lexicon
 from dualign.model.options import Options
+from dualign.model.positions import Positions
 from dualign.model.storage import read_container, write_container
 from dualign.model.vocabulary import Vocabulary
 
@@ -20,13 +20,17 @@ __all__ = ["Model"]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Vocabularies, lexicon, the chains' weights (see `dualign.model.chain`), and the options of the user."""
+    """Vocabularies, lexicon, the chains' weights (see `dualign.model.chain`), and the options of the user.
+
+    `positions` belongs to IBM Models 1 and 2 and is None for the HMM.
+    """
 
     source: Vocabulary
     target: Vocabulary
     lexicon: Lexicon
     weights: Array
     options: Options
+    positions: Positions | None = None
 
     def with_options(self, options: Options) -> Model:
         """The same parameters, decoded differently."""
@@ -38,6 +42,8 @@ class Model:
         arrays["weights"] = self.weights
         for side, vocabulary in (("source", self.source), ("target", self.target)):
             arrays |= {f"{side}_{name}": array for name, array in vocabulary.arrays().items()}
+        if self.positions is not None:
+            arrays |= {f"positions_{name}": array for name, array in self.positions.arrays().items()}
         write_container(path, {"kind": "word-alignment", "options": self.options.as_dict()}, arrays)
 
     @classmethod
@@ -53,6 +59,7 @@ class Model:
                 Lexicon(*(arrays[f"lexicon_{name}"] for name in Lexicon._fields)),
                 np.array(arrays["weights"]),
                 Options.of(header["options"]),
+                Positions.from_arrays(arrays, "positions_") if "positions_grid" in arrays else None,
             )
         except (KeyError, UsageError) as error:
             raise ModelError(

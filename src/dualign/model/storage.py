@@ -20,7 +20,8 @@ from a forger. zlib computes it at 3.8 GB/s here, 0.04 s for 150 MB, so there is
 and no option to skip it. Nothing in a file is ever executed: a header is JSON, and an array's type must be
 one of a list of plain numbers.
 
-The arrays are read-only views of the file. Replacing the file by `write_container` does not disturb who has
+The arrays are private views of the file: whoever writes to one changes a copy of its own, never the file (and
+kernels, which are compiled apart for read-only arrays, are compiled once). Replacing the file by `write_container` does not disturb who has
 it open; shortening it in place by other means would.
 """
 
@@ -88,7 +89,7 @@ def write_container(
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what `write_container` wrote: the header, and read-only arrays that are mapped from the file.
+    """Read what `write_container` wrote: the header, and arrays that are mapped from the file.
 
     Anything that is not exactly such a file is a `ModelError`.
     """
@@ -181,7 +182,7 @@ def _map(name: str) -> mmap.mmap:
                 raise ModelError(f"{name}: not a regular file, and a model is memory-mapped; copy it to one")
             if status.st_size == 0:
                 raise _truncated(name, "it is empty")
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except FileNotFoundError:
         raise ModelError(f"{name}: no such model file; check the path, or train one") from None
     except IsADirectoryError:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dualign.core.arrays import Array
 
-__all__ = ["Vocabulary"]
+__all__ = ["Unknowns", "Vocabulary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,22 @@ class Vocabulary:
 
     words: list[str]
     numbers: dict[str, int] = field(init=False, repr=False, compare=False)
+    _stems: dict[int, dict[str, list[int]]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", {word: number for number, word in enumerate(self.words)})
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def stems(self, letters: int) -> dict[str, list[int]]:
+        """The numbers of the words with the same first letters; worked out once."""
+        if letters not in self._stems:
+            groups: dict[str, list[int]] = {}
+            for number, word in enumerate(self.words):
+                groups.setdefault(word[:letters], []).append(number)
+            self._stems[letters] = groups
+        return self._stems[letters]
 
     def arrays(self) -> dict[str, Array]:
         """The words as UTF-8, each ended by a line feed (no token contains one)."""

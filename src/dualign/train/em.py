@@ -1,19 +1,20 @@
-"""Expectation-maximisation of the HMM in both directions."""
+"""Expectation-maximisation of the HMM, or of IBM Model 2, in both directions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.threads import ordered_map, spans
-from dualign.model.cells import block_bounds, find_cells, pairs_of, word_ranges
+from dualign.model.blocks import block_of
+from dualign.model.cells import block_bounds, word_ranges
 from dualign.model.chain import FAR, STARTS
 from dualign.model.emission import Block
 from dualign.model.jumps import update_weights
-from dualign.model.lexicon import Lexicon
-from dualign.model.options import Options
+from dualign.model.model import Model
+from dualign.model.positions import Positions, add_positions, starts, table_sizes
 from dualign.text.corpus import Bitext
 from dualign.train import expectation as kernels
 from dualign.train.projection import Constraint, Sums
@@ -26,59 +27,76 @@ SHARD = 256
 
 HOW = {"none": kernels.LIKELIHOOD, "agreement": kernels.AGREEMENT, "symmetric": kernels.SYMMETRIC}
 
+NOTHING = Sums(np.zeros((0, FAR)), np.zeros((0, 1, 1)), np.zeros((0, STARTS + 1)), np.zeros(3))
+"""Tells the chains to collect nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Parameters after a round, and what the round saw before its update."""
+    """The model after a round, and what the round saw before its update.
 
-    lexicon: Lexicon
-    weights: Array
+    `likelihood` is that of both directions; `evaluations` counts how often the chains of a pair were run.
+    """
+
+    model: Model
     likelihood: float
     evaluations: float
 
 
-def em_round(
-    bitext: Bitext, lexicon: Lexicon, weights: Array, priors: Priors, constraint: str, options: Options, threads: int
-) -> Round:
-    """One E-step over all pairs, block by block, and the M-step of lexicon and jumps."""
+def em_round(bitext: Bitext, model: Model, priors: Priors, constraint: str, threads: int) -> Round:
+    """One E-step over all pairs, none of them empty, block by block; then the M-step."""
+    lexicon, options = model.lexicon, model.options
+    rules = Constraint(HOW[constraint], options.slack, options.tolerance, options.evaluations, False)
+    agree = constraint == "agreement"
     counts = np.zeros(lexicon.table.shape)
     null_target, null_source = np.zeros(len(lexicon.null_target)), np.zeros(len(lexicon.null_source))
-    rules = Constraint(HOW[constraint], options.slack, options.tolerance, options.evaluations, False)
-    longest = int(max(bitext.source.lengths.max(initial=1), bitext.target.lengths.max(initial=1)))
+    longest = int(max(bitext.source.lengths.max(), bitext.target.lengths.max()))
     total = new_sums(longest)
-    frequency = np.concatenate(([0], np.cumsum(np.bincount(bitext.source.tokens, minlength=len(lexicon.rows) - 1))))
-    ranges = word_ranges(frequency, threads)
+    frequency = np.bincount(bitext.source.tokens, minlength=len(model.source))
+    ranges = word_ranges(np.concatenate(([0], np.cumsum(frequency))), threads)
+    places = Places(bitext) if model.positions is not None else None
     for begin, end in block_bounds(bitext):
         part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
-        cells = find_cells(part, lexicon.rows, lexicon.columns, len(lexicon.null_target), threads)
-        block = Block(
-            pairs_of(part), cells.first, cells.count, cells.position, cells.entry, lexicon.table,
-            lexicon.table[:0], lexicon.null_target, lexicon.null_source, weights,
-        )  # fmt: skip
-        posterior = np.empty((len(cells.entry), 2), np.float32)
+        block = block_of(model, part, threads)
+        posterior = np.empty((len(block.entry), 2), np.float32)
 
         def expect(bounds: tuple[int, int], block: Block = block, posterior: Array = posterior) -> Sums:
             sums = new_sums(longest)
             kernels.expect(*bounds, block, rules, sums, NOTHING, posterior)
             return sums
 
-        for part_sums in ordered_map(expect, spans(len(part), SHARD), threads):
-            for into, shard in zip(total, part_sums, strict=True):
+        for sums in ordered_map(expect, spans(len(part), SHARD), threads):
+            for into, shard in zip(total, sums, strict=True):
                 into += shard
 
         def add(bounds: tuple[int, int], block: Block = block, posterior: Array = posterior) -> None:
-            agree = constraint == "agreement"
             kernels.add_counts(*bounds, block, agree, posterior, counts, null_source)
 
         list(ordered_map(add, ranges, threads))
         kernels.add_null_counts(block, posterior, null_target)
-    lengths = bitext.source.lengths, bitext.target.lengths
-    return Round(
-        reestimate_lexicon(lexicon, counts, null_target, null_source, priors, threads),
-        update_weights(weights, total.jumps, total.departures, total.starts, lengths),
-        float(total.totals[0]),
-        float(total.totals[1] / max(total.totals[2], 1)),
+        if places is not None:
+            add_positions(block.pairs, block.first, posterior, places.of_pair[begin:end], places.counts)
+    new = replace(
+        model, lexicon=reestimate_lexicon(lexicon, counts, null_target, null_source, priors, threads)
     )
+    if places is not None:
+        new = replace(new, positions=Positions.estimate(places.lengths, places.counts))
+    else:
+        lengths = bitext.source.lengths, bitext.target.lengths
+        weights = update_weights(model.weights, total.jumps, total.departures, total.starts, lengths)
+        new = replace(new, weights=weights)
+    likelihood, evaluations, pairs = total.totals
+    return Round(new, float(likelihood), float(evaluations / pairs))
+
+
+class Places:
+    """Expected position counts of Model 2, for all pairs of lengths in a bitext."""
+
+    def __init__(self, bitext: Bitext) -> None:
+        lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
+        self.lengths, of_pair = np.unique(lengths, axis=0, return_inverse=True)
+        self.of_pair = starts(self.lengths)[of_pair.ravel()]
+        self.counts = np.zeros(table_sizes(self.lengths).sum())
 
 
 def new_sums(longest: int) -> Sums:
@@ -86,7 +104,3 @@ def new_sums(longest: int) -> Sums:
     return Sums(
         np.zeros((2, FAR)), np.zeros((2, longest + 1, longest)), np.zeros((2, STARTS + 1)), np.zeros(3)
     )
-
-
-NOTHING = Sums(np.zeros((0, FAR)), np.zeros((0, 1, 1)), np.zeros((0, STARTS + 1)), np.zeros(3))
-"""Tells the chains to collect nothing."""

@@ -8,7 +8,8 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.model.cells import Pairs
 from dualign.model.chain import padded
-from dualign.model.emission import MOST_PROJECTED, Block, allocate, emit, shape
+from dualign.model.emission import MOST_PROJECTED, Block, Buffers, allocate, emit, shape
+from dualign.model.positions import independent
 from dualign.train.projection import Constraint, Sums, project_symmetric, run_chains
 
 __all__ = ["AGREEMENT", "LIKELIHOOD", "SYMMETRIC", "add_counts", "add_null_counts", "expect"]
@@ -39,12 +40,16 @@ def expect(
         E0, E1 = shape(buffers.emission[0], J, I), shape(buffers.emission[1], I, J)
         emit(n, block, E0, E1, buffers.null[0], buffers.null[1])
         emission = buffers.emission
-        project = constraint.how == SYMMETRIC and I * J <= MOST_PROJECTED
+        independent_rows = len(block.prior) > 0
+        project = constraint.how == SYMMETRIC and I * J <= MOST_PROJECTED and not independent_rows
+        if independent_rows:
+            sums.totals[0] += run_independent(n, I, J, block, buffers)
+            sums.totals[1] += 1
         if project:
             cells = list_cells(n, I, J, block, buffers.active)
             sums.totals[1] += project_symmetric(I, J, cells, block, buffers, constraint, nothing)
             emission = buffers.projected
-        if collect or not project:
+        if not independent_rows and (collect or not project):
             l0, l1 = run_chains(I, J, emission, block, buffers, sums)
             sums.totals[0] += l0 + l1
             sums.totals[1] += 1
@@ -55,6 +60,19 @@ def expect(
             for j in range(J):
                 posterior[slot + j, 0] = P0[j * PI + i]
                 posterior[slot + j, 1] = P1[i * PJ + j]
+
+
+@kernel()
+def run_independent(n: int, I: int, J: int, block: Block, buffers: Buffers) -> float:
+    """Posteriors of both directions by position tables, where `run_chains` leaves its own."""
+    begin = block.prior_begin[n]
+    middle = begin + J * (I + 1)
+    end = middle + I * (J + 1)
+    forward = block.prior[begin:middle].reshape(J, I + 1)
+    backward = block.prior[middle:end].reshape(I, J + 1)
+    E, work, null = buffers.emission, buffers.work, buffers.null
+    likelihood = independent(J, I, shape(E[0], J, I), null[0], forward, shape(work[0], J, I))
+    return likelihood + independent(I, J, shape(E[1], I, J), null[1], backward, shape(work[3], I, J))
 
 
 @kernel()

@@ -18,17 +18,11 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.threads import ordered_map, spans
-from dualign.model.forms import Forms, forms_of, similarity, stems_of
+from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity, stems_of
 from dualign.model.lexicon import Lexicon
 from dualign.text.corpus import GrowingVocabulary
 
 __all__ = ["Priors", "make_priors", "reestimate_lexicon"]
-
-ALIKE = 0.5
-"""Less similarity than this counts as none."""
-
-POWER = 4
-
 
 @dataclass(frozen=True, slots=True)
 class Priors:

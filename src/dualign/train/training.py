@@ -1,4 +1,4 @@
-"""From a bitext to a model: Model 1, then the HMM."""
+"""From a bitext to a model: Model 1, then the HMM or Model 2."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dualign.core.errors import DataError
 from dualign.model.jumps import initial_weights
 from dualign.model.model import Model
 from dualign.model.options import Options
+from dualign.model.positions import Positions
 from dualign.model.vocabulary import Vocabulary
 from dualign.text.corpus import Bitext
 from dualign.train.em import em_round
@@ -19,6 +20,8 @@ from dualign.train.ibm1 import prune, train_ibm1
 from dualign.train.smoothing import make_priors
 
 __all__ = ["Progress", "train"]
+
+STAGES = {"hmm": "HMM", "ibm1": "IBM 1", "ibm2": "IBM 2"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +74,19 @@ def train(
         lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
     )
     weights = initial_weights(options.null, options.floor)
-    then = tell("HMM", options.rounds)
-    vocabularies = Vocabulary(source), Vocabulary(target)
-    model = Model(*vocabularies, lexicon, weights, options)
+    positions = None if options.model == "hmm" else Positions.uniform()
+    model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, options, positions)
+    then = tell(STAGES[options.model], options.rounds)
     best = -np.inf
     for number, constraint in enumerate(schedule(options), 1):
-        done = em_round(bitext, model.lexicon, model.weights, priors, constraint, options, threads)
+        done = em_round(bitext, model, priors, constraint, threads)
         then(number, done.likelihood)
-        new = Model(*vocabularies, done.lexicon, done.weights, options)
         if judge is not None:
-            value = judge(new)
+            value = judge(done.model)
             if value <= best:
                 break
             best = value
-        model = new
+        model = done.model
     return model
 
 
@@ -95,10 +97,15 @@ def usable(bitext: Bitext, max_length: int) -> Array:
 
 
 def schedule(options: Options) -> list[str]:
-    """The constraint of each HMM round: symmetric training begins with agreement in its first half.
+    """The constraint of each round after Model 1: symmetric training begins with agreement in its first half.
 
-    Directions that still know nothing would be made to agree on nothing.
+    Directions that still know nothing would be made to agree on nothing. The projection needs chains: Model 2
+    takes agreement for it.
     """
+    if options.model == "ibm1":
+        return []
     if options.constraint != "symmetric":
         return [options.constraint] * options.rounds
+    if options.model == "ibm2":
+        return ["agreement"] * options.rounds
     return ["agreement"] * (options.rounds // 2) + ["symmetric"] * (options.rounds - options.rounds // 2)

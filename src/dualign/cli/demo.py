@@ -1,0 +1,102 @@
+"""`dualign demo`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from dualign.cli.options import Quiet, Threads
+
+if TYPE_CHECKING:
+    from dualign.text.alignment import Alignment
+
+__all__ = ["demo"]
+
+# Of the pairs with gold: a separable verb and a time that moves; do-support; a clause with its verb last.
+_SHOWN = (1, 3, 13)
+_ENTRIES = 12
+_LETTERS = 4
+
+Sentences = Sequence[Sequence[str]]
+
+
+def demo(threads: Threads | None = None, quiet: Quiet = False) -> None:
+    """Learn from the sample that comes with dualign, and show what was learnt.
+
+    The sample has 400 German-English sentence pairs, written for dualign. Nothing but these sentences is
+    used for learning; gold links of the first 60 serve to measure the result.
+    """
+    from dualign.aligner import Aligner
+    from dualign.cli.exits import say
+    from dualign.cli.report import Report
+    from dualign.cli.rounds import show_rounds
+    from dualign.core.jit import cache_directory
+    from dualign.measure.bootstrap import confidence_interval
+    from dualign.measure.quality import evaluate
+    from dualign.text.samples import sample
+    from dualign.text.streams import open_output
+
+    if not quiet and not any(cache_directory().rglob("*.nbc")):
+        say("compiling; this is done once and takes about half a minute")
+    source, target, gold = sample()
+    began = perf_counter()
+    with show_rounds(quiet) as report:
+        aligner = Aligner(threads=threads).fit((source, target), report=report)
+    learnt = perf_counter()
+    alignments = aligner.align((source, target))
+    aligned = perf_counter()
+
+    first = alignments[: len(gold)]
+    quality = Report(evaluate(first, gold), confidence_interval(first, gold), None, 0)
+    with open_output("-") as stream:
+        print(f"Learnt from {len(source)} German-English sentence pairs without a single link.", file=stream)
+        print("\nLinks, with their probabilities in per cent", file=stream)
+        print("(! a link that people did not set, ? one that they did set and that is missing)", file=stream)
+        for n in _SHOWN:
+            print("", *_grid(source[n], target[n], alignments[n], gold[n]), sep="\n", file=stream)
+        print(f"\nAll {len(gold)} pairs that people have linked, in per cent\n", file=stream)
+        print(quality.as_text(), file=stream)
+        print("\nThe dictionary's most frequent longer words, with p(English | German)\n", file=stream)
+        print(*_dictionary(source, target, alignments), sep="\n", file=stream)
+        print(
+            f"\nTime: {learnt - began:.1f} s to learn, {aligned - learnt:.1f} s to align. "
+            "Your own text: dualign align SOURCE TARGET",
+            file=stream,
+        )
+
+
+def _grid(source: Sequence[str], target: Sequence[str], found: Alignment, gold: Alignment) -> Iterator[str]:
+    """Source words as rows, target words as columns, per cent in the cells of links."""
+    probabilities = dict(zip(found.links, found.probabilities or (), strict=True))
+    accepted = {*gold.links, *gold.possible}
+    left = max(map(len, source))
+    widths = [max(4, len(word)) for word in target]
+    yield f"  {'':{left}s}  {' '.join(f'{word:>{width}s}' for word, width in zip(target, widths, strict=True))}"
+    for i, word in enumerate(source):
+        cells = []
+        for j, width in enumerate(widths):
+            if (i, j) in probabilities:
+                mark = " " if (i, j) in accepted else "!"
+                cell = f"{100 * probabilities[i, j]:.0f}{mark}"
+            else:
+                cell = "? " if (i, j) in gold.links else ". "
+            cells.append(f"{cell:>{width}s}")
+        yield f"  {word:{left}s}  {' '.join(cells)}".rstrip()
+
+
+def _dictionary(source: Sentences, target: Sentences, alignments: Sequence[Alignment]) -> Iterator[str]:
+    """The translations with most links between words of some length, two columns of them."""
+    together: Counter[tuple[str, str]] = Counter()
+    alone: Counter[str] = Counter()
+    for words, translations, alignment in zip(source, target, alignments, strict=True):
+        for i, j in alignment:
+            together[words[i].lower(), translations[j].lower()] += 1
+            alone[words[i].lower()] += 1
+    longer = [pair for pair in together if min(map(len, pair)) >= _LETTERS]
+    best = sorted(longer, key=lambda pair: (-together[pair], pair))[:_ENTRIES]
+    shown = [f"{v:10s} {w:10s} {together[v, w] / alone[v]:5.2f}" for v, w in best]
+    half = -(-len(shown) // 2)
+    for row in range(half):
+        yield "  " + "     ".join(shown[row::half])

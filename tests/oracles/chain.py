@@ -1,0 +1,193 @@
+"""The hidden Markov chain with nulls that keep the position, by its definition: the twin of `model.chain`.
+
+A state is a position and whether a word or a null stands there. The first row takes position i with
+`start(i)`, later rows jump from i' to i with `w(i − i') / Z(i')`; a null stays where the chain stood. A word
+is entered with 1 − p0, a null with p0. `enumerate_chain` sums over every sequence of states; `dense_chain`
+is forward-backward over all 2 S states with logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+REACH = 5
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """`jumps` (11): weights of −5..5; `starts` (10): of the first positions; all others share one weight."""
+
+    jumps: tuple[float, ...]
+    far: float
+    starts: tuple[float, ...]
+    far_start: float
+    p0: float
+
+    def start(self, i: int, states: int) -> float:
+        weights = [self.starts[k] if k < len(self.starts) else self.far_start for k in range(states)]
+        return weights[i] / sum(weights)
+
+    def jump(self, before: int, after: int, states: int) -> float:
+        return self.weight(after - before) / sum(self.weight(i - before) for i in range(states))
+
+    def weight(self, distance: int) -> float:
+        return self.jumps[distance + REACH] if abs(distance) <= REACH else self.far
+
+
+@dataclass(frozen=True)
+class Sums:
+    """All that is known of a chain.
+
+    `posterior` (R, S), `null` (R), `jumps` (11) expected jumps of −5..5 between words (a null between them
+    keeps the position), `departures` (S) expected jumps from each position, `starts` (S) the first position,
+    and the most probable path: positions, −1 for null.
+    """
+
+    likelihood: float
+    posterior: np.ndarray
+    null: np.ndarray
+    jumps: np.ndarray
+    departures: np.ndarray
+    starts: np.ndarray
+    best_path: tuple[int, ...]
+    best: float
+
+
+def sequences(rows: int, states: int) -> Iterator[tuple[tuple[int, bool], ...]]:
+    """Every sequence of states that can occur: each a position, and whether a word stands there."""
+
+    def extend(begun: tuple[tuple[int, bool], ...]) -> Iterator[tuple[tuple[int, bool], ...]]:
+        if len(begun) == rows:
+            yield begun
+            return
+        for i in range(states):
+            yield from extend((*begun, (i, True)))
+        stay = [begun[-1][0]] if begun else range(states)
+        for i in stay:
+            yield from extend((*begun, (i, False)))
+
+    return extend(())
+
+
+def probability(
+    sequence: tuple[tuple[int, bool], ...], parameters: Parameters, emission: np.ndarray, null: np.ndarray
+) -> float:
+    """Of the words and of this sequence of states."""
+    states = emission.shape[1]
+    product = 1.0
+    for j, (i, word) in enumerate(sequence):
+        if j == 0:
+            product *= parameters.start(i, states)
+        elif word:
+            product *= parameters.jump(sequence[j - 1][0], i, states)
+        product *= (1 - parameters.p0) * emission[j, i] if word else parameters.p0 * null[j]
+    return float(product)
+
+
+def enumerate_chain(parameters: Parameters, emission: np.ndarray, null: np.ndarray) -> Sums:
+    """Everything by adding up the 2 S (S + 1)^(R − 1) sequences."""
+    rows, states = emission.shape
+    total, best, best_path = 0.0, -1.0, ()
+    posterior, nulls = np.zeros((rows, states)), np.zeros(rows)
+    jumps, departures, starts = np.zeros(2 * REACH + 1), np.zeros(states), np.zeros(states)
+    for sequence in sequences(rows, states):
+        p = probability(sequence, parameters, emission, null)
+        total += p
+        if p > best:
+            best, best_path = p, tuple(i if word else -1 for i, word in sequence)
+        starts[sequence[0][0]] += p
+        for j, (i, word) in enumerate(sequence):
+            if not word:
+                nulls[j] += p
+                continue
+            posterior[j, i] += p
+            if j > 0:
+                before = sequence[j - 1][0]
+                departures[before] += p
+                if abs(i - before) <= REACH:
+                    jumps[i - before + REACH] += p
+    return Sums(
+        math.log(total),
+        posterior / total,
+        nulls / total,
+        jumps / total,
+        departures / total,
+        starts / total,
+        best_path,
+        math.log(best),
+    )
+
+
+def path_score(
+    path: tuple[int, ...], parameters: Parameters, emission: np.ndarray, null: np.ndarray
+) -> float:
+    """Log-probability of a path; nulls at its beginning take the position that serves it best."""
+    scores = []
+    for first in [path[0]] if path[0] >= 0 else range(emission.shape[1]):
+        sequence, at = [], first
+        for state in path:
+            at = state if state >= 0 else at
+            sequence.append((at, state >= 0))
+        scores.append(log_probability(tuple(sequence), parameters, emission, null))
+    return max(scores)
+
+
+def log_probability(
+    sequence: tuple[tuple[int, bool], ...], parameters: Parameters, emission: np.ndarray, null: np.ndarray
+) -> float:
+    """As `probability`, for sequences so long that their product would underflow."""
+    states = emission.shape[1]
+    score = 0.0
+    for j, (i, word) in enumerate(sequence):
+        if j == 0:
+            score += math.log(parameters.start(i, states))
+        elif word:
+            score += math.log(parameters.jump(sequence[j - 1][0], i, states))
+        score += math.log((1 - parameters.p0) * emission[j, i] if word else parameters.p0 * null[j])
+    return score
+
+
+def dense_chain(
+    parameters: Parameters, emission: np.ndarray, null: np.ndarray
+) -> tuple[float, np.ndarray, float]:
+    """Log-likelihood, posteriors (R, S) and the best path's log-probability, in time R · S²."""
+    rows, states = emission.shape
+    distance = np.arange(states)[None, :] - np.arange(states)[:, None]
+    weights = np.where(
+        np.abs(distance) <= REACH,
+        np.asarray(parameters.jumps)[np.clip(distance, -REACH, REACH) + REACH],
+        parameters.far,
+    )
+    step = np.log(weights / weights.sum(axis=1, keepdims=True))  # from row to column
+    first = np.log([parameters.start(i, states) for i in range(states)])
+    with np.errstate(divide="ignore"):
+        word = np.log1p(-parameters.p0) + np.log(emission)
+        stay = np.log(parameters.p0) + np.log(null)
+
+    def forward(add):
+        words, nulls = [first + word[0]], [first + stay[0]]
+        for j in range(1, rows):
+            position = add(np.stack([words[-1], nulls[-1]]), 0)
+            words.append(add(position[:, None] + step, 0) + word[j])
+            nulls.append(position + stay[j])
+        return np.array(words), np.array(nulls)
+
+    words, nulls = forward(log_sum)
+    likelihood = float(log_sum(np.append(words[-1], nulls[-1]), 0))
+    future = np.zeros(states)  # of a word and of a null alike, as either keeps the position
+    posterior = np.empty((rows, states))
+    for j in range(rows - 1, -1, -1):
+        posterior[j] = np.exp(words[j] + future - likelihood)
+        ahead = log_sum(step + word[j] + future, 1)
+        future = log_sum(np.stack([ahead, stay[j] + future]), 0)
+    best_words, best_nulls = forward(np.max)
+    return likelihood, posterior, float(max(best_words[-1].max(), best_nulls[-1].max()))
+
+
+def log_sum(x: np.ndarray, axis: int) -> np.ndarray:
+    top = x.max(axis=axis, keepdims=True)
+    return np.log(np.exp(x - top).sum(axis=axis)) + np.squeeze(top, axis)

@@ -63,7 +63,7 @@ class Aligner:
         report: Callable[[Progress], None] = lambda progress: None,
         judge: Callable[[Model], float] | None = None,
     ) -> Aligner:
-        """Learn from a bitext; `report` hears of each round. For `judge` see `dualign.train.training.train`."""
+        """Learn from a bitext; `report` hears of each round; `judge` as in `dualign.train.training.train`."""
         self.fit_encoded(as_pairs(bitext), report=report, judge=judge)
         return self
 
@@ -89,9 +89,7 @@ class Aligner:
 
     def align(self, bitext: Pairs | Columns) -> list[Alignment]:
         """The links of each pair, with their probabilities."""
-        return [
-            alignment for links in self.align_stream(as_pairs(bitext)) for alignment in alignments(links)
-        ]
+        return [alignment for links in self.align_stream(as_pairs(bitext)) for alignment in alignments(links)]
 
     def align_stream(self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Iterator[Links]:
         """Links of a stream of token-list pairs, chunk by chunk, in memory for one chunk."""
@@ -174,7 +172,9 @@ def as_tokens(sentence: Sentence, side: str, number: int) -> Sequence[str]:
     if isinstance(sentence, str):
         return tokenize(sentence)
     if not isinstance(sentence, Sequence):
-        raise DataError(f"{side} sentence {number} is neither a string nor a list of tokens: {sentence!r:.60}")
+        raise DataError(
+            f"{side} sentence {number} is neither a string nor a list of tokens: {sentence!r:.60}"
+        )
     for token in sentence:
         if not isinstance(token, str) or "\n" in token:
             raise DataError(f"{side} sentence {number} has a token that is not a word: {token!r:.60}")

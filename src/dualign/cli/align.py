@@ -22,7 +22,9 @@ from dualign.cli.settings import (
 
 __all__ = ["align"]
 
-Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Source text, a sentence a line; or both sides: see TARGET.")]
+Source = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="Source text, a sentence a line; or both sides: see TARGET.")
+]
 Target = Annotated[
     str | None,
     typer.Argument(
@@ -36,17 +38,46 @@ def align(
     source: Source,
     target: Target = None,
     output: Output = "-",
-    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="Align with this saved model instead of training one.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="MODEL", help="Align with this saved model instead of training one."),
+    ] = None,
     save: Annotated[str | None, typer.Option("--save", metavar="MODEL", help="Save the model.")] = None,
     decoder: Decoder = None,
     symmetrize: Symmetrize = None,
     threshold: Threshold = None,
-    tune: Annotated[str | None, typer.Option("--tune", metavar="GOLD", help="Choose threshold and decoder parameters by these gold links of the first lines.")] = None,
-    tune_source: Annotated[str | None, typer.Option("--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines.")] = None,
-    tune_target: Annotated[str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")] = None,
-    early_stop: Annotated[bool, typer.Option("--early-stop", help="Stop training when the gold links say that it gets worse.")] = False,
-    probabilities: Annotated[str | None, typer.Option("--probabilities", metavar="FILE", help="Also write links as `i-j:probability`.")] = None,
-    report: Annotated[str | None, typer.Option("--report", metavar="FILE", help="Also write a JSON object for each pair: line, score, bound, certified, seconds.")] = None,
+    tune: Annotated[
+        str | None,
+        typer.Option(
+            "--tune",
+            metavar="GOLD",
+            help="Choose threshold and decoder parameters by these gold links of the first lines.",
+        ),
+    ] = None,
+    tune_source: Annotated[
+        str | None,
+        typer.Option(
+            "--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines."
+        ),
+    ] = None,
+    tune_target: Annotated[
+        str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")
+    ] = None,
+    early_stop: Annotated[
+        bool, typer.Option("--early-stop", help="Stop training when the gold links say that it gets worse.")
+    ] = False,
+    probabilities: Annotated[
+        str | None,
+        typer.Option("--probabilities", metavar="FILE", help="Also write links as `i-j:probability`."),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Also write a JSON object for each pair: line, score, bound, certified, seconds.",
+        ),
+    ] = None,
     model_type: ModelName = None,
     constraint: Constraint = None,
     rounds: Rounds = None,
@@ -59,7 +90,8 @@ def align(
 ) -> None:
     """Learn from two parallel files and write the links of each line.
 
-    A link is `i-j`: source word i and target word j, counted from 0. With --model nothing is learnt: the saved model aligns the text.
+    A link is `i-j`: source word i and target word j, counted from 0. With --model nothing is
+    learnt: the saved model aligns the text.
     """
     from dualign.cli.aligning import Outputs, Tuning, run
 

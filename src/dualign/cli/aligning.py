@@ -15,6 +15,7 @@ from dualign.aligner import Aligner
 from dualign.cli.exits import say
 from dualign.cli.options import one_standard_input
 from dualign.cli.rounds import show_rounds
+from dualign.cli.warm import compile_kernels
 from dualign.core.errors import DataError, UsageError
 from dualign.decode.aligning import Links
 from dualign.measure.tuning import area_judge, tune
@@ -72,6 +73,7 @@ def run(
     """Align a bitext with a saved model, or learn one from it first."""
     one_standard_input(source, target, tuning.gold, tuning.source, tuning.target)
     different_outputs(outputs)
+    compile_kernels(quiet)
     pairs: Iterable[Pair] = read_pairs(source, target, errors=errors)
     if model is None:
         encoded, aligner = learn(pairs, options, tuning, threads, errors, quiet)
@@ -119,11 +121,11 @@ def learn(
     return encoded, aligner
 
 
-def tuning_pairs(
-    tuning: Tuning, begin: list[Pair], gold: Sequence[Alignment], errors: str
-) -> list[Pair]:
+def tuning_pairs(tuning: Tuning, begin: list[Pair], gold: Sequence[Alignment], errors: str) -> list[Pair]:
     """The sentence pairs of the gold links, checked."""
-    pairs = list(read_pairs(tuning.source, tuning.target, errors=errors)) if tuning.source else begin
+    pairs = begin
+    if tuning.source is not None:
+        pairs = list(read_pairs(tuning.source, tuning.target, errors=errors))
     place = "the input" if tuning.source is None else tuning.source
     if len(pairs) != len(gold):
         raise DataError(f"{tuning.gold} has gold links for {len(gold)} pairs, but {place} has {len(pairs)}")
@@ -141,7 +143,10 @@ def choose(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], q
     """Tune the decoder and say what was chosen."""
     chosen = tune(aligner, pairs, gold)
     if not quiet:
-        values = ", ".join(f"{name} {value:.3g}" if name == "threshold" else f"{name} {value}" for name, value in chosen.items())
+        values = ", ".join(
+            f"{name} {value:.3g}" if name == "threshold" else f"{name} {value}"
+            for name, value in chosen.items()
+        )
         say(f"tuned on {len(gold)} pairs: {values}")
 
 
@@ -209,7 +214,9 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
 
 def different_outputs(outputs: Outputs) -> None:
     """Refuse to write two things to one place."""
-    places = [p for p in (outputs.links, outputs.model, outputs.probabilities, outputs.report) if p is not None]
+    places = [
+        p for p in (outputs.links, outputs.model, outputs.probabilities, outputs.report) if p is not None
+    ]
     names = [p if p == "-" else os.path.realpath(p) for p in places]
     for place, name in zip(places, names, strict=True):
         if names.count(name) > 1:

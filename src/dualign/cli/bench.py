@@ -33,7 +33,7 @@ def bench(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object; rates are fractions, not per cent.")
     ] = False,
-    threads: Threads | None = None,
+    threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:

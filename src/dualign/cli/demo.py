@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-# Of the pairs with gold: a separable verb and a time that moves; do-support; a clause with its verb last.
+# Of the pairs with gold: a time that moves; do-support, which is hard; a verb before its subject.
 _SHOWN = (1, 3, 13)
 _ENTRIES = 12
 _LETTERS = 4
@@ -22,7 +22,7 @@ _LETTERS = 4
 Sentences = Sequence[Sequence[str]]
 
 
-def demo(threads: Threads | None = None, quiet: Quiet = False) -> None:
+def demo(threads: Threads = None, quiet: Quiet = False) -> None:
     """Learn from the sample that comes with dualign, and show what was learnt.
 
     The sample has 400 German-English sentence pairs, written for dualign. Nothing but these sentences is
@@ -41,11 +41,12 @@ def demo(threads: Threads | None = None, quiet: Quiet = False) -> None:
     if not quiet and not any(cache_directory().rglob("*.nbc")):
         say("compiling; this is done once and takes about half a minute")
     source, target, gold = sample()
+    pairs = list(zip(source, target, strict=True))
     began = perf_counter()
     with show_rounds(quiet) as report:
-        aligner = Aligner(threads=threads).fit((source, target), report=report)
+        aligner = Aligner(threads=threads).fit(pairs, report=report)
     learnt = perf_counter()
-    alignments = aligner.align((source, target))
+    alignments = aligner.align(pairs)
     aligned = perf_counter()
 
     first = alignments[: len(gold)]
@@ -73,7 +74,8 @@ def _grid(source: Sequence[str], target: Sequence[str], found: Alignment, gold: 
     accepted = {*gold.links, *gold.possible}
     left = max(map(len, source))
     widths = [max(4, len(word)) for word in target]
-    yield f"  {'':{left}s}  {' '.join(f'{word:>{width}s}' for word, width in zip(target, widths, strict=True))}"
+    heads = (f"{word:>{width}s}" for word, width in zip(target, widths, strict=True))
+    yield f"  {'':{left}s}  {' '.join(heads)}"
     for i, word in enumerate(source):
         cells = []
         for j, width in enumerate(widths):

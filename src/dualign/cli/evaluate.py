@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -100,7 +101,7 @@ def _by_frequency(
     from dualign.measure.breakdown import by_frequency
 
     frequencies: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    sentences: tuple[list[list[str]], list[list[str]]] = [], []
+    sentences: tuple[list[Sequence[str]], list[Sequence[str]]] = [], []
     lines = 0
     for lines, pair in enumerate(read_pairs(source, target, errors=errors), 1):
         for words, counts, kept in zip(pair, frequencies, sentences, strict=True):

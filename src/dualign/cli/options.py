@@ -23,7 +23,7 @@ class OnErrors(StrEnum):
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 
 Threads = Annotated[
-    int,
+    int | None,
     typer.Option("--threads", min=1, metavar="N", help="Threads to compute with; the result is the same."),
 ]
 

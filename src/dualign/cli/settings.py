@@ -8,9 +8,20 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from dualign.core.errors import UsageError
-from dualign.model.options import CONSTRAINTS, DECODERS, MODELS, SYMMETRIZATIONS, Options
+from dualign.model.options import CONSTRAINTS, DECODERS, MODELS, Options
 
-__all__ = ["Constraint", "Decoder", "KeepCase", "MaxLength", "ModelName", "Rounds", "Set", "Symmetrize", "Threshold", "settings"]
+__all__ = [
+    "Constraint",
+    "Decoder",
+    "KeepCase",
+    "MaxLength",
+    "ModelName",
+    "Rounds",
+    "Set",
+    "Symmetrize",
+    "Threshold",
+    "settings",
+]
 
 _HELP = {field.name: field.metadata["help"] for field in fields(Options)}
 _DEFAULT = {field.name: field.default for field in fields(Options)}
@@ -31,7 +42,9 @@ Constraint = Annotated[str | None, _flag("constraint", "|".join(CONSTRAINTS))]
 ModelName = Annotated[str | None, typer.Option("--model-type", metavar="|".join(MODELS), help=_text("model"))]
 Rounds = Annotated[int | None, _flag("rounds", "N")]
 MaxLength = Annotated[int | None, _flag("max_length", "N")]
-KeepCase = Annotated[bool, typer.Option("--keep-case", help="Tell upper from lower case when comparing words.")]
+KeepCase = Annotated[
+    bool, typer.Option("--keep-case", help="Tell upper from lower case when comparing words.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help=f"Any other option: {', '.join(sorted(_DEFAULT))}."),

@@ -16,7 +16,6 @@ from dualign.cli.settings import (
     Set,
     settings,
 )
-
 from dualign.core.errors import UsageError
 
 __all__ = ["train"]
@@ -27,13 +26,27 @@ def train(
         list[str],
         typer.Argument(
             metavar="SOURCE [TARGET] MODEL",
-            help="Two parallel files, or one with both sides (`source ||| target` or TSV); the file to write.",
+            help="Two parallel files, or one with both sides (`source ||| target`, TSV); the file to write.",
         ),
     ],
-    tune: Annotated[str | None, typer.Option("--tune", metavar="GOLD", help="Choose the threshold by these gold links of the first lines.")] = None,
-    tune_source: Annotated[str | None, typer.Option("--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines.")] = None,
-    tune_target: Annotated[str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")] = None,
-    early_stop: Annotated[bool, typer.Option("--early-stop", help="Stop when the gold links say that it gets worse.")] = False,
+    tune: Annotated[
+        str | None,
+        typer.Option(
+            "--tune", metavar="GOLD", help="Choose the threshold by these gold links of the first lines."
+        ),
+    ] = None,
+    tune_source: Annotated[
+        str | None,
+        typer.Option(
+            "--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines."
+        ),
+    ] = None,
+    tune_target: Annotated[
+        str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")
+    ] = None,
+    early_stop: Annotated[
+        bool, typer.Option("--early-stop", help="Stop when the gold links say that it gets worse.")
+    ] = False,
     model_type: ModelName = None,
     constraint: Constraint = None,
     rounds: Rounds = None,
@@ -46,6 +59,7 @@ def train(
 ) -> None:
     """Learn an alignment model from two parallel files and save it."""
     from dualign.cli.aligning import Tuning, learn
+    from dualign.cli.warm import compile_kernels
     from dualign.text.bitext import read_pairs
 
     chosen = settings(
@@ -56,6 +70,9 @@ def train(
         raise UsageError(f"{len(files)} files named; write SOURCE TARGET MODEL, or BITEXT MODEL")
     *texts, model = files
     one_standard_input(*texts, tune, tune_source, tune_target)
+    compile_kernels(quiet)
     pairs = read_pairs(*texts, errors=errors)
-    _, aligner = learn(pairs, chosen, Tuning(tune, tune_source, tune_target, early_stop), threads, errors, quiet)
+    _, aligner = learn(
+        pairs, chosen, Tuning(tune, tune_source, tune_target, early_stop), threads, errors, quiet
+    )
     aligner.save(model)

@@ -23,7 +23,7 @@ class ModelError(DualignError, ValueError):
     """A model file is corrupt, truncated, from a newer version, or no model at all."""
 
 
-class Infeasible(DualignError, ValueError):
+class Infeasible(DualignError, ValueError):  # noqa: N818 - an outcome that is proved
     """The problem has no solution, and that is proved."""
 
 

@@ -11,12 +11,14 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 __all__ = ["cache_directory", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
 
 def cache_directory() -> Path:
     """Where compiled kernels are kept: `NUMBA_CACHE_DIR` if set, else a directory keyed by our sources."""
@@ -40,8 +42,7 @@ def cache_directory() -> Path:
 
 def kernel() -> Callable[[F], F]:
     """Compile a hot loop: arrays in, arrays out, no exceptions, no Python objects, no GIL."""
-    import numba
-
+    numba: Any = import_module("numba")
     if "NUMBA_CACHE_DIR" not in os.environ:
         numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
 
@@ -69,9 +70,8 @@ def _quick_to_load(dispatcher: Any) -> Any:
 
     def load_overload(signature: Any, target_context: Any) -> Any:
         try:
-            from numba.core.runtime import rtsys
-
-            rtsys.initialize(target_context)  # the memory allocator, all that compiled kernels rely on
+            # The memory allocator is all that compiled kernels rely on.
+            import_module("numba.core.runtime").rtsys.initialize(target_context)
             found = quick(signature, target_context)
         except Exception:
             found = None

@@ -86,20 +86,29 @@ def align_bitext(
 
 def joined(parts: Sequence[kernels.Found], too_long: Array) -> Links:
     """The links of consecutive blocks in one, without the room they did not use."""
-    counts = np.concatenate([part.count for part in parts] or [np.zeros(0, np.int32)])
+    counts = together([part.number for part in parts], np.int32)
     begin = np.cumsum(counts) - counts
-    flat = []
-    for name in ("source", "target", "probability"):
-        used = [getattr(part, name)[used_slots(part)] for part in parts]
-        flat.append(np.concatenate(used) if used else np.zeros(0, np.int32))
-    scores = np.concatenate([part.score for part in parts] or [np.zeros(0)])
-    return Links(begin, counts, *flat, scores, too_long)
+    slots = [used_slots(part) for part in parts]
+    return Links(
+        begin,
+        counts,
+        together([part.source[used] for part, used in zip(parts, slots, strict=True)], np.int32),
+        together([part.target[used] for part, used in zip(parts, slots, strict=True)], np.int32),
+        together([part.probability[used] for part, used in zip(parts, slots, strict=True)], np.float32),
+        together([part.score for part in parts], np.float64),
+        too_long,
+    )
+
+
+def together(arrays: list[Array], dtype: type) -> Array:
+    """Arrays end to end; of none, an empty one."""
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
 
 
 def used_slots(part: kernels.Found) -> Array:
     """Places of a block's links in its flat arrays."""
-    inside = np.cumsum(part.count) - part.count
-    return np.arange(part.count.sum()) + np.repeat(part.room - inside, part.count)
+    inside = np.cumsum(part.number) - part.number
+    return np.arange(part.number.sum()) + np.repeat(part.room - inside, part.number)
 
 
 def posteriors_of_bitext(

@@ -27,15 +27,15 @@ __all__ = ["Found", "choose_links", "mark_over_threshold", "mark_paths"]
 
 
 class Found(NamedTuple):
-    """Links of the block's pairs: those of pair n are at `room[n]` … `room[n] + count[n]`.
+    """Links of the block's pairs: those of pair n are at `room[n]` … `room[n] + number[n]`.
 
-    `source`, `target` int32; `probability` float32; `count` int32 (pairs); `score` float64 (pairs): the value
-    of the choice: Σ (probability − threshold), that of both directions' own posteriors, or the two paths'
-    log-probability. Each is the maximum over all choices.
+    `source`, `target` int32; `probability` float32; `number` int32 (pairs); `score` float64 (pairs), the
+    value of the choice: Σ (probability − threshold), that of both directions' own posteriors, or the two
+    paths' log-probability. Each is the maximum over all choices.
     """
 
     room: Array
-    count: Array
+    number: Array
     source: Array
     target: Array
     probability: Array
@@ -71,7 +71,7 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array, score: Array) -> No
 def mark_over_threshold(
     n0: int, n1: int, first: Array, soft: bool, threshold: float, posterior: Array, marks: Array, score: Array
 ) -> None:
-    """Mark the links over the threshold: by their mean (`soft`) in both columns, or each direction its own."""
+    """Mark the links over the threshold: by their mean (`soft`), or each direction by its own posterior."""
     for n in range(n0, n1):
         value = 0.0
         for c in range(first[n], first[n + 1]):
@@ -112,4 +112,4 @@ def choose_links(
                     slot = first[n] + i * J + j
                     found.probability[c] = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
                     c += 1
-        found.count[n] = c - found.room[n]
+        found.number[n] = c - found.room[n]

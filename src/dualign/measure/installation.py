@@ -157,16 +157,19 @@ def measure_installation(
 
 
 def warm_up(place: str, threads: int, pairs: int = _WARM) -> Usage:
-    """Train on a little text, save, and align with the saved model, so that all kernels are compiled.
+    """Train on a little text, save, and align other text with new words, so that all kernels are compiled.
 
     Returns what the last of these commands took.
     """
-    source, target, model = (os.path.join(place, f"warm.{name}") for name in ("source", "target", "model"))
-    write_text(source, (s for s, _, _ in generate(pairs)))
-    write_text(target, (t for _, t, _ in generate(pairs)))
-    more = ["--quiet", "--threads", str(threads)]
-    measure([*DUALIGN, "train", source, target, model, *more])
-    return measure([*DUALIGN, "align", source, target, "--model", model, "-o", os.devnull, *more])
+    names = ("warm.source", "warm.target", "warm-new.source", "warm-new.target")
+    texts = [os.path.join(place, name) for name in names]
+    for vocabulary, (source, target) in ((100, texts[:2]), (200, texts[2:])):
+        made = list(generate(pairs, vocabulary=vocabulary))
+        write_text(source, (s for s, _, _ in made))
+        write_text(target, (t for _, t, _ in made))
+    model, more = os.path.join(place, "warm.model"), ["--quiet", "--threads", str(threads), "-o", os.devnull]
+    measure([*DUALIGN, "align", *texts[:2], "--save", model, *more])
+    return measure([*DUALIGN, "align", *texts[2:], "--model", model, *more])
 
 
 def write_synthetic(place: str, text: Synthetic) -> list[Any]:
@@ -191,7 +194,8 @@ def write_text(path: str, sentences: Iterable[Iterable[str]]) -> None:
 def sizes(source: str, target: str, errors: str) -> tuple[int, int, int]:
     """Number of pairs, source words and target words of a text."""
     pairs = left = right = 0
-    for pairs, (s, t) in enumerate(read_pairs(source, target, errors=errors), 1):
+    for s, t in read_pairs(source, target, errors=errors):
+        pairs += 1
         left += len(s)
         right += len(t)
     return pairs, left, right

@@ -45,8 +45,6 @@ def aer(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> f
     return evaluate(aligner.align(pairs), gold).aer
 
 
-def area_judge(
-    pairs: Sequence[Pair], gold: Sequence[Alignment], threads: int
-) -> Callable[[Model], float]:
+def area_judge(pairs: Sequence[Pair], gold: Sequence[Alignment], threads: int) -> Callable[[Model], float]:
     """Judge models by the area under the precision-recall curve of their link probabilities."""
     return lambda model: curve(Aligner.of_model(model, threads).posteriors(pairs), gold).area()

@@ -10,6 +10,7 @@ a cell, with no search and no hash table.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -83,7 +84,18 @@ def find_cells(bitext: Bitext, rows: Array, columns: Array, target_words: int, t
 
     def fill(bounds: tuple[int, int]) -> None:
         visit_rows(
-            *bounds, starts, where, sentence, pairs, rows, columns, target_words, first, count, position, entry
+            *bounds,
+            starts,
+            where,
+            sentence,
+            pairs,
+            rows,
+            columns,
+            target_words,
+            first,
+            count,
+            position,
+            entry,
         )
 
     list(ordered_map(fill, word_ranges(starts, threads), threads))
@@ -92,9 +104,9 @@ def find_cells(bitext: Bitext, rows: Array, columns: Array, target_words: int, t
 
 def word_ranges(starts: Array, parts: int) -> list[tuple[int, int]]:
     """Cut the source words into ranges with about the same number of occurrences."""
-    cuts = np.searchsorted(starts, np.linspace(0, starts[-1], parts + 1)[1:-1]) if parts > 1 else []
-    edges = [0, *(int(cut) for cut in cuts), len(starts) - 1]
-    return [(a, b) for a, b in zip(edges, edges[1:], strict=False) if a < b]
+    cuts = np.searchsorted(starts, np.linspace(0, starts[-1], parts + 1)[1:-1])
+    edges = [0, *cuts.tolist(), len(starts) - 1]
+    return [(a, b) for a, b in pairwise(edges) if a < b]
 
 
 @kernel()

@@ -19,6 +19,8 @@ the emission floor of a link and of a null.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dualign.core.arrays import Array
@@ -73,7 +75,7 @@ def band(S: int, window: tuple[Array, ...], out: Array, taps: Array, constant: f
 
 
 @kernel()
-def total(P: int, x: Array) -> float:
+def total(P: int, x: Array) -> Any:
     """Σ x[:P] in a fixed order: eight partial sums, as wide as a vector register, then their sum.
 
     A compiler may not reorder a sum; the plain loop would wait for each addition before the next.
@@ -94,7 +96,7 @@ def total(P: int, x: Array) -> float:
 
 @kernel()
 def transition(S: int, P: int, weights: Array, leave: Array, start: Array) -> None:
-    """`leave[i'] = (1 − p0) / Z(i')` and `start[i]`, the distribution of the first position; 0 in the padding."""
+    """`leave[i'] = (1 − p0) / Z(i')`, and `start[i]` = p(first position is i); 0 in the padding."""
     word = np.float32(1) - weights[NULL]
     far = weights[FAR]
     z = np.float32(0)
@@ -167,7 +169,7 @@ def forward_backward(
         a[i] = x
         m[i] = x + start[i] * q
     z = total(P, m)
-    product = np.float64(z)  # of the scales: a logarithm for each row would cost as much as the row
+    product = float(z)  # of the scales: a logarithm for each row would cost as much as the row
     r = np.float32(1) / z
     scale[0] = r
     for j in range(1, R):

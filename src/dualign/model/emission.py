@@ -23,14 +23,14 @@ MOST_PROJECTED = 1 << 18
 class Block(NamedTuple):
     """Sentence pairs with their cells (see `dualign.model.cells`) and the parameters that score them.
 
-    Cells with an entry beyond `table` read `extra` (float32, same layout): words the lexicon does not know.
-    `prior`, `prior_begin`: tables of position probabilities (see `dualign.model.positions`) where words choose
-    without looking at their neighbours; empty for the HMM.
+    `filled` is the cells' `count`. Cells with an entry beyond `table` read `extra` (float32, same layout):
+    words that the lexicon does not know. `prior`, `prior_begin`: tables of position probabilities (see
+    `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
     """
 
     pairs: Pairs
     first: Array
-    count: Array
+    filled: Array
     position: Array
     entry: Array
     table: Array
@@ -110,7 +110,7 @@ def emit(n: int, block: Block, E0: Array, E1: Array, null0: Array, null1: Array)
         if v < len(block.null_source):
             null1[i] += block.null_source[v]
         slot = block.first[n] + i * J
-        for c in range(slot, slot + block.count[s + i]):
+        for c in range(slot, slot + block.filled[s + i]):
             j = block.position[c]
             m = block.entry[c]
             if m < len(block.table):

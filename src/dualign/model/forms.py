@@ -57,7 +57,7 @@ def stems_of(words: Iterable[str], letters: int, known: dict[str, int]) -> Array
 
 @kernel()
 def similarity(a: Array, b: Array, places: Array) -> float:
-    """How alike two forms are, from 0 to 1; `places` (int64, ≥ 1 << 10) is scratch, all zero before and after.
+    """How alike two forms are, from 0 to 1; `places` (int64, ≥ 1 << 10) is all zero before and after.
 
     The longest common subsequence is found with one machine word for a whole row of its table (Hyyrö 2004).
     Letters whose code points agree in the last ten bits are kept apart by comparing them.
@@ -91,9 +91,9 @@ def similarity(a: Array, b: Array, places: Array) -> float:
             row = (row + hit) | (row - hit)
     for k in range(m):
         places[a[k] & 1023] = 0
-    length = 0
+    length = m
     for k in range(m):
-        length += 1 - ((row >> k) & 1)
+        length -= int((row >> k) & 1)
     return length / max(m, n)
 
 

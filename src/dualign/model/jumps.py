@@ -61,7 +61,7 @@ def update_weights(
 
 
 def choice_weights(weights: Array, counts: Array, departures: Array, available: Array) -> Array:
-    """Weights that raise the likelihood above: `counts` (K) choices, `departures` (N) with `available` (N, K).
+    """Weights that raise the likelihood above: of `counts` (K), `departures` (N), `available` (N, K).
 
     A choice that was never available keeps weight; one that was never taken keeps a little, so that no
     jump becomes impossible.

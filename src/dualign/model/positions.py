@@ -58,7 +58,9 @@ class Positions:
         """The tables that the pairs of a bitext need: float32, and where each pair's begin in it."""
         lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
         needed, of_pair = np.unique(lengths, axis=0, return_inverse=True)
-        own = {(int(I), int(J)): begin for (I, J), begin in zip(self.lengths, starts(self.lengths), strict=True)}
+        own = {
+            (int(I), int(J)): begin for (I, J), begin in zip(self.lengths, starts(self.lengths), strict=True)
+        }
         begins = starts(needed)
         flat = np.empty(table_sizes(needed).sum(), np.float32)
         for (I, J), begin, size in zip(needed.tolist(), begins, table_sizes(needed), strict=True):
@@ -95,8 +97,10 @@ class Positions:
                 table = counts[begin : begin + R * (S + 1)].reshape(R, S + 1)
                 begin += R * (S + 1)
                 rows = bins(R)
-                np.add.at(grid[d], (rows, 0), table[:, 0])
-                np.add.at(grid[d], (rows[:, None], 1 + bins(S)[None, :]), table[:, 1:])
+                places = rows[:, None] * (GRID + 1) + np.concatenate(([0], 1 + bins(S)))
+                grid[d] += np.bincount(places.ravel(), table.ravel(), GRID * (GRID + 1)).reshape(
+                    GRID, GRID + 1
+                )
         grid /= grid.sum(axis=2, keepdims=True)
         new = cls(grid, lengths.astype(np.int32), np.empty(len(counts), np.float32))
         for (I, J), begin in zip(lengths.tolist(), begins, strict=True):

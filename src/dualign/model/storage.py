@@ -20,9 +20,9 @@ from a forger. zlib computes it at 3.8 GB/s here, 0.04 s for 150 MB, so there is
 and no option to skip it. Nothing in a file is ever executed: a header is JSON, and an array's type must be
 one of a list of plain numbers.
 
-The arrays are private views of the file: whoever writes to one changes a copy of its own, never the file (and
-kernels, which are compiled apart for read-only arrays, are compiled once). Replacing the file by `write_container` does not disturb who has
-it open; shortening it in place by other means would.
+The arrays are private views of the file: whoever writes to one changes a copy of its own, never the file.
+(Read-only arrays would be another type to Numba, for which every kernel were compiled once more.) Replacing
+the file by `write_container` does not disturb who has it open; shortening it in place by other means would.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class CellArrays(NamedTuple):
     """`dualign.model.cells.Cells` as kernels see it."""
 
     first: Array
-    count: Array
+    filled: Array
     position: Array
     entry: Array
 
@@ -174,10 +174,10 @@ def score_unknown(
                     p += np.float32(LIKENESS * alike**POWER)
                     q += np.float32(LIKENESS * alike**POWER)
                 if p > 0 or q > 0:
-                    slot = row + cells.count[s + i]
+                    slot = row + cells.filled[s + i]
                     cells.position[slot] = j
                     cells.entry[slot] = len(table) + used
-                    cells.count[s + i] += 1
+                    cells.filled[s + i] += 1
                     extra[used, 0], extra[used, 1] = p, q
                     used += 1
             if v >= known_sources:

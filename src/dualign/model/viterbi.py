@@ -17,7 +17,7 @@ def viterbi(
 ) -> float:
     """Best path into `path` int32 (≥R): the state of each row, or −1 for null; returns its log-probability.
 
-    `E` float32 (R, ≥S); `null` float32 (≥R); `lines` as in `forward_backward`; `back` int32 (2, R, S), scratch.
+    `E` float32 (R, ≥S); `null` float32 (≥R); `lines` as in `forward_backward`; `back` int32 (2, R, S).
     Each position keeps its best way to end in a word and in a null. The best far predecessor is the best of
     those left of the window and right of it, found by running maxima: O(R · S) in all.
     """

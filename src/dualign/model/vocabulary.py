@@ -18,7 +18,9 @@ class Vocabulary:
 
     words: list[str]
     numbers: dict[str, int] = field(init=False, repr=False, compare=False)
-    _stems: dict[int, dict[str, list[int]]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _stems: dict[int, dict[str, list[int]]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", {word: number for number, word in enumerate(self.words)})

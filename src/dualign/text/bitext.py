@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from dualign.core.errors import DataError, UsageError
@@ -12,7 +12,7 @@ __all__ = ["read_pairs"]
 
 _BARS = "|||"
 
-Pair = tuple[list[str], list[str]]
+Pair = tuple[Sequence[str], Sequence[str]]
 
 
 def read_pairs(source: str, target: str | None = None, *, errors: str = "strict") -> Iterator[Pair]:

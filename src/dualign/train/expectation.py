@@ -96,7 +96,7 @@ def list_cells(n: int, I: int, J: int, block: Block, active: Array) -> int:
     PI, PJ = padded(I), padded(J)
     for i in range(I):
         slot = block.first[n] + i * J
-        for c in range(slot, slot + block.count[token + i]):
+        for c in range(slot, slot + block.filled[token + i]):
             j = block.position[c]
             active[0, cells] = j * PI + i
             active[1, cells] = i * PJ + j
@@ -110,8 +110,9 @@ def add_counts(
 ) -> None:
     """Add the posteriors of the cells of source words v0..v1 to the counts (float64) of their entries.
 
-    If they `agree`, both directions count the product of their posteriors (Liang et al. 2006). `null_source` float64 (source words) gains what is left of each of their tokens. Each count gets its
-    addends in corpus order whatever the ranges are, so threads may share the arrays.
+    If they `agree`, both directions count the product of their posteriors (Liang et al. 2006). `null_source`
+    float64 (source words) gains what is left of each of their tokens. Each count gets its addends in corpus
+    order whatever the ranges are, so threads may share the arrays.
     """
     pairs = block.pairs
     for n in range(len(pairs.source_offsets) - 1):
@@ -121,7 +122,7 @@ def add_counts(
             v = pairs.source[k]
             if v0 <= v < v1:
                 slot = block.first[n] + (k - s) * J
-                for c in range(slot, slot + block.count[k]):
+                for c in range(slot, slot + block.filled[k]):
                     m = block.entry[c]
                     p = slot + block.position[c]
                     p0, p1 = posterior[p, 0], posterior[p, 1]

@@ -50,7 +50,7 @@ def train_ibm1(
         kernels.first_round(*bounds, index, pairs, target_words, table, sums)
         return sums
 
-    divide(table, sum(ordered_map(begin, ranges, threads)), threads)
+    divide(table, list(ordered_map(begin, ranges, threads)), threads)
     lengths, widths = bitext.source.lengths, bitext.target.lengths
     null_target = shares(pairs.target, np.repeat(1.0 / (lengths + 1), widths), target_words)
     null_source = shares(pairs.source, np.repeat(1.0 / (widths + 1), lengths), source_words)
@@ -74,14 +74,15 @@ def train_ibm1(
         likelihood = -np.log(total).sum(dtype=np.float64) - np.dot(widths, np.log(lengths + 1.0))
         parts = list(ordered_map(count_again, ranges, threads))
         report(number, float(likelihood) + sum(part[1] for part in parts))
-        divide(table, sum(part[0] for part in parts), threads)
+        divide(table, [part[0] for part in parts], threads)
         null_target = shares(pairs.target, null_target[pairs.target] * total, target_words)
         null_source = normal(null_counts)
     return Lexicon(table.rows, table.columns, table.t, null_target, null_source)
 
 
-def divide(table: kernels.Table, sums: Array, threads: int) -> None:
-    """Normalise p(v | w)."""
+def divide(table: kernels.Table, parts_of_sums: list[Array], threads: int) -> None:
+    """Normalise p(v | w) by its sums over v, given in parts."""
+    sums = np.sum(parts_of_sums, axis=0)
     parts = spans(len(table.columns), 1 << 20)
     list(ordered_map(lambda bounds: kernels.divide_columns(*bounds, table, sums), parts, threads))
 
@@ -103,7 +104,7 @@ def prune(lexicon: Lexicon, least: float) -> Lexicon:
     The given lexicon's arrays are overwritten.
     """
     rows = np.empty_like(lexicon.rows)
-    size = kernels.keep_entries(lexicon.rows, lexicon.columns, lexicon.table, np.float32(least), rows)
+    size = kernels.keep_entries(lexicon.rows, lexicon.columns, lexicon.table, least, rows)
     return lexicon._replace(
         rows=rows, columns=lexicon.columns[:size].copy(), table=lexicon.table[:size].copy()
     )

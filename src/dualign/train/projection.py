@@ -63,7 +63,9 @@ class Constraint(NamedTuple):
 
 
 @kernel()
-def run_chains(I: int, J: int, emission: Array, block: Block, buffers: Buffers, out: Sums) -> tuple[float, float]:
+def run_chains(
+    I: int, J: int, emission: Array, block: Block, buffers: Buffers, out: Sums
+) -> tuple[float, float]:
     """Forward-backward of both chains over flat emissions (2, …); returns their log-likelihoods.
 
     `work[0]` gets p(b_j = i), `work[3]` p(a_i = j). If `out.jumps` is not empty, the chains' statistics are
@@ -203,21 +205,21 @@ def descent(
         direction[c] = gradient[c]
     for k in range(newest - 1, oldest - 1, -1):
         s, y = steps[k % MEMORY], changes[k % MEMORY]
-        weight[k % MEMORY] = dot(used, s, direction) / dot(used, s, y)
+        weight[k % MEMORY] = np.float32(dot(used, s, direction) / dot(used, s, y))
         for c in range(used):
             direction[c] -= weight[k % MEMORY] * y[c]
-    scale = np.float32(0.5)
+    scale = 0.5
     if newest > oldest:
         s, y = steps[(newest - 1) % MEMORY], changes[(newest - 1) % MEMORY]
-        z = np.float32(0)
+        z = 0.0
         for c in range(used):
             z += y[c] * y[c] * inverse[c]
         scale = dot(used, s, y) / z
     for c in range(used):
-        direction[c] *= scale * inverse[c]
+        direction[c] *= np.float32(scale) * inverse[c]
     for k in range(oldest, newest):
         s, y = steps[k % MEMORY], changes[k % MEMORY]
-        beta = weight[k % MEMORY] - dot(used, y, direction) / dot(used, s, y)
+        beta = weight[k % MEMORY] - np.float32(dot(used, y, direction) / dot(used, s, y))
         for c in range(used):
             direction[c] += beta * s[c]
     for c in range(used):
@@ -248,7 +250,7 @@ def remember(
 @kernel()
 def dot(used: int, a: Array, b: Array) -> float:
     """Inner product of the first `used` numbers."""
-    z = np.float32(0)
+    z = 0.0
     for c in range(used):
         z += a[c] * b[c]
     return z

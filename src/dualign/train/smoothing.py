@@ -24,6 +24,7 @@ from dualign.text.corpus import GrowingVocabulary
 
 __all__ = ["Priors", "make_priors", "reestimate_lexicon"]
 
+
 @dataclass(frozen=True, slots=True)
 class Priors:
     """What smoothing needs to know about the entries.
@@ -75,14 +76,13 @@ def reestimate_lexicon(
     def direction(d: int) -> None:
         stem_counts = np.zeros(priors.stem_entries)
         smooth(
-            d, lexicon.rows, lexicon.columns, counts, priors.stem_entry, priors.source_stem, priors.target_stem,
-            priors.alike, priors.stem_weight, stem_counts, len(lexicon.null_target), table,
+            d, lexicon.rows, lexicon.columns, counts, priors.stem_entry, priors.source_stem,
+            priors.target_stem, priors.alike, priors.stem_weight, stem_counts,
+            len(lexicon.null_target), table,
         )  # fmt: skip
 
     list(ordered_map(direction, (0, 1), min(threads, 2)))
-    nulls = [
-        (count / max(count.sum(), 1e-300)).astype(np.float32) for count in (null_target, null_source)
-    ]
+    nulls = [(count / max(count.sum(), 1e-300)).astype(np.float32) for count in (null_target, null_source)]
     return lexicon._replace(table=table, null_target=nulls[0], null_source=nulls[1])
 
 

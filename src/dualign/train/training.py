@@ -65,7 +65,9 @@ def train(
     tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
 
     def tell(stage: str, rounds: int) -> Callable[[int, float], None]:
-        return lambda number, likelihood: report(Progress(stage, number, rounds, likelihood, tokens, len(bitext)))
+        return lambda number, likelihood: report(
+            Progress(stage, number, rounds, likelihood, tokens, len(bitext))
+        )
 
     first = tell("IBM 1", options.ibm1_rounds)
     lexicon = train_ibm1(bitext, len(source), len(target), options.ibm1_rounds, threads, first)

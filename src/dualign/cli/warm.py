@@ -1,0 +1,112 @@
+"""Compiling the kernels before their first use, in parallel, and saying so.
+
+Numba compiles one function at a time, whatever the number of threads, so the work is split between two
+processes of their own. They leave the machine code in the cache, for this run and all later ones.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dualign.cli.exits import say
+from dualign.core.jit import cache_directory
+from dualign.core.threads import available
+from dualign.model.options import Options
+from dualign.text.corpus import Bitext, GrowingVocabulary, encode
+
+if TYPE_CHECKING:
+    from dualign.model.model import Model
+
+__all__ = ["compile_kernels"]
+
+SOURCE = [["a", "b", "c"], ["b", "a"], ["c"]]
+TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
+
+
+def compile_kernels(quiet: bool) -> None:
+    """Compile whatever the word aligner needs, unless that was done before."""
+    ready = cache_directory() / "aligner-kernels-compiled"
+    if ready.exists():
+        return
+    if not quiet:
+        say("compiling kernels, once for this version (some 15 to 30 s) …")
+    began = perf_counter()
+    jobs = ("chains", "others")
+    command = [sys.executable, "-m", "dualign.cli.warm"]
+    if available() > 1:
+        processes = [subprocess.Popen([*command, job], stdin=subprocess.DEVNULL) for job in jobs]
+        try:
+            codes = [process.wait() for process in processes]
+        except BaseException:
+            for process in processes:
+                process.kill()
+            raise
+        if any(codes):
+            return  # The kernels will be compiled where they are used; errors show there.
+    else:
+        for job in jobs:
+            JOBS[job]()
+    ready.touch()
+    if not quiet:
+        say(f"kernels compiled in {perf_counter() - began:.0f} s")
+
+
+def compile_chains() -> None:
+    """The posteriors' kernel, half of all the work."""
+    from dualign.decode.aligning import posteriors_of_block
+    from dualign.model.blocks import block_of
+
+    model, bitext = untrained()
+    posteriors_of_block(model, block_of(model, bitext, 1), 1)
+
+
+def compile_others() -> None:
+    """All other kernels of training and decoding."""
+    from dataclasses import replace
+
+    from dualign.decode.aligning import encode_chunk, links_of_block
+    from dualign.model.blocks import block_of
+    from dualign.train.expectation import add_counts, add_null_counts
+    from dualign.train.ibm1 import prune, train_ibm1
+    from dualign.train.smoothing import make_priors, reestimate_lexicon
+
+    model, bitext = untrained()
+    words = model.source.words, model.target.words
+    lexicon = prune(train_ibm1(bitext, len(words[0]), len(words[1]), 2, 1), 1e-9)
+    priors = make_priors(lexicon, *words, 4, 1.0, 1.0, 1)
+    counts, nulls = np.zeros(lexicon.table.shape), [np.zeros(len(side)) for side in words]
+    model = replace(model, lexicon=reestimate_lexicon(lexicon, counts, nulls[1], nulls[0], priors, 1))
+    block = block_of(model, bitext, 1)
+    posterior = np.zeros((len(block.entry), 2), np.float32)
+    add_counts(0, len(words[0]), block, True, posterior, counts, nulls[0])
+    add_null_counts(block, posterior, nulls[1])
+    links_of_block(model.options, block, posterior, 1)
+    strange, source, target = encode_chunk(model, [(["new", "a"], ["x", "newer"])])
+    block_of(model, strange, 1, (source.new, target.new))
+
+
+def untrained() -> tuple[Model, Bitext]:
+    """A model of three words a side, and its text."""
+    from dualign.model.jumps import initial_weights
+    from dualign.model.lexicon import Lexicon
+    from dualign.model.model import Model
+    from dualign.model.vocabulary import Vocabulary
+
+    source, target = GrowingVocabulary(), GrowingVocabulary()
+    bitext = encode(zip(SOURCE, TARGET, strict=True), source, target, True)
+    table = np.full((3, 2), 0.5, np.float32)
+    even = np.full(3, 1 / 3, np.float32)
+    lexicon = Lexicon(np.arange(4), np.arange(3, dtype=np.int32), table, even, even)
+    weights = initial_weights(0.2, 1e-8)
+    return Model(Vocabulary(list(source)), Vocabulary(list(target)), lexicon, weights, Options()), bitext
+
+
+JOBS = {"chains": compile_chains, "others": compile_others}
+
+if __name__ == "__main__":
+    JOBS[sys.argv[1]]()

@@ -15,6 +15,7 @@ from dualign.model.options import Options
 from dualign.text.alignment import Alignment
 from dualign.text.corpus import Bitext, GrowingVocabulary, encode
 from dualign.text.lines import tokenize
+from dualign.train.constraints import ConstraintSet
 from dualign.train.training import Progress, train
 
 __all__ = ["Aligner", "align"]
@@ -47,6 +48,7 @@ class Aligner:
     def __init__(self, *, threads: int | None = None, **options: Any) -> None:
         self.options = Options.of(options)
         self.threads = available(threads)
+        self.constraints: ConstraintSet | None = None
         self._model: Model | None = None
 
     @property
@@ -62,9 +64,13 @@ class Aligner:
         *,
         report: Callable[[Progress], None] = lambda progress: None,
         judge: Callable[[Model], float] | None = None,
+        constraints: ConstraintSet | None = None,
     ) -> Aligner:
-        """Learn from a bitext; `report` hears of each round; `judge` as in `dualign.train.training.train`."""
-        self.fit_encoded(as_pairs(bitext), report=report, judge=judge)
+        """Learn from a bitext; `report` hears of each round.
+
+        For `judge` and `constraints` see `dualign.train.training.train`; constraints hold when aligning, too.
+        """
+        self.fit_encoded(as_pairs(bitext), report=report, judge=judge, constraints=constraints)
         return self
 
     def fit_encoded(
@@ -73,11 +79,15 @@ class Aligner:
         *,
         report: Callable[[Progress], None] = lambda progress: None,
         judge: Callable[[Model], float] | None = None,
+        constraints: ConstraintSet | None = None,
     ) -> Bitext:
         """Learn from pairs of token lists, and return them encoded, ready for `links_of`."""
         source, target = GrowingVocabulary(), GrowingVocabulary()
         encoded = encode(pairs, source, target, self.options.lowercase)
-        self._model = train(encoded, list(source), list(target), self.options, self.threads, report, judge)
+        self.constraints = constraints
+        self._model = train(
+            encoded, list(source), list(target), self.options, self.threads, report, judge, constraints
+        )
         return encoded
 
     def set_options(self, **changes: Any) -> Aligner:
@@ -95,14 +105,14 @@ class Aligner:
         """Links of a stream of token-list pairs, chunk by chunk, in memory for one chunk."""
         for chunk in chunks(pairs):
             encoded, source, target = encode_chunk(self.model, chunk)
-            yield align_bitext(self.model, encoded, source.new, target.new, self.threads)
+            yield align_bitext(self.model, encoded, (source.new, target.new), self.threads, self.constraints)
 
     def links_of(self, encoded: Bitext) -> Iterator[Links]:
         """Links of a bitext in the model's own numbers, chunk by chunk."""
         for begin in range(0, len(encoded), 1 << 14):
             end = min(begin + (1 << 14), len(encoded))
             part = Bitext(encoded.source.slice(begin, end), encoded.target.slice(begin, end))
-            yield align_bitext(self.model, part, (), (), self.threads)
+            yield align_bitext(self.model, part, ((), ()), self.threads, self.constraints)
 
     def posteriors(self, bitext: Pairs | Columns, *, directions: bool = False) -> list[Array]:
         """The probability of every link: for each pair a float32 array (source words, target words).
@@ -113,7 +123,9 @@ class Aligner:
         matrices: list[Array] = []
         for chunk in chunks(as_pairs(bitext)):
             encoded, source, target = encode_chunk(self.model, chunk)
-            matrices += posteriors_of_bitext(self.model, encoded, source.new, target.new, self.threads)
+            matrices += posteriors_of_bitext(
+                self.model, encoded, (source.new, target.new), self.threads, self.constraints
+            )
         return matrices if directions else [matrix.mean(axis=0) for matrix in matrices]
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -33,7 +33,7 @@ def assert_equals_twin(pairs, source_words: int, target_words: int, rounds: int)
         expected = back.get((oracle.NULL, v), 0.0)
         assert lexicon.null_source[v] == pytest.approx(expected, rel=1e-4, abs=1e-7)
     both = [a + b for a, b in zip(forward, backward, strict=True)]
-    assert reported == pytest.approx(both[1:], rel=1e-5)
+    assert reported == pytest.approx(both[1:], rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 5])

@@ -37,7 +37,7 @@ def bench(
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Measure this installation: speed, memory and, against known links, quality.
+    """Measure speed, memory and quality of this installation.
 
     Trains on a text and aligns with the saved model, as commands of their own; the time is that of the whole
     command. Synthetic text is aligned that was not trained on; your own text is aligned itself.

@@ -23,23 +23,21 @@ Sentences = Sequence[Sequence[str]]
 
 
 def demo(threads: Threads = None, quiet: Quiet = False) -> None:
-    """Learn from the sample that comes with dualign, and show what was learnt.
+    """Learn from the sample that comes along, and show the result.
 
     The sample has 400 German-English sentence pairs, written for dualign. Nothing but these sentences is
     used for learning; gold links of the first 60 serve to measure the result.
     """
     from dualign.aligner import Aligner
-    from dualign.cli.exits import say
     from dualign.cli.report import Report
     from dualign.cli.rounds import show_rounds
-    from dualign.core.jit import cache_directory
+    from dualign.cli.warm import compile_kernels
     from dualign.measure.bootstrap import confidence_interval
     from dualign.measure.quality import evaluate
     from dualign.text.samples import sample
     from dualign.text.streams import open_output
 
-    if not quiet and not any(cache_directory().rglob("*.nbc")):
-        say("compiling; this is done once and takes about half a minute")
+    compile_kernels(quiet)
     source, target, gold = sample()
     pairs = list(zip(source, target, strict=True))
     began = perf_counter()

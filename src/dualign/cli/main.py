@@ -32,8 +32,8 @@ VERBS = {
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
-    "demo": "Learn from the sample that comes with dualign, and show what was learnt.",
-    "bench": "Measure this installation: speed, memory and, against known links, quality.",
+    "demo": "Learn from the sample that comes along, and show the result.",
+    "bench": "Measure speed, memory and quality of this installation.",
 }
 """The first line of each verb's docstring, in the order of the overview."""
 

@@ -62,7 +62,7 @@ def compile_chains() -> None:
     from dualign.model.blocks import block_of
 
     model, bitext = untrained()
-    posteriors_of_block(model, block_of(model, bitext, 1), 1)
+    posteriors_of_block(model.options, block_of(model, bitext, 1), "symmetric", 1)
 
 
 def compile_others() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -19,8 +20,9 @@ from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Unknowns
 from dualign.text.corpus import Bitext, encode
+from dualign.train.constraints import ConstraintSet, give
 from dualign.train.em import NOTHING
-from dualign.train.expectation import LIKELIHOOD, SYMMETRIC, expect
+from dualign.train.expectation import KINDS, expect
 from dualign.train.projection import Constraint
 
 __all__ = ["CHUNK", "Links", "align_bitext", "chunks", "encode_chunk", "posteriors_of_bitext"]
@@ -69,17 +71,24 @@ def encode_chunk(model: Model, chunk: Iterable[Pair]) -> tuple[Bitext, Unknowns,
 
 
 def align_bitext(
-    model: Model, bitext: Bitext, unknown_source: Sequence[str], unknown_target: Sequence[str], threads: int
+    model: Model,
+    bitext: Bitext,
+    unknown: tuple[Sequence[str], Sequence[str]],
+    threads: int,
+    constraints: ConstraintSet | None = None,
 ) -> Links:
-    """Decode every pair. The answer for a pair depends on nothing but the model and the pair."""
+    """Decode every pair. The answer for a pair depends on nothing but the model and the pair.
+
+    `unknown` lists the words numbered after the vocabularies' own. A set of `constraints` takes the place of
+    the projection that the options name.
+    """
     lengths, widths = bitext.source.lengths, bitext.target.lengths
     too_long = lengths * widths > MOST_CELLS
     kept = Bitext(bitext.source.without(too_long), bitext.target.without(too_long))
     parts = []
     for begin, end in block_bounds(kept):
         part = Bitext(kept.source.slice(begin, end), kept.target.slice(begin, end))
-        block = block_of(model, part, threads, (unknown_source, unknown_target))
-        posterior = posteriors_of_block(model, block, threads)
+        posterior, block = posteriors_of_part(model, part, unknown, threads, constraints)
         parts.append(links_of_block(model.options, block, posterior, threads))
     return joined(parts, too_long)
 
@@ -112,25 +121,40 @@ def used_slots(part: kernels.Found) -> Array:
 
 
 def posteriors_of_bitext(
-    model: Model, bitext: Bitext, unknown_source: Sequence[str], unknown_target: Sequence[str], threads: int
+    model: Model,
+    bitext: Bitext,
+    unknown: tuple[Sequence[str], Sequence[str]],
+    threads: int,
+    constraints: ConstraintSet | None = None,
 ) -> list[Array]:
     """For each pair a float32 array (2, I, J): p(b_j = i) and p(a_i = j)."""
     matrices = []
     for begin, end in block_bounds(bitext):
         part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
-        block = block_of(model, part, threads, (unknown_source, unknown_target))
-        posterior = posteriors_of_block(model, block, threads)
+        posterior, block = posteriors_of_part(model, part, unknown, threads, constraints)
         for n, (I, J) in enumerate(zip(part.source.lengths, part.target.lengths, strict=True)):
             cells = posterior[block.first[n] : block.first[n + 1]]
             matrices.append(np.ascontiguousarray(cells.T).reshape(2, I, J))
     return matrices
 
 
-def posteriors_of_block(model: Model, block: Block, threads: int) -> Array:
-    """Posteriors of all cells of a block, projected if the options say so: float32 (slots, 2)."""
-    options = model.options
-    how = SYMMETRIC if options.projection == "symmetric" else LIKELIHOOD
-    rules = Constraint(how, options.slack, options.tolerance, options.evaluations, False)
+def posteriors_of_part(
+    model: Model,
+    part: Bitext,
+    unknown: tuple[Sequence[str], Sequence[str]],
+    threads: int,
+    constraints: ConstraintSet | None,
+) -> tuple[Array, Block]:
+    """Posteriors of a few thousand pairs, and their block."""
+    giver = None if constraints is None else partial(give, constraints)
+    block = block_of(model, part, threads, unknown, giver)
+    kind = model.options.projection if constraints is None else "given"
+    return posteriors_of_block(model.options, block, kind, threads), block
+
+
+def posteriors_of_block(options: Options, block: Block, kind: str, threads: int) -> Array:
+    """Posteriors of all cells of a block, projected by one of `KINDS`: float32 (slots, 2)."""
+    rules = Constraint(KINDS[kind], options.slack, options.tolerance, options.evaluations, False)
     posterior = np.empty((block.first[-1], 2), np.float32)
     shards = spans(len(block.first) - 1, SHARD)
     list(ordered_map(lambda s: expect(*s, block, rules, NOTHING, NOTHING, posterior), shards, threads))

@@ -47,7 +47,7 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array, score: Array) -> No
     """Mark each direction's most probable path in `marks`, uint8 (slots, 2); `score[n]`: log-probability."""
     pairs = block.pairs
     longest, most = sizes(n0, n1, pairs)
-    buffers = allocate(longest, most)
+    buffers = allocate(longest, most, block.given)
     path = np.empty(longest, np.int32)
     for n in range(n0, n1):
         I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]

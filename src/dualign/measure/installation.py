@@ -28,7 +28,7 @@ from dualign.text.formats import read_links
 from dualign.text.streams import open_output
 from dualign.text.synthetic import generate
 
-__all__ = ["Measured", "Own", "Synthetic", "measure_installation", "warm_up"]
+__all__ = ["DUALIGN", "Measured", "Own", "Synthetic", "measure_installation", "versions", "warm_up"]
 
 DUALIGN = (sys.executable, "-m", "dualign")
 """The command of the running interpreter's installation."""

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from dualign.model.cells import find_cells, pairs_of
-from dualign.model.emission import Block
+from dualign.model.emission import Block, Given
 from dualign.model.model import Model
 from dualign.model.unknown import add_unknown_cells
 from dualign.text.corpus import Bitext
 
 __all__ = ["block_of"]
 
+NOTHING_GIVEN = Given(
+    np.zeros(0, np.int64),
+    np.zeros(0, np.float32),
+    np.zeros(0, np.uint8),
+    np.zeros(0, np.int64),
+    np.zeros((0, 3), np.int32),
+    np.zeros(0, np.float32),
+)
+
 
 def block_of(
-    model: Model, part: Bitext, threads: int, unknown: tuple[Sequence[str], Sequence[str]] = ((), ())
+    model: Model,
+    part: Bitext,
+    threads: int,
+    unknown: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    give: Callable[[list[tuple[list[str], list[str]]]], Given] | None = None,
 ) -> Block:
-    """The block of a few thousand pairs; `unknown` lists the words numbered after the vocabularies' own."""
+    """The block of a few thousand pairs; `unknown` lists the words numbered after the vocabularies' own.
+
+    `give`, if there is one, turns the pairs' words into constraints on their posteriors.
+    """
     lexicon = model.lexicon
     cells = find_cells(part, lexicon.rows, lexicon.columns, len(model.target), threads)
     if any(unknown):
@@ -31,7 +48,22 @@ def block_of(
         prior, prior_begin = model.positions.tables(part)
     else:
         prior, prior_begin = np.empty(0, np.float32), np.empty(0, np.int64)
+    given = NOTHING_GIVEN if give is None else give(words_of(model, part, unknown))
     return Block(
         pairs_of(part), cells.first, cells.count, cells.position, cells.entry, lexicon.table, extra,
-        lexicon.null_target, lexicon.null_source, model.weights, prior, prior_begin,
+        lexicon.null_target, lexicon.null_source, model.weights, prior, prior_begin, given,
     )  # fmt: skip
+
+
+def words_of(
+    model: Model, part: Bitext, unknown: tuple[Sequence[str], Sequence[str]]
+) -> list[tuple[list[str], list[str]]]:
+    """The words of each pair, as the model compares them."""
+    sides = []
+    for vocabulary, new, sentences in zip(
+        (model.source, model.target), unknown, (part.source, part.target), strict=True
+    ):
+        words = [*vocabulary.words, *new]
+        tokens, offsets = sentences.tokens.tolist(), sentences.offsets.tolist()
+        sides.append([[words[v] for v in tokens[a:b]] for a, b in pairwise(offsets)])
+    return list(zip(*sides, strict=True))

@@ -150,7 +150,7 @@ def visit_rows(
     entry: Array,
 ) -> None:
     """Fill the slots of all occurrences of the source words v0..v1."""
-    row = np.full(target_words, -1, np.int32)
+    row = np.full(target_words + 1, -1, np.int32)
     for v in range(v0, v1):
         if starts[v] == starts[v + 1]:
             continue
@@ -162,11 +162,12 @@ def visit_rows(
             begin = pairs.target_offsets[n]
             J = pairs.target_offsets[n + 1] - begin
             slot = first[n] + (k - pairs.source_offsets[n]) * J
-            used = 0
+            end = slot
             for j in range(J):
-                w = pairs.target[begin + j]
-                if w < target_words and row[w] >= rows[v]:
-                    position[slot + used] = j
-                    entry[slot + used] = row[w]
-                    used += 1
-            count[k] = used
+                # Written whether or not there is an entry, and kept only if so: half of the cells have one,
+                # in no pattern that a branch could predict. Words without a number here read the last, −1.
+                m = row[min(pairs.target[begin + j], target_words)]
+                position[end] = j
+                entry[end] = m
+                end += m >= rows[v]
+            count[k] = end - slot

@@ -11,13 +11,29 @@ from dualign.core.jit import kernel
 from dualign.model.cells import Pairs
 from dualign.model.chain import FLOOR, NULL_FLOOR, REACH, STATISTICS, padded
 
-__all__ = ["MEMORY", "MOST_PROJECTED", "Block", "Buffers", "allocate", "emit", "shape"]
+__all__ = ["MEMORY", "MOST_PROJECTED", "Block", "Buffers", "Given", "allocate", "emit", "shape"]
 
 MEMORY = 6
 """Moves that L-BFGS remembers."""
 
 MOST_PROJECTED = 1 << 18
 """Pairs with more cells are not projected: their multipliers would take more memory than their chains."""
+
+
+class Given(NamedTuple):
+    """Constraints on the posteriors of a block's pairs (see `dualign.train.constraints`); empty for none.
+
+    Pair n has the constraints `pair_begin[n]` … `pair_begin[n + 1]`, constraint k the nodes `node_begin[k]` …
+    `node_begin[k + 1]`; `bound` float32, `signed` uint8 (1: at most the bound; 0: equal to it). A `node`
+    int32 (3) is direction, source position, target position, with a `coefficient` float32.
+    """
+
+    pair_begin: Array
+    bound: Array
+    signed: Array
+    node_begin: Array
+    node: Array
+    coefficient: Array
 
 
 class Block(NamedTuple):
@@ -40,6 +56,7 @@ class Block(NamedTuple):
     weights: Array
     prior: Array
     prior_begin: Array
+    given: Given
 
 
 class Buffers(NamedTuple):
@@ -52,12 +69,22 @@ class Buffers(NamedTuple):
     lines: Array
     expected: Array
     multiplier: Array
-    active: Array
+    bound: Array
+    signed: Array
+    node: Array
+    coefficient: Array
+    exponent: Array
 
 
 @kernel()
-def allocate(longest: int, most_cells: int) -> Buffers:
+def allocate(longest: int, most_cells: int, given: Given) -> Buffers:
     """Buffers for pairs of at most `longest` words a side and `most_cells` padded cells."""
+    constraints = min(most_cells, MOST_PROJECTED) + 2 * longest
+    nodes = 2 * min(most_cells, MOST_PROJECTED)
+    for n in range(len(given.pair_begin) - 1):
+        begin, end = given.pair_begin[n], given.pair_begin[n + 1]
+        constraints = max(constraints, end - begin)
+        nodes = max(nodes, given.node_begin[end] - given.node_begin[begin])
     return Buffers(
         np.zeros((2, most_cells), np.float32),
         np.zeros((2, most_cells), np.float32),
@@ -65,8 +92,12 @@ def allocate(longest: int, most_cells: int) -> Buffers:
         np.zeros((2, longest), np.float32),
         np.zeros((7, padded(longest) + 2 * REACH), np.float32),
         np.zeros((STATISTICS, padded(longest)), np.float32),
-        np.zeros((6 + 2 * MEMORY, min(most_cells, MOST_PROJECTED)), np.float32),
-        np.zeros((2, min(most_cells, MOST_PROJECTED)), np.int32),
+        np.zeros((6 + 2 * MEMORY, constraints), np.float32),
+        np.zeros(constraints, np.float32),
+        np.zeros(constraints, np.uint8),
+        np.zeros((3, nodes), np.int32),
+        np.zeros(nodes, np.float32),
+        np.zeros((2, most_cells), np.float32),
     )
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from dualign.core.errors import UsageError
 
-__all__ = ["CONSTRAINTS", "DECODERS", "MODELS", "SYMMETRIZATIONS", "Options"]
+__all__ = ["CONSTRAINTS", "DECODERS", "MODELS", "PROJECTIONS", "SYMMETRIZATIONS", "Options"]
 
 MODELS = ("hmm", "ibm1", "ibm2")
-CONSTRAINTS = ("none", "agreement", "symmetric")
+CONSTRAINTS = ("none", "agreement", "symmetric", "bijective")
+PROJECTIONS = ("none", "symmetric", "bijective")
 DECODERS = ("soft-union", "posterior", "viterbi")
 SYMMETRIZATIONS = (
     "forward",
@@ -38,8 +39,10 @@ class Options:
     model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
     ibm1_rounds: int = option(5, "rounds of IBM Model 1, which starts every model")
     rounds: int = option(4, "rounds of the HMM (or of IBM Model 2)")
-    constraint: str = option("agreement", "training of the HMM: none, agreement or symmetric")
-    projection: str = option("symmetric", "constraint on the posteriors when aligning: none or symmetric")
+    constraint: str = option("agreement", "training of the HMM: none, agreement, symmetric or bijective")
+    projection: str = option(
+        "symmetric", "constraint on the posteriors when aligning: none, symmetric or bijective"
+    )
     lowercase: bool = option(True, "compare words in lower case")
     max_length: int = option(100, "longest sentence, in words, that takes part in training")
     null: float = option(0.15, "probability that a word is linked to nothing")
@@ -48,7 +51,7 @@ class Options:
     stem_letters: int = option(4, "words with the same first letters share evidence")
     stem_weight: float = option(10.0, "how much, in pseudo-counts; 0 switches it off")
     form_weight: float = option(3.0, "pseudo-counts for words that are spelt alike; 0 switches it off")
-    slack: float = option(0.1, "projection: allowed norm of the constraint violations")
+    slack: float = option(0.3, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.03, "projection: how far from that it may stop")
     evaluations: int = option(30, "projection: most forward-backward evaluations a pair")
     decoder: str = option("soft-union", "soft-union, posterior or viterbi")
@@ -58,7 +61,7 @@ class Options:
     def __post_init__(self) -> None:
         self._one_of("model", MODELS)
         self._one_of("constraint", CONSTRAINTS)
-        self._one_of("projection", ("none", "symmetric"))
+        self._one_of("projection", PROJECTIONS)
         self._one_of("decoder", DECODERS)
         self._one_of("symmetrize", SYMMETRIZATIONS)
         for name in ("ibm1_rounds", "max_length", "stem_letters", "evaluations"):

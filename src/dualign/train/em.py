@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from dualign.model.model import Model
 from dualign.model.positions import Positions, add_positions, starts, table_sizes
 from dualign.text.corpus import Bitext
 from dualign.train import expectation as kernels
+from dualign.train.constraints import ConstraintSet, give
 from dualign.train.projection import Constraint, Sums
 from dualign.train.smoothing import Priors, reestimate_lexicon
 
@@ -25,9 +27,7 @@ __all__ = ["NOTHING", "Round", "em_round"]
 SHARD = 256
 """Pairs whose statistics are summed by one job; shards are added in order, for any number of threads."""
 
-HOW = {"none": kernels.LIKELIHOOD, "agreement": kernels.AGREEMENT, "symmetric": kernels.SYMMETRIC}
-
-NOTHING = Sums(np.zeros((0, FAR)), np.zeros((0, 1, 1)), np.zeros((0, STARTS + 1)), np.zeros(3))
+NOTHING = Sums(np.zeros((0, FAR)), np.zeros((0, 1, 1)), np.zeros((0, STARTS + 1)), np.zeros(4))
 """Tells the chains to collect nothing."""
 
 
@@ -43,10 +43,23 @@ class Round:
     evaluations: float
 
 
-def em_round(bitext: Bitext, model: Model, priors: Priors, constraint: str, threads: int) -> Round:
-    """One E-step over all pairs, none of them empty, block by block; then the M-step."""
+def em_round(
+    bitext: Bitext,
+    model: Model,
+    priors: Priors,
+    constraint: str,
+    threads: int,
+    constraints: ConstraintSet | None = None,
+) -> Round:
+    """One E-step over all pairs, none of them empty, block by block; then the M-step.
+
+    `constraint` is one of `dualign.train.expectation.KINDS`; for "given", `constraints` lists the rules.
+    """
+    giver = None if constraints is None else partial(give, constraints)
     lexicon, options = model.lexicon, model.options
-    rules = Constraint(HOW[constraint], options.slack, options.tolerance, options.evaluations, False)
+    rules = Constraint(
+        kernels.KINDS[constraint], options.slack, options.tolerance, options.evaluations, False
+    )
     agree = constraint == "agreement"
     counts = np.zeros(lexicon.table.shape)
     null_target, null_source = np.zeros(len(lexicon.null_target)), np.zeros(len(lexicon.null_source))
@@ -57,7 +70,7 @@ def em_round(bitext: Bitext, model: Model, priors: Priors, constraint: str, thre
     places = Places(bitext) if model.positions is not None else None
     for begin, end in block_bounds(bitext):
         part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
-        block = block_of(model, part, threads)
+        block = block_of(model, part, threads, give=giver)
         posterior = np.empty((len(block.entry), 2), np.float32)
 
         def expect(bounds: tuple[int, int], block: Block = block, posterior: Array = posterior) -> Sums:
@@ -85,7 +98,7 @@ def em_round(bitext: Bitext, model: Model, priors: Priors, constraint: str, thre
         lengths = bitext.source.lengths, bitext.target.lengths
         weights = update_weights(model.weights, total.jumps, total.departures, total.starts, lengths)
         new = replace(new, weights=weights)
-    likelihood, evaluations, pairs = total.totals
+    likelihood, evaluations, pairs, _ = total.totals
     return Round(new, float(likelihood), float(evaluations / pairs))
 
 
@@ -102,5 +115,5 @@ class Places:
 def new_sums(longest: int) -> Sums:
     """Zeros to add to."""
     return Sums(
-        np.zeros((2, FAR)), np.zeros((2, longest + 1, longest)), np.zeros((2, STARTS + 1)), np.zeros(3)
+        np.zeros((2, FAR)), np.zeros((2, longest + 1, longest)), np.zeros((2, STARTS + 1)), np.zeros(4)
     )

@@ -10,11 +10,19 @@ from dualign.model.cells import Pairs
 from dualign.model.chain import padded
 from dualign.model.emission import MOST_PROJECTED, Block, Buffers, allocate, emit, shape
 from dualign.model.positions import independent
-from dualign.train.projection import Constraint, Sums, project_symmetric, run_chains
+from dualign.train.projection import BIJECTIVE, GIVEN, SYMMETRIC, Constraint, Sums, project, run_chains
 
-__all__ = ["AGREEMENT", "LIKELIHOOD", "SYMMETRIC", "add_counts", "add_null_counts", "expect"]
+__all__ = ["AGREEMENT", "KINDS", "LIKELIHOOD", "add_counts", "add_null_counts", "expect"]
 
-LIKELIHOOD, AGREEMENT, SYMMETRIC = 0, 1, 2
+LIKELIHOOD, AGREEMENT = 0, 1
+
+KINDS = {
+    "none": LIKELIHOOD,
+    "agreement": AGREEMENT,
+    "symmetric": SYMMETRIC,
+    "bijective": BIJECTIVE,
+    "given": GIVEN,
+}
 """How posteriors become counts: as they are, multiplied with the other direction's, or projected."""
 
 
@@ -29,7 +37,7 @@ def expect(
     """
     pairs = block.pairs
     longest, most = sizes(n0, n1, pairs)
-    buffers = allocate(longest, most)
+    buffers = allocate(longest, most, block.given)
     P0, P1 = buffers.work[0], buffers.work[3]
     collect = len(sums.jumps) > 0
     for n in range(n0, n1):
@@ -41,15 +49,16 @@ def expect(
         emit(n, block, E0, E1, buffers.null[0], buffers.null[1])
         emission = buffers.emission
         independent_rows = len(block.prior) > 0
-        project = constraint.how == SYMMETRIC and I * J <= MOST_PROJECTED and not independent_rows
+        constrained = constraint.how >= SYMMETRIC and I * J <= MOST_PROJECTED and not independent_rows
         if independent_rows:
             sums.totals[0] += run_independent(n, I, J, block, buffers)
             sums.totals[1] += 1
-        if project:
-            cells = list_cells(n, I, J, block, buffers.active)
-            sums.totals[1] += project_symmetric(I, J, cells, block, buffers, constraint, nothing)
+        if constrained:
+            evaluations, divergence = project(n, I, J, block, buffers, constraint, nothing)
+            sums.totals[1] += evaluations
+            sums.totals[3] += divergence
             emission = buffers.projected
-        if not independent_rows and (collect or not project):
+        if not independent_rows and (collect or not constrained):
             l0, l1 = run_chains(I, J, emission, block, buffers, sums)
             sums.totals[0] += l0 + l1
             sums.totals[1] += 1
@@ -86,22 +95,6 @@ def sizes(n0: int, n1: int, pairs: Pairs) -> tuple[int, int]:
         longest = max(longest, I, J)
         most = max(most, I * padded(J), J * padded(I))
     return longest, most
-
-
-@kernel()
-def list_cells(n: int, I: int, J: int, block: Block, active: Array) -> int:
-    """Flat places of the pair's cells in E0 (`active[0]`) and E1 (`active[1]`); how many."""
-    cells = 0
-    token = block.pairs.source_offsets[n]
-    PI, PJ = padded(I), padded(J)
-    for i in range(I):
-        slot = block.first[n] + i * J
-        for c in range(slot, slot + block.filled[token + i]):
-            j = block.position[c]
-            active[0, cells] = j * PI + i
-            active[1, cells] = i * PJ + j
-            cells += 1
-    return cells
 
 
 @kernel()

@@ -1,18 +1,24 @@
-"""Symmetric projection of one sentence pair's posteriors (Graça et al. 2010, §3.4).
+"""Projection of one sentence pair's posteriors on a set of constraints (Graça et al. 2010, §3).
 
-The two chains' joint posterior p0 · p1 is replaced by the closest q0 · q1 (in KL) whose link posteriors
-agree, `q0(b_j = i) = q1(a_i = j)` for every cell up to a slack: the norm of all differences is at most ε.
-The dual has one multiplier a cell, free in sign:
+The joint posterior p = p0 · p1 of the two chains is replaced by the closest q = q0 · q1 (in KL) for which the
+expectations of K features stay within bounds, up to a slack: `E_q[f_k] − b_k ≤ ξ_k` (or `|·| ≤ ξ_k` for an
+equality), ‖ξ‖ ≤ ε. A feature is a weighted sum of *nodes*, the events "row j of direction d chooses state i".
+The dual has one multiplier a constraint, λ_k ≥ 0 (free in sign for an equality):
 
-    min_λ  D(λ) = log Z0(λ) + log Z1(λ) + ε ‖λ‖,      emissions E0 · exp(−λ) and E1 · exp(+λ),
-    ∂D/∂λ_ij (without the last term) = q1_ij − q0_ij.
+    min_λ  D(λ) = b·λ + log Z0(λ) + log Z1(λ) + ε ‖λ‖,
+    each node's emission times exp(−Σ_k λ_k · coefficient),      ∂D/∂λ_k = b_k − E_q[f_k] (+ slack term).
 
-With `mixture`, the paper's own form: q is a mixture of the two directions, `log Z` is that of
-`½ Z0(λ)/Z0(0) + ½ Z1(λ)/Z1(0)` (Eq. 15), and the posteriors in the constraint carry the mixture weights.
+- symmetric: for each cell `1(b_j = i) − 1(a_i = j) = 0`;
+- bijective: each source word is chosen at most once, `Σ_j 1(b_j = i) ≤ 1`, and each target word likewise;
+- given: whatever constraints the caller lists for the pair.
 
-Solved by L-BFGS with a backtracking line search. Its initial matrix is the diagonal of the Hessian, which is
-known for free, `q0(1 − q0) + q1(1 − q1)`: that halves the number of evaluations. A pair that satisfies the
-constraint at once costs one evaluation (forward-backward of both chains).
+With `mixture`, the paper's own form of the symmetric constraint: q is a mixture of the directions, `log Z` is
+that of `½ Z0(λ)/Z0(0) + ½ Z1(λ)/Z1(0)` (Eq. 15), and posteriors in the constraint carry the mixture weights.
+
+Solved by L-BFGS with a backtracking line search, projected on λ ≥ 0 where the sign is bound. Its initial
+matrix is the inverse of the Hessian's diagonal, known for free up to covariances within a feature,
+`Σ coefficient² · q(1 − q)`; that halves the number of evaluations. A pair that satisfies its constraints at
+once costs one evaluation (forward-backward of both chains).
 """
 
 from __future__ import annotations
@@ -26,7 +32,10 @@ from dualign.core.jit import kernel
 from dualign.model.chain import FAR, STARTS, STATISTICS, forward_backward, padded
 from dualign.model.emission import MEMORY, Block, Buffers, shape
 
-__all__ = ["Constraint", "Sums", "project_symmetric", "run_chains"]
+__all__ = ["BIJECTIVE", "GIVEN", "SYMMETRIC", "Constraint", "Sums", "project", "run_chains"]
+
+SYMMETRIC, BIJECTIVE, GIVEN = 2, 3, 4
+"""Kinds of constraint (0 and 1 mean none: see `dualign.train.expectation`)."""
 
 NEGLIGIBLE = np.float32(1e-5)
 """Cells with less than this in both directions take no part."""
@@ -43,7 +52,8 @@ class Sums(NamedTuple):
 
     `jumps` float64 (2, 11): expected jumps of −5..5; `departures` float64 (2, L + 1, L): departures from
     position i of a chain with S states; `starts` float64 (2, 11): first positions 0..9 and beyond;
-    `totals` float64 (3): log-likelihood, evaluations of the chains, pairs.
+    `totals` float64 (4): log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence
+    KL(q ‖ p) of the projections when ε = 0.
     """
 
     jumps: Array
@@ -53,7 +63,7 @@ class Sums(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """How posteriors are constrained: one of the numbers of `dualign.train.expectation`, and how exactly."""
+    """How posteriors are constrained: the kind by number, and how exactly."""
 
     how: int
     slack: float
@@ -101,47 +111,45 @@ def run_chains(
 
 
 @kernel()
-def project_symmetric(
-    I: int, J: int, cells: int, block: Block, buffers: Buffers, constraint: Constraint, nothing: Sums
-) -> int:
-    """Project the pair in `buffers.emission`; returns the number of evaluations (two chains each).
+def project(
+    n: int, I: int, J: int, block: Block, buffers: Buffers, constraint: Constraint, nothing: Sums
+) -> tuple[int, float]:
+    """Project pair n, whose emissions are in `buffers.emission`.
 
-    `buffers.active` rows 0, 1 hold the cells' places in E0 and E1 (flat), for `cells` cells. Afterwards
-    `buffers.projected` holds the emissions of q and `buffers.work` its posteriors. Ends when the norm of the
-    differences is at most slack + tolerance, or at the limit of evaluations. `nothing` has empty arrays.
+    Afterwards `buffers.projected` holds the emissions of q and `buffers.work` its posteriors. Ends when the
+    constraints hold within slack + tolerance and no multiplier that is not 0 could be moved to gain more,
+    or at the limit of evaluations. `nothing` has empty arrays. Returns the number of evaluations (two
+    chains each), and D(0) − D(λ).
     """
     E, F = buffers.emission, buffers.projected
     slack, mixture = constraint.slack, constraint.mixture
     lam, gradient, trial, trial_gradient, direction, inverse = buffers.multiplier[:6]
     steps, changes = buffers.multiplier[6 : 6 + MEMORY], buffers.multiplier[6 + MEMORY :]
-    at0, at1 = buffers.active[0], buffers.active[1]
-    P0, P1 = buffers.work[0], buffers.work[3]
     for k in range(J * padded(I)):
         F[0, k] = E[0, k]
     for k in range(I * padded(J)):
         F[1, k] = E[1, k]
-    used = stored = evaluations = 0
-    base0 = base1 = value = slope = 0.0
+    constraints = nodes = stored = evaluations = 0
+    base0 = base1 = start = value = slope = 0.0
     step = np.float32(0)
     while True:
-        length = 0.0
-        for c in range(used):
-            x = lam[c] + step * direction[c]
-            trial[c] = x
+        length = cost = 0.0
+        for k in range(constraints):
+            x = lam[k] + step * direction[k]
+            if x < 0 and buffers.signed[k]:
+                x = np.float32(0)
+            trial[k] = x
             length += x * x
-            y = np.exp(min(max(x, np.float32(-30)), np.float32(30)))
-            F[0, at0[c]] = E[0, at0[c]] / y
-            F[1, at1[c]] = E[1, at1[c]] * y
+            cost += x * buffers.bound[k]
         length = np.sqrt(length)
+        reweigh(nodes, trial, buffers)
         l0, l1 = run_chains(I, J, F, block, buffers, nothing)
         evaluations += 1
         if evaluations == 1:
             base0, base1 = l0, l1
-            for c in range(cells):
-                if P0[at0[c]] > NEGLIGIBLE or P1[at1[c]] > NEGLIGIBLE:
-                    at0[used], at1[used] = at0[c], at1[c]
-                    lam[used] = trial[used] = 0
-                    used += 1
+            constraints, nodes = list_nodes(n, I, J, constraint.how, block, buffers)
+            for k in range(constraints):
+                lam[k] = trial[k] = 0
         u0 = u1 = 1.0
         new_value = l0 + l1
         if mixture:
@@ -150,107 +158,224 @@ def project_symmetric(
             new_value = top + np.log(0.5 * np.exp(r0 - top) + 0.5 * np.exp(r1 - top))
             u0 = 1.0 / (1.0 + np.exp(r1 - r0))
             u1 = 1.0 - u0
-        new_value += slack * length
+        new_value += cost + slack * length
         last = evaluations >= constraint.limit
-        if evaluations > 1:
+        if evaluations == 1:
+            start = value = new_value
+        else:
             enough = value + 1e-4 * step * slope + ROUNDING * abs(base0 + base1)
             if new_value > enough and step > 1e-3 and not last:
                 step *= np.float32(0.4)
                 continue
-        violation = differences(used, at0, at1, P0, P1, u0, u1, trial_gradient)
-        if violation <= slack + constraint.tolerance or last:
-            return evaluations
+        violation, residual = differentiate(
+            constraints, nodes, np.float32(u0), np.float32(u1), trial, buffers, trial_gradient, inverse
+        )
+        if max(violation, residual) <= slack + constraint.tolerance or last:
+            return evaluations, start - new_value
         # The slack term's gradient; at λ = 0 its subgradient of least norm.
         pull = np.float32(slack / length) if length > 0 else np.float32(0)
-        keep = np.float32(1) if length > 0 else np.float32(1 - slack / violation)
-        for c in range(used):
-            trial_gradient[c] = keep * trial_gradient[c] + pull * trial[c]
-            p, q = P0[at0[c]], P1[at1[c]]
-            inverse[c] = np.float32(1) / (p * (1 - p) + q * (1 - q) + DAMPING)
+        keep = np.float32(1) if length > 0 else np.float32(1 - slack / residual)
+        for k in range(constraints):
+            trial_gradient[k] = keep * trial_gradient[k] + pull * trial[k]
         if evaluations == 1:
-            for c in range(used):
-                gradient[c] = trial_gradient[c]
+            for k in range(constraints):
+                gradient[k] = trial_gradient[k]
         else:
-            stored = remember(used, lam, gradient, trial, trial_gradient, steps, changes, stored)
+            stored = remember(constraints, lam, gradient, trial, trial_gradient, steps, changes, stored)
         value = new_value
-        slope = descent(used, gradient, inverse, steps, changes, stored, direction)
+        slope = descent(
+            constraints, lam, gradient, inverse, steps, changes, stored, buffers.signed, direction
+        )
         step = np.float32(1)
 
 
 @kernel()
-def differences(
-    used: int, at0: Array, at1: Array, P0: Array, P1: Array, u0: float, u1: float, gradient: Array
-) -> float:
-    """`gradient = u1 · q1 − u0 · q0` at the cells; returns its norm, the violation of the constraint."""
-    norm = 0.0
-    for c in range(used):
-        g = np.float32(u1) * P1[at1[c]] - np.float32(u0) * P0[at0[c]]
-        gradient[c] = g
-        norm += g * g
-    return np.sqrt(norm)
+def list_nodes(n: int, I: int, J: int, how: int, block: Block, buffers: Buffers) -> tuple[int, int]:
+    """Write the pair's constraints and their nodes into the buffers; how many there are of each."""
+    if how == GIVEN:
+        return list_given(n, I, J, block, buffers)
+    node, coefficient = buffers.node, buffers.coefficient
+    bound, signed = buffers.bound, buffers.signed
+    P0, P1 = buffers.work[0], buffers.work[3]
+    PI, PJ = padded(I), padded(J)
+    token = block.pairs.source_offsets[n]
+    constraints = nodes = 0
+    if how == BIJECTIVE:
+        constraints = I + J
+        for k in range(constraints):
+            bound[k] = 1
+            signed[k] = 1
+    for i in range(I):
+        slot = block.first[n] + i * J
+        for c in range(slot, slot + block.filled[token + i]):
+            j = block.position[c]
+            place0, place1 = j * PI + i, i * PJ + j
+            if P0[place0] > NEGLIGIBLE or P1[place1] > NEGLIGIBLE:
+                node[0, nodes], node[1, nodes], node[2, nodes] = 0, place0, i
+                node[0, nodes + 1], node[1, nodes + 1], node[2, nodes + 1] = 1, place1, I + j
+                coefficient[nodes] = coefficient[nodes + 1] = 1
+                if how == SYMMETRIC:
+                    node[2, nodes] = node[2, nodes + 1] = constraints
+                    coefficient[nodes + 1] = -1
+                    bound[constraints] = 0
+                    signed[constraints] = 0
+                    constraints += 1
+                nodes += 2
+    return constraints, nodes
+
+
+@kernel()
+def list_given(n: int, I: int, J: int, block: Block, buffers: Buffers) -> tuple[int, int]:
+    """The constraints that the block lists for pair n: see `dualign.train.constraints`."""
+    given = block.given
+    constraints = nodes = 0
+    for k in range(given.pair_begin[n], given.pair_begin[n + 1]):
+        buffers.bound[constraints] = given.bound[k]
+        buffers.signed[constraints] = given.signed[k]
+        for e in range(given.node_begin[k], given.node_begin[k + 1]):
+            d, i, j = given.node[e, 0], given.node[e, 1], given.node[e, 2]
+            buffers.node[0, nodes] = d
+            buffers.node[1, nodes] = j * padded(I) + i if d == 0 else i * padded(J) + j
+            buffers.node[2, nodes] = constraints
+            buffers.coefficient[nodes] = given.coefficient[e]
+            nodes += 1
+        constraints += 1
+    return constraints, nodes
+
+
+@kernel()
+def reweigh(nodes: int, lam: Array, buffers: Buffers) -> None:
+    """Emissions of q: each node's own times `exp(−Σ λ · coefficient)` over the constraints it occurs in."""
+    node, exponent = buffers.node, buffers.exponent
+    for e in range(nodes):
+        exponent[node[0, e], node[1, e]] = 0
+    for e in range(nodes):
+        exponent[node[0, e], node[1, e]] -= buffers.coefficient[e] * lam[node[2, e]]
+    for e in range(nodes):
+        d, place = node[0, e], node[1, e]
+        x = min(max(exponent[d, place], np.float32(-30)), np.float32(30))
+        buffers.projected[d, place] = buffers.emission[d, place] * np.exp(x)
+
+
+@kernel()
+def differentiate(
+    constraints: int,
+    nodes: int,
+    u0: np.float32,
+    u1: np.float32,
+    lam: Array,
+    buffers: Buffers,
+    gradient: Array,
+    inverse: Array,
+) -> tuple[float, float]:
+    """`gradient = b − E_q[f]` (directions weighted by u), and the inverse of the Hessian's diagonal.
+
+    Returns the norm of the violations, and that of the gradient without what a bound on λ holds back.
+    """
+    node = buffers.node
+    for k in range(constraints):
+        gradient[k] = buffers.bound[k]
+        inverse[k] = DAMPING
+    for e in range(nodes):
+        d, k = node[0, e], node[2, e]
+        p = buffers.work[3 * d, node[1, e]]
+        c = buffers.coefficient[e]
+        gradient[k] -= c * p * (u0 if d == 0 else u1)
+        inverse[k] += c * c * p * (np.float32(1) - p)
+    violation = residual = 0.0
+    for k in range(constraints):
+        inverse[k] = np.float32(1) / inverse[k]
+        g = gradient[k]
+        if g < 0 or not buffers.signed[k]:
+            violation += g * g
+            residual += g * g
+        elif lam[k] > 0:
+            residual += g * g
+    return np.sqrt(violation), np.sqrt(residual)
 
 
 @kernel()
 def descent(
-    used: int, gradient: Array, inverse: Array, steps: Array, changes: Array, stored: int, direction: Array
+    size: int,
+    lam: Array,
+    gradient: Array,
+    inverse: Array,
+    steps: Array,
+    changes: Array,
+    stored: int,
+    signed: Array,
+    direction: Array,
 ) -> float:
     """L-BFGS: `direction = −H · gradient` by the two-loop recursion; returns its slope (negative).
 
-    `steps`, `changes` (MEMORY, ≥used): a ring of the last moves and changes of the gradient, `stored` in all.
+    `steps`, `changes` (MEMORY, ≥size): a ring of the last moves and changes of the gradient, `stored` in all.
+    Multipliers at 0 that the gradient would push below stay there, and take no part.
     """
     newest = stored
     oldest = max(0, stored - MEMORY)
     weight = np.zeros(MEMORY, np.float32)
-    for c in range(used):
-        direction[c] = gradient[c]
-    for k in range(newest - 1, oldest - 1, -1):
-        s, y = steps[k % MEMORY], changes[k % MEMORY]
-        weight[k % MEMORY] = np.float32(dot(used, s, direction) / dot(used, s, y))
-        for c in range(used):
-            direction[c] -= weight[k % MEMORY] * y[c]
+    for k in range(size):
+        direction[k] = gradient[k]
+        if signed[k] and lam[k] <= 0 and gradient[k] > 0:
+            direction[k] = 0
+    for r in range(newest - 1, oldest - 1, -1):
+        s, y = steps[r % MEMORY], changes[r % MEMORY]
+        weight[r % MEMORY] = np.float32(dot(size, s, direction) / dot(size, s, y))
+        for k in range(size):
+            direction[k] -= weight[r % MEMORY] * y[k]
     scale = 0.5
     if newest > oldest:
         s, y = steps[(newest - 1) % MEMORY], changes[(newest - 1) % MEMORY]
         z = 0.0
-        for c in range(used):
-            z += y[c] * y[c] * inverse[c]
-        scale = dot(used, s, y) / z
-    for c in range(used):
-        direction[c] *= np.float32(scale) * inverse[c]
-    for k in range(oldest, newest):
-        s, y = steps[k % MEMORY], changes[k % MEMORY]
-        beta = weight[k % MEMORY] - np.float32(dot(used, y, direction) / dot(used, s, y))
-        for c in range(used):
-            direction[c] += beta * s[c]
-    for c in range(used):
-        direction[c] = -direction[c]
-    slope = dot(used, direction, gradient)
+        for k in range(size):
+            z += y[k] * y[k] * inverse[k]
+        scale = dot(size, s, y) / z
+    for k in range(size):
+        direction[k] *= np.float32(scale) * inverse[k]
+    for r in range(oldest, newest):
+        s, y = steps[r % MEMORY], changes[r % MEMORY]
+        beta = weight[r % MEMORY] - np.float32(dot(size, y, direction) / dot(size, s, y))
+        for k in range(size):
+            direction[k] += beta * s[k]
+    for k in range(size):
+        direction[k] = -direction[k]
+        if signed[k] and lam[k] <= 0 and gradient[k] > 0:
+            direction[k] = 0
+    slope = dot(size, direction, gradient)
     if slope >= 0:
-        for c in range(used):
-            direction[c] = -gradient[c]
-        slope = -dot(used, gradient, gradient)
+        slope = 0.0
+        for k in range(size):
+            free = not (signed[k] and lam[k] <= 0 and gradient[k] > 0)
+            direction[k] = -gradient[k] if free else np.float32(0)
+            slope += direction[k] * gradient[k]
     return slope
 
 
 @kernel()
 def remember(
-    used: int, lam: Array, gradient: Array, trial: Array, trial_gradient: Array, steps: Array, changes: Array,
+    size: int,
+    lam: Array,
+    gradient: Array,
+    trial: Array,
+    trial_gradient: Array,
+    steps: Array,
+    changes: Array,
     stored: int,
-) -> int:  # fmt: skip
+) -> int:
     """Move to the trial point; keep the move for L-BFGS where the curvature along it is positive."""
     s, y = steps[stored % MEMORY], changes[stored % MEMORY]
-    for c in range(used):
-        s[c] = trial[c] - lam[c]
-        y[c] = trial_gradient[c] - gradient[c]
-        lam[c] = trial[c]
-        gradient[c] = trial_gradient[c]
-    return stored + 1 if dot(used, s, y) > 1e-10 else stored
+    for k in range(size):
+        s[k] = trial[k] - lam[k]
+        y[k] = trial_gradient[k] - gradient[k]
+        lam[k] = trial[k]
+        gradient[k] = trial_gradient[k]
+    return stored + 1 if dot(size, s, y) > 1e-10 else stored
 
 
 @kernel()
-def dot(used: int, a: Array, b: Array) -> float:
-    """Inner product of the first `used` numbers."""
+def dot(size: int, a: Array, b: Array) -> float:
+    """Inner product of the first `size` numbers."""
     z = 0.0
-    for c in range(used):
-        z += a[c] * b[c]
+    for k in range(size):
+        z += a[k] * b[k]
     return z

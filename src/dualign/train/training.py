@@ -15,6 +15,7 @@ from dualign.model.options import Options
 from dualign.model.positions import Positions
 from dualign.model.vocabulary import Vocabulary
 from dualign.text.corpus import Bitext
+from dualign.train.constraints import ConstraintSet
 from dualign.train.em import em_round
 from dualign.train.ibm1 import prune, train_ibm1
 from dualign.train.smoothing import make_priors
@@ -49,11 +50,13 @@ def train(
     threads: int,
     report: Callable[[Progress], None] = lambda progress: None,
     judge: Callable[[Model], float] | None = None,
+    constraints: ConstraintSet | None = None,
 ) -> Model:
     """Learn a model of the pairs that are not empty and not over `options.max_length`.
 
     With `judge`, which says how good a model is (for example on a few pairs with gold links), training stops
-    at the first round of the HMM that does not improve on the one before, and returns the better.
+    at the first round of the HMM that does not improve on the one before, and returns the better. A set of
+    `constraints` of your own takes the place of `options.constraint` in the second half of the rounds.
     """
     chosen = usable(bitext, options.max_length)
     if not chosen.any():
@@ -80,8 +83,9 @@ def train(
     model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, options, positions)
     then = tell(STAGES[options.model], options.rounds)
     best = -np.inf
-    for number, constraint in enumerate(schedule(options), 1):
-        done = em_round(bitext, model, priors, constraint, threads)
+    for number, constraint in enumerate(schedule(options, constraints), 1):
+        given = constraints if constraint == "given" else None
+        done = em_round(bitext, model, priors, constraint, threads, given)
         then(number, done.likelihood)
         if judge is not None:
             value = judge(done.model)
@@ -98,16 +102,18 @@ def usable(bitext: Bitext, max_length: int) -> Array:
     return (lengths > 0) & (widths > 0) & (lengths <= max_length) & (widths <= max_length)
 
 
-def schedule(options: Options) -> list[str]:
-    """The constraint of each round after Model 1: symmetric training begins with agreement in its first half.
+def schedule(options: Options, constraints: ConstraintSet | None = None) -> list[str]:
+    """The constraint of each round after Model 1: a projection begins with agreement in the first half.
 
     Directions that still know nothing would be made to agree on nothing. The projection needs chains: Model 2
     takes agreement for it.
     """
     if options.model == "ibm1":
         return []
-    if options.constraint != "symmetric":
-        return [options.constraint] * options.rounds
+    constraint = options.constraint if constraints is None else "given"
+    if constraint in ("none", "agreement"):
+        return [constraint] * options.rounds
     if options.model == "ibm2":
         return ["agreement"] * options.rounds
-    return ["agreement"] * (options.rounds // 2) + ["symmetric"] * (options.rounds - options.rounds // 2)
+    first = options.rounds // 2
+    return ["agreement"] * first + [constraint] * (options.rounds - first)

@@ -1,0 +1,121 @@
+"""The corpora that benchmarks read, and how a run's text is made of them.
+
+A data directory has a folder for each corpus: `train.source.gz` and `train.target.gz`, parallel and
+tokenised; `dev.source`, `dev.target`, `dev.wa` with gold links, and for some `test.*`. Source is the foreign
+language, target English.
+
+A text is made as follows. All lines are put in lower case. Pairs with an empty side are left out. What is
+left of the training text is shuffled (the seed is printed), and the first N pairs are taken. The gold pairs
+stand in front of them, without their links: an unsupervised aligner aligns what it is given.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from dualign.core.errors import UsageError
+from dualign.text.alignment import Alignment
+from dualign.text.bitext import read_pairs
+from dualign.text.formats import read_links
+
+CORPORA = (
+    "hansards-fr-en",
+    "europarl-de-en",
+    "europarl-es-en",
+    "czenali-cs-en",
+    "wpt-ro-en",
+    "kftt-ja-en",
+)
+
+# The 447 pairs that papers report on are the last 100 of dev and all of test; the others have dev alone.
+GOLD = {"hansards-fr-en": (("dev", slice(-100, None)), ("test", slice(None)))}
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+Pair = tuple[list[str], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Files of one run, with the gold links of their first lines."""
+
+    source: Path
+    target: Path
+    gold: list[Alignment]
+    pairs: int
+    words: int
+    """Of both sides together, the gold pairs' included."""
+
+
+def present(data: Path, corpora: list[str]) -> list[str]:
+    """The corpora that the data directory has; prints which it lacks."""
+    if not data.is_dir():
+        raise UsageError(f"no data directory {data}; name one with --data (its layout: benchmarks/README.md)")
+    found = []
+    for corpus in corpora:
+        missing = [name for name in files_of(corpus) if not (data / corpus / name).is_file()]
+        if missing:
+            print(f"{corpus}: left out, {data / corpus} has no {', '.join(missing)}", flush=True)
+        else:
+            found.append(corpus)
+    if not found:
+        raise UsageError(f"none of the corpora is in {data}; name another directory with --data")
+    return found
+
+
+def files_of(corpus: str) -> list[str]:
+    sets = [name for name, _ in GOLD.get(corpus, (("dev", slice(None)),))]
+    gold = [f"{name}.{suffix}" for name in sets for suffix in ("source", "target", "wa")]
+    return ["train.source.gz", "train.target.gz", *gold]
+
+
+class Corpus:
+    """One corpus in memory, shuffled, so that texts of several sizes are cut from one reading."""
+
+    def __init__(self, data: Path, name: str, seed: int) -> None:
+        self.name = name
+        folder = data / name
+        self.gold_pairs: list[Pair] = []
+        self.gold: list[Alignment] = []
+        for part, chosen in GOLD.get(name, (("dev", slice(None)),)):
+            pairs = list(read_pairs(str(folder / f"{part}.source"), str(folder / f"{part}.target")))
+            links = list(read_links(str(folder / f"{part}.wa"), "pharaoh", count=len(pairs)))
+            self.gold_pairs += pairs[chosen]
+            self.gold += links[chosen]
+        # Lines, not lists of words: a tenth of the memory.
+        files = str(folder / "train.source.gz"), str(folder / "train.target.gz")
+        self.lines = [line(pair) for pair in read_pairs(*files) if pair[0] and pair[1]]
+        random.Random(seed).shuffle(self.lines)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def write(self, place: Path, size: int | None) -> Text:
+        """Write the gold pairs and the first `size` (None: all) of the training pairs."""
+        source, target = place / "source", place / "target"
+        lines = [*map(line, self.gold_pairs), *self.lines[:size]]
+        words = 0
+        with source.open("w", encoding="utf-8") as left, target.open("w", encoding="utf-8") as right:
+            for both in lines:
+                s, _, t = both.partition("\t")
+                words += s.count(" ") + t.count(" ") + 2
+                left.write(s + "\n")
+                right.write(t + "\n")
+        return Text(source, target, self.gold, len(lines), words)
+
+
+def line(pair: Pair) -> str:
+    """Both sides in lower case, a tab between."""
+    return f"{' '.join(pair[0]).lower()}\t{' '.join(pair[1]).lower()}"
+
+
+def size_of(text: str) -> int | None:
+    """`10k`, `100000` or `all`."""
+    if text == "all":
+        return None
+    number = text[:-1] if text.endswith("k") else text
+    if not number.isdecimal() or int(number) < 1:
+        raise UsageError(f"size {text}: write a number such as 5000 or 10k, or all")
+    return int(number) * (1000 if text.endswith("k") else 1)

@@ -1,0 +1,113 @@
+"""dualign beside its peers: time, memory and AER on the same text in one run.
+
+    python -m benchmarks.peers --sizes 10k 100k all --corpora hansards-fr-en
+
+See benchmarks/README.md for the protocol, and `systems.py` for the commands.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.corpora import CORPORA, Corpus, Text, present, size_of
+from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
+from benchmarks.systems import SYSTEMS, Answer
+from dualign.core.errors import DataError
+from dualign.measure.bootstrap import compare
+from dualign.measure.installation import warm_up
+from dualign.measure.quality import evaluate
+from dualign.measure.table import markdown
+
+HEAD = (
+    "text", "pairs", "system", "links", "seconds", "CPU s", "peak MB", "AER", "P", "R",
+    "time / dualign's", "memory / dualign's", "dualign better",
+)  # fmt: skip
+
+
+def main() -> None:
+    options = parser("Run dualign beside its peers.", "peers.jsonl")
+    add_data(options)
+    options.add_argument(
+        "--sizes", nargs="+", default=["10k", "100k", "all"], help="training pairs: 10k, all"
+    )
+    options.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, metavar="NAME")
+    names = [system.name for system in SYSTEMS]
+    options.add_argument("--systems", nargs="+", default=names, choices=names, metavar="NAME")
+    options.add_argument("--repeat", type=int, default=1, help="runs of each system; the fastest counts")
+    given = options.parse_args()
+    sizes = [(text, size_of(text)) for text in given.sizes]
+    corpora = present(given.data, given.corpora)
+    systems = []
+    for system in (system() for system in SYSTEMS if system.name in ("dualign", *given.systems)):
+        if reason := system.missing():
+            print(f"{system.name}: not measured, {reason}")
+        else:
+            systems.append(system)
+    keep_to(given.threads)
+    print(describe(given.threads))
+    print(f"peers: {', '.join(f'{s.name} {s.version()}' for s in systems[1:]) or 'none'}")
+    print(f"seed of the shuffle: {given.seed}", flush=True)
+    rows: list[tuple[str, ...]] = []
+    with TemporaryDirectory(prefix="dualign-peers-") as place:
+        warm_up(place, given.threads)
+        for name in corpora:
+            corpus = Corpus(given.data, name, given.seed)
+            for size_name, size in sizes:
+                if size is not None and size >= len(corpus) and any(s is None for _, s in sizes):
+                    print(f"{name} {size_name}: left out, all of it is {len(corpus):,} pairs", flush=True)
+                    continue
+                text = corpus.write(Path(place), size)
+                rows += run_all(systems, text, name, given, Path(place))
+    print("\n" + markdown(HEAD, rows, left=4))
+
+
+def run_all(systems: list[Any], text: Text, name: str, given: Any, place: Path) -> list[tuple[str, ...]]:
+    """Rows of one text; the first system is dualign."""
+    rows = []
+    ours: Answer | None = None
+    for system in systems:
+        with TemporaryDirectory(dir=place) as own:
+            try:
+                runs = [system.run(text, fresh(own, n), given.threads) for n in range(given.repeat)]
+            except DataError as error:
+                print(f"{name}, {text.pairs:,} pairs: {system.name} failed: {error}", flush=True)
+                continue
+        answer = min(runs, key=lambda run: run.usage.seconds)
+        rated = {method: evaluate(links, text.gold) for method, links in answer.links.items()}
+        best = min(rated, key=lambda method: rated[method].aer)
+        ours = ours or answer
+        usage, base, quality = answer.usage, ours.usage, rated[best]
+        ratio, memory = usage.seconds / base.seconds, usage.peak_bytes / base.peak_bytes
+        share = compare(ours.links["default"], answer.links[best], text.gold).first_better
+        record(
+            given.json,
+            {
+                "corpus": name, "pairs": text.pairs, "words": text.words, "system": system.name,
+                "system_version": system.version(), "threads": given.threads, "seed": given.seed,
+                "repeat": given.repeat, **usage.as_dict(), "time_ratio": ratio, "memory_ratio": memory,
+                "symmetrization": best, "quality": quality.as_dict(), "dualign_better": share,
+                "aer": {method: value.aer for method, value in rated.items()},
+            },
+        )  # fmt: skip
+        row = (
+            name, f"{text.pairs:,}", system.name, best, f"{usage.seconds:.1f}", f"{usage.cpu_seconds:.1f}",
+            f"{usage.peak_bytes / 1e6:,.0f}", f"{100 * quality.aer:.2f}", f"{100 * quality.precision:.2f}",
+            f"{100 * quality.recall:.2f}", f"{ratio:.2f}", f"{memory:.2f}",
+            "" if answer is ours else f"{100 * share:.0f} %",
+        )  # fmt: skip
+        print(" ".join(row), flush=True)
+        rows.append(row)
+    return rows
+
+
+def fresh(place: str, number: int) -> Path:
+    """A new directory; some systems refuse to overwrite."""
+    path = Path(place) / str(number)
+    path.mkdir()
+    return path
+
+
+if __name__ == "__main__":
+    guarded(main)

@@ -1,0 +1,72 @@
+"""What the benchmarks share: their options, the processors they keep to, and the file of results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpora import DATA
+from dualign.core.errors import DualignError
+from dualign.measure.installation import versions
+
+RESULTS = Path("build") / "benchmarks"
+
+
+def parser(description: str, results: str) -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("--threads", type=positive, default=processors(), help="threads for every system")
+    options.add_argument(
+        "--json", type=Path, default=RESULTS / results, metavar="FILE", help="results, added as JSON lines"
+    )
+    return options
+
+
+def add_data(options: argparse.ArgumentParser) -> None:
+    options.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="directory of the corpora")
+    options.add_argument("--seed", type=int, default=1, help="seed of the shuffle")
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
+
+
+def processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def keep_to(threads: int) -> None:
+    """Let this process and all that it starts use no more processors than threads."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def describe(threads: int) -> str:
+    machine = ", ".join(f"{name} {value}" for name, value in versions().items())
+    return f"{machine}; threads: {threads}"
+
+
+def record(path: Path, result: dict[str, Any]) -> None:
+    """Add one result to a file of JSON lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(result | {"versions": versions()}) + "\n")
+
+
+def guarded(main: Callable[[], None]) -> None:
+    """Run a benchmark; what can go wrong is said in one line."""
+    try:
+        main()
+    except DualignError as error:
+        sys.exit(f"error: {error}")
+    except OSError as error:
+        sys.exit(f"error: {error.filename or ''}: {error.strerror or error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted")

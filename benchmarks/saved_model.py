@@ -1,0 +1,90 @@
+"""Aligning new text with a saved model: pairs a second, and memory that does not grow with the text.
+
+    python -m benchmarks.saved_model --lines 20k 200k
+
+The model is trained on synthetic text of 15 words a side, and new text of the same kind is aligned by
+`dualign align SOURCE TARGET --model MODEL`, on one thread unless told otherwise. Time is that of the whole
+command: start, reading, aligning, writing. The rate between two sizes is that of the difference, in which
+the start cancels out.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.corpora import size_of
+from benchmarks.runs import describe, guarded, keep_to, parser, positive, record
+from dualign.core.errors import UsageError
+from dualign.measure.installation import DUALIGN, warm_up
+from dualign.measure.table import markdown
+from dualign.measure.timing import measure
+from dualign.text.synthetic import generate
+
+HEAD = ("pairs", "seconds", "CPU s", "pairs/s", "pairs/s between", "peak MB")
+MEAN_LENGTH = 15.0
+
+
+def main() -> None:
+    options = parser("Measure aligning with a saved model.", "saved_model.jsonl")
+    options.set_defaults(threads=1)
+    options.add_argument("--train", type=positive, default=10_000, help="pairs to train the model on")
+    options.add_argument("--lines", nargs="+", default=["20k", "100k"], help="pairs to align, rising")
+    options.add_argument("--seed", type=int, default=0, help="seed of the synthetic text")
+    given = options.parse_args()
+    sizes = [size_of(size) for size in given.lines]
+    if None in sizes:
+        raise UsageError("synthetic text has no end; give numbers of lines")
+    keep_to(given.threads)
+    print(describe(given.threads))
+    rows = []
+    before = (0, 0.0)
+    with TemporaryDirectory(prefix="dualign-saved-") as folder:
+        place = Path(folder)
+        warm_up(folder, given.threads)
+        largest = max(size for size in sizes if size)
+        stream = generate(given.train + largest, seed=given.seed, mean_length=MEAN_LENGTH)
+        words = write(place / "train", islice(stream, given.train))
+        print(f"trained on {given.train:,} pairs of {words / given.train / 2:.1f} words a side", flush=True)
+        model = str(place / "model")
+        quiet = ["--threads", str(given.threads), "--quiet"]
+        measure([*DUALIGN, "train", *names(place / "train"), model, *quiet])
+        made = list(stream)
+        for size in (size for size in sizes if size):
+            write(place / "new", made[:size])
+            command = [*DUALIGN, "align", *names(place / "new"), "--model", model, "-o", str(place / "links")]
+            usage = measure([*command, *quiet])
+            between = (size - before[0]) / (usage.seconds - before[1]) if before[0] else 0.0
+            record(
+                given.json,
+                {
+                    "pairs": size, "trained_on": given.train, "threads": given.threads, "seed": given.seed,
+                    **usage.as_dict(), "pairs_per_second": size / usage.seconds,
+                },
+            )  # fmt: skip
+            times = f"{usage.seconds:.2f}", f"{usage.cpu_seconds:.2f}"
+            rates = f"{size / usage.seconds:,.0f}", f"{between:,.0f}" if between else ""
+            rows.append((f"{size:,}", *times, *rates, f"{usage.peak_bytes / 1e6:,.0f}"))
+            before = (size, usage.seconds)
+    print("\n" + markdown(HEAD, rows, left=0))
+
+
+def names(stem: Path) -> list[str]:
+    return [f"{stem}.source", f"{stem}.target"]
+
+
+def write(stem: Path, pairs) -> int:
+    """Write the two sides of a text; returns the number of words of both."""
+    source, target = names(stem)
+    words = 0
+    with open(source, "w", encoding="utf-8") as left, open(target, "w", encoding="utf-8") as right:
+        for s, t, _ in pairs:
+            words += len(s) + len(t)
+            left.write(" ".join(s) + "\n")
+            right.write(" ".join(t) + "\n")
+    return words
+
+
+if __name__ == "__main__":
+    guarded(main)

@@ -1,0 +1,152 @@
+"""Constraint sets of your own: what the posteriors of a sentence pair must satisfy in expectation.
+
+A constraint set is any object with a method `rules(source, target)` that lists the rules of a pair, given its
+words. A rule bounds the expectation of a weighted sum of link events, in one direction or in both:
+
+    Σ coefficient · p(link i-j in direction d)  ≤  bound      (or = bound)
+
+with direction 0 where target words choose and 1 where source words do. Training replaces the E-step's
+posteriors by the closest distribution that satisfies the rules (`dualign.train.projection`), and so does
+aligning. For example, "a number is linked to the same number" takes a few lines:
+
+    class SameNumbers:
+        def rules(self, source, target):
+            for i, s in enumerate(source):
+                for j, t in enumerate(target):
+                    if s == t and s.isdigit():
+                        yield Rule.at_least(0.9, [(0, i, j)])
+                        yield Rule.at_least(0.9, [(1, i, j)])
+
+    Aligner().fit(bitext, constraints=SameNumbers())
+
+`Glossary` is such a set. The symmetric and bijective sets are built into the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Protocol
+
+import numpy as np
+
+from dualign.core.errors import DataError, UsageError
+from dualign.model.emission import Given
+from dualign.text.lines import read_lines, tokenize
+
+__all__ = ["ConstraintSet", "Glossary", "Rule", "give"]
+
+Node = tuple[int, int, int]
+"""Direction (0: the target word chooses; 1: the source word does), source position, target position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`Σ coefficient · p(node) ≤ bound`, or `= bound`."""
+
+    nodes: tuple[Node, ...]
+    coefficients: tuple[float, ...]
+    bound: float
+    equality: bool = False
+
+    @classmethod
+    def at_most(cls, bound: float, nodes: Iterable[Node]) -> Rule:
+        """The expected number of these links is at most `bound`."""
+        nodes = tuple(nodes)
+        return cls(nodes, (1.0,) * len(nodes), bound)
+
+    @classmethod
+    def at_least(cls, bound: float, nodes: Iterable[Node]) -> Rule:
+        """The expected number of these links is at least `bound`."""
+        nodes = tuple(nodes)
+        return cls(nodes, (-1.0,) * len(nodes), -bound)
+
+
+class ConstraintSet(Protocol):
+    """Anything that can list the rules of a sentence pair."""
+
+    def rules(self, source: Sequence[str], target: Sequence[str]) -> Iterable[Rule]:
+        """The rules of a pair, given its words (in lower case if the aligner compares them so)."""
+
+
+class Glossary:
+    """Known translations: where both words of an entry occur, they are linked with at least `strength`.
+
+    If a word occurs more than once, or has several translations in the pair, one of the links will do.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, str]], strength: float = 0.9) -> None:
+        if not 0 < strength <= 1:
+            raise UsageError(f"glossary strength {strength} must lie above 0 and be at most 1")
+        self.strength = strength
+        self.translations: dict[str, set[str]] = {}
+        for source, target in entries:
+            for word in (source, target):
+                if len(word.split()) != 1:
+                    raise DataError(f"glossary entry `{source}` - `{target}`: an entry links single words")
+            self.translations.setdefault(source.lower(), set()).add(target.lower())
+
+    @classmethod
+    def read(cls, path: str, strength: float = 0.9, errors: str = "strict") -> Glossary:
+        """Read lines `source<TAB>target`; empty lines are passed over."""
+        entries = []
+        for number, line in enumerate(read_lines(path, errors), 1):
+            sides = [tokenize(side) for side in line.split("\t")]
+            if sides == [[]]:
+                continue
+            if len(sides) != 2 or any(len(side) != 1 for side in sides):
+                raise DataError(f"{path}:{number}: write one source word, a tab and one target word")
+            entries.append((sides[0][0], sides[1][0]))
+        return cls(entries, strength)
+
+    def rules(self, source: Sequence[str], target: Sequence[str]) -> Iterator[Rule]:
+        """For each word with a translation in the pair, a rule in the direction in which it chooses."""
+        links = [
+            (i, j)
+            for i, word in enumerate(source)
+            if (known := self.translations.get(word.lower()))
+            for j, other in enumerate(target)
+            if other.lower() in known
+        ]
+        # A word that occurs twice cannot be chosen by one counterpart twice: only where the counterparts
+        # suffice does each have to be linked.
+        for j in dict.fromkeys(j for _, j in links):
+            yield Rule.at_least(self.strength, [(0, i, j) for i, other in links if other == j])
+        for i in dict.fromkeys(i for i, _ in links):
+            yield Rule.at_least(self.strength, [(1, i, j) for other, j in links if other == i])
+
+
+def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Given:
+    """The rules of a block's pairs, checked, as kernels take them."""
+    per_pair = []
+    rules: list[Rule] = []
+    for source, target in pairs:
+        found = list(constraints.rules(source, target))
+        for rule in found:
+            check(rule, len(source), len(target))
+        per_pair.append(len(found))
+        rules += found
+    nodes = list(chain.from_iterable(rule.nodes for rule in rules))
+    return Given(
+        np.concatenate(([0], np.cumsum(np.array(per_pair, np.int64)))),
+        np.array([rule.bound for rule in rules], np.float32),
+        np.array([not rule.equality for rule in rules], np.uint8),
+        np.concatenate(([0], np.cumsum(np.array([len(rule.nodes) for rule in rules], np.int64)))),
+        np.array(nodes, np.int32).reshape(-1, 3),
+        np.array(list(chain.from_iterable(rule.coefficients for rule in rules)), np.float32),
+    )
+
+
+def check(rule: Rule, source_length: int, target_length: int) -> None:
+    """Refuse a rule that is malformed or speaks of words that the pair does not have."""
+    if len(rule.nodes) != len(rule.coefficients):
+        raise UsageError(f"a rule has {len(rule.nodes)} nodes but {len(rule.coefficients)} coefficients")
+    if not np.isfinite([*rule.coefficients, rule.bound]).all():
+        raise UsageError(f"a rule has a coefficient or bound that is not a number: {rule}")
+    for direction, i, j in rule.nodes:
+        if direction not in (0, 1) or not 0 <= i < source_length or not 0 <= j < target_length:
+            raise UsageError(
+                f"a rule names direction {direction}, link {i}-{j}, in a pair of {source_length} and "
+                f"{target_length} words"
+            )

@@ -10,6 +10,7 @@ from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads
 from dualign.cli.settings import (
     Constraint,
     Decoder,
+    GlossaryFile,
     KeepCase,
     MaxLength,
     ModelName,
@@ -83,6 +84,7 @@ def align(
     rounds: Rounds = None,
     max_length: MaxLength = None,
     keep_case: KeepCase = False,
+    glossary: GlossaryFile = None,
     set_: Set = None,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
@@ -106,6 +108,7 @@ def align(
         chosen,
         Outputs(output, save, probabilities, report),
         Tuning(tune, tune_source, tune_target, early_stop),
+        glossary,
         threads,
         errors,
         quiet,

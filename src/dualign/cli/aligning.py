@@ -24,6 +24,7 @@ from dualign.text.bitext import read_pairs
 from dualign.text.corpus import Bitext
 from dualign.text.formats import read_links
 from dualign.text.streams import open_output
+from dualign.train.constraints import Glossary
 
 __all__ = ["Outputs", "Tuning", "learn", "run"]
 
@@ -66,17 +67,18 @@ def run(
     options: dict[str, Any],
     outputs: Outputs,
     tuning: Tuning,
+    glossary: str | None,
     threads: int | None,
     errors: str,
     quiet: bool,
 ) -> None:
     """Align a bitext with a saved model, or learn one from it first."""
-    one_standard_input(source, target, tuning.gold, tuning.source, tuning.target)
+    one_standard_input(source, target, tuning.gold, tuning.source, tuning.target, glossary)
     different_outputs(outputs)
     compile_kernels(quiet)
     pairs: Iterable[Pair] = read_pairs(source, target, errors=errors)
     if model is None:
-        encoded, aligner = learn(pairs, options, tuning, threads, errors, quiet)
+        encoded, aligner = learn(pairs, options, tuning, glossary, threads, errors, quiet)
         links: Iterator[Links] = aligner.links_of(encoded)
     else:
         if fixed := [name for name in _FIXED if name in options]:
@@ -84,6 +86,7 @@ def run(
         if tuning.early_stop:
             raise UsageError("--early-stop is for training, but --model is given")
         aligner = Aligner.load(model, threads=threads).set_options(**options)
+        aligner.constraints = read_glossary(glossary, errors)
         if tuning.gold is not None:
             gold = list(read_links(tuning.gold, errors=errors))
             begin = [] if tuning.source else list(islice(pairs, len(gold)))
@@ -99,6 +102,7 @@ def learn(
     pairs: Iterable[Pair],
     options: dict[str, Any],
     tuning: Tuning,
+    glossary: str | None,
     threads: int | None,
     errors: str,
     quiet: bool,
@@ -114,11 +118,17 @@ def learn(
     labelled = tuning_pairs(tuning, begin, gold, errors) if gold else []
     judge = area_judge(labelled, gold, aligner.threads) if tuning.early_stop else None
     with show_rounds(quiet) as report:
-        encoded = aligner.fit_encoded(pairs, report=report, judge=judge)
+        constraints = read_glossary(glossary, errors)
+        encoded = aligner.fit_encoded(pairs, report=report, judge=judge, constraints=constraints)
     note_unused(encoded, aligner, quiet)
     if gold:
         choose(aligner, labelled, gold, quiet)
     return encoded, aligner
+
+
+def read_glossary(path: str | None, errors: str) -> Glossary | None:
+    """The constraints of a glossary file, if one is given."""
+    return None if path is None else Glossary.read(path, errors=errors)
 
 
 def tuning_pairs(tuning: Tuning, begin: list[Pair], gold: Sequence[Alignment], errors: str) -> list[Pair]:

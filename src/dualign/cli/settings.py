@@ -13,6 +13,7 @@ from dualign.model.options import CONSTRAINTS, DECODERS, MODELS, Options
 __all__ = [
     "Constraint",
     "Decoder",
+    "GlossaryFile",
     "KeepCase",
     "MaxLength",
     "ModelName",
@@ -44,6 +45,14 @@ Rounds = Annotated[int | None, _flag("rounds", "N")]
 MaxLength = Annotated[int | None, _flag("max_length", "N")]
 KeepCase = Annotated[
     bool, typer.Option("--keep-case", help="Tell upper from lower case when comparing words.")
+]
+GlossaryFile = Annotated[
+    str | None,
+    typer.Option(
+        "--glossary",
+        metavar="FILE",
+        help="Known translations, source<TAB>target on a line: linked wherever both words occur.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,

@@ -9,6 +9,7 @@ import typer
 from dualign.cli.options import Errors, OnErrors, Quiet, Threads, one_standard_input
 from dualign.cli.settings import (
     Constraint,
+    GlossaryFile,
     KeepCase,
     MaxLength,
     ModelName,
@@ -52,6 +53,7 @@ def train(
     rounds: Rounds = None,
     max_length: MaxLength = None,
     keep_case: KeepCase = False,
+    glossary: GlossaryFile = None,
     set_: Set = None,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
@@ -72,7 +74,6 @@ def train(
     one_standard_input(*texts, tune, tune_source, tune_target)
     compile_kernels(quiet)
     pairs = read_pairs(*texts, errors=errors)
-    _, aligner = learn(
-        pairs, chosen, Tuning(tune, tune_source, tune_target, early_stop), threads, errors, quiet
-    )
+    tuning = Tuning(tune, tune_source, tune_target, early_stop)
+    _, aligner = learn(pairs, chosen, tuning, glossary, threads, errors, quiet)
     aligner.save(model)

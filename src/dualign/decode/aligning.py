@@ -79,8 +79,8 @@ def align_bitext(
 ) -> Links:
     """Decode every pair. The answer for a pair depends on nothing but the model and the pair.
 
-    `unknown` lists the words numbered after the vocabularies' own. A set of `constraints` takes the place of
-    the projection that the options name.
+    `unknown` lists the words numbered after the vocabularies' own. A set of `constraints` joins the
+    projection that the options name.
     """
     lengths, widths = bitext.source.lengths, bitext.target.lengths
     too_long = lengths * widths > MOST_CELLS
@@ -148,13 +148,15 @@ def posteriors_of_part(
     """Posteriors of a few thousand pairs, and their block."""
     giver = None if constraints is None else partial(give, constraints)
     block = block_of(model, part, threads, unknown, giver)
-    kind = model.options.projection if constraints is None else "given"
+    kind = model.options.projection
+    if kind == "none" and constraints is not None:
+        kind = "given"
     return posteriors_of_block(model.options, block, kind, threads), block
 
 
 def posteriors_of_block(options: Options, block: Block, kind: str, threads: int) -> Array:
     """Posteriors of all cells of a block, projected by one of `KINDS`: float32 (slots, 2)."""
-    rules = Constraint(KINDS[kind], options.slack, options.tolerance, options.evaluations, False)
+    rules = Constraint(KINDS[kind], options.slack, options.tolerance, options.evaluations, options.mixture)
     posterior = np.empty((block.first[-1], 2), np.float32)
     shards = spans(len(block.first) - 1, SHARD)
     list(ordered_map(lambda s: expect(*s, block, rules, NOTHING, NOTHING, posterior), shards, threads))

@@ -81,10 +81,13 @@ def allocate(longest: int, most_cells: int, given: Given) -> Buffers:
     """Buffers for pairs of at most `longest` words a side and `most_cells` padded cells."""
     constraints = min(most_cells, MOST_PROJECTED) + 2 * longest
     nodes = 2 * min(most_cells, MOST_PROJECTED)
+    most_given = most_nodes = 0
     for n in range(len(given.pair_begin) - 1):
         begin, end = given.pair_begin[n], given.pair_begin[n + 1]
-        constraints = max(constraints, end - begin)
-        nodes = max(nodes, given.node_begin[end] - given.node_begin[begin])
+        most_given = max(most_given, end - begin)
+        most_nodes = max(most_nodes, given.node_begin[end] - given.node_begin[begin])
+    constraints += most_given
+    nodes += most_nodes
     return Buffers(
         np.zeros((2, most_cells), np.float32),
         np.zeros((2, most_cells), np.float32),

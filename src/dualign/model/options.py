@@ -54,6 +54,9 @@ class Options:
     slack: float = option(0.3, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.03, "projection: how far from that it may stop")
     evaluations: int = option(30, "projection: most forward-backward evaluations a pair")
+    mixture: bool = option(
+        False, "symmetric projection of the mixture of both directions (Graça et al., Eq. 15)"
+    )
     decoder: str = option("soft-union", "soft-union, posterior or viterbi")
     symmetrize: str = option("grow-diag-final-and", "how viterbi and posterior links of both directions join")
     threshold: float = option(0.4, "least link probability (soft-union, posterior)")

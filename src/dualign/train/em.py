@@ -53,12 +53,13 @@ def em_round(
 ) -> Round:
     """One E-step over all pairs, none of them empty, block by block; then the M-step.
 
-    `constraint` is one of `dualign.train.expectation.KINDS`; for "given", `constraints` lists the rules.
+    `constraint` is one of `dualign.train.expectation.KINDS`; if it is a projection, `constraints` may list
+    further rules.
     """
     giver = None if constraints is None else partial(give, constraints)
     lexicon, options = model.lexicon, model.options
     rules = Constraint(
-        kernels.KINDS[constraint], options.slack, options.tolerance, options.evaluations, False
+        kernels.KINDS[constraint], options.slack, options.tolerance, options.evaluations, options.mixture
     )
     agree = constraint == "agreement"
     counts = np.zeros(lexicon.table.shape)

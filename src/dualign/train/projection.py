@@ -10,7 +10,7 @@ The dual has one multiplier a constraint, λ_k ≥ 0 (free in sign for an equali
 
 - symmetric: for each cell `1(b_j = i) − 1(a_i = j) = 0`;
 - bijective: each source word is chosen at most once, `Σ_j 1(b_j = i) ≤ 1`, and each target word likewise;
-- given: whatever constraints the caller lists for the pair.
+- given: none but the constraints that the caller lists for the pair; they join the other two sets as well.
 
 With `mixture`, the paper's own form of the symmetric constraint: q is a mixture of the directions, `log Z` is
 that of `½ Z0(λ)/Z0(0) + ½ Z1(λ)/Z1(0)` (Eq. 15), and posteriors in the constraint carry the mixture weights.
@@ -30,7 +30,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.model.chain import FAR, STARTS, STATISTICS, forward_backward, padded
-from dualign.model.emission import MEMORY, Block, Buffers, shape
+from dualign.model.emission import MEMORY, Block, Buffers, Given, shape
 
 __all__ = ["BIJECTIVE", "GIVEN", "SYMMETRIC", "Constraint", "Sums", "project", "run_chains"]
 
@@ -192,8 +192,6 @@ def project(
 @kernel()
 def list_nodes(n: int, I: int, J: int, how: int, block: Block, buffers: Buffers) -> tuple[int, int]:
     """Write the pair's constraints and their nodes into the buffers; how many there are of each."""
-    if how == GIVEN:
-        return list_given(n, I, J, block, buffers)
     node, coefficient = buffers.node, buffers.coefficient
     bound, signed = buffers.bound, buffers.signed
     P0, P1 = buffers.work[0], buffers.work[3]
@@ -205,7 +203,7 @@ def list_nodes(n: int, I: int, J: int, how: int, block: Block, buffers: Buffers)
         for k in range(constraints):
             bound[k] = 1
             signed[k] = 1
-    for i in range(I):
+    for i in range(I if how != GIVEN else 0):
         slot = block.first[n] + i * J
         for c in range(slot, slot + block.filled[token + i]):
             j = block.position[c]
@@ -221,14 +219,16 @@ def list_nodes(n: int, I: int, J: int, how: int, block: Block, buffers: Buffers)
                     signed[constraints] = 0
                     constraints += 1
                 nodes += 2
+    if len(block.given.pair_begin) > 0:
+        return add_given(n, I, J, constraints, nodes, block.given, buffers)
     return constraints, nodes
 
 
 @kernel()
-def list_given(n: int, I: int, J: int, block: Block, buffers: Buffers) -> tuple[int, int]:
-    """The constraints that the block lists for pair n: see `dualign.train.constraints`."""
-    given = block.given
-    constraints = nodes = 0
+def add_given(
+    n: int, I: int, J: int, constraints: int, nodes: int, given: Given, buffers: Buffers
+) -> tuple[int, int]:
+    """Add the constraints that the block lists for pair n: see `dualign.train.constraints`."""
     for k in range(given.pair_begin[n], given.pair_begin[n + 1]):
         buffers.bound[constraints] = given.bound[k]
         buffers.signed[constraints] = given.signed[k]

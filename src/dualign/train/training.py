@@ -56,7 +56,7 @@ def train(
 
     With `judge`, which says how good a model is (for example on a few pairs with gold links), training stops
     at the first round of the HMM that does not improve on the one before, and returns the better. A set of
-    `constraints` of your own takes the place of `options.constraint` in the second half of the rounds.
+    `constraints` of your own joins `options.constraint` in the second half of the rounds.
     """
     chosen = usable(bitext, options.max_length)
     if not chosen.any():
@@ -84,7 +84,7 @@ def train(
     then = tell(STAGES[options.model], options.rounds)
     best = -np.inf
     for number, constraint in enumerate(schedule(options, constraints), 1):
-        given = constraints if constraint == "given" else None
+        given = constraints if constraint not in ("none", "agreement") else None
         done = em_round(bitext, model, priors, constraint, threads, given)
         then(number, done.likelihood)
         if judge is not None:
@@ -110,9 +110,11 @@ def schedule(options: Options, constraints: ConstraintSet | None = None) -> list
     """
     if options.model == "ibm1":
         return []
-    constraint = options.constraint if constraints is None else "given"
+    constraint = options.constraint
     if constraint in ("none", "agreement"):
-        return [constraint] * options.rounds
+        if constraints is None:
+            return [constraint] * options.rounds
+        constraint = "given"
     if options.model == "ibm2":
         return ["agreement"] * options.rounds
     first = options.rounds // 2

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.corpora import CORPORA, Corpus, Text, present, size_of
-from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
+from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positive, record
 from benchmarks.systems import SYSTEMS, Answer
 from dualign.core.errors import DataError
 from dualign.measure.bootstrap import compare
@@ -22,7 +22,7 @@ from dualign.measure.table import markdown
 
 HEAD = (
     "text", "pairs", "system", "links", "seconds", "CPU s", "peak MB", "AER", "P", "R",
-    "time / dualign's", "memory / dualign's", "dualign better",
+    "time / dualign's", "CPU / dualign's", "memory / dualign's", "dualign better",
 )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def main() -> None:
     options.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, metavar="NAME")
     names = [system.name for system in SYSTEMS]
     options.add_argument("--systems", nargs="+", default=names, choices=names, metavar="NAME")
-    options.add_argument("--repeat", type=int, default=1, help="runs of each system; the fastest counts")
+    options.add_argument("--repeat", type=positive, default=1, help="runs of each system; the fastest counts")
     given = options.parse_args()
     sizes = [(text, size_of(text)) for text in given.sizes]
     corpora = present(given.data, given.corpora)
@@ -73,28 +73,32 @@ def run_all(systems: list[Any], text: Text, name: str, given: Any, place: Path) 
                 runs = [system.run(text, fresh(own, n), given.threads) for n in range(given.repeat)]
             except DataError as error:
                 print(f"{name}, {text.pairs:,} pairs: {system.name} failed: {error}", flush=True)
+                if ours is None:
+                    return []  # dualign itself: there is nothing to compare with
                 continue
         answer = min(runs, key=lambda run: run.usage.seconds)
         rated = {method: evaluate(links, text.gold) for method, links in answer.links.items()}
         best = min(rated, key=lambda method: rated[method].aer)
         ours = ours or answer
         usage, base, quality = answer.usage, ours.usage, rated[best]
-        ratio, memory = usage.seconds / base.seconds, usage.peak_bytes / base.peak_bytes
+        ratio, processor = usage.seconds / base.seconds, usage.cpu_seconds / base.cpu_seconds
+        memory = usage.peak_bytes / base.peak_bytes
         share = compare(ours.links["default"], answer.links[best], text.gold).first_better
         record(
             given.json,
             {
                 "corpus": name, "pairs": text.pairs, "words": text.words, "system": system.name,
                 "system_version": system.version(), "threads": given.threads, "seed": given.seed,
-                "repeat": given.repeat, **usage.as_dict(), "time_ratio": ratio, "memory_ratio": memory,
-                "symmetrization": best, "quality": quality.as_dict(), "dualign_better": share,
+                "repeat": given.repeat, **usage.as_dict(), "time_ratio": ratio, "cpu_ratio": processor,
+                "memory_ratio": memory, "symmetrization": best, "quality": quality.as_dict(),
+                "dualign_better": share,
                 "aer": {method: value.aer for method, value in rated.items()},
             },
         )  # fmt: skip
         row = (
             name, f"{text.pairs:,}", system.name, best, f"{usage.seconds:.1f}", f"{usage.cpu_seconds:.1f}",
             f"{usage.peak_bytes / 1e6:,.0f}", f"{100 * quality.aer:.2f}", f"{100 * quality.precision:.2f}",
-            f"{100 * quality.recall:.2f}", f"{ratio:.2f}", f"{memory:.2f}",
+            f"{100 * quality.recall:.2f}", f"{ratio:.2f}", f"{processor:.2f}", f"{memory:.2f}",
             "" if answer is ours else f"{100 * share:.0f} %",
         )  # fmt: skip
         print(" ".join(row), flush=True)

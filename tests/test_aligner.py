@@ -83,6 +83,15 @@ def test_a_saved_model_aligns_any_text_in_chunks_of_any_size_alike(aligner, tmp_
         assert [a.probabilities for a in found] == [a.probabilities for a in expected]
 
 
+@pytest.mark.parametrize("rounds", [1, 4, 12])
+def test_few_short_sentences_are_no_trouble_for_any_number_of_rounds(rounds):
+    aligner = Aligner(threads=2, rounds=rounds).fit((SOURCE, TARGET))
+    assert np.isfinite(aligner.model.weights).all()
+    for probability in aligner.posteriors((SOURCE, TARGET)):
+        assert np.isfinite(probability).all()
+    assert all(len(alignment) > 0 for alignment in aligner.align((SOURCE, TARGET)))
+
+
 def test_fit_reports_its_rounds():
     heard = []
     Aligner(threads=2, ibm1_rounds=3, rounds=2).fit((SOURCE, TARGET), report=heard.append)
@@ -109,9 +118,16 @@ def test_training_stops_when_its_judge_sees_no_progress():
 
 
 def test_case_matters_only_if_asked_to():
-    pairs = [("Haus", "House"), ("haus", "house")] * 20
-    assert len(Aligner(threads=1).fit(pairs).model.source) == 1
-    assert len(Aligner(threads=1, lowercase=False).fit(pairs).model.source) == 2
+    pairs = [("Essen", "food"), ("essen", "eat")] * 20
+    text = [("Essen", "food eat"), ("essen", "food eat")]
+    alike, different = (Aligner(threads=1, lowercase=x).fit(pairs) for x in (True, False))
+    assert len(alike.model.source) == 1
+    assert len(different.model.source) == 2
+    noun, verb = alike.posteriors(text)
+    np.testing.assert_array_equal(noun, verb)
+    noun, verb = different.posteriors(text)
+    assert noun[0, 0] > 0.5 > noun[0, 1]
+    assert verb[0, 1] > 0.5 > verb[0, 0]
 
 
 @pytest.mark.parametrize("method", ["align", "posteriors"])
@@ -161,6 +177,11 @@ def test_bad_options_are_refused_at_once():
             Aligner(**options)
 
 
+def kind_and_name(name: str) -> tuple[int, str]:
+    """Ruff's order of names: constants, classes, the rest."""
+    return 0 if name.isupper() else 1 if name[0].isupper() else 2, name
+
+
 def test_every_name_in_all_exists_and_the_lists_are_sorted():
     modules = [dualign] + [
         importlib.import_module(module.name)
@@ -171,7 +192,7 @@ def test_every_name_in_all_exists_and_the_lists_are_sorted():
     for module in modules:
         if hasattr(module, "__path__") and module is not dualign:
             continue  # rooms themselves export nothing
-        assert list(module.__all__) == sorted(module.__all__), module.__name__
+        assert list(module.__all__) == sorted(module.__all__, key=kind_and_name), module.__name__
         for name in module.__all__:
             assert getattr(module, name) is not None, f"{module.__name__}.{name}"
 
@@ -183,10 +204,14 @@ def test_the_package_lists_its_names_and_knows_no_others():
         dualign.alingn  # noqa: B018
 
 
-@pytest.mark.parametrize("statement", ["import dualign", "import dualign.cli.main", "import dualign.core.errors"])
+@pytest.mark.parametrize(
+    "statement", ["import dualign", "import dualign.cli.main", "import dualign.core.errors"]
+)
 def test_importing_loads_neither_numpy_nor_numba(statement):
     program = f"{statement}; import sys; print(sorted({{'numpy', 'numba', 'scipy'}} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -197,7 +222,9 @@ def test_help_loads_neither_numpy_nor_numba(verb):
         f"from dualign.cli.main import run; import sys; code = run({arguments!r}); "
         "print(code, sorted({'numpy', 'numba', 'scipy'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.splitlines()[-1] == "0 []"
 
 
@@ -207,13 +234,11 @@ def test_it_learns_synthetic_text():
     found = dualign.align([s for s, _, _ in pairs], [t for _, t, _ in pairs], threads=2)
     learnt = dualign.evaluate(found, gold)
     random = np.random.default_rng(0)
-    guessed = [
-        Alignment.of({(i, int(random.integers(len(t)))) for i in range(len(s))}) for s, t, _ in pairs
-    ]
+    guessed = [Alignment.of({(i, int(random.integers(len(t)))) for i in range(len(s))}) for s, t, _ in pairs]
     diagonal = [
         Alignment.of({(i, min(i * len(t) // len(s), len(t) - 1)) for i in range(len(s))}) for s, t, _ in pairs
     ]
-    assert learnt.aer < SYNTHETIC_AER
+    assert learnt.aer < 0.13
     assert learnt.precision > 0.8
     assert learnt.recall > 0.7
     for chance in (guessed, diagonal):
@@ -225,15 +250,13 @@ def test_it_learns_synthetic_text():
     [
         ({}, 0.11),
         ({"constraint": "symmetric"}, 0.11),
-        ({"constraint": "none"}, 0.16),
-        ({"decoder": "viterbi"}, 0.16),
-        ({"model": "ibm2"}, 0.3),
+        ({"constraint": "none"}, 0.14),
+        ({"decoder": "viterbi"}, 0.12),
+        ({"model": "ibm2"}, 0.12),
+        ({"model": "ibm1"}, 0.25),
     ],
 )
 def test_it_learns_the_sample(options, bound):
     german, english, gold = sample()
     found = dualign.align(german, english, threads=2, **options)
     assert dualign.evaluate(found[: len(gold)], gold).aer < bound
-
-
-SYNTHETIC_AER = 0.2

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available
@@ -126,7 +128,7 @@ class Aligner:
             matrices += posteriors_of_bitext(
                 self.model, encoded, (source.new, target.new), self.threads, self.constraints
             )
-        return matrices if directions else [matrix.mean(axis=0) for matrix in matrices]
+        return matrices if directions else [np.minimum(matrix.mean(axis=0), 1) for matrix in matrices]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all."""

@@ -39,7 +39,11 @@ def twin(pairs, rows: list[list[int]]) -> list[list[tuple[int, int]]]:
     ]
 
 
-@given(pairs=st.lists(st.tuples(sentences, sentences), max_size=6), rows=lexicons, threads=st.sampled_from([1, 2, 7]))
+@given(
+    pairs=st.lists(st.tuples(sentences, sentences), max_size=6),
+    rows=lexicons,
+    threads=st.sampled_from([1, 2, 7]),
+)
 def test_cells_are_those_of_the_dictionary_for_any_thread_count(pairs, rows, threads):
     offsets, columns = arrays_of(rows)
     cells = find_cells(encoded(pairs), offsets, columns, TARGET_WORDS, threads)

@@ -72,7 +72,13 @@ def test_letters_taken_away_cost_their_share(word, seed):
 
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
-    [("1984", "1984", 1.0), ("1984", "1985", 0.0), ("mp3s", "mp3", 0.0), ("ab", "ac", 0.0), ("ab", "ab", 1.0)],
+    [
+        ("1984", "1984", 1.0),
+        ("1984", "1985", 0.0),
+        ("mp3s", "mp3", 0.0),
+        ("ab", "ac", 0.0),
+        ("ab", "ab", 1.0),
+    ],
 )
 def test_numbers_and_short_words_are_alike_only_when_equal(a, b, expected):
     assert measured(a, b) == measured(b, a) == expected

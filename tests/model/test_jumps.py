@@ -139,6 +139,25 @@ def test_what_was_never_available_or_never_taken_stays_possible():
     assert (after > 0).all()
 
 
+@pytest.mark.parametrize("rare", [1e-2, 1e-4, 1e-8])
+def test_a_jump_that_hardly_anyone_could_take_does_not_swallow_the_others(rare):
+    # Sentences of four words, hardly ever left from their last: a jump of −3 is possible from there alone.
+    departures = np.zeros((2, 5, 4))
+    departures[:, 4] = [100, 100, 100, rare]
+    jumps = np.zeros((2, FAR))
+    jumps[:, REACH + 1] = 300
+    jumps[:, REACH] = rare
+    starts = np.zeros((2, STARTS + 1))
+    starts[:, 0] = 100
+    weights = initial_weights(0.2, 1e-8)
+    lengths = np.full(100, 4), np.full(100, 4)
+    for _ in range(4):
+        weights = update_weights(weights, jumps, departures, starts, lengths)
+    assert np.isfinite(weights).all()
+    assert (weights[:, : FAR + 1] > 0).all()
+    assert (weights[:, REACH + 1] > 0.1 * weights[:, : FAR + 1].sum(axis=1)).all()
+
+
 def test_initial_weights_prefer_one_step_forward_and_no_start():
     weights = initial_weights(0.3, 1e-6)
     assert weights.shape == (2, NULL_FLOOR + 1)

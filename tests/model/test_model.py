@@ -68,7 +68,9 @@ def test_a_model_that_lacks_an_array_is_of_another_version(aligner, tmp_path, mi
     path = tmp_path / "model"
     aligner.save(path)
     header, arrays = read_container(path)
-    write_container(tmp_path / "less", header, {name: array for name, array in arrays.items() if name != missing})
+    write_container(
+        tmp_path / "less", header, {name: array for name, array in arrays.items() if name != missing}
+    )
     with pytest.raises(ModelError, match=r"less: written by another version of dualign .*train it again"):
         Model.load(tmp_path / "less")
 

@@ -44,7 +44,14 @@ def test_bad_values_are_refused_by_name_and_value(name, value):
 @pytest.mark.xfail(reason="types are not checked: a TypeError now, or an error deep in training")
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("threshold", "0.5"), ("rounds", 2.5), ("rounds", "3"), ("null", None), ("lowercase", "no"), ("prune", None)],
+    [
+        ("threshold", "0.5"),
+        ("rounds", 2.5),
+        ("rounds", "3"),
+        ("null", None),
+        ("lowercase", "no"),
+        ("prune", None),
+    ],
 )
 def test_values_of_a_wrong_type_are_refused(name, value):
     with pytest.raises(UsageError, match=name):

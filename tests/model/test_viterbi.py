@@ -33,7 +33,9 @@ def test_far_jumps_are_taken_when_they_pay(far):
     for seed in range(5):
         chain = random_chain(seed, 3, 13)
         chain.weights[11] = far
-        chain = chain._replace(parameters=chain.parameters.__class__(**{**vars(chain.parameters), "far": far}))
+        chain = chain._replace(
+            parameters=chain.parameters.__class__(**{**vars(chain.parameters), "far": far})
+        )
         assert_best(chain)
 
 

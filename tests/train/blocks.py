@@ -23,7 +23,7 @@ Direction = tuple[Parameters, np.ndarray, np.ndarray]
 
 
 class OnePair(NamedTuple):
-    """`emission` (I, J, 2): p(t_j | s_i) and p(s_i | t_j); null emissions (J) and (I); weights (2, WEIGHTS)."""
+    """`emission` (I, J, 2): p(t_j | s_i) and p(s_i | t_j); null emissions (J), (I); weights (2, WEIGHTS)."""
 
     emission: np.ndarray
     null_target: np.ndarray
@@ -81,7 +81,7 @@ def random_pair(seed: int, I: int, J: int) -> OnePair:
 def posteriors(pair: OnePair, rules: Constraint, multipliers: np.ndarray | None = None) -> Outcome:
     """Run the E-step on one pair."""
     I, J, _ = pair.emission.shape
-    sums = NOTHING._replace(totals=np.zeros(3))
+    sums = NOTHING._replace(totals=np.zeros_like(NOTHING.totals))
     posterior = np.full((I * J, 2), np.nan, np.float32)
     expect(0, 1, pair.block(multipliers), rules, sums, NOTHING, posterior)
     there, back = posterior.T.reshape(2, I, J)

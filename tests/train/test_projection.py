@@ -8,17 +8,17 @@ from tests.oracles.chain import enumerate_chain
 from tests.oracles.projection import project
 from tests.train.blocks import OnePair, posteriors, random_pair
 
-from dualign.train.expectation import LIKELIHOOD, SYMMETRIC
+from dualign.train.expectation import KINDS
 from dualign.train.projection import Constraint
 
 pytestmark = pytest.mark.kernel
 
 SHAPES = [(1, 1), (1, 3), (2, 2), (3, 2), (2, 4), (3, 3)]
-FREE = Constraint(LIKELIHOOD, 0.0, 0.0, 1, False)
+FREE = Constraint(KINDS["none"], 0.0, 0.0, 1, False)
 
 
 def exactly(slack: float, tolerance: float = 2e-5) -> Constraint:
-    return Constraint(SYMMETRIC, slack, tolerance, 500, False)
+    return Constraint(KINDS["symmetric"], slack, tolerance, 500, False)
 
 
 def norm(outcome) -> float:
@@ -104,7 +104,7 @@ def test_a_pair_within_the_slack_stays_as_it_is():
 def test_evaluations_stop_at_the_limit():
     pair = random_pair(3, 10, 10)
     for limit in (1, 2, 5):
-        rules = Constraint(SYMMETRIC, 0.0, 0.0, limit, False)
+        rules = Constraint(KINDS["symmetric"], 0.0, 0.0, limit, False)
         assert posteriors(pair, rules).evaluations == limit
 
 

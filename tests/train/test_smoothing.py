@@ -68,7 +68,9 @@ def test_equals_the_formula(seed, stem_letters, stem_weight, form_weight):
     nulls = np.arange(1.0, len(TARGET) + 1), np.arange(2.0, len(SOURCE) + 2)
     new = reestimate_lexicon(lexicon, counts, *nulls, priors, 2)
     cells = list(entries(lexicon))
-    there = twin(dict(zip(cells, counts[:, 0], strict=True)), (SOURCE, TARGET), stem_letters, stem_weight, form_weight)
+    there = twin(
+        dict(zip(cells, counts[:, 0], strict=True)), (SOURCE, TARGET), stem_letters, stem_weight, form_weight
+    )
     turned = {(w, v): count for (v, w), count in zip(cells, counts[:, 1], strict=True)}
     back = twin(turned, (TARGET, SOURCE), stem_letters, stem_weight, form_weight)
     for (v, w), (p, q) in entries(new).items():
@@ -82,7 +84,10 @@ def test_equals_the_formula(seed, stem_letters, stem_weight, form_weight):
 def test_rows_and_columns_add_up_to_one_and_threads_change_no_bit(stem_weight, form_weight):
     random = np.random.default_rng(3)
     words = [
-        ["".join(random.choice(list("abcdeä"), size=random.integers(1, 8))) + str(n) * (n % 5 == 0) for n in range(120)]
+        [
+            "".join(random.choice(list("abcdeä"), size=random.integers(1, 8))) + str(n) * (n % 5 == 0)
+            for n in range(120)
+        ]
         for _ in range(2)
     ]
     lexicon = train_ibm1(encoded(random_pairs(4, 400, 120, 120, 8)), 120, 120, 2, 2)
@@ -96,7 +101,9 @@ def test_rows_and_columns_add_up_to_one_and_threads_change_no_bit(stem_weight, f
     table = results[0].table
     occurring = np.diff(lexicon.rows) > 0
     np.testing.assert_allclose(
-        np.bincount(np.repeat(np.arange(120), np.diff(lexicon.rows)), table[:, 0], 120)[occurring], 1, rtol=1e-5
+        np.bincount(np.repeat(np.arange(120), np.diff(lexicon.rows)), table[:, 0], 120)[occurring],
+        1,
+        rtol=1e-5,
     )
     sums = np.bincount(lexicon.columns, table[:, 1], 120)
     np.testing.assert_allclose(sums[sums > 0], 1, rtol=1e-5)

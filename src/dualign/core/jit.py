@@ -1,8 +1,8 @@
 """How kernels are compiled: the one home of Numba's options.
 
 Kernels are compiled when they are first called, release the GIL, and are cached on disk in a directory named
-after a hash of the package's sources. Numba's own cache looks only at the file of the
-function it stores and so misses an edit to a kernel that is called from another file; the hash does not.
+after a hash of the package's sources. Numba's own cache looks only at the file of the function it stores and
+so misses an edit to a kernel that is called from another file; the hash does not.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def cache_directory() -> Path:
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
+        # Place and time as well: by these Numba decides whether a stored kernel is still the right one.
+        digest.update(f"{path} {path.stat().st_mtime_ns}".encode())
         digest.update(path.read_bytes())
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     for root in (home, Path(tempfile.gettempdir())):

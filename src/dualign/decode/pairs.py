@@ -110,6 +110,7 @@ def choose_links(
                     found.source[c] = i
                     found.target[c] = j
                     slot = first[n] + i * J + j
-                    found.probability[c] = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
+                    mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
+                    found.probability[c] = min(mean, np.float32(1))  # rounding may exceed it
                     c += 1
         found.number[n] = c - found.room[n]

@@ -103,18 +103,14 @@ def transition(S: int, P: int, weights: Array, leave: Array, start: Array) -> No
     for i in range(S):
         z += weights[START + min(i, STARTS)]
     z = np.float32(1) / z
-    inside = np.float32(0)
-    for d in range(REACH, min(2 * REACH + 1, REACH + S)):
-        inside += weights[d] - far
-    everywhere = far * np.float32(S)
     for i in range(S):
         start[i] = weights[START + min(i, STARTS)] * z
-        leave[i] = word / (everywhere + inside)
-        # The window slides one to the right: jump −(i+1) comes within it, jump S−1−i leaves the sentence.
-        if i < REACH:
-            inside += weights[REACH - 1 - i] - far
-        if S - 1 - i <= REACH:
-            inside -= weights[REACH + S - 1 - i] - far
+        first = max(-i, -REACH)
+        last = min(S - 1 - i, REACH)
+        inside = far * np.float32(S - 1 - last + first)
+        for d in range(first + REACH, last + REACH + 1):
+            inside += weights[d]
+        leave[i] = word / inside
     for i in range(S, P):
         start[i] = 0
         leave[i] = 0

@@ -20,14 +20,18 @@ from dualign.model.chain import FAR, FLOOR, NULL, NULL_FLOOR, REACH, START, STAR
 __all__ = ["initial_weights", "update_weights"]
 
 STEPS = 20
-DECAY = 0.3
+PRIOR = 1.0
+NEAR = np.exp(-0.3 * np.abs(np.arange(-REACH, REACH + 2) - 1))
+"""Initial weights of the jumps: a mild preference for one step forward."""
+
+EVEN = np.ones(STARTS + 1)
+"""Initial weights of the start."""
 
 
 def initial_weights(null: float, floor: float) -> Array:
-    """Weights (2, WEIGHTS) that mildly prefer to step one forward; uniform start."""
+    """Weights (2, WEIGHTS) before training."""
     weights = np.ones((2, WEIGHTS), np.float32)
-    distance = np.abs(np.arange(-REACH, REACH + 2) - 1)
-    weights[:, : FAR + 1] = np.exp(-DECAY * distance)
+    weights[:, : FAR + 1] = NEAR
     weights[:, NULL] = null
     weights[:, FLOOR] = weights[:, NULL_FLOOR] = floor
     return weights
@@ -49,27 +53,31 @@ def update_weights(
         available = np.column_stack((near, states - near.sum(axis=1)))
         far = max(leaving.sum() - jumps[d].sum(), 0.0)
         counts = np.append(jumps[d], far)
-        new[d, : FAR + 1] = choice_weights(weights[d, : FAR + 1], counts, leaving, available)
+        new[d, : FAR + 1] = choice_weights(weights[d, : FAR + 1], NEAR, counts, leaving, available)
 
         sentences = np.bincount(lengths[d])
         states = np.flatnonzero(sentences)
         near = (np.arange(STARTS) < states[:, None]).astype(float)
         available = np.column_stack((near, states - near.sum(axis=1)))
         first = weights[d, START : START + STARTS + 1]
-        new[d, START : START + STARTS + 1] = choice_weights(first, starts[d], sentences[states], available)
+        new[d, START : START + STARTS + 1] = choice_weights(
+            first, EVEN, starts[d], sentences[states], available
+        )
     return new
 
 
-def choice_weights(weights: Array, counts: Array, departures: Array, available: Array) -> Array:
-    """Weights that raise the likelihood above: of `counts` (K), `departures` (N), `available` (N, K).
+def choice_weights(weights: Array, prior: Array, counts: Array, departures: Array, available: Array) -> Array:
+    """Weights, adding up to 1, that raise the likelihood above.
 
-    A choice that was never available keeps weight; one that was never taken keeps a little, so that no
-    jump becomes impossible.
+    `counts` (K): expected choices; `departures` (N) with `available` (N, K) choices. The prior is a little
+    evidence more: PRIOR departures with all choices open, made as `prior` says. It holds together the weights
+    of choices that are never open at the same time, and leaves none impossible.
     """
-    w = weights.astype(float)
-    counts = counts + 1e-3
+    counts = counts + PRIOR * prior / prior.sum()
+    departures = np.append(departures, PRIOR)
+    available = np.vstack((available, np.ones(len(counts))))
+    w = weights / weights.sum(dtype=float)
     for _ in range(STEPS):
-        opportunity = (departures / (available @ w)) @ available
-        w = np.where(opportunity > 0, counts / np.maximum(opportunity, 1e-300), w)
+        w = counts / ((departures / (available @ w)) @ available)
         w /= w.sum()
     return w

@@ -24,6 +24,9 @@ from dualign.text.corpus import GrowingVocabulary
 
 __all__ = ["Priors", "make_priors", "reestimate_lexicon"]
 
+UNSEEN = 200.0
+"""Pseudo-counts of null for words beyond the text: in a small text null must not be sure of anything."""
+
 
 @dataclass(frozen=True, slots=True)
 class Priors:
@@ -82,7 +85,7 @@ def reestimate_lexicon(
         )  # fmt: skip
 
     list(ordered_map(direction, (0, 1), min(threads, 2)))
-    nulls = [(count / max(count.sum(), 1e-300)).astype(np.float32) for count in (null_target, null_source)]
+    nulls = [(count / (count.sum() + UNSEEN)).astype(np.float32) for count in (null_target, null_source)]
     return lexicon._replace(table=table, null_target=nulls[0], null_source=nulls[1])
 
 

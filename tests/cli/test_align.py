@@ -1,0 +1,432 @@
+"""`dualign align`: what it reads and writes, and what it says of what it cannot read or write."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.cli.bitexts import GOLD, LINES, SOURCE, TARGET, write_bitext, write_lines
+from tests.cli.command import dualign
+
+from dualign.aligner import Aligner, align
+from dualign.cli.main import run
+from dualign.decode import aligning
+from dualign.measure.quality import evaluate
+from dualign.model.storage import write_container
+from dualign.text.formats import parse_pharaoh, read_links
+
+FAST = ["--rounds", "2", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("align")
+
+
+@pytest.fixture(scope="module")
+def files(folder) -> list[str]:
+    return list(write_bitext(folder))
+
+
+@pytest.fixture(scope="module")
+def expected() -> str:
+    """The links of the bitext by the library, as `--rounds 2` gives them."""
+    found = align(SOURCE, TARGET, threads=1, rounds=2)
+    assert len(found) == LINES
+    return "".join(f"{alignment}\n" for alignment in found)
+
+
+@pytest.fixture(scope="module")
+def model(files, folder) -> str:
+    path = str(folder / "model")
+    assert run(["train", *files, path, *FAST]) == 0
+    return path
+
+
+def failure(capsys, *arguments: str, code: int = 1) -> str:
+    """What an unsuccessful run says."""
+    assert run(["align", *arguments]) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Traceback" not in shown.err
+    assert shown.err.startswith("dualign: ")
+    return shown.err
+
+
+def test_two_files_give_the_librarys_links(files, expected, capsys):
+    assert run(["align", *files, *FAST]) == 0
+    assert capsys.readouterr() == (expected, "")
+
+
+@pytest.mark.parametrize("separator", [" ||| ", "\t"])
+def test_one_file_with_both_sides_gives_the_same(tmp_path, separator, expected, capsys):
+    both = write_lines(tmp_path / "both", [f"{s}{separator}{t}" for s, t in zip(SOURCE, TARGET, strict=True)])
+    assert run(["align", both, *FAST]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_compressed_files_are_read_and_written(tmp_path, expected, capsys):
+    names = []
+    for name, lines in (("a.gz", SOURCE), ("b.gz", TARGET)):
+        (tmp_path / name).write_bytes(gzip.compress("".join(f"{x}\n" for x in lines).encode()))
+        names.append(str(tmp_path / name))
+    assert run(["align", *names, "-o", str(tmp_path / "links.gz"), *FAST]) == 0
+    assert gzip.decompress((tmp_path / "links.gz").read_bytes()).decode() == expected
+    assert capsys.readouterr().out == ""
+
+
+def test_standard_input_and_output_in_a_process_of_its_own(files, expected):
+    done = dualign("align", "-", files[1], *FAST, stdin="".join(f"{line}\n" for line in SOURCE))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == expected
+    both = "".join(f"{s} ||| {t}\n" for s, t in zip(SOURCE, TARGET, strict=True))
+    assert dualign("align", "-", *FAST, stdin=both).stdout == expected
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "7"])
+def test_threads_change_no_byte_of_any_output(files, tmp_path, threads, capsys):
+    folder = tmp_path / threads
+    folder.mkdir()
+    arguments = [
+        "-o",
+        str(folder / "links"),
+        "--probabilities",
+        str(folder / "p"),
+        "--save",
+        str(folder / "model"),
+    ]
+    assert run(["align", *files, *arguments, "--threads", threads, *FAST]) == 0
+    reference = align(SOURCE, TARGET, threads=1, rounds=2)
+    assert (folder / "links").read_text() == "".join(f"{alignment}\n" for alignment in reference)
+    lines = [
+        " ".join(f"{i}-{j}:{p:.6f}" for (i, j), p in zip(a.links, a.probabilities, strict=True))
+        for a in reference
+    ]
+    assert (folder / "p").read_text().splitlines() == lines
+    Aligner(threads=1, rounds=2).fit((SOURCE, TARGET)).save(tmp_path / "reference")
+    assert (folder / "model").read_bytes() == (tmp_path / "reference").read_bytes()
+
+
+def test_a_saved_model_gives_the_same_bytes_as_aligning_directly(files, tmp_path, expected, capsys):
+    saved = str(tmp_path / "model")
+    assert run(["align", *files, "--save", saved, *FAST]) == 0
+    assert capsys.readouterr().out == expected
+    assert run(["align", *files, "--model", saved, "--quiet"]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_a_saved_model_aligns_other_text_line_by_line_alike(model, tmp_path, capsys):
+    strange = ["Das Haus steht in Wladiwostok .", "", "ganz anders", SOURCE[3]]
+    other = ["The house is in Wladiwostok .", "empty", "", TARGET[3]]
+    lines = []
+    for n, (s, t) in enumerate(zip(strange, other, strict=True)):
+        pair = write_lines(tmp_path / f"s{n}", [s]), write_lines(tmp_path / f"t{n}", [t])
+        assert run(["align", *pair, "--model", model, "--quiet"]) == 0
+        lines.append(capsys.readouterr().out)
+    whole = write_lines(tmp_path / "s", strange), write_lines(tmp_path / "t", other)
+    assert run(["align", *whole, "--model", model, "--quiet"]) == 0
+    assert capsys.readouterr().out == "".join(lines)
+    assert lines[1] == lines[2] == "\n"
+    assert len(lines[0].split()) > 0
+
+
+@pytest.mark.parametrize("decoder", ["soft-union", "posterior", "viterbi"])
+def test_report_has_an_object_for_each_line(files, model, decoder, tmp_path, capsys):
+    report = tmp_path / "report.jsonl"
+    arguments = ["--model", model, "--report", str(report), "--decoder", decoder, "--quiet"]
+    assert run(["align", *files, *arguments]) == 0
+    links = capsys.readouterr().out.splitlines()
+    records = [json.loads(line) for line in report.read_text().splitlines()]
+    assert [record["line"] for record in records] == list(range(1, LINES + 1))
+    for record, line in zip(records, links, strict=True):
+        assert {"line", "score", "bound", "certified", "seconds"} <= record.keys()
+        assert record["certified"] is True
+        assert record["bound"] >= record["score"]
+        assert record["seconds"] >= 0
+        assert record["links"] == len(line.split())
+
+
+def test_probabilities_are_read_back_as_links(files, model, tmp_path, capsys):
+    path = str(tmp_path / "p")
+    assert run(["align", *files, "--model", model, "--probabilities", path, "--quiet"]) == 0
+    links = [parse_pharaoh(line) for line in capsys.readouterr().out.splitlines()]
+    scored = list(read_links(path))
+    assert [a.links for a in scored] == [a.links for a in links]
+    assert all(0.4 < p <= 1 for a in scored for p in a.probabilities or ())
+    assert sum(len(a) for a in scored) > LINES
+
+
+@pytest.mark.parametrize("decoder", ["soft-union", "posterior", "viterbi"])
+def test_tuning_chooses_what_serves_the_gold_links(files, tmp_path, decoder, capsys):
+    gold = write_lines(tmp_path / "gold", GOLD)
+    base = [
+        "align",
+        *files,
+        "--rounds",
+        "2",
+        "--decoder",
+        decoder,
+        "--threshold",
+        "0.9",
+        "--symmetrize",
+        "intersection",
+    ]
+    assert run([*base, "--quiet"]) == 0
+    before = capsys.readouterr().out.splitlines()
+    assert run([*base, "--tune", gold]) == 0
+    after = capsys.readouterr()
+    assert "dualign: tuned on 40 pairs: " in after.err
+    assert len(after.out.splitlines()) == LINES
+    aer = [evaluate(lines[: len(GOLD)], GOLD).aer for lines in (before, after.out.splitlines())]
+    assert aer[1] < aer[0]
+
+
+def test_tuning_on_pairs_of_their_own_and_with_a_saved_model(files, model, tmp_path, capsys):
+    gold = write_lines(tmp_path / "gold", GOLD)
+    own = [write_lines(tmp_path / "gs", SOURCE[:40]), write_lines(tmp_path / "gt", TARGET[:40])]
+    rest = [write_lines(tmp_path / "s", SOURCE[40:]), write_lines(tmp_path / "t", TARGET[40:])]
+    saved = str(tmp_path / "tuned")
+    arguments = ["--tune", gold, "--tune-source", own[0], "--tune-target", own[1], "--rounds", "2"]
+    assert run(["align", *rest, *arguments, "--save", saved]) == 0
+    shown = capsys.readouterr()
+    assert "tuned on 40 pairs: threshold" in shown.err
+    assert len(shown.out.splitlines()) == LINES - 40
+    assert Aligner.load(saved).options.threshold != Aligner(rounds=2).options.threshold
+    # The first lines of the input, which are tuned on and aligned both; and text of its own.
+    assert run(["align", *files, "--model", model, "--tune", gold]) == 0
+    first = capsys.readouterr()
+    assert run(["align", *files, "--model", model, *arguments[:6]]) == 0
+    second = capsys.readouterr()
+    assert first.out == second.out
+    assert first.err == second.err
+    assert len(first.out.splitlines()) == LINES
+
+
+def test_early_stop_trains_no_longer_than_it_pays(files, tmp_path, capsys):
+    gold = write_lines(tmp_path / "gold", GOLD)
+    assert run(["align", *files, "--tune", gold, "--early-stop", "--rounds", "30"]) == 0
+    shown = capsys.readouterr()
+    rounds = shown.err.count("HMM round")
+    assert 1 <= rounds < 30
+    assert len(shown.out.splitlines()) == LINES
+
+
+def test_flags_and_set_reach_the_model(files, tmp_path, capsys):
+    saved = str(tmp_path / "model")
+    flags = [
+        "--rounds",
+        "1",
+        "--constraint",
+        "none",
+        "--max-length",
+        "50",
+        "--threshold",
+        "0.3",
+        "--keep-case",
+    ]
+    sets = [
+        "--set",
+        "ibm1_rounds=2",
+        "--set",
+        "stem-weight = 0",
+        "--set",
+        "projection=none",
+        "--set",
+        "lowercase=false",
+    ]
+    assert run(["align", *files, *flags, *sets, "--save", saved, "--quiet"]) == 0
+    options = Aligner.load(saved).options
+    assert (options.rounds, options.constraint, options.max_length, options.threshold) == (1, "none", 50, 0.3)
+    assert (options.ibm1_rounds, options.stem_weight, options.projection) == (2, 0.0, "none")
+    assert options.lowercase is False
+    assert "Das" in Aligner.load(saved).model.source.numbers
+
+
+def test_notes_on_what_was_not_learnt_from(tmp_path, capsys):
+    source, target = ["a b", "", "c " * 30, "a"], ["x y", "z", "w", "x"]
+    pair = write_lines(tmp_path / "s", source), write_lines(tmp_path / "t", target)
+    assert run(["align", *pair, "--max-length", "20"]) == 0
+    shown = capsys.readouterr()
+    assert "1 of 4 pairs have an empty side" in shown.err
+    assert "1 pairs have more than 20 words a side" in shown.err
+    assert "round" in shown.err
+    assert len(shown.out.splitlines()) == 4
+    assert shown.out.splitlines()[1] == ""
+
+
+def test_pairs_too_long_to_align_are_empty_flagged_and_mentioned(files, model, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(aligning, "MOST_CELLS", 60)
+    report = tmp_path / "report"
+    assert run(["align", *files, "--model", model, "--report", str(report)]) == 0
+    shown = capsys.readouterr()
+    records = [json.loads(line) for line in report.read_text().splitlines()]
+    long = [len(s.split()) * len(t.split()) > 60 for s, t in zip(SOURCE, TARGET, strict=True)]
+    assert 0 < sum(long) < LINES
+    for line, record, too_long in zip(shown.out.splitlines(), records, long, strict=True):
+        assert record["certified"] is not too_long
+        if too_long:
+            assert line == ""
+            assert record["bound"] is None
+    assert f"{sum(long)} pairs are too long to align" in shown.err
+
+
+def test_windows_files_marks_and_wide_blanks_change_nothing(tmp_path, expected, capsys):
+    source, target = tmp_path / "s", tmp_path / "t"
+    source.write_bytes(b"\xef\xbb\xbf" + "".join(f"{line}\r\n" for line in SOURCE).encode())
+    target.write_text(
+        "".join("\u00a0" + line.replace(" ", "\u3000") + " \n" for line in TARGET), encoding="utf-8"
+    )
+    assert run(["align", str(source), str(target), *FAST]) == 0
+    assert capsys.readouterr().out == expected
+
+
+# What it refuses, and what it says then.
+
+
+@pytest.mark.parametrize(("lines", "others"), [(5, 3), (3, 5), (0, 2)])
+def test_different_numbers_of_lines_are_both_named(tmp_path, lines, others, capsys):
+    pair = write_lines(tmp_path / "s", SOURCE[:lines]), write_lines(tmp_path / "t", TARGET[:others])
+    out = tmp_path / "out"
+    shown = failure(capsys, *pair, "-o", str(out))
+    assert f"{pair[0]} has {lines} lines but {pair[1]} has {others};" in shown
+    assert not out.exists()
+
+
+def test_text_without_anything_to_learn_from_is_refused(tmp_path, capsys):
+    pair = write_lines(tmp_path / "s", ["", "a"]), write_lines(tmp_path / "t", ["x", ""])
+    assert "none of the 2 sentence pairs can be learnt from" in failure(capsys, *pair)
+    empty = write_lines(tmp_path / "e", [])
+    assert "none of the 0 sentence pairs" in failure(capsys, empty, empty)
+
+
+def test_invalid_utf8_names_file_and_line_or_is_replaced(tmp_path, files, capsys):
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"".join(b"gr\xfcn\n" if n == 6 else f"{x}\n".encode() for n, x in enumerate(SOURCE)))
+    shown = failure(capsys, str(bad), files[1], *FAST)
+    assert f"{bad}:7: invalid UTF-8 (0xfc, byte 3 of the line)" in shown
+    assert "--errors replace" in shown
+    assert run(["align", str(bad), files[1], "--errors", "replace", *FAST]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == LINES
+
+
+def test_missing_input_and_unwritable_output_are_named(files, model, tmp_path, capsys):
+    missing = str(tmp_path / "none.de")
+    assert missing in failure(capsys, missing, files[1])
+    out = str(tmp_path / "no" / "folder" / "links")
+    for option in ("-o", "--probabilities", "--report"):
+        assert out in failure(capsys, *files, "--model", model, option, out, *FAST[2:])
+    shown = failure(capsys, *files, "--save", out, *FAST)
+    assert out in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_while_writing_leaves_no_output(files, model, tmp_path, monkeypatch, capsys):
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dualign.cli.aligning.write_links", fail)
+    assert run(["align", *files, "--model", model, "-o", str(tmp_path / "links"), "--quiet"]) == 1
+    assert "No space left" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_that_are_no_models_are_refused(files, model, tmp_path, capsys):
+    whole = Path(model).read_bytes()
+    cases = {
+        "truncated": (whole[:-1], "truncated"),
+        "half": (whole[: len(whole) // 2], "truncated"),
+        "corrupt": (whole[:-5] + b"\x55" + whole[-4:], "corrupt"),
+        "text": (b"das Haus\n" * 9, "not a dualign model but text"),
+        "gzip": (gzip.compress(whole), "gzip"),
+    }
+    for name, (content, message) in cases.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        shown = failure(capsys, *files, "--model", str(path))
+        assert str(path) in shown
+        assert message in shown
+    write_container(tmp_path / "other", {"kind": "phrase-table"}, {})
+    assert "not a word-alignment model but `phrase-table`" in failure(
+        capsys, *files, "--model", str(tmp_path / "other")
+    )
+    assert "no such model file" in failure(capsys, *files, "--model", str(tmp_path / "none"))
+    assert "is a directory" in failure(capsys, *files, "--model", str(tmp_path))
+
+
+def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
+    beyond = write_lines(tmp_path / "beyond", [*GOLD[:4], "0-0 999-0"])
+    assert f"{beyond}:5: link 999-0 is outside the pair" in failure(capsys, *files, "--tune", beyond, *FAST)
+    more = write_lines(tmp_path / "more", ["0-0"] * (LINES + 1))
+    shown = failure(capsys, *files, "--tune", more, *FAST)
+    assert f"{more} has gold links for {LINES + 1} pairs, but the input has {LINES}" in shown
+    malformed = write_lines(tmp_path / "malformed", ["0-0", "0:0 x"])
+    assert f"{malformed}:2" in failure(capsys, *files, "--tune", malformed, *FAST)
+    own = write_lines(tmp_path / "own", ["a ||| x"] * 3)
+    shown = failure(capsys, *files, "--tune", beyond, "--tune-source", own, *FAST)
+    assert f"for 5 pairs, but {own} has 3" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--decoder", "best"], 'decoder="best" is not one of'),
+        (["--symmetrize", "grow"], 'symmetrize="grow" is not one of'),
+        (["--constraint", "full"], 'constraint="full" is not one of'),
+        (["--model-type", "ibm4"], 'model="ibm4" is not one of'),
+        (["--threshold", "1.5"], "threshold=1.5 must lie between 0 and 1"),
+        (["--rounds", "-1"], "rounds=-1 must be at least 0"),
+        (["--rounds", "many"], "--rounds"),
+        (["--max-length", "0"], "max_length=0 must be at least 1"),
+        (["--threads", "0"], "threads"),
+        (["--errors", "ignore"], "errors"),
+        (["--set", "colour=red"], "--set colour=red: write NAME=VALUE with one of"),
+        (["--set", "threshold"], "--set threshold: write NAME=VALUE"),
+        (["--set", "slack=much"], "--set slack=much: not a number"),
+        (["--set", "lowercase=maybe"], "--set lowercase=maybe: write true or false"),
+        (["--early-stop"], "need --tune GOLD"),
+        (["--tune-source", "x"], "need --tune GOLD"),
+        (["--tune", "-", "--tune-target", "x"], "--tune-target needs --tune-source"),
+        (["--nonsense"], "--nonsense"),
+        (["one", "file", "more"], "more"),
+    ],
+)
+def test_wrong_usage_is_told(files, arguments, message, capsys):
+    assert message in failure(capsys, *files, *arguments, code=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--constraint", "none"], "with --model, constraint cannot be changed"),
+        (["--keep-case"], "with --model, lowercase cannot be changed"),
+        (["--rounds", "3", "--max-length", "5"], "with --model, rounds, max_length cannot be changed"),
+        (["--early-stop", "--tune", "gold"], "--early-stop is for training"),
+    ],
+)
+def test_what_a_trained_model_cannot_change_is_told(files, model, arguments, message, capsys):
+    assert message in failure(capsys, *files, "--model", model, *arguments, code=2)
+
+
+def test_one_place_for_two_things_is_refused(files, tmp_path, capsys):
+    assert "only one file can be standard input" in failure(capsys, "-", "-", code=2)
+    assert "only one file" in failure(capsys, "-", files[1], "--tune", "-", code=2)
+    here = str(tmp_path / "x")
+    roundabout = os.path.join(str(tmp_path), ".", "x")
+    assert "two outputs have the same place" in failure(
+        capsys, *files, "-o", here, "--report", roundabout, code=2
+    )
+    assert "two outputs have the same place" in failure(capsys, *files, "--probabilities", "-", code=2)
+
+
+def test_one_file_without_a_separator_is_refused(files, capsys):
+    assert f"{files[0]}:1: no separator" in failure(capsys, files[0])
+
+
+@pytest.mark.xfail(reason="gold without a line is passed over in silence")
+@pytest.mark.parametrize("extra", [[], ["--early-stop"]])
+def test_gold_without_a_line_is_refused(files, tmp_path, extra, capsys):
+    gold = write_lines(tmp_path / "gold", [])
+    assert "gold" in failure(capsys, *files, "--tune", gold, *extra, *FAST)

@@ -13,7 +13,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available
 from dualign.decode.aligning import Links, align_bitext, chunks, encode_chunk, posteriors_of_bitext
 from dualign.model.model import Model
-from dualign.model.options import Options
+from dualign.model.options import DECODING, Options
 from dualign.text.alignment import Alignment
 from dualign.text.corpus import Bitext, GrowingVocabulary, encode
 from dualign.text.lines import tokenize
@@ -35,6 +35,9 @@ def align(
     A sentence is a list of tokens, or a string to be split at white space. For `options` see
     `dualign.Options`.
     """
+    for side, name in ((source, "source"), (target, "target")):
+        if isinstance(side, str):
+            raise DataError(f"{name} is one string; give a list of sentences")
     bitext = as_pairs((list(source), list(target)))
     aligner = Aligner(threads=threads, **options)
     return aligner.fit(bitext).align(bitext)
@@ -93,7 +96,11 @@ class Aligner:
         return encoded
 
     def set_options(self, **changes: Any) -> Aligner:
-        """Change options that matter for aligning only, such as threshold or decoder."""
+        """Change options; once there is a model, only those for aligning, such as threshold and decoder."""
+        now = self.options.as_dict()
+        fixed = [name for name, value in changes.items() if name not in DECODING and now.get(name) != value]
+        if fixed and self._model is not None:
+            raise UsageError(f"a trained model cannot change {', '.join(fixed)}; train one with that setting")
         self.options = Options.of(self.options.as_dict() | changes)
         if self._model is not None:
             self._model = self._model.with_options(self.options)

@@ -30,8 +30,8 @@ __all__ = ["Outputs", "Tuning", "learn", "run"]
 
 Pair = tuple[Sequence[str], Sequence[str]]
 
-# Options that cannot be changed once a model is trained.
-_FIXED = ("model", "constraint", "rounds", "max_length", "lowercase")
+ROUNDING = 1e-9
+"""A score this close to its bound has met it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,12 @@ def run(
         encoded, aligner = learn(pairs, options, tuning, glossary, threads, errors, quiet)
         links: Iterator[Links] = aligner.links_of(encoded)
     else:
-        if fixed := [name for name in _FIXED if name in options]:
-            raise UsageError(f"with --model, {', '.join(fixed)} cannot be changed; train a model with it")
         if tuning.early_stop:
             raise UsageError("--early-stop is for training, but --model is given")
         aligner = Aligner.load(model, threads=threads).set_options(**options)
         aligner.constraints = read_glossary(glossary, errors)
         if tuning.gold is not None:
-            gold = list(read_links(tuning.gold, errors=errors))
+            gold = read_gold(tuning.gold, errors)
             begin = [] if tuning.source else list(islice(pairs, len(gold)))
             choose(aligner, tuning_pairs(tuning, begin, gold, errors), gold, quiet)
             pairs = chain(begin, pairs)
@@ -109,7 +107,7 @@ def learn(
 ) -> tuple[Bitext, Aligner]:
     """Train an aligner, tuned if there is gold; returns the bitext encoded, and the aligner."""
     aligner = Aligner(threads=threads, **options)
-    gold = list(read_links(tuning.gold, errors=errors)) if tuning.gold else []
+    gold = read_gold(tuning.gold, errors) if tuning.gold else []
     begin: list[Pair] = []
     if gold and tuning.source is None:
         pairs = iter(pairs)
@@ -124,6 +122,14 @@ def learn(
     if gold:
         choose(aligner, labelled, gold, quiet)
     return encoded, aligner
+
+
+def read_gold(path: str, errors: str) -> list[Alignment]:
+    """The gold links to tune by."""
+    gold = list(read_links(path, errors=errors))
+    if not gold:
+        raise DataError(f"{path}: no gold links, the file is empty")
+    return gold
 
 
 def read_glossary(path: str | None, errors: str) -> Glossary | None:
@@ -205,18 +211,22 @@ def write_links(chunk: Links, out: IO[str], scored: IO[str] | None) -> None:
 
 
 def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> None:
-    """A JSON object for each pair; `seconds` is the mean over the chunk it was aligned with."""
+    """A JSON object for each pair; `seconds` is the mean over the chunk it was aligned with.
+
+    A pair that was too long to align has no bound.
+    """
     for n in range(len(chunk)):
         begin, count = int(chunk.begin[n]), int(chunk.count[n])
-        skipped = bool(chunk.too_long[n])
         probabilities = chunk.probability[begin : begin + count]
+        score, bound = float(chunk.score[n]), float(chunk.bound[n])
+        skipped = bool(chunk.too_long[n])
         record = {
             "line": line + n + 1,
             "links": count,
             "mean_probability": round(float(probabilities.mean()), 6) if count else None,
-            "score": float(chunk.score[n]),
-            "bound": None if skipped else float(chunk.score[n]),
-            "certified": not skipped,
+            "score": score,
+            "bound": None if skipped else bound,
+            "certified": not skipped and bound - score <= ROUNDING,
             "seconds": round(seconds, 9),
         }
         report.write(json.dumps(record) + "\n")

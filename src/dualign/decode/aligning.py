@@ -42,6 +42,7 @@ Pair = tuple[Sequence[str], Sequence[str]]
 class Links:
     """Links of many pairs: those of pair n are `begin[n]` … `begin[n] + count[n]` of the flat arrays.
 
+    `score` is Σ (probability − threshold) over a pair's links, `bound` the most that any set of links has.
     `too_long` marks the pairs that were not aligned because of their size.
     """
 
@@ -51,6 +52,7 @@ class Links:
     target: Array
     probability: Array
     score: Array
+    bound: Array
     too_long: Array
 
     def __len__(self) -> int:
@@ -105,6 +107,7 @@ def joined(parts: Sequence[kernels.Found], too_long: Array) -> Links:
         together([part.target[used] for part, used in zip(parts, slots, strict=True)], np.int32),
         together([part.probability[used] for part, used in zip(parts, slots, strict=True)], np.float32),
         together([part.score for part in parts], np.float64),
+        together([part.bound for part in parts], np.float64),
         too_long,
     )
 
@@ -178,6 +181,7 @@ def links_of_block(options: Options, block: Block, posterior: Array, threads: in
         np.empty(room[-1], np.int32),
         np.empty(room[-1], np.float32),
         np.zeros(len(I)),
+        np.zeros(len(I)),
     )
     soft = options.decoder == "soft-union"
     method = METHODS.index("union" if soft else options.symmetrize)
@@ -185,12 +189,10 @@ def links_of_block(options: Options, block: Block, posterior: Array, threads: in
 
     def choose(shard: tuple[int, int]) -> None:
         if options.decoder == "viterbi":
-            kernels.mark_paths(*shard, block, marks, found.score)
+            kernels.mark_paths(*shard, block, marks)
         else:
-            kernels.mark_over_threshold(
-                *shard, block.first, soft, options.threshold, posterior, marks, found.score
-            )
-        kernels.choose_links(*shard, pairs, block.first, method, posterior, marks, found)
+            kernels.mark_over_threshold(*shard, block.first, soft, options.threshold, posterior, marks)
+        kernels.choose_links(*shard, pairs, block.first, method, options.threshold, posterior, marks, found)
 
     list(ordered_map(choose, spans(len(I), SHARD), threads))
     return found

@@ -1,10 +1,9 @@
 """Links of a block of sentence pairs from their posteriors: the kernel behind every word-alignment decoder.
 
-All decoders share the link probability: the mean of the two directions' posteriors, after projection if one
-is asked for. They choose links by it:
+All decoders share the link probability, the mean of the two directions' posteriors (after projection if one
+is asked for), and the value of a set of links, Σ (probability − threshold). They choose differently:
 
-- soft union: the links whose probability is over the threshold; the choice that maximises
-  Σ (probability − threshold), hence exact;
+- soft union: the links whose probability is over the threshold, which have the greatest value there is;
 - posterior: in each direction the links whose own posterior is over the threshold; then symmetrised;
 - viterbi: each direction's most probable path; then symmetrised.
 """
@@ -20,8 +19,9 @@ from dualign.core.jit import kernel
 from dualign.decode.symmetrize import symmetrize_links
 from dualign.model.cells import Pairs
 from dualign.model.emission import Block, allocate, emit, shape
+from dualign.model.positions import best_choices
 from dualign.model.viterbi import viterbi
-from dualign.train.expectation import sizes
+from dualign.train.expectation import priors_of, sizes
 
 __all__ = ["Found", "choose_links", "mark_over_threshold", "mark_paths"]
 
@@ -29,9 +29,8 @@ __all__ = ["Found", "choose_links", "mark_over_threshold", "mark_paths"]
 class Found(NamedTuple):
     """Links of the block's pairs: those of pair n are at `room[n]` … `room[n] + number[n]`.
 
-    `source`, `target` int32; `probability` float32; `number` int32 (pairs); `score` float64 (pairs), the
-    value of the choice: Σ (probability − threshold), that of both directions' own posteriors, or the two
-    paths' log-probability. Each is the maximum over all choices.
+    `source`, `target` int32; `probability` float32; `number` int32 (pairs); `score` float64 (pairs):
+    Σ (probability − threshold) over the links; `bound` float64 (pairs): the most that any set of links has.
     """
 
     room: Array
@@ -40,11 +39,12 @@ class Found(NamedTuple):
     target: Array
     probability: Array
     score: Array
+    bound: Array
 
 
 @kernel()
-def mark_paths(n0: int, n1: int, block: Block, marks: Array, score: Array) -> None:
-    """Mark each direction's most probable path in `marks`, uint8 (slots, 2); `score[n]`: log-probability."""
+def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
+    """Mark each direction's most probable path in `marks`, uint8 (slots, 2)."""
     pairs = block.pairs
     longest, most = sizes(n0, n1, pairs)
     buffers = allocate(longest, most, block.given)
@@ -55,13 +55,22 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array, score: Array) -> No
         if I == 0 or J == 0:
             continue
         E0, E1 = shape(buffers.emission[0], J, I), shape(buffers.emission[1], I, J)
-        emit(n, block, E0, E1, buffers.null[0], buffers.null[1])
-        back = np.empty((2, max(I, J), max(I, J)), np.int32)
-        score[n] = viterbi(J, I, E0, buffers.null[0], block.weights[0], buffers.lines, back, path)
+        null0, null1 = buffers.null[0], buffers.null[1]
+        emit(n, block, E0, E1, null0, null1)
+        back = np.empty(2 * I * J, np.int32)
+        if len(block.prior) > 0:
+            forward, backward = priors_of(n, I, J, block)
+            best_choices(J, I, E0, null0, forward, path)
+        else:
+            viterbi(J, I, E0, null0, block.weights[0], buffers.lines, back.reshape(2, J, I), path)
         for j in range(J):
             if path[j] >= 0:
                 marks[block.first[n] + path[j] * J + j, 0] = 1
-        score[n] += viterbi(I, J, E1, buffers.null[1], block.weights[1], buffers.lines, back, path)
+        if len(block.prior) > 0:
+            forward, backward = priors_of(n, I, J, block)
+            best_choices(I, J, E1, null1, backward, path)
+        else:
+            viterbi(I, J, E1, null1, block.weights[1], buffers.lines, back.reshape(2, I, J), path)
         for i in range(I):
             if path[i] >= 0:
                 marks[block.first[n] + i * J + path[i], 1] = 1
@@ -69,27 +78,29 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array, score: Array) -> No
 
 @kernel()
 def mark_over_threshold(
-    n0: int, n1: int, first: Array, soft: bool, threshold: float, posterior: Array, marks: Array, score: Array
+    n0: int, n1: int, first: Array, soft: bool, threshold: float, posterior: Array, marks: Array
 ) -> None:
     """Mark the links over the threshold: by their mean (`soft`), or each direction by its own posterior."""
     for n in range(n0, n1):
-        value = 0.0
         for c in range(first[n], first[n + 1]):
             p, q = posterior[c, 0], posterior[c, 1]
             if soft:
                 p = q = np.float32(0.5) * (p + q)
-            if p > threshold:
-                marks[c, 0] = 1
-                value += p - threshold
-            if q > threshold:
-                marks[c, 1] = 1
-                value += 0.0 if soft else q - threshold
-        score[n] = value
+            marks[c, 0] = p > threshold
+            marks[c, 1] = q > threshold
 
 
 @kernel()
 def choose_links(
-    n0: int, n1: int, pairs: Pairs, first: Array, method: int, posterior: Array, marks: Array, found: Found
+    n0: int,
+    n1: int,
+    pairs: Pairs,
+    first: Array,
+    method: int,
+    threshold: float,
+    posterior: Array,
+    marks: Array,
+    found: Found,
 ) -> None:
     """Symmetrise the marks of both directions by `method`, and list the links with their probabilities."""
     for n in range(n0, n1):
@@ -104,13 +115,18 @@ def choose_links(
                 backward[i, j] = marks[first[n] + i * J + j, 1]
         symmetrize_links(forward, backward, method, chosen)
         c = found.room[n]
+        score = bound = 0.0
         for i in range(I):
             for j in range(J):
+                slot = first[n] + i * J + j
+                mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
+                bound += max(0.0, mean - threshold)
                 if chosen[i, j]:
+                    score += mean - threshold
                     found.source[c] = i
                     found.target[c] = j
-                    slot = first[n] + i * J + j
-                    mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
                     found.probability[c] = min(mean, np.float32(1))  # rounding may exceed it
                     c += 1
         found.number[n] = c - found.room[n]
+        found.score[n] = score
+        found.bound[n] = bound

@@ -181,7 +181,7 @@ def forward_backward(
             m[i] = x + q * before[i]
         z = total(P, m)
         product *= z
-        if product < 1e-250:
+        if product < 1e-250 or product > 1e250:
             likelihood += np.log(product)
             product = 1.0
         r = np.float32(1) / z

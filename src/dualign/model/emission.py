@@ -74,6 +74,7 @@ class Buffers(NamedTuple):
     node: Array
     coefficient: Array
     exponent: Array
+    listed: Array
 
 
 @kernel()
@@ -101,6 +102,7 @@ def allocate(longest: int, most_cells: int, given: Given) -> Buffers:
         np.zeros((3, nodes), np.int32),
         np.zeros(nodes, np.float32),
         np.zeros((2, most_cells), np.float32),
+        np.zeros(most_cells, np.uint8),
     )
 
 

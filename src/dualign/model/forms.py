@@ -76,19 +76,24 @@ def similarity(a: Array, b: Array, places: Array) -> float:
     for k in range(m):
         if 48 <= a[k] <= 57:
             return 0.0
+    for k in range(n):
+        if 48 <= b[k] <= 57:
+            return 0.0
+    distinct = True
     for k in range(m):
-        places[a[k] & 1023] |= np.int64(1) << k
+        bits = places[a[k] & 1023]
+        distinct = distinct and (bits == 0 or a[lowest(bits)] == a[k])
+        places[a[k] & 1023] = bits | (np.int64(1) << k)
     row = ~np.int64(0)
     for k in range(n):
         match = places[b[k] & 1023]
-        if match != 0:
-            if a[lowest(match)] != b[k]:
-                match = np.int64(0)
-                for i in range(m):
-                    if a[i] == b[k]:
-                        match |= np.int64(1) << i
-            hit = row & match
-            row = (row + hit) | (row - hit)
+        if match != 0 and not (distinct and a[lowest(match)] == b[k]):
+            match = np.int64(0)
+            for i in range(m):
+                if a[i] == b[k]:
+                    match |= np.int64(1) << i
+        hit = row & match
+        row = (row + hit) | (row - hit)
     for k in range(m):
         places[a[k] & 1023] = 0
     length = m

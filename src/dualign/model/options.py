@@ -10,7 +10,7 @@ from typing import Any
 
 from dualign.core.errors import UsageError
 
-__all__ = ["CONSTRAINTS", "DECODERS", "MODELS", "PROJECTIONS", "SYMMETRIZATIONS", "Options"]
+__all__ = ["CONSTRAINTS", "DECODERS", "DECODING", "MODELS", "PROJECTIONS", "SYMMETRIZATIONS", "Options"]
 
 MODELS = ("hmm", "ibm1", "ibm2")
 CONSTRAINTS = ("none", "agreement", "symmetric", "bijective")
@@ -25,6 +25,21 @@ SYMMETRIZATIONS = (
     "grow-diag-final",
     "grow-diag-final-and",
 )
+
+
+DECODING = (
+    "projection",
+    "slack",
+    "tolerance",
+    "evaluations",
+    "mixture",
+    "decoder",
+    "symmetrize",
+    "threshold",
+)
+"""Options that matter for aligning, and can be changed after training."""
+
+KIND_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a name"}
 
 
 def option(default: Any, text: str) -> Any:
@@ -52,7 +67,7 @@ class Options:
     stem_weight: float = option(10.0, "how much, in pseudo-counts; 0 switches it off")
     form_weight: float = option(3.0, "pseudo-counts for words that are spelt alike; 0 switches it off")
     slack: float = option(0.3, "projection: allowed norm of the constraint violations")
-    tolerance: float = option(0.03, "projection: how far from that it may stop")
+    tolerance: float = option(0.1, "projection: how far from its optimum it may stop")
     evaluations: int = option(30, "projection: most forward-backward evaluations a pair")
     mixture: bool = option(
         False, "symmetric projection of the mixture of both directions (Graça et al., Eq. 15)"
@@ -62,6 +77,7 @@ class Options:
     threshold: float = option(0.4, "least link probability (soft-union, posterior)")
 
     def __post_init__(self) -> None:
+        self._check_types()
         self._one_of("model", MODELS)
         self._one_of("constraint", CONSTRAINTS)
         self._one_of("projection", PROJECTIONS)
@@ -74,6 +90,14 @@ class Options:
         for name in ("null", "floor", "threshold"):
             if not 0 < getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)} must lie between 0 and 1")
+
+    def _check_types(self) -> None:
+        for f in fields(self):
+            value, kind = getattr(self, f.name), type(f.default)
+            # A whole number will do for any number; True and False are no numbers here.
+            fits = isinstance(value, (int, float) if kind is float else kind)
+            if not fits or (isinstance(value, bool) and kind is not bool):
+                raise UsageError(f"{f.name}={value!r} must be {KIND_NAMES[kind]}")
 
     def _one_of(self, name: str, allowed: tuple[str, ...]) -> None:
         if getattr(self, name) not in allowed:

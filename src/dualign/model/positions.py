@@ -21,7 +21,7 @@ from dualign.core.jit import kernel
 from dualign.model.cells import Pairs
 from dualign.text.corpus import Bitext
 
-__all__ = ["Positions", "add_positions", "independent"]
+__all__ = ["Positions", "add_positions", "best_choices", "independent"]
 
 GRID = 12
 PSEUDO_COUNT = 2.0
@@ -144,6 +144,18 @@ def independent(R: int, S: int, E: Array, null: Array, prior: Array, A: Array) -
         for i in range(S):
             A[j, i] /= z
     return likelihood
+
+
+@kernel()
+def best_choices(R: int, S: int, E: Array, null: Array, prior: Array, path: Array) -> None:
+    """The most probable choice of each row into `path` (≥R): a state, or −1 for null."""
+    for j in range(R):
+        best = prior[j, 0] * null[j]
+        path[j] = -1
+        for i in range(S):
+            if prior[j, i + 1] * E[j, i] > best:
+                best = prior[j, i + 1] * E[j, i]
+                path[j] = i
 
 
 @kernel()

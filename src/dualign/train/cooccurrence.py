@@ -166,8 +166,8 @@ def second_half(
     """
     t0 = np.zeros(target_words, np.float32)
     t1 = np.zeros(target_words, np.float32)
-    c0 = np.zeros(target_words, np.float32)
-    c1 = np.zeros(target_words, np.float32)
+    c0 = np.zeros(target_words)
+    c1 = np.zeros(target_words)
     t = table.t
     likelihood = 0.0
     for v in range(v0, v1):

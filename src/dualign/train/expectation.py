@@ -74,14 +74,19 @@ def expect(
 @kernel()
 def run_independent(n: int, I: int, J: int, block: Block, buffers: Buffers) -> float:
     """Posteriors of both directions by position tables, where `run_chains` leaves its own."""
-    begin = block.prior_begin[n]
-    middle = begin + J * (I + 1)
-    end = middle + I * (J + 1)
-    forward = block.prior[begin:middle].reshape(J, I + 1)
-    backward = block.prior[middle:end].reshape(I, J + 1)
+    forward, backward = priors_of(n, I, J, block)
     E, work, null = buffers.emission, buffers.work, buffers.null
     likelihood = independent(J, I, shape(E[0], J, I), null[0], forward, shape(work[0], J, I))
     return likelihood + independent(I, J, shape(E[1], I, J), null[1], backward, shape(work[3], I, J))
+
+
+@kernel()
+def priors_of(n: int, I: int, J: int, block: Block) -> tuple[Array, Array]:
+    """The position tables of pair n: (J, I + 1) where target words choose, (I, J + 1) for the others."""
+    begin = block.prior_begin[n]
+    middle = begin + J * (I + 1)
+    end = middle + I * (J + 1)
+    return block.prior[begin:middle].reshape(J, I + 1), block.prior[middle:end].reshape(I, J + 1)
 
 
 @kernel()

@@ -38,7 +38,7 @@ SYMMETRIC, BIJECTIVE, GIVEN = 2, 3, 4
 """Kinds of constraint (0 and 1 mean none: see `dualign.train.expectation`)."""
 
 NEGLIGIBLE = np.float32(1e-5)
-"""Cells with less than this in both directions take no part."""
+"""Cells with no more than this in both directions take no part as long as that is so."""
 
 ROUNDING = 1e-6
 """Relative error of a log-likelihood in float32, which the line search must tolerate."""
@@ -117,9 +117,9 @@ def project(
     """Project pair n, whose emissions are in `buffers.emission`.
 
     Afterwards `buffers.projected` holds the emissions of q and `buffers.work` its posteriors. Ends when the
-    constraints hold within slack + tolerance and no multiplier that is not 0 could be moved to gain more,
-    or at the limit of evaluations. `nothing` has empty arrays. Returns the number of evaluations (two
-    chains each), and D(0) − D(λ).
+    norm of the dual's gradient is at most the tolerance, so that the constraints hold within slack +
+    tolerance, or at the limit of evaluations. `nothing` has empty arrays. Returns the number of evaluations
+    (two chains each), and D(0) − D(λ).
     """
     E, F = buffers.emission, buffers.projected
     slack, mixture = constraint.slack, constraint.mixture
@@ -147,7 +147,8 @@ def project(
         evaluations += 1
         if evaluations == 1:
             base0, base1 = l0, l1
-            constraints, nodes = list_nodes(n, I, J, constraint.how, block, buffers)
+            constraints, nodes = start_nodes(n, I, J, constraint.how, block, buffers)
+            constraints, nodes = add_cells(I, J, constraint.how, constraints, nodes, buffers)
             for k in range(constraints):
                 lam[k] = trial[k] = 0
         u0 = u1 = 1.0
@@ -167,17 +168,30 @@ def project(
             if new_value > enough and step > 1e-3 and not last:
                 step *= np.float32(0.4)
                 continue
-        violation, residual = differentiate(
-            constraints, nodes, np.float32(u0), np.float32(u1), trial, buffers, trial_gradient, inverse
+        residual = differentiate(
+            constraints, nodes, slack, np.float32(u0), np.float32(u1), trial, buffers, trial_gradient, inverse
         )
-        if max(violation, residual) <= slack + constraint.tolerance or last:
+        if last:
             return evaluations, start - new_value
-        # The slack term's gradient; at λ = 0 its subgradient of least norm.
-        pull = np.float32(slack / length) if length > 0 else np.float32(0)
-        keep = np.float32(1) if length > 0 else np.float32(1 - slack / residual)
-        for k in range(constraints):
-            trial_gradient[k] = keep * trial_gradient[k] + pull * trial[k]
-        if evaluations == 1:
+        if residual <= constraint.tolerance:
+            # Cells that gained mass on the way join now; those that were there keep their multipliers.
+            before, count = constraints, nodes
+            constraints, nodes = add_cells(I, J, constraint.how, constraints, nodes, buffers)
+            if nodes == count:
+                return evaluations, start - new_value
+            for k in range(before, constraints):
+                lam[k] = trial[k] = gradient[k] = 0
+            residual = differentiate(
+                constraints, nodes, slack, np.float32(u0), np.float32(u1), trial, buffers, trial_gradient,
+                inverse,
+            )  # fmt: skip
+            if residual <= constraint.tolerance:
+                return evaluations, start - new_value
+            for k in range(constraints):
+                lam[k] = trial[k]
+                gradient[k] = trial_gradient[k]
+            stored = 0
+        elif evaluations == 1:
             for k in range(constraints):
                 gradient[k] = trial_gradient[k]
         else:
@@ -190,37 +204,45 @@ def project(
 
 
 @kernel()
-def list_nodes(n: int, I: int, J: int, how: int, block: Block, buffers: Buffers) -> tuple[int, int]:
-    """Write the pair's constraints and their nodes into the buffers; how many there are of each."""
-    node, coefficient = buffers.node, buffers.coefficient
-    bound, signed = buffers.bound, buffers.signed
-    P0, P1 = buffers.work[0], buffers.work[3]
-    PI, PJ = padded(I), padded(J)
-    token = block.pairs.source_offsets[n]
+def start_nodes(n: int, I: int, J: int, how: int, block: Block, buffers: Buffers) -> tuple[int, int]:
+    """Begin the pair's list of constraints and nodes: all but those that cells bring with them."""
+    for c in range(I * J):
+        buffers.listed[c] = 0
     constraints = nodes = 0
     if how == BIJECTIVE:
         constraints = I + J
         for k in range(constraints):
-            bound[k] = 1
-            signed[k] = 1
-    for i in range(I if how != GIVEN else 0):
-        slot = block.first[n] + i * J
-        for c in range(slot, slot + block.filled[token + i]):
-            j = block.position[c]
-            place0, place1 = j * PI + i, i * PJ + j
-            if P0[place0] > NEGLIGIBLE or P1[place1] > NEGLIGIBLE:
-                node[0, nodes], node[1, nodes], node[2, nodes] = 0, place0, i
-                node[0, nodes + 1], node[1, nodes + 1], node[2, nodes + 1] = 1, place1, I + j
-                coefficient[nodes] = coefficient[nodes + 1] = 1
-                if how == SYMMETRIC:
-                    node[2, nodes] = node[2, nodes + 1] = constraints
-                    coefficient[nodes + 1] = -1
-                    bound[constraints] = 0
-                    signed[constraints] = 0
-                    constraints += 1
-                nodes += 2
+            buffers.bound[k] = 1
+            buffers.signed[k] = 1
     if len(block.given.pair_begin) > 0:
         return add_given(n, I, J, constraints, nodes, block.given, buffers)
+    return constraints, nodes
+
+
+@kernel()
+def add_cells(I: int, J: int, how: int, constraints: int, nodes: int, buffers: Buffers) -> tuple[int, int]:
+    """List the cells that have come to matter in one direction or the other, and are not listed yet."""
+    if how == GIVEN:
+        return constraints, nodes
+    node, coefficient = buffers.node, buffers.coefficient
+    P0, P1 = buffers.work[0], buffers.work[3]
+    PI, PJ = padded(I), padded(J)
+    for i in range(I):
+        for j in range(J):
+            place0, place1 = j * PI + i, i * PJ + j
+            if buffers.listed[i * J + j] or (P0[place0] <= NEGLIGIBLE and P1[place1] <= NEGLIGIBLE):
+                continue
+            buffers.listed[i * J + j] = 1
+            node[0, nodes], node[1, nodes], node[2, nodes] = 0, place0, i
+            node[0, nodes + 1], node[1, nodes + 1], node[2, nodes + 1] = 1, place1, I + j
+            coefficient[nodes] = coefficient[nodes + 1] = 1
+            if how == SYMMETRIC:
+                node[2, nodes] = node[2, nodes + 1] = constraints
+                coefficient[nodes + 1] = -1
+                buffers.bound[constraints] = 0
+                buffers.signed[constraints] = 0
+                constraints += 1
+            nodes += 2
     return constraints, nodes
 
 
@@ -261,16 +283,18 @@ def reweigh(nodes: int, lam: Array, buffers: Buffers) -> None:
 def differentiate(
     constraints: int,
     nodes: int,
+    slack: float,
     u0: np.float32,
     u1: np.float32,
     lam: Array,
     buffers: Buffers,
     gradient: Array,
     inverse: Array,
-) -> tuple[float, float]:
-    """`gradient = b − E_q[f]` (directions weighted by u), and the inverse of the Hessian's diagonal.
+) -> float:
+    """`gradient = b − E_q[f] + ε λ/‖λ‖` (directions weighted by u); the inverse of the Hessian's diagonal.
 
-    Returns the norm of the violations, and that of the gradient without what a bound on λ holds back.
+    At λ = 0 the slack term has no gradient; the subgradient of least norm is taken. Returns the norm of the
+    gradient without what a bound on λ holds back: 0 at the optimum.
     """
     node = buffers.node
     for k in range(constraints):
@@ -282,16 +306,24 @@ def differentiate(
         c = buffers.coefficient[e]
         gradient[k] -= c * p * (u0 if d == 0 else u1)
         inverse[k] += c * c * p * (np.float32(1) - p)
-    violation = residual = 0.0
+    length = violation = 0.0
     for k in range(constraints):
         inverse[k] = np.float32(1) / inverse[k]
-        g = gradient[k]
-        if g < 0 or not buffers.signed[k]:
-            violation += g * g
-            residual += g * g
-        elif lam[k] > 0:
-            residual += g * g
-    return np.sqrt(violation), np.sqrt(residual)
+        length += lam[k] * lam[k]
+        if gradient[k] < 0 or not buffers.signed[k]:
+            violation += gradient[k] * gradient[k]
+    length, violation = np.sqrt(length), np.sqrt(violation)
+    if length == 0:
+        keep = np.float32(max(0.0, 1 - slack / violation)) if violation > 0 else np.float32(0)
+        for k in range(constraints):
+            gradient[k] *= keep
+        return keep * violation
+    residual = 0.0
+    for k in range(constraints):
+        gradient[k] += np.float32(slack / length) * lam[k]
+        if gradient[k] < 0 or not buffers.signed[k] or lam[k] > 0:
+            residual += gradient[k] * gradient[k]
+    return np.sqrt(residual)
 
 
 @kernel()

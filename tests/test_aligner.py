@@ -165,7 +165,6 @@ def test_lists_of_different_lengths_are_refused():
         dualign.align(["a", "b"], ["x", "y", "z"])
 
 
-@pytest.mark.xfail(reason="a string is taken for a list of sentences of one letter")
 def test_a_string_in_place_of_a_list_of_sentences_is_refused():
     with pytest.raises(DataError):
         dualign.align("das Haus", "der Hund", threads=1)

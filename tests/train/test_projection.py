@@ -59,7 +59,6 @@ def test_with_slack_the_posteriors_are_close_to_the_twin(I, J, slack):
     assert_equals_twin(I, J, slack, atol=slack)
 
 
-@pytest.mark.xfail(reason="the search stops at the first feasible point, not at the closest one")
 @pytest.mark.parametrize("slack", [0.05, 0.2])
 def test_with_slack_the_posteriors_are_the_closest_that_satisfy_it(slack):
     assert_equals_twin(2, 2, slack, atol=5e-4)

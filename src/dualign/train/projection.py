@@ -23,7 +23,7 @@ once costs one evaluation (forward-backward of both chains).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -132,6 +132,7 @@ def project(
     constraints = nodes = stored = evaluations = 0
     base0 = base1 = start = value = slope = 0.0
     step = np.float32(0)
+    ring = np.zeros((2, MEMORY), np.float32)
     while True:
         length = cost = 0.0
         for k in range(constraints):
@@ -195,10 +196,10 @@ def project(
             for k in range(constraints):
                 gradient[k] = trial_gradient[k]
         else:
-            stored = remember(constraints, lam, gradient, trial, trial_gradient, steps, changes, stored)
+            stored = remember(constraints, lam, gradient, trial, trial_gradient, steps, changes, stored, ring)
         value = new_value
         slope = descent(
-            constraints, lam, gradient, inverse, steps, changes, stored, buffers.signed, direction
+            constraints, lam, gradient, inverse, steps, changes, stored, ring, buffers.signed, direction
         )
         step = np.float32(1)
 
@@ -335,38 +336,40 @@ def descent(
     steps: Array,
     changes: Array,
     stored: int,
+    ring: Array,
     signed: Array,
     direction: Array,
 ) -> float:
     """L-BFGS: `direction = −H · gradient` by the two-loop recursion; returns its slope (negative).
 
-    `steps`, `changes` (MEMORY, ≥size): a ring of the last moves and changes of the gradient, `stored` in all.
+    `steps`, `changes` (MEMORY, ≥size): a ring of the last moves and changes of the gradient, `stored` in all;
+    `ring` float32 (2, MEMORY): scratch, and the inner product of each move with its change.
     Multipliers at 0 that the gradient would push below stay there, and take no part.
     """
     newest = stored
     oldest = max(0, stored - MEMORY)
-    weight = np.zeros(MEMORY, np.float32)
+    weight, product = ring[0], ring[1]
     for k in range(size):
         direction[k] = gradient[k]
         if signed[k] and lam[k] <= 0 and gradient[k] > 0:
             direction[k] = 0
     for r in range(newest - 1, oldest - 1, -1):
         s, y = steps[r % MEMORY], changes[r % MEMORY]
-        weight[r % MEMORY] = np.float32(dot(size, s, direction) / dot(size, s, y))
+        weight[r % MEMORY] = dot(size, s, direction) / product[r % MEMORY]
         for k in range(size):
             direction[k] -= weight[r % MEMORY] * y[k]
     scale = 0.5
     if newest > oldest:
-        s, y = steps[(newest - 1) % MEMORY], changes[(newest - 1) % MEMORY]
+        y = changes[(newest - 1) % MEMORY]
         z = 0.0
         for k in range(size):
             z += y[k] * y[k] * inverse[k]
-        scale = dot(size, s, y) / z
+        scale = product[(newest - 1) % MEMORY] / z
     for k in range(size):
         direction[k] *= np.float32(scale) * inverse[k]
     for r in range(oldest, newest):
         s, y = steps[r % MEMORY], changes[r % MEMORY]
-        beta = weight[r % MEMORY] - np.float32(dot(size, y, direction) / dot(size, s, y))
+        beta = weight[r % MEMORY] - dot(size, y, direction) / product[r % MEMORY]
         for k in range(size):
             direction[k] += beta * s[k]
     for k in range(size):
@@ -393,6 +396,7 @@ def remember(
     steps: Array,
     changes: Array,
     stored: int,
+    ring: Array,
 ) -> int:
     """Move to the trial point; keep the move for L-BFGS where the curvature along it is positive."""
     s, y = steps[stored % MEMORY], changes[stored % MEMORY]
@@ -401,13 +405,20 @@ def remember(
         y[k] = trial_gradient[k] - gradient[k]
         lam[k] = trial[k]
         gradient[k] = trial_gradient[k]
-    return stored + 1 if dot(size, s, y) > 1e-10 else stored
+    ring[1, stored % MEMORY] = dot(size, s, y)
+    return stored + 1 if ring[1, stored % MEMORY] > 1e-10 else stored
 
 
 @kernel()
-def dot(size: int, a: Array, b: Array) -> float:
-    """Inner product of the first `size` numbers."""
-    z = 0.0
-    for k in range(size):
-        z += a[k] * b[k]
-    return z
+def dot(size: int, a: Array, b: Array) -> Any:
+    """Inner product of the first `size` numbers, as four partial sums."""
+    z0 = z1 = z2 = z3 = np.float32(0)
+    whole = size - size % 4
+    for k in range(0, whole, 4):
+        z0 += a[k] * b[k]
+        z1 += a[k + 1] * b[k + 1]
+        z2 += a[k + 2] * b[k + 2]
+        z3 += a[k + 3] * b[k + 3]
+    for k in range(whole, size):
+        z0 += a[k] * b[k]
+    return (z0 + z2) + (z1 + z3)

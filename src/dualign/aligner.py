@@ -10,15 +10,15 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
-from dualign.core.threads import available
-from dualign.decode.aligning import Links, align_bitext, chunks, encode_chunk, posteriors_of_bitext
+from dualign.core.threads import available, spans
+from dualign.decode.aligning import CHUNK, Links, align_bitext, chunks, encode_chunk, posteriors_of_bitext
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options
 from dualign.text.alignment import Alignment
-from dualign.text.corpus import Bitext, GrowingVocabulary, encode
+from dualign.text.corpus import Bitext, GrowingVocabulary, Sentences, encode
 from dualign.text.lines import tokenize
 from dualign.train.constraints import ConstraintSet
-from dualign.train.training import Progress, train
+from dualign.train.training import Progress, train, usable
 
 __all__ = ["Aligner", "align"]
 
@@ -55,6 +55,7 @@ class Aligner:
         self.threads = available(threads)
         self.constraints: ConstraintSet | None = None
         self._model: Model | None = None
+        self._strange: list[list[str]] = [[], []]
 
     @property
     def model(self) -> Model:
@@ -90,18 +91,24 @@ class Aligner:
         source, target = GrowingVocabulary(), GrowingVocabulary()
         encoded = encode(pairs, source, target, self.options.lowercase)
         self.constraints = constraints
+        # Words of the pairs that are left out of training come last: they are unknown to the model.
+        chosen = usable(encoded, self.options.max_length)
+        left, source_words, self._strange[0] = known_first(encoded.source, list(source), chosen)
+        right, target_words, self._strange[1] = known_first(encoded.target, list(target), chosen)
+        encoded = Bitext(left, right)
         self._model = train(
-            encoded, list(source), list(target), self.options, self.threads, report, judge, constraints
+            encoded, source_words, target_words, self.options, self.threads, report, judge, constraints
         )
         return encoded
 
     def set_options(self, **changes: Any) -> Aligner:
         """Change options; once there is a model, only those for aligning, such as threshold and decoder."""
         now = self.options.as_dict()
+        options = Options.of(now | changes)
         fixed = [name for name, value in changes.items() if name not in DECODING and now.get(name) != value]
         if fixed and self._model is not None:
             raise UsageError(f"a trained model cannot change {', '.join(fixed)}; train one with that setting")
-        self.options = Options.of(self.options.as_dict() | changes)
+        self.options = options
         if self._model is not None:
             self._model = self._model.with_options(self.options)
         return self
@@ -117,11 +124,11 @@ class Aligner:
             yield align_bitext(self.model, encoded, (source.new, target.new), self.threads, self.constraints)
 
     def links_of(self, encoded: Bitext) -> Iterator[Links]:
-        """Links of a bitext in the model's own numbers, chunk by chunk."""
-        for begin in range(0, len(encoded), 1 << 14):
-            end = min(begin + (1 << 14), len(encoded))
+        """Links of the bitext that `fit_encoded` returned, chunk by chunk."""
+        strange = self._strange[0], self._strange[1]
+        for begin, end in spans(len(encoded), CHUNK):
             part = Bitext(encoded.source.slice(begin, end), encoded.target.slice(begin, end))
-            yield align_bitext(self.model, part, ((), ()), self.threads, self.constraints)
+            yield align_bitext(self.model, part, strange, self.threads, self.constraints)
 
     def posteriors(self, bitext: Pairs | Columns, *, directions: bool = False) -> list[Array]:
         """The probability of every link: for each pair a float32 array (source words, target words).
@@ -153,6 +160,17 @@ class Aligner:
         aligner._model = model
         aligner.options = model.options
         return aligner
+
+
+def known_first(side: Sentences, words: list[str], chosen: Array) -> tuple[Sentences, list[str], list[str]]:
+    """Renumber words so that those of the chosen sentences come first; these words, and the others."""
+    seen = np.bincount(side.select(chosen).tokens, minlength=len(words)) > 0
+    order = np.concatenate((np.flatnonzero(seen), np.flatnonzero(~seen)))
+    number = np.empty(len(words), np.int32)
+    number[order] = np.arange(len(words), dtype=np.int32)
+    known = int(seen.sum())
+    names = [words[old] for old in order]
+    return Sentences(number[side.tokens], side.offsets), names[:known], names[known:]
 
 
 def alignments(links: Links) -> Iterator[Alignment]:

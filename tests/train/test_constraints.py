@@ -539,11 +539,11 @@ def test_posteriors_obey_the_rules_when_aligning(projection):
         assert matrices[n][:, i, j].min() > 0.797
 
 
-@pytest.mark.xfail(reason="each occurrence must be linked with 0.9, which one counterpart cannot satisfy")
+@pytest.mark.xfail(reason="with a symmetric or bijective set the rules of a repeated word cannot hold: NaN")
 @pytest.mark.parametrize("projection", ["symmetric", "bijective"])
 def test_a_glossary_word_that_occurs_twice_gives_probabilities(projection):
     pairs = [(["die", "katze"], ["the", "cat"]), (["katze"], ["the", "cat", "the"])] * 10
-    aligner = Aligner(threads=1, rounds=2, projection=projection)
+    aligner = Aligner(threads=1, rounds=2, projection=projection, evaluations=100)
     aligner.fit(pairs, constraints=Glossary([("die", "the"), ("katze", "the")]))
     for matrix in aligner.posteriors(pairs, directions=True):
         assert np.isfinite(matrix).all()

@@ -14,17 +14,20 @@ from typing import IO, Any
 from dualign.aligner import Aligner
 from dualign.cli.exits import say
 from dualign.cli.options import one_standard_input
+from dualign.cli.progress import metered
 from dualign.cli.rounds import show_rounds
 from dualign.cli.warm import compile_kernels
 from dualign.core.errors import DataError, UsageError
 from dualign.decode.aligning import Links
 from dualign.measure.tuning import area_judge, tune
+from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import read_pairs
 from dualign.text.corpus import Bitext
 from dualign.text.formats import read_links
 from dualign.text.streams import open_output
 from dualign.train.constraints import Glossary
+from dualign.train.training import NothingToLearn
 
 __all__ = ["Outputs", "Tuning", "learn", "run"]
 
@@ -74,11 +77,19 @@ def run(
 ) -> None:
     """Align a bitext with a saved model, or learn one from it first."""
     one_standard_input(source, target, tuning.gold, tuning.source, tuning.target, glossary)
-    different_outputs(outputs)
+    check_outputs(outputs)
     compile_kernels(quiet)
     pairs: Iterable[Pair] = read_pairs(source, target, errors=errors)
     if model is None:
-        encoded, aligner = learn(pairs, options, tuning, glossary, threads, errors, quiet)
+        try:
+            encoded, aligner = learn(pairs, options, tuning, glossary, threads, errors, quiet)
+        except NothingToLearn as error:
+            if error.pairs == 0 or outputs.model is not None:
+                raise
+            say(f"warning: {error}: all {error.pairs} lines of the output are empty")
+            with open_output(outputs.links) as out:
+                out.write("\n" * error.pairs)
+            return
         links: Iterator[Links] = aligner.links_of(encoded)
     else:
         if tuning.early_stop:
@@ -187,7 +198,7 @@ def write(links: Iterator[Links], aligner: Aligner, outputs: Outputs, quiet: boo
         scored = stack.enter_context(open_output(outputs.probabilities)) if outputs.probabilities else None
         report = stack.enter_context(open_output(outputs.report)) if outputs.report else None
         began = perf_counter()
-        for chunk in links:
+        for chunk in metered(links, outputs.links, quiet):
             seconds = (perf_counter() - began) / max(len(chunk), 1)
             write_links(chunk, out, scored)
             if report is not None:
@@ -232,8 +243,10 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
         report.write(json.dumps(record) + "\n")
 
 
-def different_outputs(outputs: Outputs) -> None:
-    """Refuse to write two things to one place."""
+def check_outputs(outputs: Outputs) -> None:
+    """Refuse, before the work begins, what could not be written after it: two things in one place, no folder."""
+    if outputs.model is not None:
+        checked_path(outputs.model)
     places = [
         p for p in (outputs.links, outputs.model, outputs.probabilities, outputs.report) if p is not None
     ]
@@ -241,3 +254,5 @@ def different_outputs(outputs: Outputs) -> None:
     for place, name in zip(places, names, strict=True):
         if names.count(name) > 1:
             raise UsageError(f"two outputs have the same place, {place}; give each its own")
+        if place != "-" and not os.path.isdir(folder := os.path.dirname(name)):
+            raise DataError(f"{place}: there is no folder {folder} to write to; make it first")

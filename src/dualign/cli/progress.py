@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from time import monotonic
 from typing import TypeVar
 
-__all__ = ["counted"]
+__all__ = ["counted", "metered"]
 
 Item = TypeVar("Item")
+Chunk = TypeVar("Chunk", bound=Sized)
 
 _PAUSE = 0.5  # seconds; a short file shows nothing at all
 _CLOCK_EVERY = 256  # items between two looks at the clock
@@ -35,6 +36,23 @@ def counted(items: Iterable[Item], verb: str, *, output: str, quiet: bool) -> It
         if shown:
             # Back to the start of the line, and clear it: a message may follow.
             print("\r\x1b[K", end="", file=terminal, flush=True)
+
+
+def metered(chunks: Iterable[Chunk], output: str, quiet: bool) -> Iterator[Chunk]:
+    """Pass chunks of sentence pairs on; on a terminal, as in `counted`, show how many pairs, and how fast."""
+    terminal = sys.stderr
+    show = not quiet and _is_terminal(terminal) and not (output == "-" and _is_terminal(sys.stdout))
+    began, pairs = monotonic(), 0
+    for chunk in chunks:
+        yield chunk
+        pairs += len(chunk)
+        if show:
+            rate = pairs / max(monotonic() - began, 1e-9)
+            print(
+                f"\\r\\x1b[Kaligned {pairs:,} pairs, {rate:,.0f} pairs/s", end="", file=terminal, flush=True
+            )
+    if show and pairs:
+        print(file=terminal)
 
 
 def _is_terminal(stream: object) -> bool:

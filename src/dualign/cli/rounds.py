@@ -57,7 +57,9 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
             now = perf_counter()
             rate = progress.pairs / max(now - began, 1e-9)
             began = now
-            text = f"{progress.bits:.4f} bits a word, {rate:,.0f} pairs/s"
+            text = (
+                f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits a word, {rate:,.0f} pairs/s"
+            )
             bars.update(tasks[progress.stage], completed=progress.number, text=text)
 
         yield report

@@ -62,6 +62,7 @@ def train(
     """Learn an alignment model from two parallel files and save it."""
     from dualign.cli.aligning import Tuning, learn
     from dualign.cli.warm import compile_kernels
+    from dualign.model.storage import checked_path
     from dualign.text.bitext import read_pairs
 
     chosen = settings(
@@ -71,7 +72,8 @@ def train(
     if not 2 <= len(files) <= 3:
         raise UsageError(f"{len(files)} files named; write SOURCE TARGET MODEL, or BITEXT MODEL")
     *texts, model = files
-    one_standard_input(*texts, tune, tune_source, tune_target)
+    one_standard_input(*texts, tune, tune_source, tune_target, glossary)
+    checked_path(model)
     compile_kernels(quiet)
     pairs = read_pairs(*texts, errors=errors)
     tuning = Tuning(tune, tune_source, tune_target, early_stop)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from dualign.model.model import Model
 
 __all__ = ["compile_kernels"]
+
+# Ctrl-C is for us to handle; an error shows again where the kernel is used.
+QUIETLY: dict[str, Any] = {
+    "stdin": subprocess.DEVNULL,
+    "stderr": subprocess.DEVNULL,
+    "start_new_session": True,
+}
 
 SOURCE = [["a", "b", "c"], ["b", "a"], ["c"]]
 TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
@@ -39,7 +46,7 @@ def compile_kernels(quiet: bool) -> None:
     jobs = ("chains", "others")
     command = [sys.executable, "-m", "dualign.cli.warm"]
     if available() > 1:
-        processes = [subprocess.Popen([*command, job], stdin=subprocess.DEVNULL) for job in jobs]
+        processes = [subprocess.Popen([*command, job], **QUIETLY) for job in jobs]
         try:
             codes = [process.wait() for process in processes]
         except BaseException:
@@ -85,7 +92,8 @@ def compile_others() -> None:
     posterior = np.zeros((len(block.entry), 2), np.float32)
     add_counts(0, len(words[0]), block, True, posterior, counts, nulls[0])
     add_null_counts(block, posterior, nulls[1])
-    links_of_block(model.options, block, posterior, 1)
+    for decoder in ("soft-union", "viterbi"):
+        links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
     strange, source, target = encode_chunk(model, [(["new", "a"], ["x", "newer"])])
     block_of(model, strange, 1, (source.new, target.new))
 

@@ -11,6 +11,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,33 +21,38 @@ __all__ = ["cache_directory", "kernel"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@cache
 def cache_directory() -> Path:
-    """Where compiled kernels are kept: `NUMBA_CACHE_DIR` if set, else a directory keyed by our sources."""
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(chosen)
+    """Where compiled kernels are kept: a folder keyed by our sources, in `NUMBA_CACHE_DIR` if that is set."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         # Place and time as well: by these Numba decides whether a stored kernel is still the right one.
         digest.update(f"{path} {path.stat().st_mtime_ns}".encode())
         digest.update(path.read_bytes())
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    for root in (home, Path(tempfile.gettempdir())):
-        place = root / "dualign" / f"kernels-{digest.hexdigest()[:16]}"
+    name = f"kernels-{digest.hexdigest()[:16]}"
+    for variable, below in (
+        ("NUMBA_CACHE_DIR", ""),
+        ("XDG_CACHE_HOME", "dualign"),
+        ("HOME", ".cache/dualign"),
+    ):
+        if not (root := os.environ.get(variable)):
+            continue
+        place = Path(root) / below / name
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
         if os.access(place, os.W_OK):
             return place
+    # Not a fixed name in a folder that others may write to: what is found there is run.
     return Path(tempfile.mkdtemp(prefix="dualign-kernels-"))
 
 
 def kernel() -> Callable[[F], F]:
     """Compile a hot loop: arrays in, arrays out, no exceptions, no Python objects, no GIL."""
     numba: Any = import_module("numba")
-    if "NUMBA_CACHE_DIR" not in os.environ:
-        numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
+    numba.config.CACHE_DIR = str(cache_directory())
 
     def compiled(function: F) -> F:
         # No fastmath: sums keep the order that is written, so that the same input gives the same bits

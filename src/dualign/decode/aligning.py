@@ -171,9 +171,9 @@ def links_of_block(options: Options, block: Block, posterior: Array, threads: in
     pairs = block.pairs
     I, J = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
     # Posteriors of a row add up to at most 1, so few can be over the threshold.
-    most = I + J if options.decoder == "viterbi" else np.ceil((I + J) / options.threshold).astype(np.int64)
+    most = I + J if options.decoder == "viterbi" else np.ceil((I + J) / options.threshold)
     room = np.zeros(len(I) + 1, np.int64)
-    np.cumsum(np.minimum(I * J, most), out=room[1:])
+    np.cumsum(np.minimum(I * J, most).astype(np.int64), out=room[1:])
     found = kernels.Found(
         room[:-1],
         np.zeros(len(I), np.int32),

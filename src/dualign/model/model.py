@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import ModelError, UsageError
+from dualign.core.errors import ModelError
+from dualign.model.chain import WEIGHTS
 from dualign.model.lexicon import Lexicon
 from dualign.model.options import Options
 from dualign.model.positions import Positions
@@ -53,7 +54,7 @@ class Model:
         if header.get("kind") != "word-alignment":
             raise ModelError(f"{os.fspath(path)}: not a word-alignment model but `{header.get('kind')}`")
         try:
-            return cls(
+            model = cls(
                 Vocabulary.from_arrays(arrays, "source_"),
                 Vocabulary.from_arrays(arrays, "target_"),
                 Lexicon(*(arrays[f"lexicon_{name}"] for name in Lexicon._fields)),
@@ -61,7 +62,27 @@ class Model:
                 Options.of(header["options"]),
                 Positions.from_arrays(arrays, "positions_") if "positions_grid" in arrays else None,
             )
-        except (KeyError, UsageError) as error:
+            model.check()
+            return model
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ModelError(
                 f"{os.fspath(path)}: written by another version of dualign ({error}); train it again"
             ) from None
+
+    def check(self) -> None:
+        """Raise ValueError if the arrays do not fit together: kernels trust them."""
+        rows, columns, table, null_target, null_source = self.lexicon
+        fits = (
+            self.weights.shape == (2, WEIGHTS)
+            and len(rows) == len(self.source) + 1
+            and rows[0] == 0
+            and bool((np.diff(rows) >= 0).all())
+            and rows[-1] == len(columns) == len(table)
+            and table.shape[1:] == (2,)
+            and (len(columns) == 0 or (columns.min() >= 0 and columns.max() < len(self.target)))
+            and len(null_target) == len(self.target)
+            and len(null_source) == len(self.source)
+            and [array.dtype for array in self.lexicon] == [np.int64, np.int32, *[np.float32] * 3]
+        )
+        if not fits:
+            raise ValueError("its parts do not fit together")

@@ -6,6 +6,7 @@ Python keywords, command-line flags and the saved model read the same fields.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
 from typing import Any
 
 from dualign.core.errors import UsageError
@@ -49,7 +50,7 @@ def option(default: Any, text: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Settings of an aligner; `help_text` gives each field's documentation."""
+    """Settings of an aligner; each field's metadata has its documentation."""
 
     model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
     ibm1_rounds: int = option(5, "rounds of IBM Model 1, which starts every model")
@@ -87,9 +88,9 @@ class Options:
             self._at_least(name, 1)
         for name in ("rounds", "prune", "stem_weight", "form_weight", "slack", "tolerance"):
             self._at_least(name, 0)
-        for name in ("null", "floor", "threshold"):
-            if not 0 < getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)} must lie between 0 and 1")
+        for name, least in (("null", 1e-6), ("floor", 1e-30), ("threshold", 1e-6)):
+            if not least <= getattr(self, name) < 1:
+                raise UsageError(f"{name}={getattr(self, name)} must be at least {least:g} and below 1")
 
     def _check_types(self) -> None:
         for f in fields(self):
@@ -98,6 +99,8 @@ class Options:
             fits = isinstance(value, (int, float) if kind is float else kind)
             if not fits or (isinstance(value, bool) and kind is not bool):
                 raise UsageError(f"{f.name}={value!r} must be {KIND_NAMES[kind]}")
+            if kind is float and not isfinite(value):
+                raise UsageError(f"{f.name}={value!r} must be finite")
 
     def _one_of(self, name: str, allowed: tuple[str, ...]) -> None:
         if getattr(self, name) not in allowed:

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from dualign.core.errors import ModelError, UsageError
 from dualign.text.streams import open_binary_output
 
-__all__ = ["FORMAT_VERSION", "read_container", "write_container"]
+__all__ = ["FORMAT_VERSION", "checked_path", "read_container", "write_container"]
 
 FORMAT_VERSION = 1
 """Changes whenever files of the old layout, or readers of the old code, would be misunderstood."""
@@ -74,7 +74,7 @@ def write_container(
 
     Arrays in another memory order or byte order are copied; others are written as they lie.
     """
-    name = _checked_path(path)
+    name = checked_path(path)
     plain = {key: _plain(key, arrays[key]) for key in sorted(arrays)}
     text = _header_text(name, header, plain)
     sealed = _PREAMBLE.pack(_MAGIC, FORMAT_VERSION, len(text), 0)[:_SEALED]
@@ -93,7 +93,7 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
 
     Anything that is not exactly such a file is a `ModelError`.
     """
-    name = _checked_path(path)
+    name = checked_path(path)
     content = _map(name)
     header, end = _read_header(name, content)
     arrays = {}
@@ -115,7 +115,8 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
     return header["user"], arrays
 
 
-def _checked_path(path: str | os.PathLike[str]) -> str:
+def checked_path(path: str | os.PathLike[str]) -> str:
+    """The path of a model file as a string; what cannot hold a model is refused."""
     name = os.fspath(path)
     if name == "-":
         raise UsageError(

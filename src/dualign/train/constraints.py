@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
@@ -101,7 +102,11 @@ class Glossary:
         return cls(entries, strength)
 
     def rules(self, source: Sequence[str], target: Sequence[str]) -> Iterator[Rule]:
-        """For each word with a translation in the pair, a rule in the direction in which it chooses."""
+        """Rules in both directions for each word with a translation in the pair.
+
+        Of words that translate each other, the rarer side has the rules: two occurrences of a word cannot
+        both be linked to the only occurrence of its translation.
+        """
         links = [
             (i, j)
             for i, word in enumerate(source)
@@ -109,12 +114,19 @@ class Glossary:
             for j, other in enumerate(target)
             if other.lower() in known
         ]
-        # A word that occurs twice cannot be chosen by one counterpart twice: only where the counterparts
-        # suffice does each have to be linked.
-        for j in dict.fromkeys(j for _, j in links):
-            yield Rule.at_least(self.strength, [(0, i, j) for i, other in links if other == j])
-        for i in dict.fromkeys(i for i, _ in links):
-            yield Rule.at_least(self.strength, [(1, i, j) for other, j in links if other == i])
+        while links:
+            group = {links[0]}
+            while (
+                more := {link for link in links if any(link[0] == i or link[1] == j for i, j in group)}
+                - group
+            ):
+                group |= more
+            links = [link for link in links if link not in group]
+            side = 0 if len({i for i, _ in group}) <= len({j for _, j in group}) else 1
+            for position in sorted({link[side] for link in group}):
+                choices = sorted(link for link in group if link[side] == position)
+                for direction in (0, 1):
+                    yield Rule.at_least(self.strength, [(direction, i, j) for i, j in choices])
 
 
 def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Given:
@@ -145,6 +157,8 @@ def check(rule: Rule, source_length: int, target_length: int) -> None:
     if not np.isfinite([*rule.coefficients, rule.bound]).all():
         raise UsageError(f"a rule has a coefficient or bound that is not a number: {rule}")
     for direction, i, j in rule.nodes:
+        if not all(isinstance(number, Integral) for number in (direction, i, j)):
+            raise UsageError(f"a rule names direction {direction}, link {i}-{j}, not in whole numbers")
         if direction not in (0, 1) or not 0 <= i < source_length or not 0 <= j < target_length:
             raise UsageError(
                 f"a rule names direction {direction}, link {i}-{j}, in a pair of {source_length} and "

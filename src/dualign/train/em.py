@@ -35,11 +35,12 @@ NOTHING = Sums(np.zeros((0, FAR)), np.zeros((0, 1, 1)), np.zeros((0, STARTS + 1)
 class Round:
     """The model after a round, and what the round saw before its update.
 
-    `likelihood` is that of both directions; `evaluations` counts how often the chains of a pair were run.
+    `objective` is the log-likelihood of both directions, less the divergence of the projected posteriors
+    from the model's own; `evaluations` counts how often the chains of a pair were run.
     """
 
     model: Model
-    likelihood: float
+    objective: float
     evaluations: float
 
 
@@ -61,7 +62,8 @@ def em_round(
     rules = Constraint(
         kernels.KINDS[constraint], options.slack, options.tolerance, options.evaluations, options.mixture
     )
-    agree = constraint == "agreement"
+    # Rules of the user's own join whatever the options ask for.
+    agree = "agreement" in (constraint, options.constraint if constraint == "given" else None)
     counts = np.zeros(lexicon.table.shape)
     null_target, null_source = np.zeros(len(lexicon.null_target)), np.zeros(len(lexicon.null_source))
     longest = int(max(bitext.source.lengths.max(), bitext.target.lengths.max()))
@@ -99,8 +101,8 @@ def em_round(
         lengths = bitext.source.lengths, bitext.target.lengths
         weights = update_weights(model.weights, total.jumps, total.departures, total.starts, lengths)
         new = replace(new, weights=weights)
-    likelihood, evaluations, pairs, _ = total.totals
-    return Round(new, float(likelihood), float(evaluations / pairs))
+    likelihood, evaluations, pairs, divergence = total.totals
+    return Round(new, float(likelihood - divergence), float(evaluations / pairs))
 
 
 class Places:

@@ -54,13 +54,14 @@ def expect(
             sums.totals[0] += run_independent(n, I, J, block, buffers)
             sums.totals[1] += 1
         if constrained:
-            evaluations, divergence = project(n, I, J, block, buffers, constraint, nothing)
+            evaluations, divergence, likelihood = project(n, I, J, block, buffers, constraint, nothing)
+            sums.totals[0] += likelihood
             sums.totals[1] += evaluations
             sums.totals[3] += divergence
             emission = buffers.projected
         if not independent_rows and (collect or not constrained):
             l0, l1 = run_chains(I, J, emission, block, buffers, sums)
-            sums.totals[0] += l0 + l1
+            sums.totals[0] += 0.0 if constrained else l0 + l1
             sums.totals[1] += 1
         sums.totals[2] += 1
         PI, PJ = padded(I), padded(J)

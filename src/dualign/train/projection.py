@@ -43,6 +43,9 @@ NEGLIGIBLE = np.float32(1e-5)
 ROUNDING = 1e-6
 """Relative error of a log-likelihood in float32, which the line search must tolerate."""
 
+FARTHEST = np.float32(20)
+"""Bound on a multiplier's size: what e^−20 does not achieve cannot be had, and more would leave float32."""
+
 DAMPING = np.float32(0.02)
 """Added to the diagonal of the Hessian, which vanishes where a posterior is 0 or 1."""
 
@@ -113,16 +116,17 @@ def run_chains(
 @kernel()
 def project(
     n: int, I: int, J: int, block: Block, buffers: Buffers, constraint: Constraint, nothing: Sums
-) -> tuple[int, float]:
+) -> tuple[int, float, float]:
     """Project pair n, whose emissions are in `buffers.emission`.
 
     Afterwards `buffers.projected` holds the emissions of q and `buffers.work` its posteriors. Ends when the
     norm of the dual's gradient is at most the tolerance, so that the constraints hold within slack +
     tolerance, or at the limit of evaluations. `nothing` has empty arrays. Returns the number of evaluations
-    (two chains each), and D(0) − D(λ).
+    (two chains each), D(0) − D(λ), and the log-likelihood of p.
     """
     E, F = buffers.emission, buffers.projected
-    slack, mixture = constraint.slack, constraint.mixture
+    slack = constraint.slack
+    mixture = constraint.mixture and constraint.how == SYMMETRIC
     lam, gradient, trial, trial_gradient, direction, inverse = buffers.multiplier[:6]
     steps, changes = buffers.multiplier[6 : 6 + MEMORY], buffers.multiplier[6 + MEMORY :]
     for k in range(J * padded(I)):
@@ -133,12 +137,12 @@ def project(
     base0 = base1 = start = value = slope = 0.0
     step = np.float32(0)
     ring = np.zeros((2, MEMORY), np.float32)
+    returning = False
     while True:
         length = cost = 0.0
         for k in range(constraints):
-            x = lam[k] + step * direction[k]
-            if x < 0 and buffers.signed[k]:
-                x = np.float32(0)
+            least = np.float32(0) if buffers.signed[k] else -FARTHEST
+            x = min(max(lam[k] + step * direction[k], least), FARTHEST)
             trial[k] = x
             length += x * x
             cost += x * buffers.bound[k]
@@ -166,20 +170,27 @@ def project(
             start = value = new_value
         else:
             enough = value + 1e-4 * step * slope + ROUNDING * abs(base0 + base1)
-            if new_value > enough and step > 1e-3 and not last:
-                step *= np.float32(0.4)
+            # Written so that a value that is not a number is refused, too.
+            if not new_value <= enough and (step > 1e-3 or last):
+                # Too far. At the limit, one more evaluation goes back to the best point so far.
+                if returning:
+                    return evaluations, start - value, base0 + base1
+                returning = last
+                step *= np.float32(0) if last else np.float32(0.4)
                 continue
+            if returning:
+                return evaluations, start - value, base0 + base1
         residual = differentiate(
             constraints, nodes, slack, np.float32(u0), np.float32(u1), trial, buffers, trial_gradient, inverse
         )
         if last:
-            return evaluations, start - new_value
+            return evaluations, start - new_value, base0 + base1
         if residual <= constraint.tolerance:
             # Cells that gained mass on the way join now; those that were there keep their multipliers.
             before, count = constraints, nodes
             constraints, nodes = add_cells(I, J, constraint.how, constraints, nodes, buffers)
             if nodes == count:
-                return evaluations, start - new_value
+                return evaluations, start - new_value, base0 + base1
             for k in range(before, constraints):
                 lam[k] = trial[k] = gradient[k] = 0
             residual = differentiate(
@@ -187,7 +198,7 @@ def project(
                 inverse,
             )  # fmt: skip
             if residual <= constraint.tolerance:
-                return evaluations, start - new_value
+                return evaluations, start - new_value, base0 + base1
             for k in range(constraints):
                 lam[k] = trial[k]
                 gradient[k] = trial_gradient[k]
@@ -276,7 +287,7 @@ def reweigh(nodes: int, lam: Array, buffers: Buffers) -> None:
         exponent[node[0, e], node[1, e]] -= buffers.coefficient[e] * lam[node[2, e]]
     for e in range(nodes):
         d, place = node[0, e], node[1, e]
-        x = min(max(exponent[d, place], np.float32(-30)), np.float32(30))
+        x = min(max(exponent[d, place], -2 * FARTHEST), 2 * FARTHEST)
         buffers.projected[d, place] = buffers.emission[d, place] * np.exp(x)
 
 
@@ -322,9 +333,16 @@ def differentiate(
     residual = 0.0
     for k in range(constraints):
         gradient[k] += np.float32(slack / length) * lam[k]
-        if gradient[k] < 0 or not buffers.signed[k] or lam[k] > 0:
+        if not held(lam[k], gradient[k], buffers.signed[k]):
             residual += gradient[k] * gradient[k]
     return np.sqrt(residual)
+
+
+@kernel()
+def held(x: float, g: float, signed: int) -> bool:
+    """Whether descent would push a multiplier over a bound at which it stands."""
+    least = 0.0 if signed else -FARTHEST
+    return bool((g > 0 and x <= least) or (g < 0 and x >= FARTHEST))
 
 
 @kernel()
@@ -344,15 +362,13 @@ def descent(
 
     `steps`, `changes` (MEMORY, ≥size): a ring of the last moves and changes of the gradient, `stored` in all;
     `ring` float32 (2, MEMORY): scratch, and the inner product of each move with its change.
-    Multipliers at 0 that the gradient would push below stay there, and take no part.
+    Multipliers that are held at a bound take no part.
     """
     newest = stored
     oldest = max(0, stored - MEMORY)
     weight, product = ring[0], ring[1]
     for k in range(size):
-        direction[k] = gradient[k]
-        if signed[k] and lam[k] <= 0 and gradient[k] > 0:
-            direction[k] = 0
+        direction[k] = np.float32(0) if held(lam[k], gradient[k], signed[k]) else gradient[k]
     for r in range(newest - 1, oldest - 1, -1):
         s, y = steps[r % MEMORY], changes[r % MEMORY]
         weight[r % MEMORY] = dot(size, s, direction) / product[r % MEMORY]
@@ -373,15 +389,12 @@ def descent(
         for k in range(size):
             direction[k] += beta * s[k]
     for k in range(size):
-        direction[k] = -direction[k]
-        if signed[k] and lam[k] <= 0 and gradient[k] > 0:
-            direction[k] = 0
+        direction[k] = np.float32(0) if held(lam[k], gradient[k], signed[k]) else -direction[k]
     slope = dot(size, direction, gradient)
     if slope >= 0:
         slope = 0.0
         for k in range(size):
-            free = not (signed[k] and lam[k] <= 0 and gradient[k] > 0)
-            direction[k] = -gradient[k] if free else np.float32(0)
+            direction[k] = np.float32(0) if held(lam[k], gradient[k], signed[k]) else -gradient[k]
             slope += direction[k] * gradient[k]
     return slope
 

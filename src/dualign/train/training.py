@@ -20,9 +20,20 @@ from dualign.train.em import em_round
 from dualign.train.ibm1 import prune, train_ibm1
 from dualign.train.smoothing import make_priors
 
-__all__ = ["Progress", "train"]
+__all__ = ["NothingToLearn", "Progress", "train", "usable"]
+
+LAST_RESORT = 10_000_000
+"""Cells of a pair that is learnt from although it is too long, for want of others."""
 
 STAGES = {"hmm": "HMM", "ibm1": "IBM 1", "ibm2": "IBM 2"}
+
+
+class NothingToLearn(DataError):  # noqa: N818 - what happened, in words
+    """No sentence pair has words on both sides."""
+
+    def __init__(self, pairs: int) -> None:
+        super().__init__(f"none of the {pairs} sentence pairs has words on both sides; nothing to learn from")
+        self.pairs = pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +71,7 @@ def train(
     """
     chosen = usable(bitext, options.max_length)
     if not chosen.any():
-        raise DataError(
-            f"none of the {len(bitext)} sentence pairs can be learnt from: "
-            f"each has an empty side or more than {options.max_length} words"
-        )
+        raise NothingToLearn(len(bitext))
     bitext = Bitext(bitext.source.select(chosen), bitext.target.select(chosen))
     tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
 
@@ -86,7 +94,7 @@ def train(
     for number, constraint in enumerate(schedule(options, constraints), 1):
         given = constraints if constraint not in ("none", "agreement") else None
         done = em_round(bitext, model, priors, constraint, threads, given)
-        then(number, done.likelihood)
+        then(number, done.objective)
         if judge is not None:
             value = judge(done.model)
             if value <= best:
@@ -97,9 +105,11 @@ def train(
 
 
 def usable(bitext: Bitext, max_length: int) -> Array:
-    """Which pairs take part in training."""
+    """Which pairs take part in training: none empty, none over the limit, unless there are no others."""
     lengths, widths = bitext.source.lengths, bitext.target.lengths
-    return (lengths > 0) & (widths > 0) & (lengths <= max_length) & (widths <= max_length)
+    filled = (lengths > 0) & (widths > 0)
+    short = filled & (lengths <= max_length) & (widths <= max_length)
+    return short if short.any() else filled & (lengths * widths <= LAST_RESORT)
 
 
 def schedule(options: Options, constraints: ConstraintSet | None = None) -> list[str]:
@@ -118,4 +128,6 @@ def schedule(options: Options, constraints: ConstraintSet | None = None) -> list
     if options.model == "ibm2":
         return ["agreement"] * options.rounds
     first = options.rounds // 2
+    if options.constraint == "none":
+        return ["none"] * first + [constraint] * (options.rounds - first)
     return ["agreement"] * first + [constraint] * (options.rounds - first)

@@ -39,10 +39,6 @@ SHAPES = [(1, 1), (1, 3), (2, 2), (3, 2), (3, 3)]
 EXACT = 1e-6
 """Tolerance of the projection where it is compared; float32 allows for little less."""
 
-RUNAWAY = pytest.mark.xfail(
-    reason="long steps pass the cut of exponents at ±30, beyond which D is another function"
-)
-
 BUILT_IN: dict[str, Callable[[int, int], list[OracleRule]]] = {
     "given": lambda I, J: [],
     "symmetric": symmetric,
@@ -181,9 +177,7 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=RUNAWAY if "twice" in name else ()) for name in NAMED]
-)
+@pytest.mark.parametrize("name", list(NAMED))
 def test_given_rules_equal_the_twin(name):
     for seed in range(4):
         pair = random_pair(seed, 2, 3)
@@ -217,7 +211,6 @@ def test_random_rules_alone_and_joined_with_a_set_equal_the_twin(kind, shape, se
     assert_equals_twin(pair, kind, feasible_rules(pair, kind, seed + 1, count))
 
 
-@RUNAWAY
 def test_rules_that_say_the_same_thing_again_equal_the_twin():
     link = ((0, 0, 0),)
     double = Rule(link, (2.0,), 0.32238898, equality=True)
@@ -280,7 +273,6 @@ INFEASIBLE = {
 }
 
 
-@RUNAWAY
 @pytest.mark.parametrize("kind", ["given", "symmetric", "bijective"])
 def test_rules_that_cannot_hold_end_at_the_limit_with_probabilities(kind):
     for rules in INFEASIBLE.values():
@@ -295,7 +287,6 @@ def test_rules_that_cannot_hold_end_at_the_limit_with_probabilities(kind):
                 assert np.isfinite(outcome.divergence)
 
 
-@pytest.mark.xfail(reason="at the limit the last trial is returned, even if the line search had refused it")
 def test_at_the_limit_the_dual_is_never_worse_than_at_the_start():
     for kind in BUILT_IN:
         for seed in range(40):
@@ -429,7 +420,6 @@ def test_a_bad_rule_is_refused_by_name(message):
         give(Listed([BAD_RULES[message]]), [(["a", "b"], ["x", "y", "z"])])
 
 
-@pytest.mark.xfail(reason="a position that is no whole number is cut to one")
 def test_a_position_that_is_no_whole_number_is_refused():
     with pytest.raises(UsageError):
         give(Listed([Rule.at_most(1, [(0, 0.5, 0)])]), [(["a", "b"], ["x"])])
@@ -454,14 +444,18 @@ def test_at_least_is_at_most_of_the_negative():
     assert Rule.at_most(2, [(0, 1, 2)]) == Rule(((0, 1, 2),), (1.0,), 2)
 
 
-def test_a_glossary_has_a_rule_for_each_word_in_the_direction_in_which_it_chooses():
+def test_a_glossary_has_rules_for_the_rarer_side_in_both_directions():
     glossary = Glossary([("Haus", "house"), ("haus", "home"), ("und", "and")], strength=0.7)
     rules = list(glossary.rules(["das", "haus", "HAUS"], ["home", "sweet", "Home"]))
     assert rules == [
-        Rule.at_least(0.7, [(0, 1, 0), (0, 2, 0)]),
-        Rule.at_least(0.7, [(0, 1, 2), (0, 2, 2)]),
+        Rule.at_least(0.7, [(0, 1, 0), (0, 1, 2)]),
         Rule.at_least(0.7, [(1, 1, 0), (1, 1, 2)]),
+        Rule.at_least(0.7, [(0, 2, 0), (0, 2, 2)]),
         Rule.at_least(0.7, [(1, 2, 0), (1, 2, 2)]),
+    ]
+    assert list(glossary.rules(["haus", "haus"], ["home"])) == [
+        Rule.at_least(0.7, [(0, 0, 0), (0, 1, 0)]),
+        Rule.at_least(0.7, [(1, 0, 0), (1, 1, 0)]),
     ]
     assert list(glossary.rules(["und"], ["house"])) == []
     assert list(glossary.rules([], [])) == []
@@ -526,7 +520,7 @@ def test_constraints_change_the_links_that_they_speak_of(constraint, projection)
     assert np.mean([told.posteriors(PAIRS)[n][link] for n, link in places]) > np.mean(entry)
 
 
-@pytest.mark.parametrize("projection", ["none", pytest.param("symmetric", marks=RUNAWAY), "bijective"])
+@pytest.mark.parametrize("projection", ["none", "symmetric", "bijective"])
 def test_posteriors_obey_the_rules_when_aligning(projection):
     aligner = Aligner(
         threads=1, rounds=2, projection=projection, slack=0.001, tolerance=0.001, evaluations=500
@@ -539,7 +533,6 @@ def test_posteriors_obey_the_rules_when_aligning(projection):
         assert matrices[n][:, i, j].min() > 0.797
 
 
-@pytest.mark.xfail(reason="with a symmetric or bijective set the rules of a repeated word cannot hold: NaN")
 @pytest.mark.parametrize("projection", ["symmetric", "bijective"])
 def test_a_glossary_word_that_occurs_twice_gives_probabilities(projection):
     pairs = [(["die", "katze"], ["the", "cat"]), (["katze"], ["the", "cat", "the"])] * 10
@@ -550,7 +543,7 @@ def test_a_glossary_word_that_occurs_twice_gives_probabilities(projection):
 
 
 def test_a_set_that_lists_nothing_changes_no_bit_of_a_constrained_model():
-    options = {"threads": 1, "rounds": 2, "constraint": "symmetric"}
+    options = {"threads": 1, "rounds": 2, "constraint": "symmetric", "evaluations": 100}
     plain = Aligner(**options).fit(PAIRS)
     told = Aligner(**options).fit(PAIRS, constraints=Listed([]))
     np.testing.assert_array_equal(told.model.lexicon.table, plain.model.lexicon.table)
@@ -575,7 +568,6 @@ def test_the_glossary_of_the_command_is_that_of_the_library(tmp_path, capsys):
     assert [set(line.split()) for line in lines] == expected
 
 
-@RUNAWAY
 def test_a_glossary_holds_for_a_saved_model_that_knew_none(tmp_path, capsys):
     files = list(write_bitext(tmp_path))
     fast = ["--rounds", "2", "--quiet", "--threads", "1"]

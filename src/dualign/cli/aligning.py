@@ -244,7 +244,7 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
 
 
 def check_outputs(outputs: Outputs) -> None:
-    """Refuse, before the work begins, what could not be written after it: two things in one place, no folder."""
+    """Refuse before the work what could not be written after it: two things in one place, no folder."""
     if outputs.model is not None:
         checked_path(outputs.model)
     places = [

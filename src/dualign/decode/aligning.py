@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -20,7 +20,7 @@ from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Unknowns
 from dualign.text.corpus import Bitext, encode
-from dualign.train.constraints import ConstraintSet, give
+from dualign.train.constraints import ConstraintSet, give, patience
 from dualign.train.em import NOTHING
 from dualign.train.expectation import KINDS, expect
 from dualign.train.projection import Constraint
@@ -154,7 +154,8 @@ def posteriors_of_part(
     kind = model.options.projection
     if kind == "none" and constraints is not None:
         kind = "given"
-    return posteriors_of_block(model.options, block, kind, threads), block
+    options = replace(model.options, evaluations=patience(constraints, model.options.evaluations))
+    return posteriors_of_block(options, block, kind, threads), block
 
 
 def posteriors_of_block(options: Options, block: Block, kind: str, threads: int) -> Array:

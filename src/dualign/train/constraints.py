@@ -36,7 +36,10 @@ from dualign.core.errors import DataError, UsageError
 from dualign.model.emission import Given
 from dualign.text.lines import read_lines, tokenize
 
-__all__ = ["ConstraintSet", "Glossary", "Rule", "give"]
+__all__ = ["ConstraintSet", "Glossary", "Rule", "give", "patience"]
+
+LEAST_EVALUATIONS = 100
+"""A user's rules are to hold, whatever the limit for the built-in sets is."""
 
 Node = tuple[int, int, int]
 """Direction (0: the target word chooses; 1: the source word does), source position, target position."""
@@ -148,6 +151,11 @@ def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequen
         np.array(nodes, np.int32).reshape(-1, 3),
         np.array(list(chain.from_iterable(rule.coefficients for rule in rules)), np.float32),
     )
+
+
+def patience(constraints: ConstraintSet | None, evaluations: int) -> int:
+    """The limit of evaluations: at least LEAST_EVALUATIONS where there are rules of the user's own."""
+    return evaluations if constraints is None else max(evaluations, LEAST_EVALUATIONS)
 
 
 def check(rule: Rule, source_length: int, target_length: int) -> None:

@@ -18,7 +18,7 @@ from dualign.model.model import Model
 from dualign.model.positions import Positions, add_positions, starts, table_sizes
 from dualign.text.corpus import Bitext
 from dualign.train import expectation as kernels
-from dualign.train.constraints import ConstraintSet, give
+from dualign.train.constraints import ConstraintSet, give, patience
 from dualign.train.projection import Constraint, Sums
 from dualign.train.smoothing import Priors, reestimate_lexicon
 
@@ -60,7 +60,11 @@ def em_round(
     giver = None if constraints is None else partial(give, constraints)
     lexicon, options = model.lexicon, model.options
     rules = Constraint(
-        kernels.KINDS[constraint], options.slack, options.tolerance, options.evaluations, options.mixture
+        kernels.KINDS[constraint],
+        options.slack,
+        options.tolerance,
+        patience(constraints, options.evaluations),
+        options.mixture,
     )
     # Rules of the user's own join whatever the options ask for.
     agree = "agreement" in (constraint, options.constraint if constraint == "given" else None)

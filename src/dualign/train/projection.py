@@ -43,8 +43,11 @@ NEGLIGIBLE = np.float32(1e-5)
 ROUNDING = 1e-6
 """Relative error of a log-likelihood in float32, which the line search must tolerate."""
 
-FARTHEST = np.float32(20)
-"""Bound on a multiplier's size: what e^−20 does not achieve cannot be had, and more would leave float32."""
+FARTHEST = np.float32(40)
+"""Bound on a multiplier's size: more would leave float32."""
+
+STEEPEST = np.float32(60)
+"""Bound on the exponent of a node that occurs in several constraints."""
 
 DAMPING = np.float32(0.02)
 """Added to the diagonal of the Hessian, which vanishes where a posterior is 0 or 1."""
@@ -287,7 +290,7 @@ def reweigh(nodes: int, lam: Array, buffers: Buffers) -> None:
         exponent[node[0, e], node[1, e]] -= buffers.coefficient[e] * lam[node[2, e]]
     for e in range(nodes):
         d, place = node[0, e], node[1, e]
-        x = min(max(exponent[d, place], -2 * FARTHEST), 2 * FARTHEST)
+        x = min(max(exponent[d, place], -STEEPEST), STEEPEST)
         buffers.projected[d, place] = buffers.emission[d, place] * np.exp(x)
 
 

@@ -86,7 +86,7 @@ def test_a_round_equals_its_definition(constraint, least):
             departures[d, states, :states] += chains[d].departures
             starts[d, :states] += chains[d].starts
 
-    assert done.likelihood == pytest.approx(likelihood, rel=1e-5)
+    assert done.objective == pytest.approx(likelihood, rel=1e-5)
     new = entries(done.model.lexicon)
     for v, w in table:
         there = sum(count[0] for (a, _), count in counts.items() if a == v)
@@ -110,7 +110,7 @@ def test_plain_rounds_never_lower_the_likelihood():
     values = []
     for _ in range(8):
         done = em.em_round(bitext, model, priors, "none", 2)
-        values.append(done.likelihood)
+        values.append(done.objective)
         model = done.model
     assert np.diff(values).min() > -1e-5 * abs(values[0])
     assert values[-1] > values[0] + 0.01 * abs(values[0])
@@ -126,7 +126,7 @@ def test_threads_do_not_change_a_bit(constraint):
         values = []
         for _ in range(2):
             done = em.em_round(bitext, model, priors, constraint, threads)
-            values.append((done.likelihood, done.evaluations))
+            values.append((done.objective, done.evaluations))
             model = done.model
         results.append((model, values))
     for model, values in results[1:]:
@@ -145,7 +145,7 @@ def test_the_size_of_blocks_changes_no_bit_of_the_lexicon(limit, monkeypatch):
     assert_same_bits(whole.model.lexicon, cut.model.lexicon)
     # Statistics are summed by shards of a block, so these agree up to rounding of 64 bits.
     np.testing.assert_allclose(whole.model.weights, cut.model.weights, rtol=1e-6)
-    assert cut.likelihood == pytest.approx(whole.likelihood, rel=1e-12)
+    assert cut.objective == pytest.approx(whole.objective, rel=1e-12)
 
 
 def test_symmetric_rounds_make_the_directions_agree():

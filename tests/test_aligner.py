@@ -151,8 +151,8 @@ def test_an_aligner_without_a_model_says_what_to_do(method):
         ([("a", "x"), (b"bytes", "y")], "source sentence 1 has a token that is not a word"),
         ([("a", ["line\nfeed"])], "target sentence 0 has a token that is not a word"),
         ([(5, "x")], "source sentence 0 is neither a string nor a list of tokens: 5"),
-        ([("", "x"), ("a", "")], "none of the 2 sentence pairs can be learnt from"),
-        ([], "none of the 0 sentence pairs can be learnt from"),
+        ([("", "x"), ("a", "")], "none of the 2 sentence pairs has words on both sides"),
+        ([], "none of the 0 sentence pairs has words on both sides"),
     ],
 )
 def test_bad_bitexts_are_refused_with_their_place(bitext, message):

@@ -296,9 +296,14 @@ def test_different_numbers_of_lines_are_both_named(tmp_path, lines, others, caps
     assert not out.exists()
 
 
-def test_text_without_anything_to_learn_from_is_refused(tmp_path, capsys):
+def test_text_without_anything_to_learn_from_gives_empty_lines_and_no_model(tmp_path, capsys):
     pair = write_lines(tmp_path / "s", ["", "a"]), write_lines(tmp_path / "t", ["x", ""])
-    assert "none of the 2 sentence pairs can be learnt from" in failure(capsys, *pair)
+    assert run(["align", *pair]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "\n\n"
+    assert "none of the 2 sentence pairs has words on both sides" in shown.err
+    assert "none of the 2 sentence pairs" in failure(capsys, *pair, "--save", str(tmp_path / "m"))
+    assert not (tmp_path / "m").exists()
     empty = write_lines(tmp_path / "e", [])
     assert "none of the 0 sentence pairs" in failure(capsys, empty, empty)
 
@@ -377,7 +382,7 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
         (["--symmetrize", "grow"], 'symmetrize="grow" is not one of'),
         (["--constraint", "full"], 'constraint="full" is not one of'),
         (["--model-type", "ibm4"], 'model="ibm4" is not one of'),
-        (["--threshold", "1.5"], "threshold=1.5 must lie between 0 and 1"),
+        (["--threshold", "1.5"], "threshold=1.5 must be at least 1e-06 and below 1"),
         (["--rounds", "-1"], "rounds=-1 must be at least 0"),
         (["--rounds", "many"], "--rounds"),
         (["--max-length", "0"], "max_length=0 must be at least 1"),

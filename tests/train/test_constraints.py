@@ -599,3 +599,11 @@ def test_options_of_the_mixture_reach_the_kernels():
     mixed = Aligner.of_model(plain.model.with_options(replace(plain.options, mixture=True)), 1)
     there, back = (np.concatenate([m.ravel() for m in a.posteriors(PAIRS)]) for a in (plain, mixed))
     assert np.abs(there - back).max() > 0.01
+
+
+def test_constraints_where_they_would_be_ignored_are_refused():
+    with pytest.raises(UsageError, match="model=ibm2 has no chain"):
+        Aligner(threads=1, model="ibm2").fit(PAIRS, constraints=Listed([]))
+    aligner = Aligner(threads=1, rounds=1, decoder="viterbi").fit(PAIRS, constraints=Listed([]))
+    with pytest.raises(UsageError, match="viterbi decoder looks at no constraints"):
+        aligner.align(PAIRS)

@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.errors import UsageError
 from dualign.core.threads import ordered_map, spans
 from dualign.decode import pairs as kernels
 from dualign.decode.symmetrize import METHODS
@@ -84,6 +85,8 @@ def align_bitext(
     `unknown` lists the words numbered after the vocabularies' own. A set of `constraints` joins the
     projection that the options name.
     """
+    if constraints is not None and model.options.decoder == "viterbi":
+        raise UsageError("the viterbi decoder looks at no constraints; use soft-union or posterior with them")
     lengths, widths = bitext.source.lengths, bitext.target.lengths
     too_long = lengths * widths > MOST_CELLS
     kept = Bitext(bitext.source.without(too_long), bitext.target.without(too_long))
@@ -149,6 +152,8 @@ def posteriors_of_part(
     constraints: ConstraintSet | None,
 ) -> tuple[Array, Block]:
     """Posteriors of a few thousand pairs, and their block."""
+    if constraints is not None and model.positions is not None:
+        raise UsageError("constraints are for the HMM; IBM models 1 and 2 have no chain to constrain")
     giver = None if constraints is None else partial(give, constraints)
     block = block_of(model, part, threads, unknown, giver)
     kind = model.options.projection

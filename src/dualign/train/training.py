@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import DataError
+from dualign.core.errors import DataError, UsageError
 from dualign.model.jumps import initial_weights
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -69,6 +69,8 @@ def train(
     at the first round of the HMM that does not improve on the one before, and returns the better. A set of
     `constraints` of your own joins `options.constraint` in the second half of the rounds.
     """
+    if constraints is not None and options.model != "hmm":
+        raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
     chosen = usable(bitext, options.max_length)
     if not chosen.any():
         raise NothingToLearn(len(bitext))

@@ -10,6 +10,7 @@ from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads
 from dualign.cli.settings import (
     Constraint,
     Decoder,
+    EarlyStop,
     GlossaryFile,
     KeepCase,
     MaxLength,
@@ -18,6 +19,9 @@ from dualign.cli.settings import (
     Set,
     Symmetrize,
     Threshold,
+    Tune,
+    TuneSource,
+    TuneTarget,
     settings,
 )
 
@@ -47,26 +51,10 @@ def align(
     decoder: Decoder = None,
     symmetrize: Symmetrize = None,
     threshold: Threshold = None,
-    tune: Annotated[
-        str | None,
-        typer.Option(
-            "--tune",
-            metavar="GOLD",
-            help="Choose threshold and decoder parameters by these gold links of the first lines.",
-        ),
-    ] = None,
-    tune_source: Annotated[
-        str | None,
-        typer.Option(
-            "--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines."
-        ),
-    ] = None,
-    tune_target: Annotated[
-        str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")
-    ] = None,
-    early_stop: Annotated[
-        bool, typer.Option("--early-stop", help="Stop training when the gold links say that it gets worse.")
-    ] = False,
+    tune: Tune = None,
+    tune_source: TuneSource = None,
+    tune_target: TuneTarget = None,
+    early_stop: EarlyStop = False,
     probabilities: Annotated[
         str | None,
         typer.Option("--probabilities", metavar="FILE", help="Also write links as `i-j:probability`."),

@@ -13,6 +13,7 @@ from dualign.model.options import CONSTRAINTS, DECODERS, MODELS, Options
 __all__ = [
     "Constraint",
     "Decoder",
+    "EarlyStop",
     "GlossaryFile",
     "KeepCase",
     "MaxLength",
@@ -21,6 +22,9 @@ __all__ = [
     "Set",
     "Symmetrize",
     "Threshold",
+    "Tune",
+    "TuneSource",
+    "TuneTarget",
     "settings",
 ]
 
@@ -53,6 +57,26 @@ GlossaryFile = Annotated[
         metavar="FILE",
         help="Known translations, source<TAB>target on a line: linked wherever both words occur.",
     ),
+]
+Tune = Annotated[
+    str | None,
+    typer.Option(
+        "--tune",
+        metavar="GOLD",
+        help="Choose threshold and decoder parameters by these gold links of the first lines.",
+    ),
+]
+TuneSource = Annotated[
+    str | None,
+    typer.Option(
+        "--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines."
+    ),
+]
+TuneTarget = Annotated[
+    str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")
+]
+EarlyStop = Annotated[
+    bool, typer.Option("--early-stop", help="Stop training when the gold links say that it gets worse.")
 ]
 Set = Annotated[
     list[str] | None,

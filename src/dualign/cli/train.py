@@ -9,12 +9,16 @@ import typer
 from dualign.cli.options import Errors, OnErrors, Quiet, Threads, one_standard_input
 from dualign.cli.settings import (
     Constraint,
+    EarlyStop,
     GlossaryFile,
     KeepCase,
     MaxLength,
     ModelName,
     Rounds,
     Set,
+    Tune,
+    TuneSource,
+    TuneTarget,
     settings,
 )
 from dualign.core.errors import UsageError
@@ -30,24 +34,10 @@ def train(
             help="Two parallel files, or one with both sides (`source ||| target`, TSV); the file to write.",
         ),
     ],
-    tune: Annotated[
-        str | None,
-        typer.Option(
-            "--tune", metavar="GOLD", help="Choose the threshold by these gold links of the first lines."
-        ),
-    ] = None,
-    tune_source: Annotated[
-        str | None,
-        typer.Option(
-            "--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines."
-        ),
-    ] = None,
-    tune_target: Annotated[
-        str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")
-    ] = None,
-    early_stop: Annotated[
-        bool, typer.Option("--early-stop", help="Stop when the gold links say that it gets worse.")
-    ] = False,
+    tune: Tune = None,
+    tune_source: TuneSource = None,
+    tune_target: TuneTarget = None,
+    early_stop: EarlyStop = False,
     model_type: ModelName = None,
     constraint: Constraint = None,
     rounds: Rounds = None,

@@ -51,6 +51,8 @@ def say(message: str) -> None:
 
 
 def _explain(error: BaseException) -> int:
+    if _interrupted(error):
+        error = KeyboardInterrupt()
     match error:
         case DualignError():
             say(f"error: {error}")
@@ -77,6 +79,15 @@ def _explain(error: BaseException) -> int:
                 f"This is a bug in dualign. Please report this message{advice}, and the command."
             )
             return 70
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is at the bottom of it: compiled code that it hits may report something else."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _discard_output() -> None:

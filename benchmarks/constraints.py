@@ -16,8 +16,7 @@ were run in a round with a projection; a round of plain EM takes one.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,6 @@ from dualign.measure.table import markdown
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import read_pairs
 from dualign.text.formats import read_links
-from dualign.train import training
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +51,7 @@ class Method:
         return self.constraint, *sorted(self.more.items())
 
 
+TIGHT = {"tolerance": 0.001, "evaluations": 200}
 PAPER = {"slack": 0.001, "tolerance": 0.001, "evaluations": 200}
 METHODS = (
     Method("none", "none", "none"),
@@ -60,6 +59,7 @@ METHODS = (
     Method("agreement, symmetric decoding (default)", "agreement", "symmetric"),
     Method("bijective", "bijective", "bijective"),
     Method("symmetric", "symmetric", "symmetric"),
+    Method("symmetric, tolerance = 0.001", "symmetric", "symmetric", TIGHT),
     Method("symmetric, slack = tolerance = 0.001", "symmetric", "symmetric", PAPER),
 )
 
@@ -198,30 +198,11 @@ def split(labelled: list[Labelled]) -> list[Labelled]:
 
 def fit(method: Method, text: list[Pair], rounds: int, threads: int) -> Trained:
     aligner = Aligner(threads=threads, rounds=rounds, constraint=method.constraint, **method.more)
-    with recorded_rounds() as evaluations:
-        began, began_cpu = time.perf_counter(), time.process_time()
-        aligner.fit(text)
-        seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
-    return Trained(aligner, seconds, cpu_seconds, evaluations)
-
-
-@contextmanager
-def recorded_rounds() -> Iterator[list[float]]:
-    """Evaluations a pair of the rounds with a projection that are trained meanwhile."""
-    found: list[float] = []
-    original = training.em_round
-
-    def listening(bitext, model, priors, constraint, *rest):
-        done = original(bitext, model, priors, constraint, *rest)
-        if constraint not in ("none", "agreement"):
-            found.append(done.evaluations)
-        return done
-
-    training.em_round = listening
-    try:
-        yield found
-    finally:
-        training.em_round = original
+    evaluations: list[float] = []
+    began, began_cpu = time.perf_counter(), time.process_time()
+    aligner.fit(text, report=lambda progress: evaluations.append(progress.evaluations))
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
+    return Trained(aligner, seconds, cpu_seconds, [number for number in evaluations if number > 1])
 
 
 def assess(

@@ -10,7 +10,7 @@ from tests.oracles.chain import Parameters
 from tests.train.corpora import encoded
 
 from dualign.model.blocks import block_of
-from dualign.model.emission import Block
+from dualign.model.emission import COLD, Block, Warm
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -78,11 +78,13 @@ def random_pair(seed: int, I: int, J: int) -> OnePair:
     )
 
 
-def posteriors(pair: OnePair, rules: Constraint, multipliers: np.ndarray | None = None) -> Outcome:
+def posteriors(
+    pair: OnePair, rules: Constraint, multipliers: np.ndarray | None = None, warm: Warm = COLD
+) -> Outcome:
     """Run the E-step on one pair."""
     I, J, _ = pair.emission.shape
     sums = NOTHING._replace(totals=np.zeros_like(NOTHING.totals))
     posterior = np.full((I * J, 2), np.nan, np.float32)
-    expect(0, 1, pair.block(multipliers), rules, sums, NOTHING, posterior)
+    expect(0, 1, pair.block(multipliers)._replace(warm=warm), rules, sums, NOTHING, posterior)
     there, back = posterior.T.reshape(2, I, J)
     return Outcome(there, back, float(sums.totals[0]), float(sums.totals[1]))

@@ -8,6 +8,7 @@ from tests.oracles.chain import enumerate_chain
 from tests.oracles.projection import project
 from tests.train.blocks import OnePair, posteriors, random_pair
 
+from dualign.model.emission import Warm
 from dualign.train.expectation import KINDS
 from dualign.train.projection import Constraint
 
@@ -73,6 +74,41 @@ def test_the_violation_is_at_most_slack_and_tolerance(I, J, slack, tolerance):
         outcome = posteriors(pair, exactly(slack, tolerance))
         assert norm(outcome) <= slack + tolerance + 1e-5
         assert outcome.evaluations < 500
+
+
+def room(I: int, J: int, size: int) -> Warm:
+    return Warm(
+        np.array([0, size]), np.zeros(1, np.int32), np.zeros(size, np.int32), np.zeros(size, np.float32)
+    )
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "bijective"])
+@pytest.mark.parametrize("size", [1, 10, 1000])
+def test_a_second_projection_starts_where_the_first_ended_and_ends_at_the_same_point(kind, size):
+    rules = exactly(0.01, 1e-4)._replace(how=KINDS[kind])
+    saved = 0.0
+    for seed in range(6):
+        pair = random_pair(seed, 7, 9)
+        warm = room(size)
+        cold = posteriors(pair, rules)
+        first = posteriors(pair, rules, warm=warm)
+        assert first.evaluations == cold.evaluations
+        assert 0 <= warm.used[0] <= size
+        second = posteriors(pair, rules, warm=warm)
+        np.testing.assert_allclose(second.target_chooses, cold.target_chooses, rtol=0, atol=2e-3)
+        np.testing.assert_allclose(second.source_chooses, cold.source_chooses, rtol=0, atol=2e-3)
+        saved += cold.evaluations - second.evaluations
+    if size == 1000:
+        assert saved > 0
+
+
+def test_multipliers_of_another_pair_lead_nowhere_wrong():
+    for seed in range(6):
+        warm = room(60)
+        posteriors(random_pair(seed, 5, 6), exactly(0.0), warm=warm)
+        other = random_pair(seed + 100, 5, 6)
+        misled, cold = posteriors(other, exactly(0.0), warm=warm), posteriors(other, exactly(0.0))
+        np.testing.assert_allclose(misled.target_chooses, cold.target_chooses, rtol=0, atol=2e-4)
 
 
 def test_a_pair_that_is_symmetric_already_costs_one_evaluation():

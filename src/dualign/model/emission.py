@@ -11,9 +11,20 @@ from dualign.core.jit import kernel
 from dualign.model.cells import Pairs
 from dualign.model.chain import FLOOR, NULL_FLOOR, REACH, STATISTICS, padded
 
-__all__ = ["MEMORY", "MOST_PROJECTED", "Block", "Buffers", "Given", "allocate", "emit", "shape"]
+__all__ = [
+    "COLD",
+    "MEMORY",
+    "MOST_PROJECTED",
+    "Block",
+    "Buffers",
+    "Given",
+    "Warm",
+    "allocate",
+    "emit",
+    "shape",
+]
 
-MEMORY = 6
+MEMORY = 8
 """Moves that L-BFGS remembers."""
 
 MOST_PROJECTED = 1 << 18
@@ -36,12 +47,30 @@ class Given(NamedTuple):
     coefficient: Array
 
 
+class Warm(NamedTuple):
+    """Multipliers that the projection of each pair ended with, where the next one begins; empty for none.
+
+    Pair n has room from `begin[n]` to `begin[n + 1]`, of which `used[n]` are filled. `key` int32: the number
+    of a constraint that no cell brought along, or how many these are plus the cell, i · J + j.
+    """
+
+    begin: Array
+    used: Array
+    key: Array
+    value: Array
+
+
+COLD = Warm(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+"""No multipliers, and nowhere to keep them."""
+
+
 class Block(NamedTuple):
     """Sentence pairs with their cells (see `dualign.model.cells`) and the parameters that score them.
 
     `filled` is the cells' `count`. Cells with an entry beyond `table` read `extra` (float32, same layout):
     words that the lexicon does not know. `prior`, `prior_begin`: tables of position probabilities (see
     `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
+    `warm` is read and written by the projection.
     """
 
     pairs: Pairs
@@ -57,6 +86,7 @@ class Block(NamedTuple):
     prior: Array
     prior_begin: Array
     given: Given
+    warm: Warm = COLD
 
 
 class Buffers(NamedTuple):
@@ -102,7 +132,7 @@ def allocate(longest: int, most_cells: int, given: Given) -> Buffers:
         np.zeros((3, nodes), np.int32),
         np.zeros(nodes, np.float32),
         np.zeros((2, most_cells), np.float32),
-        np.zeros(most_cells, np.uint8),
+        np.zeros(most_cells, np.int32),
     )
 
 

@@ -69,7 +69,7 @@ class Options:
     form_weight: float = option(3.0, "pseudo-counts for words that are spelt alike; 0 switches it off")
     slack: float = option(0.3, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.1, "projection: how far from its optimum it may stop")
-    evaluations: int = option(6, "projection: most forward-backward evaluations a pair")
+    evaluations: int = option(5, "projection: most forward-backward evaluations a pair")
     mixture: bool = option(
         False, "symmetric projection of the mixture of both directions (Graça et al., Eq. 15)"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,7 +13,7 @@ from dualign.core.threads import ordered_map, spans
 from dualign.model.blocks import block_of
 from dualign.model.cells import block_bounds, word_ranges
 from dualign.model.chain import FAR, STARTS
-from dualign.model.emission import Block
+from dualign.model.emission import Block, Warm
 from dualign.model.jumps import update_weights
 from dualign.model.model import Model
 from dualign.model.positions import Positions, add_positions, starts, table_sizes
@@ -22,7 +23,7 @@ from dualign.train.constraints import ConstraintSet, give, patience
 from dualign.train.projection import Constraint, Sums
 from dualign.train.smoothing import Priors, reestimate_lexicon
 
-__all__ = ["NOTHING", "Round", "em_round"]
+__all__ = ["NOTHING", "Round", "em_round", "warm_starts"]
 
 SHARD = 256
 """Pairs whose statistics are summed by one job; shards are added in order, for any number of threads."""
@@ -51,11 +52,12 @@ def em_round(
     constraint: str,
     threads: int,
     constraints: ConstraintSet | None = None,
+    warm: Sequence[Warm] = (),
 ) -> Round:
     """One E-step over all pairs, none of them empty, block by block; then the M-step.
 
     `constraint` is one of `dualign.train.expectation.KINDS`; if it is a projection, `constraints` may list
-    further rules.
+    further rules, and `warm` (see `warm_starts`) is where its multipliers begin and end.
     """
     giver = None if constraints is None else partial(give, constraints)
     lexicon, options = model.lexicon, model.options
@@ -75,9 +77,11 @@ def em_round(
     frequency = np.bincount(bitext.source.tokens, minlength=len(model.source))
     ranges = word_ranges(np.concatenate(([0], np.cumsum(frequency))), threads)
     places = Places(bitext) if model.positions is not None else None
-    for begin, end in block_bounds(bitext):
+    for number, (begin, end) in enumerate(block_bounds(bitext)):
         part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
         block = block_of(model, part, threads, give=giver)
+        if warm:
+            block = block._replace(warm=warm[number])
         posterior = np.empty((len(block.entry), 2), np.float32)
 
         def expect(bounds: tuple[int, int], block: Block = block, posterior: Array = posterior) -> Sums:
@@ -107,6 +111,23 @@ def em_round(
         new = replace(new, weights=weights)
     likelihood, evaluations, pairs, divergence = total.totals
     return Round(new, float(likelihood - divergence), float(evaluations / pairs))
+
+
+def warm_starts(bitext: Bitext) -> list[Warm]:
+    """Room for the multipliers of every pair, block by block, still empty: two for each word.
+
+    That is nearly all that a pair of ordinary length has. Those that find no room start at 0 again, which
+    costs time and nothing else.
+    """
+    starts = []
+    for begin, end in block_bounds(bitext):
+        lengths, widths = bitext.source.lengths[begin:end], bitext.target.lengths[begin:end]
+        room = np.concatenate(([0], np.cumsum(np.minimum(lengths * widths, 2 * (lengths + widths)))))
+        size = int(room[-1])
+        starts.append(
+            Warm(room, np.zeros(end - begin, np.int32), np.empty(size, np.int32), np.empty(size, np.float32))
+        )
+    return starts
 
 
 class Places:

@@ -17,8 +17,10 @@ that of `½ Z0(λ)/Z0(0) + ½ Z1(λ)/Z1(0)` (Eq. 15), and posteriors in the cons
 
 Solved by L-BFGS with a backtracking line search, projected on λ ≥ 0 where the sign is bound. Its initial
 matrix is the inverse of the Hessian's diagonal, known for free up to covariances within a feature,
-`Σ coefficient² · q(1 − q)`; that halves the number of evaluations. A pair that satisfies its constraints at
-once costs one evaluation (forward-backward of both chains).
+`Σ coefficient² · q(1 − q)`; that halves the number of evaluations. The first step knows better: were the
+cells independent, a symmetric pair of them would meet half way between their log-odds. Where the last round
+of EM left multipliers for a pair, the first step goes to them. A pair that satisfies its constraints at once
+costs one evaluation (forward-backward of both chains).
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.model.chain import FAR, STARTS, STATISTICS, forward_backward, padded
-from dualign.model.emission import MEMORY, Block, Buffers, Given, shape
+from dualign.model.emission import MEMORY, Block, Buffers, Given, Warm, shape
 
 __all__ = ["BIJECTIVE", "GIVEN", "SYMMETRIC", "Constraint", "Sums", "project", "run_chains"]
 
@@ -48,6 +50,12 @@ FARTHEST = np.float32(40)
 
 STEEPEST = np.float32(60)
 """Bound on the exponent of a node that occurs in several constraints."""
+
+SURE = np.float32(1e-3)
+"""Distance from 0 and 1 at which the log-odds of a posterior are cut off."""
+
+MOVED = np.float32(0.05)
+"""A multiplier smaller than this is not worth remembering."""
 
 DAMPING = np.float32(0.02)
 """Added to the diagonal of the Hessian, which vanishes where a posterior is 0 or 1."""
@@ -136,8 +144,9 @@ def project(
         F[0, k] = E[0, k]
     for k in range(I * padded(J)):
         F[1, k] = E[1, k]
-    constraints = nodes = stored = evaluations = 0
+    constraints = nodes = own = stored = evaluations = 0
     base0 = base1 = start = value = slope = 0.0
+    first = 0
     step = np.float32(0)
     ring = np.zeros((2, MEMORY), np.float32)
     returning = False
@@ -156,6 +165,7 @@ def project(
         if evaluations == 1:
             base0, base1 = l0, l1
             constraints, nodes = start_nodes(n, I, J, constraint.how, block, buffers)
+            own, first = constraints, nodes
             constraints, nodes = add_cells(I, J, constraint.how, constraints, nodes, buffers)
             for k in range(constraints):
                 lam[k] = trial[k] = 0
@@ -177,23 +187,24 @@ def project(
             if not new_value <= enough and (step > 1e-3 or last):
                 # Too far. At the limit, one more evaluation goes back to the best point so far.
                 if returning:
-                    return evaluations, start - value, base0 + base1
+                    break
                 returning = last
                 step *= np.float32(0) if last else np.float32(0.4)
                 continue
             if returning:
-                return evaluations, start - value, base0 + base1
+                break
+        value = new_value
         residual = differentiate(
             constraints, nodes, slack, np.float32(u0), np.float32(u1), trial, buffers, trial_gradient, inverse
         )
         if last:
-            return evaluations, start - new_value, base0 + base1
+            break
         if residual <= constraint.tolerance:
             # Cells that gained mass on the way join now; those that were there keep their multipliers.
             before, count = constraints, nodes
             constraints, nodes = add_cells(I, J, constraint.how, constraints, nodes, buffers)
             if nodes == count:
-                return evaluations, start - new_value, base0 + base1
+                break
             for k in range(before, constraints):
                 lam[k] = trial[k] = gradient[k] = 0
             residual = differentiate(
@@ -201,7 +212,7 @@ def project(
                 inverse,
             )  # fmt: skip
             if residual <= constraint.tolerance:
-                return evaluations, start - new_value, base0 + base1
+                break
             for k in range(constraints):
                 lam[k] = trial[k]
                 gradient[k] = trial_gradient[k]
@@ -211,11 +222,64 @@ def project(
                 gradient[k] = trial_gradient[k]
         else:
             stored = remember(constraints, lam, gradient, trial, trial_gradient, steps, changes, stored, ring)
-        value = new_value
-        slope = descent(
-            constraints, lam, gradient, inverse, steps, changes, stored, ring, buffers.signed, direction
-        )
+        if evaluations == 1 and constraint.how == SYMMETRIC:
+            meet_half_way(first, nodes, buffers, inverse)
         step = np.float32(1)
+        slope = 0.0
+        if evaluations == 1 and len(block.warm.begin) > 0:
+            slope = recall(n, own, constraints, block.warm, gradient, buffers, direction)
+        if slope >= 0:
+            slope = descent(
+                constraints, lam, gradient, inverse, steps, changes, stored, ring, buffers.signed, direction
+            )
+    if len(block.warm.begin) > 0:
+        keep(n, I, J, own, trial, block.warm, buffers)
+    return evaluations, start - value, base0 + base1
+
+
+@kernel()
+def meet_half_way(first: int, nodes: int, buffers: Buffers, inverse: Array) -> None:
+    """Scale the first step so that symmetric cells meet: were they independent, it would be exact.
+
+    Nodes from `first` on are pairs, p(b_j = i) and p(a_i = j); the multiplier that makes two Bernoulli
+    variables equal is half the difference of their log-odds.
+    """
+    one, half = np.float32(1), np.float32(0.5)
+    for e in range(first, nodes, 2):
+        p = min(max(buffers.work[0, buffers.node[1, e]], SURE), one - SURE)
+        q = min(max(buffers.work[3, buffers.node[1, e + 1]], SURE), one - SURE)
+        if abs(p - q) > SURE:
+            inverse[buffers.node[2, e]] = half * np.log(p * (one - q) / (q * (one - p))) / (p - q)
+
+
+@kernel()
+def recall(
+    n: int, own: int, constraints: int, warm: Warm, gradient: Array, buffers: Buffers, direction: Array
+) -> float:
+    """`direction` = the multipliers that pair n ended with before, from λ = 0; returns its slope."""
+    for k in range(constraints):
+        direction[k] = 0
+    slope = 0.0
+    for w in range(warm.begin[n], warm.begin[n] + warm.used[n]):
+        key = warm.key[w]
+        k = key if key < own else buffers.listed[key - own] - 1
+        if k >= 0:
+            direction[k] = warm.value[w]
+            slope += direction[k] * gradient[k]
+    return slope
+
+
+@kernel()
+def keep(n: int, I: int, J: int, own: int, lam: Array, warm: Warm, buffers: Buffers) -> None:
+    """Remember the multipliers of pair n, as many as there is room for: see `Warm`."""
+    w = warm.begin[n]
+    for key in range(own + I * J):
+        k = key if key < own else buffers.listed[key - own] - 1
+        if k >= 0 and abs(lam[k]) > MOVED and w < warm.begin[n + 1]:
+            warm.key[w] = key
+            warm.value[w] = lam[k]
+            w += 1
+    warm.used[n] = w - warm.begin[n]
 
 
 @kernel()
@@ -247,11 +311,12 @@ def add_cells(I: int, J: int, how: int, constraints: int, nodes: int, buffers: B
             place0, place1 = j * PI + i, i * PJ + j
             if buffers.listed[i * J + j] or (P0[place0] <= NEGLIGIBLE and P1[place1] <= NEGLIGIBLE):
                 continue
-            buffers.listed[i * J + j] = 1
             node[0, nodes], node[1, nodes], node[2, nodes] = 0, place0, i
             node[0, nodes + 1], node[1, nodes + 1], node[2, nodes + 1] = 1, place1, I + j
             coefficient[nodes] = coefficient[nodes + 1] = 1
+            buffers.listed[i * J + j] = -1
             if how == SYMMETRIC:
+                buffers.listed[i * J + j] = constraints + 1
                 node[2, nodes] = node[2, nodes + 1] = constraints
                 coefficient[nodes + 1] = -1
                 buffers.bound[constraints] = 0
@@ -377,7 +442,7 @@ def descent(
         weight[r % MEMORY] = dot(size, s, direction) / product[r % MEMORY]
         for k in range(size):
             direction[k] -= weight[r % MEMORY] * y[k]
-    scale = 0.5
+    scale = 1.0
     if newest > oldest:
         y = changes[(newest - 1) % MEMORY]
         z = 0.0

@@ -9,6 +9,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
+from dualign.model.emission import Warm
 from dualign.model.jumps import initial_weights
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -16,7 +17,7 @@ from dualign.model.positions import Positions
 from dualign.model.vocabulary import Vocabulary
 from dualign.text.corpus import Bitext
 from dualign.train.constraints import ConstraintSet
-from dualign.train.em import em_round
+from dualign.train.em import em_round, warm_starts
 from dualign.train.ibm1 import prune, train_ibm1
 from dualign.train.smoothing import make_priors
 
@@ -38,7 +39,10 @@ class NothingToLearn(DataError):  # noqa: N818 - what happened, in words
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A finished round: its stage, number, and what it measured before its update."""
+    """A finished round: its stage, number, and what it measured before its update.
+
+    `evaluations`: how often, on average, both chains of a pair were run.
+    """
 
     stage: str
     number: int
@@ -46,6 +50,7 @@ class Progress:
     likelihood: float
     tokens: int
     pairs: int
+    evaluations: float = 1.0
 
     @property
     def bits(self) -> float:
@@ -67,7 +72,7 @@ def train(
 
     With `judge`, which says how good a model is (for example on a few pairs with gold links), training stops
     at the first round of the HMM that does not improve on the one before, and returns the better. A set of
-    `constraints` of your own joins `options.constraint` in the second half of the rounds.
+    `constraints` of your own joins `options.constraint` in the last quarter of the rounds.
     """
     if constraints is not None and options.model != "hmm":
         raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
@@ -77,9 +82,9 @@ def train(
     bitext = Bitext(bitext.source.select(chosen), bitext.target.select(chosen))
     tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
 
-    def tell(stage: str, rounds: int) -> Callable[[int, float], None]:
-        return lambda number, likelihood: report(
-            Progress(stage, number, rounds, likelihood, tokens, len(bitext))
+    def tell(stage: str, rounds: int) -> Callable[..., None]:
+        return lambda number, objective, evaluations=1.0: report(
+            Progress(stage, number, rounds, objective, tokens, len(bitext), evaluations)
         )
 
     first = tell("IBM 1", options.ibm1_rounds)
@@ -93,10 +98,14 @@ def train(
     model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, options, positions)
     then = tell(STAGES[options.model], options.rounds)
     best = -np.inf
+    warm: list[Warm] = []
     for number, constraint in enumerate(schedule(options, constraints), 1):
-        given = constraints if constraint not in ("none", "agreement") else None
-        done = em_round(bitext, model, priors, constraint, threads, given)
-        then(number, done.objective)
+        projected = constraint not in ("none", "agreement")
+        if projected and not warm:
+            warm = warm_starts(bitext)
+        given = constraints if projected else None
+        done = em_round(bitext, model, priors, constraint, threads, given, warm)
+        then(number, done.objective, done.evaluations)
         if judge is not None:
             value = judge(done.model)
             if value <= best:
@@ -115,10 +124,10 @@ def usable(bitext: Bitext, max_length: int) -> Array:
 
 
 def schedule(options: Options, constraints: ConstraintSet | None = None) -> list[str]:
-    """The constraint of each round after Model 1: a projection begins with agreement in the first half.
+    """The constraint of each round after Model 1: a projection comes in the last quarter, after agreement.
 
-    Directions that still know nothing would be made to agree on nothing. The projection needs chains: Model 2
-    takes agreement for it.
+    Directions that still know nothing would be made to agree on nothing; one round of four has proved better
+    than two. The projection needs chains: Model 2 takes agreement for it.
     """
     if options.model == "ibm1":
         return []
@@ -129,7 +138,7 @@ def schedule(options: Options, constraints: ConstraintSet | None = None) -> list
         constraint = "given"
     if options.model == "ibm2":
         return ["agreement"] * options.rounds
-    first = options.rounds // 2
+    first = options.rounds - (options.rounds + 3) // 4
     if options.constraint == "none":
         return ["none"] * first + [constraint] * (options.rounds - first)
     return ["agreement"] * first + [constraint] * (options.rounds - first)

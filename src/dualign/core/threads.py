@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
+from threading import local
 from typing import TypeVar
 
 from dualign.core.errors import UsageError
@@ -42,11 +45,11 @@ def ordered_map(function: Callable[[J], R], jobs: Iterable[J], threads: int) -> 
     if threads == 1:
         yield from map(function, jobs)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads, initializer=_choose_processor, initargs=(count(),)) as pool:
         waiting = []
         try:
             for job in jobs:
-                waiting.append(pool.submit(function, job))
+                waiting.append(pool.submit(_apart, function, job))
                 if len(waiting) >= 2 * threads:
                     yield waiting.pop(0).result()
             while waiting:
@@ -54,3 +57,28 @@ def ordered_map(function: Callable[[J], R], jobs: Iterable[J], threads: int) -> 
         finally:
             for future in waiting:
                 future.cancel()
+
+
+_place = local()
+
+
+def _choose_processor(numbers: Iterator[int]) -> None:
+    """Give the calling thread a processor of its own to begin its jobs on."""
+    _place.anywhere = _place.here = frozenset[int]()
+    if hasattr(os, "sched_setaffinity"):
+        allowed = sorted(os.sched_getaffinity(0))
+        _place.anywhere = frozenset(allowed)
+        _place.here = frozenset({allowed[next(numbers) % len(allowed)]})
+
+
+def _apart(function: Callable[[J], R], job: J) -> R:
+    """Run a job on this thread's processor, from which the system may still move it.
+
+    A thread that slept is taken for idle, and some schedulers wake it where its neighbours run already: two
+    threads then share one processor while another has nothing to do.
+    """
+    if _place.here != _place.anywhere:
+        with suppress(OSError):
+            os.sched_setaffinity(0, _place.here)
+            os.sched_setaffinity(0, _place.anywhere)
+    return function(job)

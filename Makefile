@@ -27,6 +27,7 @@ bench: $(INSTALLED)
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -e .
+	$(BIN)/python -m compileall -q src  # also where Python is told to keep no byte code: it starts sooner
 	touch $@
 
 $(READY): $(INSTALLED)

@@ -49,7 +49,13 @@ _HOMES = {
 }
 
 
+_ROOMS = ("decode",)
+"""Rooms whose functions are reached through their own name, as in `dualign.decode.bidirectional`."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"dualign.{name}")
     if name == "__version__":
         from importlib.metadata import version
 

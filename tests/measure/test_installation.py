@@ -9,7 +9,6 @@ from dualign.measure import installation
 from dualign.measure.installation import Measured, Own, Synthetic, sizes, write_synthetic
 from dualign.measure.quality import evaluate
 from dualign.measure.timing import Usage
-from dualign.text.formats import format_pharaoh
 from dualign.text.synthetic import generate
 
 USAGE = Usage(2.0, 3.0, 150_000_000)
@@ -31,7 +30,7 @@ def test_the_text_to_align_follows_the_text_to_train_on(tmp_path):
     made = list(generate(6, seed=5))
     assert lines[0] + lines[2] == [" ".join(source) for source, _, _ in made]
     assert lines[1] + lines[3] == [" ".join(target) for _, target, _ in made]
-    assert list(map(format_pharaoh, gold)) == [format_pharaoh(links) for _, _, links in made[3:]]
+    assert list(map(str, gold)) == [str(links) for _, _, links in made[3:]]
 
 
 def test_sizes_count_pairs_and_words(tmp_path):

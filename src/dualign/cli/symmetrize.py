@@ -11,6 +11,7 @@ import typer
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, one_standard_input
 from dualign.cli.progress import counted
 from dualign.core.errors import DataError
+from dualign.model.options import SYMMETRIZATIONS
 from dualign.text.alignment import Alignment
 from dualign.text.formats import read_links, write_links
 
@@ -34,13 +35,12 @@ def symmetrize(
             show_default=False,
         ),
     ],
-    # The names stand here too because the module of `METHODS` compiles kernels, too slow for `--help`.
     method: Annotated[
         str,
         typer.Option(
             "--method",
             metavar="METHOD",
-            help="intersection, union, grow-diag, grow-diag-final, grow-diag-final-and, forward or backward.",
+            help=f"{', '.join(SYMMETRIZATIONS[:-1])} or {SYMMETRIZATIONS[-1]}.",
         ),
     ] = "grow-diag-final-and",
     output: Output = "-",

@@ -29,20 +29,13 @@ from numpy.typing import NDArray
 
 from dualign.core.errors import DataError, UsageError
 from dualign.core.jit import kernel
+from dualign.model.options import SYMMETRIZATIONS
 from dualign.text.alignment import Alignment, Link
 from dualign.text.formats import parse_pharaoh
 
 __all__ = ["METHODS", "symmetrize", "symmetrize_links"]
 
-METHODS = (
-    "intersection",
-    "union",
-    "grow-diag",
-    "grow-diag-final",
-    "grow-diag-final-and",
-    "forward",
-    "backward",
-)
+METHODS = SYMMETRIZATIONS
 """The methods; the kernel's `method` is the position in this tuple."""
 
 INTERSECTION, UNION, GROW_DIAG, GROW_DIAG_FINAL, GROW_DIAG_FINAL_AND, FORWARD, BACKWARD = range(len(METHODS))

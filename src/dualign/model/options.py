@@ -18,13 +18,13 @@ CONSTRAINTS = ("none", "agreement", "symmetric", "bijective")
 PROJECTIONS = ("none", "symmetric", "bijective")
 DECODERS = ("soft-union", "posterior", "viterbi")
 SYMMETRIZATIONS = (
-    "forward",
-    "backward",
     "intersection",
     "union",
     "grow-diag",
     "grow-diag-final",
     "grow-diag-final-and",
+    "forward",
+    "backward",
 )
 
 

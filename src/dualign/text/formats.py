@@ -39,7 +39,7 @@ from dualign.text.alignment import Alignment, Link
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
-__all__ = ["FORMATS", "convert", "format_pharaoh", "parse_pharaoh", "read_links", "write_links"]
+__all__ = ["FORMATS", "parse_pharaoh", "read_links", "write_links"]
 
 # Nine digits: no text is longer, and `int` needs no protection from a line full of digits.
 _NUMBER = r"[0-9]{1,9}"
@@ -78,28 +78,9 @@ def write_links(alignments: Iterable[Alignment], path: str, format: str = "phara
         writer(stream, alignments)
 
 
-def convert(
-    input: str,
-    output: str,
-    from_format: str | None,
-    to_format: str,
-    *,
-    errors: str = "strict",
-    count: int | None = None,
-) -> None:
-    """Rewrite a file of links in another format; `from_format`, `errors` and `count` as in `read_links`."""
-    _writer(to_format)  # a wrong format is said before anything is read
-    write_links(read_links(input, from_format, errors, count=count), output, to_format)
-
-
 def parse_pharaoh(line: str) -> Alignment:
     """Read one line of Pharaoh links."""
     return _parse_line(line, 0)
-
-
-def format_pharaoh(alignment: Alignment) -> str:
-    """Write one line of Pharaoh links, possible ones as `i?j`, without the line end."""
-    return str(alignment)
 
 
 def _read(path: str, format: str | None, lines: Iterator[str], count: int | None) -> Iterator[Alignment]:

@@ -33,12 +33,22 @@ VERBS = {
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
+    "transfer": "Carry trees, tags, spans and markup from a text to its translation.",
+    "remap": "Carry links between words, subwords and character offsets of the same text.",
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }
 """The first line of each verb's docstring, or what a group's verbs are for, in the order of the overview."""
 
-GROUPS: dict[str, dict[str, str]] = {}
+GROUPS: dict[str, dict[str, str]] = {
+    "transfer": {
+        "tree": "Carry dependency trees from a source to its translation.",
+        "tags": "Carry the tags of words from a source to its translation.",
+        "spans": "Carry spans given by character offsets from a source to its translation.",
+        "markup": "Set the inline tags of a source into its translation.",
+        "evaluate": "Carry annotation across and compare it with the target's own.",
+    },
+}
 """The verbs of each group, in the form of `VERBS`."""
 
 # Rich help takes nearly twice as long to appear, and its boxes are in the way of `grep`.

@@ -18,7 +18,7 @@ afterwards. eflomal gives links and no probabilities; its usual symmetrisations 
 and between points lots are drawn. `--peer-samples N` runs it N times and takes the mean over the runs: a
 finer curve, at N times the cost.
 
-The table compares edge accuracy where half of the source's edges come across (`--at`); its other columns are at
+The table compares edge accuracy where half of the source's edges come across (`--at`); other columns are at
 threshold 0.4. `any` uses all links, `class` only those between like parts of speech. The curves go to
 `build/benchmarks/transfer.jsonl` and, with matplotlib, `transfer.svg`.
 """

@@ -33,8 +33,8 @@ VERBS = {
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
-    "transfer": "Carry trees, tags, spans and markup from a text to its translation.",
-    "remap": "Carry links between words, subwords and character offsets of the same text.",
+    "transfer": "Carry trees, tags, spans and markup to the other language.",
+    "remap": "Carry links between words, subwords and character offsets.",
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }

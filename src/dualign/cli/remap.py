@@ -52,9 +52,9 @@ def remap(
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Carry links between words, subwords and character offsets of the same text.
+    """Carry links between words, subwords and character offsets.
 
-    Give each side's tokens before and after. Of subwords alone, words are put together by their marks; a side
+    Give each side's tokens before and after, of the same text. Of subwords alone, words are put together by their marks; a side
     for which neither file is given stays as it is. Offsets are written `begin:end-begin:end`.
     """
     one_standard_input(links, source_from, source_to, target_from, target_to)

@@ -236,8 +236,6 @@ def _other_row(sentence: Sentence, row: list[str], words: int, covered: int, pla
             raise DataError(
                 f"{place}: range `{row[ID]}` overlaps the one before, which goes to word {covered}"
             )
-        if words in sentence.ranges:
-            raise DataError(f"{place}: a second range for word {first}")
         sentence.ranges[words] = row
         return last
     if match := _EMPTY.fullmatch(row[ID]):

@@ -6,8 +6,8 @@ words of the text without its tags.
 **Elements.** An element is a span of source words. Top to bottom, an element is placed inside its parent and
 beside its siblings, heaviest first (see `dualign.transfer.spans` for runs and weights):
 
-1. around all its runs, from the first to the last, if that meets no sibling's place;
-2. else around its heaviest run that meets none;
+1. around all its runs, from the first to the last, if no run of a sibling lies between;
+2. else around its heaviest run that meets no sibling's place;
 3. else, and where no word of it is aligned, it stands empty at the point where its first word would come.
 
 Since a parent's words include its children's, the first choice always lies inside the parent's.
@@ -170,7 +170,11 @@ class _Placer:
                 continue
             hull = runs[k][0][0], runs[k][-1][1]
             heaviest = sorted(runs[k], key=lambda run: (-run[2], run[0]))
-            choices = [hull, *((begin, end) for begin, end, _ in heaviest)]
+            choices = [(begin, end) for begin, end, _ in heaviest]
+            if not any(
+                _meet(hull, run[:2]) for other in range(len(elements)) if other != k for run in runs[other]
+            ):
+                choices.insert(0, hull)
             free = [choice for choice in choices if not any(_meet(choice, other) for other in taken)]
             statuses[k] = "whole" if len(runs[k]) == 1 else "discontinuous"
             if free:

@@ -172,4 +172,8 @@ def _difference(first: Sequence[str], second: Sequence[str], names: tuple[str, s
         token, begin = f"after its {len(first)} tokens,", at
     here = other[begin : begin + 20]
     there = f"where {names[1]} has `{here}`" if here else f"where {names[1]} has ended"
-    return DataError(f"{names[0]}: {token} {there}; both must be tokens of the same text")
+    marked = any(mark in whole or mark in other for mark in ("@@", "##", _BLANK))
+    remedy = (
+        "are these subwords? then say which (bpe, …)" if marked else "both must be tokens of the same text"
+    )
+    return DataError(f"{names[0]}: {token} {there}; {remedy}")

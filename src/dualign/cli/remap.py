@@ -54,8 +54,8 @@ def remap(
 ) -> None:
     """Carry links between words, subwords and character offsets.
 
-    Give each side's tokens before and after, of the same text. Of subwords alone, words are put together by their marks; a side
-    for which neither file is given stays as it is. Offsets are written `begin:end-begin:end`.
+    Give the tokens before and after, of the same text. Of subwords alone, words are put together by their
+    marks; a side for which neither file is given stays as it is. Offsets are `begin:end-begin:end`.
     """
     one_standard_input(links, source_from, source_to, target_from, target_to)
     from dualign.transfer.remap_files import Remapping, Side, remapped

@@ -75,7 +75,8 @@ def transfer_tree(
 
     HEAD, DEPREL and the confidence in MISC are written; the target's own tree, its enhanced graph and with
     it its empty nodes are removed. A word that has no part of speech gets the one that its links vote for.
-    With `whole` every word gets a head, with relation `dep` where it does not come from the source.
+    With `whole` every word gets a head, with relation `dep` where it does not come from the source, and a
+    part of speech, X where nothing is known.
     """
     heads = source.heads()
     tags = source.column(UPOS), target.column(UPOS)
@@ -86,7 +87,7 @@ def transfer_tree(
     for j, row in enumerate(target.words):
         row[DEPS] = "_"
         if row[UPOS] == "_":
-            row[UPOS] = votes[j]
+            row[UPOS] = "X" if whole and votes[j] == "_" else votes[j]
         head = result[j]
         if head == UNKNOWN:
             row[HEAD] = row[DEPREL] = "_"

@@ -3,7 +3,7 @@
     python -m benchmarks.transfer_speed --sentences 20k 100k
 
 French treebank sentences and their English ones (PUD), over and over; every word is linked to the one at the
-same place. Time is that of the whole command: start, reading two CoNLL-U files and the links, writing a third.
+same place. Time is that of the whole command: start, reading two CoNLL-U files and links, writing a third.
 """
 
 from __future__ import annotations

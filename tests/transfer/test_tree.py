@@ -97,6 +97,7 @@ def test_every_output_is_valid(data: st.DataObject, whole: bool, surface: bool, 
     words = links_between(source, target, alignment, Settings(0.25, pos, surface), "links")
     counts = transfer_tree(source, target, words, whole)
     assert oracle.problems(written(target), whole=whole) == []
+    assert not target.empty
     assert counts["edges"] + counts["roots"] + counts["unattached"] == counts["words"] == len(target)
 
 
@@ -104,6 +105,18 @@ def test_the_topmost_word_of_several_is_stood_for() -> None:
     # house -> door (root); both become one word.
     assert project([1, -1], 1, [(0, 0, 1.0), (1, 0, 0.5)]).heads == [-1]
     assert project([1, -1], 1, [(0, 0, 1.0), (1, 0, 0.5)]).stands_for == [1]
+
+
+def test_a_whole_tree_has_the_nearest_heads_that_make_sense() -> None:
+    # 0 <- 1 <- 2 <- 3, and nothing is linked to word 2; target word 3 has a weaker link to word 1.
+    heads = [-1, 0, 1, 2]
+    found = [(0, 0, 1.0), (1, 1, 1.0), (3, 2, 1.0), (1, 3, 0.5)]
+    projection = project(heads, 5, found)
+    assert projection.heads == [-1, 0, -2, -2, -2]
+    assert complete(projection, heads, found) == [-1, 0, 1, 1, 0]
+    # Without a link to the root, the word nearest to it takes its place.
+    assert complete(project(heads, 5, found[1:]), heads, found[1:]) == [1, -1, 1, 1, 1]
+    assert complete(project(heads, 2, []), heads, []) == [-1, 0]
 
 
 def test_part_of_speech_decides_between_equal_links() -> None:

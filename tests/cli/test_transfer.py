@@ -214,6 +214,8 @@ def test_overlapping_tags_are_named(source: str, message: str, tmp_path: Path) -
         (("tree", "a.conllu", "b.txt", "l", "--pos", "same"), "give it as CoNLL-U"),
         (("tags", "a", "b", "l", "--pos", "same"), "--pos compares parts of speech"),
         (("tags", "a", "b", "l", "--default", "a b"), "is no tag"),
+        (("tags", "a", "b", "l", "--column", "HEAD"), "column HEAD does not hold tags"),
+        (("tags", "a", "b", "l", "--column", "a=b"), "cannot be an attribute in MISC"),
         (("tree", "-", "-", "l"), "only one file can be standard input"),
         (("tree", "a", "b", "l", "--target-format", "xml"), "there are conllu and text"),
         (("tree", "a", "b", "l", "--threshold", "1"), "threshold=1.0 must be"),

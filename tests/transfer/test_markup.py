@@ -123,6 +123,7 @@ def test_the_heavier_of_two_that_overlap_keeps_its_words() -> None:
         ("<b>a <i>b</b> c</i>", "`</b>` at character 9 closes while `<i>` is open; tags must not overlap"),
         ("a </b>", "`</b>` at character 2 closes a tag that is not open"),
         ("<b> a", "`<b>` is never closed"),
+        ("<b>" * 2000, "tags nest more than 100 deep"),
     ],
 )
 def test_tags_that_do_not_nest_are_refused(line: str, reason: str) -> None:

@@ -67,6 +67,8 @@ def test_part_of_a_token_takes_the_token_and_given_tokens_count(tmp_path: Path) 
     ("line", "reason"),
     [
         ("{", "no JSON"),
+        ('{"text": "a", "x": NaN}', "NaN is no number"),
+        ('{"text": "\\ud800"}', "no JSON"),
         ("[]", 'expected an object with "text"'),
         ('{"text": 1}', 'expected an object with "text"'),
         ('{"text": "a", "spans": {}}', '"spans" must be a list'),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from math import isnan
 from typing import Any
 
@@ -132,12 +132,7 @@ def curve(
     place: str = "links",
 ) -> list[Point]:
     """One point for each threshold, in one pass over triples (source, annotated target, links)."""
-    how = [
-        Settings(threshold=t, pos=settings.pos, surface=settings.surface)
-        if settings
-        else Settings(threshold=t)
-        for t in thresholds
-    ]
+    how = [replace(settings or Settings(), threshold=threshold) for threshold in thresholds]
     sums = [Counts() for _ in how]
     for number, (source, target, alignment) in enumerate(pairs, 1):
         gold = _Gold(source, target)
@@ -221,8 +216,6 @@ def accuracy_at(points: Sequence[Point], transferred: float) -> float:
     below = (0.0, 0.0)
     for share, right in reached:
         if share >= transferred:
-            if share == below[0]:
-                return right / share
             weight = (transferred - below[0]) / (share - below[0])
             return (below[1] + weight * (right - below[1])) / transferred
         below = share, right

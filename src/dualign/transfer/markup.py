@@ -45,6 +45,8 @@ _VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
 )
 
+_DEEPEST = 100
+
 
 @dataclass(slots=True)
 class Element:
@@ -106,6 +108,8 @@ def parse_markup(line: str) -> Markup:
         void = name is not None and name.lower() in _VOID and f"</{name}" not in line[at:]
         if name is not None and not slash and not void:
             open_elements.append((name, element))
+            if len(open_elements) > _DEEPEST:
+                raise DataError(f"tags nest more than {_DEEPEST} deep; is this a line of text?")
     if open_elements:
         raise DataError(f"`{open_elements[-1][1].opening[:40]}` is never closed; close it on the same line")
     pieces.append(line[at:])

@@ -38,7 +38,10 @@ def read_records(path: str, errors: str = "strict") -> Iterator[Record]:
     for number, line in enumerate(read_lines(path, errors), 1):
         place = f"{path}:{number}"
         try:
-            content = json.loads(line)
+            content = json.loads(line, parse_constant=_refuse)
+            if "\\u" in line:
+                # Half of a character beyond U+FFFF can be escaped in JSON, but not written as UTF-8.
+                json.dumps(content, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise DataError(f"{place}: no JSON ({error}); write one object a line") from None
         if not isinstance(content, dict) or not isinstance(content.get("text"), str):
@@ -90,6 +93,10 @@ def carry_record(
             lost.append({**span, "status": status})
     content: dict[str, Any] = {} if source.id is None else {"id": source.id}
     return {**content, "text": target.text, "spans": carried, "lost": lost}, statuses
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _spans(spans: Any, length: int, place: str) -> list[dict[str, Any]]:

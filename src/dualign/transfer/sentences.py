@@ -25,7 +25,16 @@ from dualign.transfer.links import WeightedLink, check, compatible, expand, weig
 from dualign.transfer.tags import vote
 from dualign.transfer.tree import complete, project
 
-__all__ = ["COLUMNS", "KEY", "Settings", "links_between", "read_tags", "transfer_tree", "write_tags"]
+__all__ = [
+    "COLUMNS",
+    "KEY",
+    "Settings",
+    "as_column",
+    "links_between",
+    "read_tags",
+    "transfer_tree",
+    "write_tags",
+]
 
 KEY = "Projection"
 """The attribute in MISC that holds the confidence."""
@@ -110,6 +119,19 @@ def transfer_tree(
         roots=projection.heads.count(ROOT),
         unattached=projection.heads.count(UNKNOWN),
     )
+
+
+def as_column(name: str) -> str:
+    """A column of `COLUMNS`, in lower case, or the name of an attribute in MISC as it is."""
+    if name.lower() in COLUMNS:
+        return name.lower()
+    if name.lower() in ("id", "form", "head", "deprel", "deps", "misc"):
+        raise UsageError(
+            f"column {name} does not hold tags; give {', '.join(COLUMNS)}, or an attribute in MISC"
+        )
+    if name == KEY or not name or set("=|") & set(name) or name.split() != [name]:
+        raise UsageError(f"`{name}` cannot be an attribute in MISC; give a word such as NER")
+    return name
 
 
 def read_tags(sentence: Sentence, column: str) -> list[str]:

@@ -76,7 +76,7 @@ def tags(
     one_standard_input(source, target, links)
     from dualign.text.conllu import Sentence, write_sentence
     from dualign.transfer import runs
-    from dualign.transfer.sentences import Settings
+    from dualign.transfer.sentences import Settings, as_column
 
     is_conllu = (
         as_conllu(source_format, source, "--source-format"),
@@ -89,7 +89,7 @@ def tags(
     if default.split() != [default]:
         raise UsageError(f"--default `{default}` is no tag: it is empty or has blanks")
     files = runs.Files(source, target, links, *is_conllu, format, pairs, errors)
-    how = runs.TagSettings(column, bio, discontinuous, gap, default)
+    how = runs.TagSettings(as_column(column), bio, discontinuous, gap, default)
 
     def put(stream: TextIO, result: Sentence | list[str]) -> None:
         if isinstance(result, Sentence):

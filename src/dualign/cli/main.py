@@ -44,7 +44,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "transfer": {
         "tree": "Carry dependency trees from a source to its translation.",
         "tags": "Carry the tags of words from a source to its translation.",
-        "spans": "Carry spans given by character offsets from a source to its translation.",
+        "spans": "Carry spans, given by character offsets, to a translation.",
         "markup": "Set the inline tags of a source into its translation.",
         "evaluate": "Carry annotation across and compare it with the target's own.",
     },

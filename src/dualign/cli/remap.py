@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 
 def _side(side: str, what: str) -> typer.models.OptionInfo:
-    text = f"{side} tokens (or text, for offsets) that the {what} links are about."
+    text = f"{side.capitalize()} tokens (or text, for offsets) that the {what} links are about."
     return typer.Option(f"--{side}-{'from' if what == 'given' else 'to'}", metavar="FILE", help=text)
 
 

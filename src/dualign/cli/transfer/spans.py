@@ -48,7 +48,7 @@ def spans(
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Carry spans given by character offsets from a source to its translation.
+    """Carry spans, given by character offsets, to a translation.
 
     Links are about the words of "tokens", a list of strings in the JSON object, or else of the text split at
     white space. The output is JSON lines with "text", "spans" and "lost".

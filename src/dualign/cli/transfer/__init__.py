@@ -1,0 +1,1 @@
+"""`dualign transfer`: one small file for each of its verbs."""

@@ -1,0 +1,276 @@
+"""CoNLL-U: sentences as tables of words, read and written as a stream.
+
+A sentence is some comment lines, then a line of ten columns for each of
+
+- a *word* `5`: what trees and tags are about. Words are numbered 1, 2, 3, …;
+- a *multiword token* `5-6`, before word 5: how the words 5 and 6 are written together, as in French `du`;
+- an *empty node* `5.1`, after word 5: a word that is not there, used by the enhanced graph (DEPS) alone.
+
+A blank line ends the sentence. In memory positions count from 0, as everywhere in dualign: position `p` is
+the word with ID `p + 1`, and head `-1` is none: HEAD `_` (unknown) or 0 (the root) tell them apart.
+
+What is checked, with file and line: ten columns, none of them empty; IDs in order; ranges that cover words
+which are there and no word twice; comments before the words. `heads` checks HEAD: a number of a word, no
+cycle, at most one root. Nothing else is: lemmas, features and relations are passed on as they are.
+
+https://universaldependencies.org/format.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from dualign.core.errors import DataError
+from dualign.text.lines import read_lines
+from dualign.text.streams import open_output
+
+__all__ = [
+    "DEPREL",
+    "DEPS",
+    "FEATS",
+    "FORM",
+    "HEAD",
+    "LEMMA",
+    "MISC",
+    "ROOT",
+    "UNKNOWN",
+    "UPOS",
+    "XPOS",
+    "Sentence",
+    "find_cycle",
+    "read_conllu",
+    "write_conllu",
+    "write_sentence",
+]
+
+ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
+_COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+
+ROOT, UNKNOWN = -1, -2
+"""What stands for a head that is no word: the root's, and one that is not known (`_`)."""
+
+_RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+_EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+
+
+@dataclass(slots=True)
+class Sentence:
+    """One sentence: its comments, and its rows in the order of the file."""
+
+    words: list[list[str]]
+    """The ten columns of each word."""
+    comments: list[str] = field(default_factory=list)
+    """Whole lines, from `#` on."""
+    ranges: dict[int, list[str]] = field(default_factory=dict)
+    """Multiword tokens by the position of their first word."""
+    empty: dict[int, list[list[str]]] = field(default_factory=dict)
+    """Empty nodes by the number of words before them."""
+    place: str = "sentence"
+    """For messages: the file, or whatever the sentence comes from."""
+    line: int = 0
+    """The number of the line of its first row; 0 where there is no file."""
+
+    @classmethod
+    def of_tokens(
+        cls, tokens: Iterable[str], comments: Iterable[str] = (), place: str = "sentence"
+    ) -> Sentence:
+        """A sentence that has forms and nothing else."""
+        rest = ["_"] * 8
+        return cls(
+            [[str(number), token, *rest] for number, token in enumerate(tokens, 1)],
+            list(comments),
+            place=place,
+        )
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def column(self, column: int) -> list[str]:
+        """One column of the words."""
+        return [row[column] for row in self.words]
+
+    def surface(self) -> list[range]:
+        """The positions of the words of each token as it is written: several for a multiword token."""
+        tokens, at = [], 0
+        while at < len(self.words):
+            end = _last(self.ranges[at]) if at in self.ranges else at + 1
+            tokens.append(range(at, end))
+            at = end
+        return tokens
+
+    def heads(self) -> list[int]:
+        """The position of each word's head, `ROOT` or `UNKNOWN`; checked to be a tree, or part of one."""
+        count = len(self.words)
+        heads = []
+        for position, row in enumerate(self.words):
+            text = row[HEAD]
+            if text == "_":
+                heads.append(UNKNOWN)
+                continue
+            head = int(text) - 1 if text.isascii() and text.isdecimal() and len(text) < 10 else count
+            if head >= count or head == position:
+                reason = "its own head" if head == position else f"HEAD `{text}`"
+                raise self._error(
+                    position, f"{reason}; a head is another word, 1 to {count}, or 0 for the root"
+                )
+            heads.append(head)
+        if heads.count(ROOT) > 1:
+            second = [position for position, head in enumerate(heads) if head == ROOT][1]
+            raise self._error(second, "a second root (HEAD 0); a tree has one")
+        if cycle := find_cycle(heads):
+            raise self._error(min(cycle), f"the heads of words {_names(cycle)} form a cycle; a tree has none")
+        return heads
+
+    def comment(self, key: str) -> str | None:
+        """The value of a comment `# key = value`."""
+        for line in self.comments:
+            name, equals, value = line[1:].partition("=")
+            if equals and name.strip() == key:
+                return value.strip()
+        return None
+
+    def _error(self, position: int, reason: str) -> DataError:
+        # Rows before the word: words, multiword tokens, empty nodes; only words are needed often.
+        before = sum(1 for start in self.ranges if start <= position)
+        before += sum(len(nodes) for words, nodes in self.empty.items() if words <= position)
+        where = f"{self.place}:{self.line + position + before}" if self.line else self.place
+        return DataError(f"{where}: word {position + 1}, `{self.words[position][FORM]}`: {reason}")
+
+
+def find_cycle(heads: list[int]) -> list[int]:
+    """The positions of one cycle of a head function, in the order of the walk; empty where there is none."""
+    # 0: not seen; otherwise the number of the walk that has passed.
+    seen = [0] * len(heads)
+    for start in range(len(heads)):
+        if seen[start]:
+            continue
+        walk, at = start + 1, start
+        while at >= 0 and not seen[at]:
+            seen[at] = walk
+            at = heads[at]
+        if at >= 0 and seen[at] == walk:
+            cycle = [at]
+            while (at := heads[at]) != cycle[0]:
+                cycle.append(at)
+            return cycle
+    return []
+
+
+def read_conllu(path: str, errors: str = "strict") -> Iterator[Sentence]:
+    """Yield the sentences of `path` one after the other; `errors` as in `read_lines`."""
+    return _read(path, read_lines(path, errors))
+
+
+def write_conllu(sentences: Iterable[Sentence], path: str) -> None:
+    """Write sentences to `path`, whole or not at all."""
+    with open_output(path) as stream:
+        for sentence in sentences:
+            write_sentence(stream, sentence)
+
+
+def write_sentence(stream: TextIO, sentence: Sentence) -> None:
+    """Write one sentence and the blank line that ends it."""
+    lines = list(sentence.comments)
+    if sentence.ranges or sentence.empty:
+        lines += ("\t".join(row) for row in _rows(sentence))
+    else:
+        lines += map("\t".join, sentence.words)
+    lines.append("\n")
+    stream.write("\n".join(lines))
+
+
+def _rows(sentence: Sentence) -> Iterator[list[str]]:
+    yield from sentence.empty.get(0, ())
+    for position, row in enumerate(sentence.words):
+        if position in sentence.ranges:
+            yield sentence.ranges[position]
+        yield row
+        yield from sentence.empty.get(position + 1, ())
+
+
+def _read(path: str, lines: Iterator[str]) -> Iterator[Sentence]:
+    sentence = Sentence([], place=path)
+    begun = False
+    covered = 0  # words that the last multiword token promised
+    number = 0
+    for number, line in enumerate(lines, 1):
+        if not line or line.isspace():
+            if begun:
+                yield _ended(sentence, covered, number)
+                sentence, begun, covered = Sentence([], place=path), False, 0
+            continue
+        if line[0] == "#":
+            if sentence.words or sentence.ranges or sentence.empty:
+                raise DataError(
+                    f"{path}:{number}: a comment among the words; comments stand before the first one"
+                )
+            sentence.comments.append(line)
+            begun = True
+            continue
+        row = line.split("\t")
+        if len(row) != 10 or "" in row:
+            raise DataError(f"{path}:{number}: {_columns(row)}")
+        if not sentence.line:
+            sentence.line, begun = number, True
+        words = len(sentence.words)
+        if row[ID] == str(words + 1):
+            sentence.words.append(row)
+        else:
+            covered = _other_row(sentence, row, words, covered, f"{path}:{number}")
+    if begun:
+        yield _ended(sentence, covered, number + 1)
+
+
+def _other_row(sentence: Sentence, row: list[str], words: int, covered: int, place: str) -> int:
+    """Take a multiword token or an empty node; the number of words that there must be now."""
+    if match := _RANGE.fullmatch(row[ID]):
+        first, last = int(match[1]), int(match[2])
+        if first != words + 1 or last < first:
+            raise DataError(
+                f"{place}: range `{row[ID]}` where word {words + 1} is next; a range begins with it"
+            )
+        if words < covered:
+            raise DataError(
+                f"{place}: range `{row[ID]}` overlaps the one before, which goes to word {covered}"
+            )
+        sentence.ranges[words] = row
+        return last
+    if match := _EMPTY.fullmatch(row[ID]):
+        nodes = sentence.empty.setdefault(words, [])
+        if int(match[1]) != words or int(match[2]) != len(nodes) + 1:
+            raise DataError(f"{place}: empty node `{row[ID]}` where `{words}.{len(nodes) + 1}` is next")
+        nodes.append(row)
+        return covered
+    raise DataError(f"{place}: ID `{row[ID][:40]}` where word {words + 1} is next; words count 1, 2, 3, …")
+
+
+def _ended(sentence: Sentence, covered: int, number: int) -> Sentence:
+    if not sentence.words:
+        raise DataError(
+            f"{sentence.place}:{number}: the sentence that ends here has no words; remove its lines"
+        )
+    if len(sentence.words) < covered:
+        raise DataError(
+            f"{sentence.place}:{number}: the sentence that ends here has {len(sentence.words)} words, "
+            f"but a range that goes to word {covered}"
+        )
+    return sentence
+
+
+def _columns(row: list[str]) -> str:
+    if len(row) != 10:
+        remedy = "; are there blanks where tabs should be?" if len(row) == 1 else ""
+        return f"{len(row)} columns instead of ten, separated by tabs{remedy}"
+    return f"column {_COLUMNS[row.index('')]} is empty; write `_` for what is not known"
+
+
+def _last(row: list[str]) -> int:
+    return int(row[ID].partition("-")[2])
+
+
+def _names(positions: list[int]) -> str:
+    shown = ", ".join(str(position + 1) for position in positions[:8])
+    return shown if len(positions) <= 8 else shown + ", …"

@@ -1,0 +1,264 @@
+"""Inline markup carried over links: the tags of a source line set into its translation.
+
+`Click <b>Save</b>.<br/>` is text with *elements*, `<b>…</b>`, and *points*, `<br/>`. Links are about the
+words of the text without its tags.
+
+**Elements.** An element is a span of source words. Top to bottom, an element is placed inside its parent and
+beside its siblings, heaviest first (see `dualign.transfer.spans` for runs and weights):
+
+1. around all its runs, from the first to the last, if no run of a sibling lies between;
+2. else around its heaviest run that meets no sibling's place;
+3. else, and where no word of it is aligned, it stands empty at the point where its first word would come.
+
+Since a parent's words include its children's, the first choice always lies inside the parent's.
+
+**Points** come before the target word of the next source word, or after that of the last one: of the
+nearest aligned source word in the same element, the next one among equals; never inside an element that
+they were not in.
+
+No tag is lost, none is doubled, and the result nests as the source does, which is what a localisation tool
+checks first.
+
+**What is markup:** `<name …>`, `</name>`, `<name …/>`, comments, processing instructions. HTML's void
+elements (`<br>`, `<img …>`, …) need no slash where nothing closes them. Any other `<` is text. Tags must
+nest; two that overlap, or one that is never closed, is an error. Character references (`&amp;`) are text
+like any other and stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from dualign.core.errors import DataError
+from dualign.transfer.links import WeightedLink
+from dualign.transfer.spans import GAP, Interval, SpanCarrier
+
+__all__ = ["Element", "Markup", "Placement", "parse_markup", "place_markup"]
+
+_NAME = r"[A-Za-z_:][\w:.\-]*"
+_TAG = re.compile(
+    rf"""<!--.*?-->|<\?.*?\?>|<(/?)({_NAME})((?:\s+[^<>"'/=\s]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=`]+))?)*)\s*(/?)>"""
+)
+_VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
+)
+
+_DEEPEST = 100
+
+
+@dataclass(slots=True)
+class Element:
+    """Tags, or a point (`closing` empty), at characters `begin` to `end` of the text without tags."""
+
+    opening: str
+    begin: int
+    closing: str = ""
+    end: int = 0
+    children: list[Element] = field(default_factory=list)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether this is a tag that stands alone, or a pair with nothing between."""
+        return self.begin == self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """A line without its tags, and its elements, outermost in order."""
+
+    text: str
+    elements: list[Element]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The target line with tags, and what happened to elements that hold words: one status for each."""
+
+    text: str
+    statuses: list[str]
+
+
+def parse_markup(line: str) -> Markup:
+    """Split a line into text and tags; `DataError` for tags that do not nest."""
+    pieces: list[str] = []
+    length = at = 0
+    outermost: list[Element] = []
+    open_elements: list[tuple[str, Element]] = []
+    for match in _TAG.finditer(line):
+        pieces.append(line[at : match.start()])
+        length += len(pieces[-1])
+        at = match.end()
+        closes, name, _, slash = match.groups()
+        siblings = open_elements[-1][1].children if open_elements else outermost
+        if closes:
+            if not open_elements:
+                raise DataError(f"`{match[0]}` at character {match.start()} closes a tag that is not open")
+            opened, element = open_elements.pop()
+            if opened != name:
+                raise DataError(
+                    f"`{match[0]}` at character {match.start()} closes while `{element.opening[:40]}` is "
+                    "open; tags must not overlap"
+                )
+            element.closing, element.end = match[0], length
+            continue
+        element = Element(match[0], length, end=length)
+        siblings.append(element)
+        void = name is not None and name.lower() in _VOID and f"</{name}" not in line[at:]
+        if name is not None and not slash and not void:
+            open_elements.append((name, element))
+            if len(open_elements) > _DEEPEST:
+                raise DataError(f"tags nest more than {_DEEPEST} deep; is this a line of text?")
+    if open_elements:
+        raise DataError(f"`{open_elements[-1][1].opening[:40]}` is never closed; close it on the same line")
+    pieces.append(line[at:])
+    return Markup("".join(pieces), outermost)
+
+
+def place_markup(
+    markup: Markup,
+    source: Sequence[Interval],
+    target_text: str,
+    target: Sequence[Interval],
+    links: Iterable[WeightedLink],
+    gap: int = GAP,
+) -> Placement:
+    """Set the tags of a source line into a target line.
+
+    `source` and `target` are the characters of each word, in `markup.text` and in `target_text`; links are
+    between these words.
+    """
+    placer = _Placer(source, target, list(links), len(target_text), gap)
+    placer.place(markup.elements, (0, len(source)), (0, len(target)))
+    pieces, at = [], 0
+    for where, tag in placer.tags:
+        pieces += [target_text[at:where], tag]
+        at = where
+    pieces.append(target_text[at:])
+    return Placement("".join(pieces), placer.statuses)
+
+
+class _Placer:
+    """Places elements from the top down; `tags` collects them in the order in which they are written."""
+
+    def __init__(
+        self,
+        source: Sequence[Interval],
+        target: Sequence[Interval],
+        links: list[WeightedLink],
+        length: int,
+        gap: int,
+    ) -> None:
+        self._source, self._target, self._length = source, target, length
+        self._carrier = SpanCarrier(links, len(target), gap)
+        self._linked: list[list[int]] = [[] for _ in source]
+        for i, j, _ in sorted(links):
+            self._linked[i].append(j)
+        self.tags: list[tuple[int, str]] = []
+        self.statuses: list[str] = []
+
+    def place(self, elements: list[Element], words: Interval, window: Interval) -> None:
+        """Place siblings within target words `window`; their parent holds the source words `words`."""
+        spans = [self._words_of(element) for element in elements]
+        places: list[Interval | None] = [None] * len(elements)
+        statuses = ["unaligned"] * len(elements)
+        runs = [
+            [run for run in self._carrier.runs(*span) if window[0] <= run[0] and run[1] <= window[1]]
+            for span in spans
+        ]
+        taken: list[Interval] = []
+        # Of equal weight the first: `sorted` is stable.
+        for k in sorted(range(len(elements)), key=lambda k: -sum(run[2] for run in runs[k])):
+            if not runs[k]:
+                continue
+            hull = runs[k][0][0], runs[k][-1][1]
+            heaviest = sorted(runs[k], key=lambda run: (-run[2], run[0]))
+            choices = [(begin, end) for begin, end, _ in heaviest]
+            if not any(
+                _meet(hull, run[:2]) for other in range(len(elements)) if other != k for run in runs[other]
+            ):
+                choices.insert(0, hull)
+            free = [choice for choice in choices if not any(_meet(choice, other) for other in taken)]
+            statuses[k] = "whole" if len(runs[k]) == 1 else "discontinuous"
+            if free:
+                places[k] = free[0]
+                taken.append(free[0])
+            else:
+                statuses[k] = "overlapping"
+        points = {
+            k: self._point(spans[k][0], words, window, taken)
+            for k in range(len(elements))
+            if places[k] is None
+        }
+        # A point comes before an element that begins at the same word; points keep their order.
+        order = sorted(
+            range(len(elements)),
+            key=lambda k: (points[k], 0, k) if k in points else (_begin(places[k]), 1, k),
+        )
+        for k in order:
+            element, place = elements[k], places[k]
+            if element.closing and spans[k][0] < spans[k][1]:
+                self.statuses.append(statuses[k])
+            where = self._before(points[k], window) if place is None else self._target[place[0]][0]
+            self.tags.append((where, element.opening))
+            if place is None:
+                self._place_empty(element.children, where)
+                if element.closing:
+                    self.tags.append((where, element.closing))
+            else:
+                self.place(element.children, spans[k], place)
+                self.tags.append((self._target[place[1] - 1][1], element.closing))
+
+    def _place_empty(self, elements: list[Element], where: int) -> None:
+        """Elements inside one that has no words on the target side."""
+        for element in elements:
+            if element.closing and not element.is_point:
+                self.statuses.append("unaligned")
+            self.tags.append((where, element.opening))
+            self._place_empty(element.children, where)
+            if element.closing:
+                self.tags.append((where, element.closing))
+
+    def _words_of(self, element: Element) -> Interval:
+        """The source words that an element touches; for a point, the empty span before the next word."""
+        begin, end = element.begin, element.end
+        first = sum(1 for word in self._source if word[1] <= begin)
+        if element.is_point:
+            return first, first
+        return first, max(first, sum(1 for word in self._source if word[0] < end))
+
+    def _point(self, at: int, words: Interval, window: Interval, taken: list[Interval]) -> int:
+        """The target word before which a point comes that stands before source word `at`."""
+        place = window[1]
+        for distance in range(words[1] - words[0] + 1):
+            after, before = at + distance, at - 1 - distance
+            if after < words[1] and (found := self._in(window, after)):
+                place = found[0]
+                break
+            if before >= words[0] and (found := self._in(window, before)):
+                place = found[-1] + 1
+                break
+        for begin, end in taken:
+            if begin < place < end:
+                return end
+        return place
+
+    def _in(self, window: Interval, word: int) -> list[int]:
+        return [j for j in self._linked[word] if window[0] <= j < window[1]]
+
+    def _before(self, word: int, window: Interval) -> int:
+        """The character where a tag before a target word goes; after the last word, at the window's end."""
+        if word < window[1]:
+            return self._target[word][0]
+        if window[0] < window[1]:
+            return self._target[window[1] - 1][1]
+        return self._length
+
+
+def _meet(first: Interval, second: Interval) -> bool:
+    return first[0] < second[1] and second[0] < first[1]
+
+
+def _begin(place: Interval | None) -> int:
+    return -1 if place is None else place[0]

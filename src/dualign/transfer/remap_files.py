@@ -1,0 +1,216 @@
+"""Files of links carried to other tokens of the same files of text: `dualign remap`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dualign.core.errors import DataError, UsageError
+from dualign.text.alignment import Alignment
+from dualign.text.formats import read_links
+from dualign.text.lines import read_lines, tokenize
+from dualign.transfer.links import check
+from dualign.transfer.parallel import together
+from dualign.transfer.remapping import (
+    UNITS,
+    OffsetAlignment,
+    format_offsets,
+    in_characters,
+    in_units,
+    parse_offsets,
+    remap,
+    remap_from_offsets,
+    remap_to_offsets,
+)
+from dualign.transfer.tokens import SCHEMES, Interval, covering, letters, locate, overlaps, word_groups
+
+__all__ = ["Remapping", "Side", "remapped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The files of one side: tokens that the given links are about, and those for the new ones."""
+
+    name: str
+    given: str | None
+    new: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remapping:
+    """What is carried where; kinds are schemes of tokens (`SCHEMES`) or units of offsets (`UNITS`)."""
+
+    links: str
+    given: str
+    new: str
+    source: Side
+    target: Side
+    format: str | None = None
+    pairs: int | None = None
+    errors: str = "strict"
+
+    def __post_init__(self) -> None:
+        for kind in (self.given, self.new):
+            if kind not in SCHEMES + UNITS:
+                raise UsageError(f"links cannot be about `{kind}`; there are {', '.join(SCHEMES + UNITS)}")
+        for side in (self.source, self.target):
+            self._check(side)
+        if self._untouched(self.source) and self._untouched(self.target):
+            raise UsageError(
+                "nothing to carry links to; name files with --source-from, --source-to and so on"
+            )
+        if self.given in UNITS and (self.format is not None or self.pairs is not None):
+            raise UsageError(
+                "links of offsets have one format, a line for each pair; --format and --pairs are for others"
+            )
+
+    def _check(self, side: Side) -> None:
+        from_option, to_option = f"--{side.name}-from", f"--{side.name}-to"
+        if self.given in UNITS and side.given is None:
+            raise UsageError(f"offsets need the text that they count in; give it as {from_option}")
+        if self.new in UNITS and side.new is None and not (self.given in UNITS and side.given):
+            raise UsageError(f"offsets need the text that they count in; give it as {to_option}")
+        if self.new in UNITS or self.given in UNITS:
+            for kind, path, option in (
+                (self.given, side.given, from_option),
+                (self.new, side.new, to_option),
+            ):
+                if kind in SCHEMES[1:] and path is None:
+                    raise UsageError(f"give the subwords of the {side.name} side as {option}")
+            return
+        if (side.given is None) != (side.new is None):
+            kind, option = (self.new, from_option) if side.given is None else (self.given, to_option)
+            other = self.given if side.given is None else self.new
+            if kind == "words" or other != "words":
+                raise UsageError(f"give the other tokens of the {side.name} side as {option}")
+
+    def _untouched(self, side: Side) -> bool:
+        return side.given is None and side.new is None
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One side of one pair."""
+
+    tokens: int | None = None
+    """How many tokens there are to link; None where nothing is known of them."""
+    becomes: Sequence[Sequence[int]] | None = None
+    """The new tokens of each given one; None where they stay as they are."""
+    text: str = ""
+    """What offsets count in."""
+    places: Sequence[Interval] = ()
+    """The characters of each token, where given or new links are offsets."""
+
+
+def remapped(work: Remapping) -> Iterator[tuple[str, DataError | None]]:
+    """A line of links for each pair; where tokens and text differ an empty one, with the error that says so.
+
+    Links outside their sentences are errors in any case, and raised.
+    """
+    paths = [
+        path for side in (work.source, work.target) for path in (side.given, side.new) if path is not None
+    ]
+    if work.given in UNITS:
+        links: Iterable[Any] = _offset_lines(work.links, work.errors)
+    else:
+        links = read_links(work.links, work.format, work.errors, count=work.pairs)
+    streams = [(work.links, links), *((path, read_lines(path, work.errors)) for path in paths)]
+    for number, (alignment, *lines) in enumerate(together(*streams), 1):
+        rest = iter(lines)
+        try:
+            sides = [_line(work, side, rest, number) for side in (work.source, work.target)]
+        except DataError as error:
+            yield "", error
+            continue
+        yield _carry(work, alignment, sides[0], sides[1], f"{work.links}, sentence pair {number}"), None
+
+
+def _line(work: Remapping, side: Side, lines: Iterator[str], number: int) -> _Line:
+    given = next(lines) if side.given is not None else None
+    new = next(lines) if side.new is not None else None
+    names = f"{side.given}:{number}", f"{side.new}:{number}"
+    if work.given in UNITS:
+        text = given or ""
+        if work.new in UNITS:
+            return _Line(text=text)
+        if new is None:
+            return _Line(text=text, places=locate(tokenize(text), text, (names[0], "its text")))
+        return _Line(text=text, places=locate(letters(tokenize(new), work.new), text, names[::-1]))
+    if work.new in UNITS:
+        text = new or ""
+        tokens = tokenize(text) if given is None else letters(tokenize(given), work.given)
+        return _Line(len(tokens), text=text, places=locate(tokens, text, names))
+    if given is None and new is None:
+        return _Line()
+    if given is None:
+        groups = word_groups(tokenize(new or ""), work.new)
+        return _Line(len(groups), groups)
+    old = tokenize(given)
+    if new is None:
+        groups = word_groups(old, work.given)
+        return _Line(len(old), [[word] for word, group in enumerate(groups) for _ in group])
+    both = covering(letters(old, work.given), letters(tokenize(new), work.new), names)
+    return _Line(len(old), overlaps(*both))
+
+
+def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place: str) -> str:
+    """The new line of links; `alignment` is what the given kind of links is read as."""
+    if work.given in UNITS:
+        offsets = _characters(alignment, source, target, work.given, place)
+        if work.new in UNITS:
+            return format_offsets(_in_units(offsets, source.text, target.text, work.new))
+        return _pharaoh(remap_from_offsets(offsets, source.places, target.places))
+    lengths = [10**9 if side.tokens is None else side.tokens for side in (source, target)]
+    check([*alignment.links, *alignment.possible], lengths[0], lengths[1], place)
+    if work.new in UNITS:
+        offsets = remap_to_offsets(alignment, source.places, target.places)
+        return format_offsets(_in_units(offsets, source.text, target.text, work.new))
+    return _pharaoh(remap(alignment, source.becomes, target.becomes))
+
+
+def _characters(
+    alignment: OffsetAlignment, source: _Line, target: _Line, unit: str, place: str
+) -> OffsetAlignment:
+    """Links of offsets in a unit as links of offsets in characters, checked to lie in the texts."""
+    both = (*alignment.links, *alignment.possible)
+    try:
+        left = in_characters([link[0] for link in both], source.text, unit)
+        right = in_characters([link[1] for link in both], target.text, unit)
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from None
+    return OffsetAlignment(
+        tuple((left[s], right[t]) for s, t in alignment.links),
+        tuple((left[s], right[t]) for s, t in alignment.possible),
+        alignment.probabilities,
+    )
+
+
+def _in_units(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
+    """Links of offsets in characters as links of offsets in a unit."""
+
+    def carried(links: Sequence[tuple[Interval, Interval]]) -> tuple[tuple[Interval, Interval], ...]:
+        left = in_units([link[0] for link in links], source, unit)
+        right = in_units([link[1] for link in links], target, unit)
+        return tuple(zip(left, right, strict=True))
+
+    return OffsetAlignment(carried(alignment.links), carried(alignment.possible), alignment.probabilities)
+
+
+def _offset_lines(path: str, errors: str) -> Iterator[OffsetAlignment]:
+    for number, line in enumerate(read_lines(path, errors), 1):
+        try:
+            yield parse_offsets(line)
+        except DataError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
+
+
+def _pharaoh(alignment: Alignment) -> str:
+    """A Pharaoh line, with the links' probabilities where there are some."""
+    if alignment.probabilities is None:
+        return str(alignment)
+    marked = [
+        (i, j, "-", f":{p:.6f}") for (i, j), p in zip(alignment.links, alignment.probabilities, strict=True)
+    ]
+    marked += [(i, j, "?", "") for i, j in alignment.possible]
+    return " ".join(f"{i}{mark}{j}{p}" for i, j, mark, p in sorted(marked))

@@ -1,0 +1,205 @@
+"""Whole files carried across: streams in, a stream out, and a count of what happened.
+
+Each function takes its inputs as `Files`, yields one output for each sentence pair together with the counts
+of that pair, and holds one pair in memory at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dualign.core.errors import DataError, UsageError
+from dualign.text.alignment import Alignment
+from dualign.text.conllu import Sentence
+from dualign.text.formats import read_links
+from dualign.text.lines import read_lines, tokenize
+from dualign.transfer.links import check, weighted
+from dualign.transfer.markup import parse_markup, place_markup
+from dualign.transfer.parallel import read_sentences, together
+from dualign.transfer.records import Record, carry_record, plain_record, read_records
+from dualign.transfer.sentences import Settings, links_between, read_tags, transfer_tree, write_tags
+from dualign.transfer.spans import GAP
+from dualign.transfer.tags import carry_bio, vote
+from dualign.transfer.tokens import Interval, locate
+
+__all__ = ["Files", "TagSettings", "markup", "record_pairs", "sentence_pairs", "spans", "tags", "trees"]
+
+Counts = Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What is read; `source_is_conllu` and `target_is_conllu` tell CoNLL-U from text or lines of tags."""
+
+    source: str
+    target: str
+    links: str
+    source_is_conllu: bool = True
+    target_is_conllu: bool = True
+    link_format: str | None = None
+    pairs: int | None = None
+    """The number of sentence pairs, where a NAACL file does not tell."""
+    errors: str = "strict"
+
+    def read_links(self) -> tuple[str, Iterator[Alignment]]:
+        """The links, as a stream for `together`."""
+        return self.links, read_links(self.links, self.link_format, self.errors, count=self.pairs)
+
+    def place(self, number: int) -> str:
+        """How messages name the links of one pair: by line, which other formats than Pharaoh do not have."""
+        return f"{self.links}, sentence pair {number}"
+
+
+def sentence_pairs(files: Files) -> Iterator[tuple[Sentence, Sentence, Alignment]]:
+    """Source and target sentences and their links."""
+    return together(
+        (files.source, read_sentences(files.source, True, files.errors)),
+        (files.target, read_sentences(files.target, files.target_is_conllu, files.errors)),
+        files.read_links(),
+    )
+
+
+def record_pairs(files: Files, target_is_json: bool = True) -> Iterator[tuple[Record, Record, Alignment]]:
+    """Source and target records and their links; a target that is no JSON is text, a line each."""
+    if target_is_json:
+        target = read_records(files.target, files.errors)
+    else:
+        target = (
+            plain_record(line, f"{files.target}:{number}")
+            for number, line in enumerate(read_lines(files.target, files.errors), 1)
+        )
+    return together(
+        (files.source, read_records(files.source, files.errors)), (files.target, target), files.read_links()
+    )
+
+
+def trees(files: Files, settings: Settings) -> Iterator[tuple[Sentence, Counts]]:
+    """Target sentences with the trees of the source sentences."""
+    if settings.pos != "any" and not files.target_is_conllu:
+        raise UsageError(
+            "links can be filtered by part of speech only if the target has them: give it as CoNLL-U"
+        )
+    for number, (source, target, alignment) in enumerate(sentence_pairs(files), 1):
+        links = links_between(source, target, alignment, settings, files.place(number))
+        if not files.target_is_conllu:
+            _identify(target, source, number)
+        yield target, transfer_tree(source, target, links, settings.complete)
+
+
+@dataclass(frozen=True, slots=True)
+class TagSettings:
+    """How tags are carried."""
+
+    column: str = "upos"
+    """A column of `dualign.transfer.sentences.COLUMNS`, or an attribute in MISC."""
+    bio: bool = False
+    """Tags are BIO, and carried as spans."""
+    discontinuous: str = "largest"
+    gap: int = GAP
+    default: str = "_"
+    """The tag of a word that gets none by vote."""
+
+
+def tags(files: Files, settings: Settings, how: TagSettings) -> Iterator[tuple[Sentence | list[str], Counts]]:
+    """Tags of the target words: CoNLL-U sentences if either side is CoNLL-U, otherwise lists of tags."""
+    as_conllu = files.source_is_conllu or files.target_is_conllu
+    if files.source_is_conllu:
+        source_stream: Iterator[Any] = read_sentences(files.source, True, files.errors)
+    else:
+        source_stream = _tag_lines(files.source, files.errors)
+    if as_conllu:
+        target_stream: Iterator[Any] = read_sentences(files.target, files.target_is_conllu, files.errors)
+    else:
+        target_stream = (
+            Sentence.of_tokens(tokenize(line), place=files.target)
+            for line in read_lines(files.target, files.errors)
+        )
+    streams = ((files.source, source_stream), (files.target, target_stream), files.read_links())
+    for number, (source, target, alignment) in enumerate(together(*streams), 1):
+        given = read_tags(source, how.column) if files.source_is_conllu else source.column(1)
+        links = links_between(source, target, alignment, settings, files.place(number))
+        if how.bio:
+            try:
+                carried = carry_bio(given, len(target), links, how.discontinuous, how.gap)
+            except DataError as error:
+                raise DataError(f"{_place_of(files.source, source, number)}: {error}") from None
+            result, confidence = carried.tags, carried.confidence
+            counts = Counter(carried.statuses)
+        else:
+            result, confidence = vote(given, len(target), links)
+            untagged = result.count("_")
+            counts = Counter(tagged=len(result) - untagged, untagged=untagged)
+            result = [how.default if tag == "_" else tag for tag in result]
+        counts["words"] = len(target)
+        if as_conllu:
+            if not files.target_is_conllu:
+                _identify(target, source if files.source_is_conllu else None, number)
+            write_tags(target, how.column, result, confidence)
+            yield target, counts
+        else:
+            yield result, counts
+
+
+def spans(
+    files: Files, discontinuous: str, gap: int, threshold: float, target_is_json: bool
+) -> Iterator[tuple[str, Counts]]:
+    """Lines of JSON: the target's text with the spans of the source's."""
+    for number, (source, target, alignment) in enumerate(record_pairs(files, target_is_json), 1):
+        check(alignment.links, len(source.tokens), len(target.tokens), files.place(number))
+        content, statuses = carry_record(source, target, weighted(alignment, threshold), discontinuous, gap)
+        yield json.dumps(content, ensure_ascii=False, allow_nan=False), Counter(statuses)
+
+
+def markup(
+    files: Files, source_tokens: str | None, target_tokens: str | None, gap: int, threshold: float
+) -> Iterator[tuple[str, Counts]]:
+    """Target lines with the tags of the source lines.
+
+    Links are about the words in the files of tokens, where these are given, otherwise about those of the
+    lines without tags, split at white space.
+    """
+    streams: list[tuple[str, Iterator[Any]]] = [
+        (files.source, read_lines(files.source, files.errors)),
+        (files.target, read_lines(files.target, files.errors)),
+        files.read_links(),
+    ]
+    streams += [(path, read_lines(path, files.errors)) for path in (source_tokens, target_tokens) if path]
+    for number, (line, text, alignment, *tokens) in enumerate(together(*streams), 1):
+        place = f"{files.source}:{number}"
+        try:
+            source = parse_markup(line)
+        except DataError as error:
+            raise DataError(f"{place}: {error}") from None
+        rest = iter(tokens)
+        left = _words(source.text, source_tokens, place, rest, number)
+        right = _words(text, target_tokens, f"{files.target}:{number}", rest, number)
+        check(alignment.links, len(left), len(right), files.place(number))
+        placed = place_markup(source, left, text, right, weighted(alignment, threshold), gap)
+        yield placed.text, Counter(placed.statuses)
+
+
+def _words(text: str, path: str | None, place: str, tokens: Iterator[str], number: int) -> list[Interval]:
+    if path is None:
+        return locate(tokenize(text), text, (place, "its text"))
+    return locate(tokenize(next(tokens)), text, (f"{path}:{number}", f"{place} without tags"))
+
+
+def _tag_lines(path: str, errors: str) -> Iterator[Sentence]:
+    """Lines of tags as sentences whose forms are the tags."""
+    for line in read_lines(path, errors):
+        yield Sentence.of_tokens(tokenize(line), place=path)
+
+
+def _place_of(path: str, sentence: Sentence, number: int) -> str:
+    # A line of tags is its own place; a CoNLL-U sentence begins at its first word.
+    return f"{path}:{sentence.line or number}"
+
+
+def _identify(target: Sentence, source: Sentence | None, number: int) -> None:
+    """Name a sentence that comes from plain text like its source sentence, or by its number."""
+    name = source.comment("sent_id") if source is not None else None
+    target.comments.insert(0, f"# sent_id = {name or number}")

@@ -1,0 +1,165 @@
+"""CoNLL-U sentences that get their annotation from another language."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dualign.core.errors import UsageError
+from dualign.text.alignment import Alignment
+from dualign.text.conllu import (
+    DEPREL,
+    DEPS,
+    FEATS,
+    HEAD,
+    LEMMA,
+    MISC,
+    ROOT,
+    UNKNOWN,
+    UPOS,
+    XPOS,
+    Sentence,
+)
+from dualign.transfer.links import WeightedLink, check, compatible, expand, weighted
+from dualign.transfer.tags import vote
+from dualign.transfer.tree import complete, project
+
+__all__ = [
+    "COLUMNS",
+    "KEY",
+    "Settings",
+    "as_column",
+    "links_between",
+    "read_tags",
+    "transfer_tree",
+    "write_tags",
+]
+
+KEY = "Projection"
+"""The attribute in MISC that holds the confidence."""
+
+COLUMNS = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
+"""Columns that can hold tags; any other name is an attribute in MISC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is carried over which links."""
+
+    threshold: float = 0.0
+    """Links must be more probable than this."""
+    pos: str = "any"
+    """Which parts of speech may be linked: see `dualign.transfer.links.compatible`."""
+    surface: bool = False
+    """Links count tokens as they are written: a multiword token is one; its links are its words'."""
+    complete: bool = False
+    """Every word gets a head, as in `dualign.transfer.tree.complete`."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold < 1:
+            raise UsageError(f"threshold={self.threshold} must be at least 0 and below 1")
+
+
+def links_between(
+    source: Sentence, target: Sentence, alignment: Alignment, settings: Settings, place: str
+) -> list[WeightedLink]:
+    """The links of two sentences' words, checked and filtered; `place` begins the messages."""
+    links = weighted(alignment, settings.threshold)
+    if settings.surface:
+        units = source.surface(), target.surface()
+        check(alignment.links, len(units[0]), len(units[1]), place)
+        links = expand(links, *units)
+    else:
+        check(alignment.links, len(source), len(target), place)
+    if settings.pos != "any":
+        links = compatible(links, source.column(UPOS), target.column(UPOS), settings.pos)
+    return links
+
+
+def transfer_tree(
+    source: Sentence, target: Sentence, links: Sequence[WeightedLink], whole: bool = False
+) -> Counter[str]:
+    """Give `target` the tree of `source` (see `dualign.transfer.tree`), in place; what happened, counted.
+
+    HEAD, DEPREL and the confidence in MISC are written; the target's own tree, its enhanced graph and with
+    it its empty nodes are removed. A word that has no part of speech gets the one that its links vote for.
+    With `whole` every word gets a head, with relation `dep` where it does not come from the source, and a
+    part of speech, X where nothing is known.
+    """
+    heads = source.heads()
+    tags = source.column(UPOS), target.column(UPOS)
+    projection = project(heads, len(target), links, tags)
+    result = complete(projection, heads, links) if whole else projection.heads
+    votes = vote(tags[0], len(target), links)[0] if "_" in tags[1] else tags[1]
+    target.empty.clear()
+    for j, row in enumerate(target.words):
+        row[DEPS] = "_"
+        if row[UPOS] == "_":
+            row[UPOS] = "X" if whole and votes[j] == "_" else votes[j]
+        head = result[j]
+        if head == UNKNOWN:
+            row[HEAD] = row[DEPREL] = "_"
+            row[MISC] = _with_attribute(row[MISC], KEY, None)
+            continue
+        row[HEAD] = str(head + 1)
+        projected = projection.heads[j] != UNKNOWN
+        relation = source.words[projection.stands_for[j]][DEPREL] if projected else "_"
+        if head == ROOT:
+            relation = "root"
+        elif relation in ("_", "root"):
+            relation = "dep"
+        row[DEPREL] = relation
+        confidence = f"{projection.confidence[j]:.6g}" if projected else None
+        row[MISC] = _with_attribute(row[MISC], KEY, confidence)
+    return Counter(
+        words=len(target),
+        edges=sum(1 for head in projection.heads if head >= 0),
+        source_edges=sum(1 for head in heads if head >= 0),
+        roots=projection.heads.count(ROOT),
+        unattached=projection.heads.count(UNKNOWN),
+    )
+
+
+def as_column(name: str) -> str:
+    """A column of `COLUMNS`, in lower case, or the name of an attribute in MISC as it is."""
+    if name.lower() in COLUMNS:
+        return name.lower()
+    if name.lower() in ("id", "form", "head", "deprel", "deps", "misc"):
+        raise UsageError(
+            f"column {name} does not hold tags; give {', '.join(COLUMNS)}, or an attribute in MISC"
+        )
+    if name == KEY or not name or set("=|") & set(name) or name.split() != [name]:
+        raise UsageError(f"`{name}` cannot be an attribute in MISC; give a word such as NER")
+    return name
+
+
+def read_tags(sentence: Sentence, column: str) -> list[str]:
+    """The tags of a sentence's words in a column of `COLUMNS`, or by an attribute in MISC; `_` for none."""
+    if column in COLUMNS:
+        return sentence.column(COLUMNS[column])
+    return [_attributes(row[MISC]).get(column, "_") for row in sentence.words]
+
+
+def write_tags(sentence: Sentence, column: str, tags: Sequence[str], confidence: Sequence[float]) -> None:
+    """Give the words of a sentence tags, and in MISC their confidence, in place."""
+    for row, tag, value in zip(sentence.words, tags, confidence, strict=True):
+        if column in COLUMNS:
+            row[COLUMNS[column]] = tag
+        else:
+            row[MISC] = _with_attribute(row[MISC], column, None if tag == "_" else tag)
+        row[MISC] = _with_attribute(row[MISC], KEY, f"{value:.6g}" if value > 0 else None)
+
+
+def _attributes(misc: str) -> dict[str, str]:
+    return dict(part.partition("=")[::2] for part in misc.split("|")) if misc != "_" else {}
+
+
+def _with_attribute(misc: str, key: str, value: str | None) -> str:
+    """MISC with an attribute set, or removed where `value` is None."""
+    if misc == "_":
+        return "_" if value is None else f"{key}={value}"
+    parts = [part for part in misc.split("|") if part.partition("=")[0] != key]
+    if value is not None:
+        parts.append(f"{key}={value}")
+    return "|".join(parts) or "_"

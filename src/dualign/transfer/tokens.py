@@ -1,0 +1,179 @@
+"""Where tokens lie in their text, and which tokens of two tokenisations share text.
+
+Everything is compared by *letters*: the characters of a line without white space and without the marks of
+subwords. Two tokenisations of the same text have the same letters, and a token is an interval of them.
+
+| scheme | mark | text of `un · believ · able thing` |
+|---|---|---|
+| `words` | none | `unbelievable thing` |
+| `sentencepiece` | `▁` for the blank before a word | `▁un believ able ▁thing` |
+| `wordpiece` | `##` before what continues a word | `un ##believ ##able thing` |
+| `bpe` | `@@` after what is continued | `un@@ believ@@ able thing` |
+
+Where the letters differ as they are, they are compared once more without what tokenisers change: case,
+compatibility forms (`ﬁ` and `fi`, `…` and `...`), accents, invisible characters. A tokenisation into
+subwords often lower-cases or strips accents; its tokens still cover the same text. If the letters differ
+then too, it is another text.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
+
+from dualign.core.errors import DataError, UsageError
+
+__all__ = ["SCHEMES", "Interval", "covering", "letters", "locate", "overlaps", "word_groups"]
+
+SCHEMES = ("words", "sentencepiece", "wordpiece", "bpe")
+"""How tokens are marked; `words` fits any tokens that are pieces of the text as they are."""
+
+Interval = tuple[int, int]
+"""From and to, the latter not included."""
+
+_BLANK = "\u2581"
+
+
+def letters(tokens: Sequence[str], scheme: str = "words") -> list[str]:
+    """The text of each token, without marks. A mark alone is text, except SentencePiece's."""
+    if scheme == "words":
+        return list(tokens)
+    if scheme == "sentencepiece":
+        return [token.replace(_BLANK, "") for token in tokens]
+    if scheme == "wordpiece":
+        return [token[2:] if token.startswith("##") and len(token) > 2 else token for token in tokens]
+    if scheme == "bpe":
+        return [token[:-2] if token.endswith("@@") and len(token) > 2 else token for token in tokens]
+    raise UsageError(f"unknown scheme `{scheme}`; there are {', '.join(SCHEMES)}")
+
+
+def word_groups(tokens: Sequence[str], scheme: str) -> list[range]:
+    """The positions of the subwords of each word, as their marks tell."""
+    if scheme == "sentencepiece":
+        begins = [token.startswith(_BLANK) for token in tokens]
+    elif scheme == "wordpiece":
+        begins = [not (token.startswith("##") and len(token) > 2) for token in tokens]
+    elif scheme == "bpe":
+        begins = [True, *(not (token.endswith("@@") and len(token) > 2) for token in tokens[:-1])]
+    else:
+        begins = [True] * len(tokens)
+    starts = [at for at, begin in enumerate(begins) if begin or at == 0]
+    return [range(a, b) for a, b in zip(starts, [*starts[1:], len(tokens)], strict=False) if a < b]
+
+
+def covering(
+    first: Sequence[str], second: Sequence[str], names: tuple[str, str]
+) -> tuple[list[Interval], list[Interval]]:
+    """The intervals of the tokens of two tokenisations, on the letters they share.
+
+    `names` say where either comes from, file and line; they begin the message where the texts differ.
+    """
+    whole, other = "".join(first), "".join(second)
+    if whole != other:
+        first, second = [_fold(token) for token in first], [_fold(token) for token in second]
+        whole, other = "".join(first), "".join(second)
+        if whole != other:
+            raise _difference(first, second, names)
+    return _intervals(first), _intervals(second)
+
+
+def locate(tokens: Sequence[str], text: str, names: tuple[str, str]) -> list[Interval]:
+    """The characters of `text` that each token covers; `names` as in `covering`, of tokens and text.
+
+    A token without any letter lies, empty, where the next letter is.
+    """
+    found = []
+    at = 0
+    for token in tokens:
+        while at < len(text) and text[at].isspace():
+            at += 1
+        if not text.startswith(token, at):
+            return _locate_folded(tokens, text, names)
+        found.append((at, at + len(token)))
+        at += len(token)
+    if text[at:].strip():
+        return _locate_folded(tokens, text, names)
+    return found
+
+
+def overlaps(first: Sequence[Interval], second: Sequence[Interval]) -> list[list[int]]:
+    """For each interval of `first`, those of `second` that share a letter, by position; both lie in order.
+
+    An empty interval of `first` counts as the letter after it, an empty one of `second` shares nothing.
+    """
+    result = []
+    begin = 0
+    for start, end in first:
+        end = max(end, start + 1)
+        while begin < len(second) and second[begin][1] <= start:
+            begin += 1
+        found = []
+        for at in range(begin, len(second)):
+            if second[at][0] >= end:
+                break
+            if second[at][0] < second[at][1]:
+                found.append(at)
+        result.append(found)
+    return result
+
+
+def _intervals(tokens: Sequence[str]) -> list[Interval]:
+    ends = list(accumulate(map(len, tokens)))
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def _locate_folded(tokens: Sequence[str], text: str, names: tuple[str, str]) -> list[Interval]:
+    pieces = [_fold_character(character) for character in text]
+    folded = [_fold(token) for token in tokens]
+    if "".join(pieces) != "".join(folded):
+        raise _difference(folded, ["".join(pieces)], names)
+    origin = [at for at, piece in enumerate(pieces) for _ in piece]
+    found = []
+    for begin, end in _intervals(folded):
+        if begin == end:
+            at = origin[begin] if begin < len(origin) else len(text)
+            found.append((at, at))
+            continue
+        last = origin[end - 1] + 1
+        # Accents that are characters of their own belong to the letter before them.
+        while last < len(text) and not pieces[last] and not text[last].isspace():
+            last += 1
+        found.append((origin[begin], last))
+    return found
+
+
+def _fold(text: str) -> str:
+    if text.isascii():
+        return "".join(text.casefold().split())
+    return "".join(map(_fold_character, text))
+
+
+@cache
+def _fold_character(character: str) -> str:
+    """What is left of a character for comparison: nothing of white space, accents, invisible characters."""
+    return "".join(
+        part
+        for part in unicodedata.normalize("NFKD", character).casefold()
+        if not part.isspace() and unicodedata.category(part) not in ("Mn", "Cf", "Cc")
+    )
+
+
+def _difference(first: Sequence[str], second: Sequence[str], names: tuple[str, str]) -> DataError:
+    whole, other = "".join(first), "".join(second)
+    at = next(
+        (k for k, (a, b) in enumerate(zip(whole, other, strict=False)) if a != b), min(len(whole), len(other))
+    )
+    if at < len(whole):
+        number = next(number for number, (_, end) in enumerate(_intervals(first)) if end > at)
+        token, begin = f"token {number}, `{first[number][:40]}`,", _intervals(first)[number][0]
+    else:
+        token, begin = f"after its {len(first)} tokens,", at
+    here = other[begin : begin + 20]
+    there = f"where {names[1]} has `{here}`" if here else f"where {names[1]} has ended"
+    marked = any(mark in whole or mark in other for mark in ("@@", "##", _BLANK))
+    remedy = (
+        "are these subwords? then say which (bpe, …)" if marked else "both must be tokens of the same text"
+    )
+    return DataError(f"{names[0]}: {token} {there}; {remedy}")

@@ -48,12 +48,17 @@ _HOMES = {
     "symmetrize": "dualign.decode.symmetrize",
 }
 
+_ROOMS = ("decode",)
+"""Rooms with functions of their own, as in `dualign.decode.submodular`."""
+
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("dualign")
+    if name in _ROOMS:
+        return import_module(f"dualign.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'dualign' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)

@@ -123,8 +123,8 @@ def _checked(scores: str, source: str | None, target: str | None, errors: str) -
             matrix = matrix.reshape(0, 0)
         elif matrix.shape != lengths:
             raise DataError(
-                f"{place}: a matrix of {matrix.shape[0]} × {matrix.shape[1]} scores, but line {number} of {text} "
-                f"has {lengths[0]} source and {lengths[1]} target words"
+                f"{place}: a matrix of {matrix.shape[0]} × {matrix.shape[1]} scores, but line {number} of "
+                f"{text} has {lengths[0]} source and {lengths[1]} target words"
             )
         yield matrix
 

@@ -2,8 +2,8 @@
 
 - `scores.npz`, as `numpy.savez(path, *matrices)` writes it: the name of an array ends in its number.
 - A directory: `0.npy`, `1.npy` … or any names that end in a number. Other files in it are not looked at.
-- Lines of JSON (any other name; `-`; compressed by suffix): a line is a matrix as a list of rows, or an object
-  with one as `scores`. An empty line is a pair without words on one side.
+- Lines of JSON (any other name; `-`; compressed by suffix): a line is a matrix as a list of rows, or an
+  object with one as `scores`. An empty line is a pair without words on one side.
 
 Numbers are consecutive and begin with 0 or 1: a pair that is missing is an error, not a shift of all that
 follow. Rows are source words, columns target words. Nothing in a file is executed (no pickles).
@@ -56,7 +56,8 @@ def _from_directory(path: str) -> Iterator[tuple[str, Any]]:
 def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
     try:
         # Opened here, because NumPy leaves the file open if it is no archive.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+        with open(path, "rb") as file:
+            archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise DataError(f"{path}: one array and no archive; write it with numpy.savez")
             for name in _in_order(path, [f"{name}.npy" for name in archive.files]):

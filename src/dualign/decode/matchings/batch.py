@@ -65,8 +65,8 @@ def decode_matrices(matrices: Sequence[Array], settings: Settings, threads: int)
     scores = [np.where(matrix > settings.threshold, matrix, 0.0) for matrix in matrices]
     packed = pack(
         scores,
-        [as_limits(settings.row_limit, *S.shape, "row_limit") for S in scores],
-        [as_limits(settings.column_limit, *S.shape[::-1], "column_limit") for S in scores],
+        [as_limits(settings.row_limit, S.shape[0], S.shape[1], "row_limit") for S in scores],
+        [as_limits(settings.column_limit, S.shape[1], S.shape[0], "column_limit") for S in scores],
     )
     rule = rule_of(settings.alpha, settings.concave)
     chosen = np.zeros(len(packed.scores), np.uint8)

@@ -57,7 +57,8 @@ def submodular(
     rule = rule_of(alpha, concave)
     limits = as_limits(row_limits, I, J, "row_limits"), as_limits(column_limits, J, I, "column_limits")
     chosen = np.zeros((I, J), np.uint8)
-    iterations = greedy(S, rule, *limits, method != "plain", allocate_work(I * J, I, J), chosen)
+    work = allocate_work(I * J, I, J, rule.alpha)
+    iterations = greedy(S, rule, *limits, method != "plain", work, chosen)
     bound = upper_bound(S, rule, *limits, chosen, ROUNDS)
     tolerance = TOLERANCE
     if method == "exact":

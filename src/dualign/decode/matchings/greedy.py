@@ -29,6 +29,10 @@ SLACK = 1e-12
 """Gains are right to a few parts in 10¹⁶; an old one may be exceeded by its new one by no more than this."""
 
 
+EXPONENTS = 400
+"""Scores lie between 2^−400 and 2^400, or are 0."""
+
+
 class Rule(NamedTuple):
     """The objective: α, the weight u of the rows, the weight v of the columns."""
 
@@ -55,10 +59,13 @@ class Matrices(NamedTuple):
 class Work(NamedTuple):
     """Scratch for one matrix.
 
-    `key` float64 and `stamp` int32 (cells): stored gains and their age; `top`, `top_column` (rows): the
-    largest of each row; sums of scores and numbers of links of rows and columns so far.
+    `tangent` float64 (exponents, 2): the line that touches x^α at a power of two, which is a bound on s^α for
+    the cost of a multiplication. `key` float64, `stamp` int32 (cells): stored gains and their age; `top`,
+    `top_column` (rows): the largest of each row. Then sums of scores, and numbers of links, of rows and
+    columns so far.
     """
 
+    tangent: Array
     key: Array
     stamp: Array
     top: Array
@@ -70,9 +77,15 @@ class Work(NamedTuple):
 
 
 @kernel()
-def allocate_work(cells: int, rows: int, columns: int) -> Work:
+def allocate_work(cells: int, rows: int, columns: int, alpha: float) -> Work:
     """Scratch for matrices of at most so many cells, rows and columns."""
+    tangent = np.empty((2 * EXPONENTS + 1, 2))
+    for e in range(len(tangent)):
+        x = 2.0 ** (e - EXPONENTS)
+        tangent[e, 0] = (1 - alpha) * x**alpha * (1 + SLACK)
+        tangent[e, 1] = alpha * x ** (alpha - 1) * (1 + SLACK)
     return Work(
+        tangent,
         np.empty(cells, np.float64),
         np.empty(cells, np.int32),
         np.empty(rows, np.float64),
@@ -205,25 +218,32 @@ def take_lazily(
 ) -> int:
     """The same links from stored gains, each as old as its `stamp`; those on top are evaluated anew.
 
-    A gain depends on how many links its row (if u > 0) and its column (if v > 0) had; the sum of the two
-    numbers, which only grow, tells whether it is still right. Because of rounding an old gain may be below
-    its new one by a hair: everything within `SLACK` of the best is brought up to date before it is taken.
-    Each row knows its largest gain, so that a link costs O(I + J) and not the O(cells) of a full search.
+    At first all that is stored is a number over the gain. A gain depends on how many links its row (if u > 0)
+    and its column (if v > 0) had; the sum of the two numbers, which only grow, tells whether it is still
+    right. Because of rounding an old gain may be below its new one by a hair: everything within `SLACK` of
+    the best is brought up to date before it is taken. Each row knows its largest gain, so that a link costs
+    O(I + J) and not the O(cells) of a full search.
     """
     I, J = S.shape
     # Arrays, not the tuple, go to the functions below: taking one out of a tuple costs as much as its use.
     key, stamp = work.key[: I * J].reshape(I, J), work.stamp[: I * J].reshape(I, J)
     top, top_column = work.top, work.top_column
     x, y, row_links, column_links = work.row_sum, work.column_sum, work.row_links, work.column_links
+    tangent, bits = work.tangent, S.view(np.int64)
+    weight = rule.rows + rule.columns
     evaluations = 0
     for i in range(I):
         for j in range(J):
-            stamp[i, j] = 0
+            stamp[i, j] = -1
             key[i, j] = 0
             if S[i, j] > 0 and row_limits[i] > 0 and column_limits[j] > 0:
-                key[i, j] = gain(0.0, 0.0, S[i, j], rule)
-                evaluations += 1
-        top_column[i], top[i] = largest(key[i])
+                if rule.alpha < 1:
+                    e = (bits[i, j] >> 52) - 1023 + EXPONENTS
+                    key[i, j] = weight * (tangent[e, 0] + tangent[e, 1] * S[i, j])
+                else:
+                    key[i, j] = weight * S[i, j]
+                    evaluations += 1
+        top_column[i], top[i] = largest(i, key)
     while True:
         r, most = -1, 0.0
         for i in range(I):
@@ -233,27 +253,26 @@ def take_lazily(
             return evaluations
         j = top_column[r]
         if column_links[j] >= column_limits[j]:
-            top_column[r], top[r] = largest(key[r])
+            top_column[r], top[r] = largest(r, key)
             continue
         if rule.alpha < 1:
-            refreshed = 0
+            refreshed = refresh(r, S, x, y, row_links, column_links, most, rule, key, stamp)
+            i = r
             for k in range(I):
-                # Row r first, which is the likeliest to be out of date.
-                i = (r + k) % I
-                if top[i] * (1 + SLACK) >= most:
-                    new = refresh(S[i], x[i], row_links[i], y, column_links, most, rule, key[i], stamp[i])
-                    if new > 0:
-                        top_column[i], top[i] = largest(key[i])
-                        refreshed += new
-                        break
+                if refreshed > 0:
+                    break
+                if k != r and top[k] >= most * (1 - SLACK):
+                    refreshed = refresh(k, S, x, y, row_links, column_links, most, rule, key, stamp)
+                    i = k
             if refreshed > 0:
+                top_column[i], top[i] = largest(i, key)
                 evaluations += refreshed
                 continue
         accept(r, j, S[r, j], work, chosen)
         key[r, j] = 0
         if row_links[r] >= row_limits[r]:
             key[r] = 0
-        top_column[r], top[r] = largest(key[r])
+        top_column[r], top[r] = largest(r, key)
         if column_links[j] >= column_limits[j]:
             # Rows that have their largest gain here look for another when it is their turn.
             for i in range(I):
@@ -261,39 +280,41 @@ def take_lazily(
 
 
 @kernel()
-def largest(key: Array) -> tuple[int, float]:
-    """The largest stored gain of a row, the first among equals; (−1, 0) if it has no link left to offer."""
+def largest(i: int, key: Array) -> tuple[int, float]:
+    """The largest stored gain of row i, the first among equals; (−1, 0) if it has no link left to offer."""
     top, column = 0.0, -1
-    for j in range(len(key)):
-        if key[j] > top:
-            top, column = key[j], j
+    for j in range(key.shape[1]):
+        if key[i, j] > top:
+            top, column = key[i, j], j
     return column, top
 
 
 @kernel()
 def refresh(
-    s: Array,
-    x: float,
-    links: int,
+    i: int,
+    S: Array,
+    x: Array,
     y: Array,
+    row_links: Array,
     column_links: Array,
     most: float,
     rule: Rule,
     key: Array,
     stamp: Array,
 ) -> int:
-    """Evaluate the gains of a row anew that may reach `most` and are out of date; how many there were."""
+    """Evaluate the gains of row i anew that may reach `most` and are out of date; how many there were."""
     evaluations = 0
-    for j in range(len(s)):
-        if key[j] * (1 + SLACK) >= most:
+    least = most * (1 - SLACK)
+    for j in range(S.shape[1]):
+        if key[i, j] >= least:
             now = 0
             if rule.rows > 0:
-                now += links
+                now += row_links[i]
             if rule.columns > 0:
                 now += column_links[j]
-            if stamp[j] != now:
-                key[j] = gain(x, y[j], s[j], rule)
-                stamp[j] = now
+            if stamp[i, j] != now:
+                key[i, j] = gain(x[i], y[j], S[i, j], rule)
+                stamp[i, j] = now
                 evaluations += 1
     return evaluations
 
@@ -306,7 +327,7 @@ def greedy_batch(n0: int, n1: int, matrices: Matrices, rule: Rule, lazy: bool, c
         cells = max(cells, matrices.first[n + 1] - matrices.first[n])
         rows = max(rows, matrices.row_begin[n + 1] - matrices.row_begin[n])
         columns = max(columns, matrices.column_begin[n + 1] - matrices.column_begin[n])
-    work = allocate_work(cells, rows, columns)
+    work = allocate_work(cells, rows, columns, rule.alpha)
     evaluations = 0
     for n in range(n0, n1):
         r, c = matrices.row_begin[n], matrices.column_begin[n]

@@ -131,8 +131,12 @@ def _checked(scores: str, source: str | None, target: str | None, errors: str) -
 
 def _decoded(matrices: Iterator[Any], settings: Settings, threads: int) -> Iterator[tuple[Decoded, float]]:
     """Links of each matrix, and the mean time that one of its chunk took."""
+    import numpy as np
+
     from dualign.decode.matchings.batch import decode_matrices
 
+    # Compiles the kernels, or loads them, before the clock starts.
+    list(decode_matrices([np.ones((1, 1))], settings, threads))
     while chunk := list(islice(matrices, _CHUNK)):
         began = perf_counter()
         found = list(decode_matrices(chunk, settings, threads))

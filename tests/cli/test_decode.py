@@ -16,6 +16,7 @@ from dualign.text.alignment import Alignment
 SHAPES = [(3, 4), (1, 1), (5, 2), (12, 11)]
 RANDOM = np.random.default_rng(5)
 MATRICES = [RANDOM.random(shape) ** 3 for shape in SHAPES]
+UNLIMITED = ["--source-limit", "0", "--target-limit", "0"]
 SOURCE = "".join(f"{' '.join(['s'] * rows)}\n" for rows, _ in SHAPES)
 TARGET = "".join(f"{' '.join(['t'] * columns)}\n" for _, columns in SHAPES)
 
@@ -47,13 +48,13 @@ def test_links_are_those_of_the_library(scores: str, capsys) -> None:
 
 def test_source_is_rows_and_target_columns(scores: str, capsys) -> None:
     for side, concave in (("source", "rows"), ("target", "columns")):
-        assert run(["decode", scores, "--concave", side, "--source-limit", "1"]) == 0
+        assert run(["decode", scores, "--concave", side, "--target-limit", "0"]) == 0
         expected = [submodular(matrix, concave=concave, row_limits=1) for matrix in MATRICES]
         assert capsys.readouterr().out == "".join(f"{Alignment.of(each.solution)}\n" for each in expected)
 
 
 def test_scores_at_most_the_threshold_are_left_out(scores: str, capsys) -> None:
-    assert run(["decode", scores, "--threshold", "0.5"]) == 0
+    assert run(["decode", scores, "--threshold", "0.5", *UNLIMITED]) == 0
     expected = [Alignment.of((int(i), int(j)) for i, j in np.argwhere(matrix > 0.5)) for matrix in MATRICES]
     assert capsys.readouterr().out == "".join(f"{each}\n" for each in expected)
 
@@ -61,7 +62,7 @@ def test_scores_at_most_the_threshold_are_left_out(scores: str, capsys) -> None:
 @pytest.mark.parametrize("decoder", ["submodular", "matching"])
 def test_the_report_has_what_the_library_proves(scores: str, tmp_path: Path, decoder: str, capsys) -> None:
     report = str(tmp_path / "report.jsonl")
-    limits = ["--source-limit", "1"]
+    limits = ["--target-limit", "0"]
     assert run(["decode", scores, "--decoder", decoder, *limits, "--report", report]) == 0
     lines = capsys.readouterr().out.splitlines()
     records = [json.loads(line) for line in Path(report).read_text(encoding="utf-8").splitlines()]

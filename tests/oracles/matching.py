@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 Links = frozenset[tuple[int, int]]
 Matrix = Sequence[Sequence[float]]
@@ -46,6 +46,16 @@ def optimum(
         for links in every_set(scores)
         if within(links, row_limits, column_limits)
     )
+
+
+def optimum_of_one_a_column(scores: Matrix, alpha: float) -> float:
+    """The optimum with concave rows where every column has at most one link: every choice of every column."""
+    rows = len(scores)
+    best = 0.0
+    for places in product(range(rows + 1), repeat=len(scores[0])):
+        links = frozenset((i, j) for j, i in enumerate(places) if i < rows)
+        best = max(best, worth(scores, links, alpha, (1.0, 0.0)))
+    return best
 
 
 def best_matching(scores: Matrix) -> float:

@@ -47,13 +47,11 @@ def decode(
         ),
     ] = "both",
     source_limit: Annotated[
-        int | None,
-        typer.Option("--source-limit", metavar="N", help="Most links of a source word. [default: no limit]"),
-    ] = None,
+        int, typer.Option("--source-limit", metavar="N", help="Most links of a source word; 0 for no limit.")
+    ] = 1,
     target_limit: Annotated[
-        int | None,
-        typer.Option("--target-limit", metavar="N", help="Most links of a target word. [default: no limit]"),
-    ] = None,
+        int, typer.Option("--target-limit", metavar="N", help="Most links of a target word; 0 for no limit.")
+    ] = 1,
     threshold: Annotated[
         float, typer.Option("--threshold", metavar="S", help="Leave out links whose score is not over this.")
     ] = 0.0,
@@ -84,12 +82,13 @@ def decode(
     if target is not None and source is None:
         raise UsageError("--target needs --source")
     for name, limit in (("--source-limit", source_limit), ("--target-limit", target_limit)):
-        if limit is not None and limit < 0:
-            raise UsageError(f"{name} {limit} must not be negative; leave it out for no limit")
+        if limit < 0:
+            raise UsageError(f"{name} {limit} must not be negative; use 0 for no limit")
     if report is not None and report == output:
         raise UsageError(f"two outputs have the same place, {report}; give each its own")
     one_standard_input(scores, source, target)
-    settings = Settings(decoder, alpha, ORIENTATION[concave], source_limit, target_limit, threshold)
+    limits = source_limit or None, target_limit or None
+    settings = Settings(decoder, alpha, ORIENTATION[concave], *limits, threshold)
     found = _decoded(_checked(scores, source, target, errors), settings, available(threads))
     with ExitStack() as stack:
         links = stack.enter_context(open_output(output))

@@ -39,8 +39,7 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
     """
     options = aligner.options
     if options.decoder == "soft-union":
-        best = curve(aligner.posteriors(pairs), gold).best_threshold()
-        chosen: Trial = {"threshold": min(max(best, 0.01), 0.99)}
+        chosen: Trial = {"threshold": exact_threshold(aligner, pairs, gold)}
     else:
         decode = aligner.decoder_of(pairs)
 
@@ -48,13 +47,17 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
             return evaluate(decode(replace(options, **trial)), gold).aer
 
         if options.decoder == "submodular":
-            exact = curve(aligner.posteriors(pairs), gold).best_threshold()
-            first = (min(max(exact, 0.01), 0.99),) if options.scores == "posterior" else ()
-            chosen = by_turns(judge, options, first, aligner.model.fertilities is not None)
+            exact = (exact_threshold(aligner, pairs, gold),) if options.scores == "posterior" else ()
+            chosen = by_turns(judge, options, exact, aligner.model.fertilities is not None)
         else:
             chosen = min(trials(options), key=judge)
     aligner.set_options(**chosen)
     return chosen
+
+
+def exact_threshold(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:
+    """The threshold on link probabilities with the lowest AER, within what options allow."""
+    return min(max(curve(aligner.posteriors(pairs), gold).best_threshold(), 0.01), 0.99)
 
 
 def trials(options: Options) -> Iterable[Trial]:

@@ -16,6 +16,9 @@ from tests.oracles import matching as oracle
 import dualign
 from dualign import Certified, DataError, UsageError
 from dualign.decode import matching, penalized, submodular
+from dualign.decode.matchings.bounds import tangent_bound
+from dualign.decode.matchings.greedy import value
+from dualign.decode.matchings.problem import as_limits, as_scores, rule_of
 
 pytestmark = pytest.mark.kernel
 
@@ -31,6 +34,24 @@ def test_greedy_has_its_share_of_the_optimum_and_its_bound_holds(case: Instance)
     assert found.score <= best * (1 + CLOSE)
     if found.certified:
         assert found.score == pytest.approx(best, rel=1e-6)
+
+
+@given(instances(), st.data())
+def test_every_tangent_is_a_bound_and_the_one_at_the_links_sums_touches(case, data) -> None:
+    S, rule = as_scores(case.scores), rule_of(case.alpha, case.concave)
+    rows, columns = case.scores.shape
+    limits = as_limits(case.row_limits, rows, columns, ""), as_limits(case.column_limits, columns, rows, "")
+    best = oracle.optimum(S.tolist(), case.alpha, case.weights, case.row_limits, case.column_limits)
+    sums = st.floats(1e-3, 1e3)
+    x = np.array(data.draw(st.lists(sums, min_size=rows, max_size=rows)))
+    y = np.array(data.draw(st.lists(sums, min_size=columns, max_size=columns)))
+    taken = np.zeros((rows, columns), np.uint8)
+    assert tangent_bound(S, rule, *limits, x, y, taken) >= best * (1 - CLOSE)
+    # Without limits all links are best, and at their sums the tangent is f itself.
+    free = as_limits(None, rows, columns, ""), as_limits(None, columns, rows, "")
+    bound = tangent_bound(S, rule, *free, S.sum(axis=1), S.sum(axis=0), taken)
+    everything = frozenset((int(i), int(j)) for i, j in np.argwhere(S))
+    assert bound == pytest.approx(oracle.worth(S.tolist(), everything, case.alpha, case.weights), rel=1e-9)
 
 
 @given(instances(most_cells=150, longest=25))
@@ -68,9 +89,6 @@ def test_the_objective_is_monotone_and_submodular(case: Instance, data: st.DataO
     extra = data.draw(st.sampled_from(cells))
 
     def kernel_value(links: set[tuple[int, int]]) -> float:
-        from dualign.decode.matchings.greedy import value
-        from dualign.decode.matchings.problem import as_scores, rule_of
-
         chosen = np.zeros(case.scores.shape, np.uint8)
         for link in links:
             chosen[link] = 1
@@ -119,6 +137,21 @@ def test_the_integer_program_finds_the_optimum(case: Instance) -> None:
     assert found.certified
     assert found.score == pytest.approx(best, rel=1e-6, abs=1e-9)
     assert oracle.within(frozenset(found.solution), case.row_limits, case.column_limits)
+
+
+def test_the_integer_program_finds_what_greedy_misses() -> None:
+    missed = 0
+    for seed in range(12):
+        scores = np.random.default_rng(seed).random((5, 5)) ** 3
+        best = oracle.optimum_of_one_a_column(scores.tolist(), 0.5)
+        found = submodular(scores, column_limits=1, method="exact")
+        assert found.certified
+        assert found.score == pytest.approx(best, rel=1e-6)
+        greedy = submodular(scores, column_limits=1)
+        assert best / 2 <= greedy.score <= best * (1 + CLOSE)
+        assert best <= greedy.bound * (1 + CLOSE)
+        missed += greedy.score < best * (1 - 1e-6)
+    assert missed > 0
 
 
 def test_an_integer_program_out_of_time_keeps_greedys_answer_and_bound() -> None:

@@ -101,3 +101,4 @@ def match_batch(n0: int, n1: int, matrices: Matrices, chosen: Array, score: Arra
             for j in range(J):
                 if A[i, j]:
                     score[n] += S[i, j]
+        bound[n] = max(bound[n], score[n])  # rounding may put it below

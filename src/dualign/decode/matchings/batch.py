@@ -83,4 +83,4 @@ def decode_matrices(matrices: Sequence[Array], settings: Settings, threads: int)
     for n, S in enumerate(scores):
         links = np.argwhere(chosen[packed.first[n] : packed.first[n + 1]].reshape(S.shape))
         alignment = Alignment(tuple((int(i), int(j)) for i, j in links))
-        yield Decoded(alignment, float(score[n]), max(float(bound[n]), float(score[n])))
+        yield Decoded(alignment, float(score[n]), float(bound[n]))

@@ -20,7 +20,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.matchings.greedy import Matrices, Rule, power, slope, value
 
-__all__ = ["ROUNDS", "bound_batch", "upper_bound"]
+__all__ = ["ROUNDS", "bound_batch", "tangent_bound", "upper_bound"]
 
 ROUNDS = 10
 """Steps after the first tangent; on word alignments more of them bring next to nothing."""
@@ -36,27 +36,15 @@ def upper_bound(
     bound: (m + 1) f(chosen), m the number of sides whose limits bind.
     """
     I, J = S.shape
-    a = rule.alpha
-    by_row, by_column = np.any(row_limits < J), np.any(column_limits < I)
-    best = value(S, chosen, rule) * (1 + int(by_row) + int(by_column))
+    least = value(S, chosen, rule)
+    best = least * (1 + int(np.any(row_limits < J)) + int(np.any(column_limits < I)))
     x, y = np.zeros(I), np.zeros(J)
     starting_point(S, row_limits, column_limits, chosen, x, y)
-    p, q = np.empty(I), np.empty(J)
-    taken, other = np.empty((I, J), np.uint8), np.empty((I, J), np.uint8)
+    taken = np.empty((I, J), np.uint8)
     dx, dy = np.empty(I), np.empty(J)
     for r in range(rounds + 1):
-        constant = 0.0
-        for i in range(I):
-            p[i] = rule.rows * slope(x[i], a) if x[i] > 0 else 0.0
-            constant += rule.rows * (1 - a) * power(x[i], a)
-        for j in range(J):
-            q[j] = rule.columns * slope(y[j], a) if y[j] > 0 else 0.0
-            constant += rule.columns * (1 - a) * power(y[j], a)
-        worth = best_of_rows(S, p, q, row_limits, taken)
-        if by_column and (not by_row or best_of_columns(S, p, q, column_limits, other) < worth):
-            worth = best_of_columns(S, p, q, column_limits, taken)
-        best = min(best, constant + worth)
-        if a == 1.0:
+        best = min(best, tangent_bound(S, rule, row_limits, column_limits, x, y, taken))
+        if rule.alpha == 1.0:
             break
         dx[:] = 0
         dy[:] = 0
@@ -70,7 +58,37 @@ def upper_bound(
             x[i] += step * (dx[i] - x[i])
         for j in range(J):
             y[j] += step * (dy[j] - y[j])
-    return best
+    return max(best, least)  # rounding may put it below
+
+
+@kernel()
+def tangent_bound(
+    S: Array, rule: Rule, row_limits: Array, column_limits: Array, x: Array, y: Array, taken: Array
+) -> float:
+    """The bound by the tangent at `x`, `y`, whose best links are marked in `taken` uint8 (I, J).
+
+    A sum may be 0 only where no link is possible.
+    """
+    I, J = S.shape
+    p, q = np.zeros(I), np.zeros(J)
+    constant = 0.0
+    for i in range(I):
+        if x[i] > 0 and rule.rows > 0:
+            p[i] = rule.rows * slope(x[i], rule.alpha)
+            constant += rule.rows * (1 - rule.alpha) * power(x[i], rule.alpha)
+    for j in range(J):
+        if y[j] > 0 and rule.columns > 0:
+            q[j] = rule.columns * slope(y[j], rule.alpha)
+            constant += rule.columns * (1 - rule.alpha) * power(y[j], rule.alpha)
+    by_row, by_column = np.any(row_limits < J), np.any(column_limits < I)
+    worth = best_of_rows(S, p, q, row_limits, taken)
+    if by_column:
+        other = np.empty((I, J), np.uint8)
+        by_columns = best_of_columns(S, p, q, column_limits, other)
+        if not by_row or by_columns < worth:
+            worth = by_columns
+            taken[:, :] = other
+    return constant + worth
 
 
 @kernel()

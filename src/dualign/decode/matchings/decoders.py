@@ -103,8 +103,8 @@ def penalized(
         as_costs(row_costs, S.shape[0], "row_costs"),
         as_costs(column_costs, S.shape[1], "column_costs"),
     )
-    if not np.isfinite(link_cost):
-        raise UsageError(f"link_cost={link_cost} must be finite")
+    if not isinstance(link_cost, int | float | np.number) or not np.isfinite(link_cost):
+        raise UsageError(f"link_cost={link_cost!r} must be a finite number")
     from dualign.decode.matchings.program import penalized_links, penalized_value
 
     chosen, bound, nodes = penalized_links(S, *costs, link_cost, time_limit)

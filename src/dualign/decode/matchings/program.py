@@ -54,6 +54,7 @@ class Program:
         kinds = np.full(len(integer), highspy.HighsVarType.kInteger)
         self.model.changeColsIntegrality(len(integer), integer, kinds)
         self.statuses = highspy.HighsModelStatus
+        self.feasible = highspy.SolutionStatus.kSolutionStatusFeasible
 
     def at_most(self, bound: float, columns: Array, coefficients: Array) -> None:
         """Add the row Σ coefficients · columns ≤ bound."""
@@ -69,10 +70,10 @@ class Program:
         status, found = self.model.getModelStatus(), self.model.getInfo()
         if status not in (self.statuses.kOptimal, self.statuses.kTimeLimit):
             raise DualignError(f"HiGHS ended with {self.model.modelStatusToString(status)}; try greedy")
-        feasible = found.primal_solution_status == 2
+        feasible = found.primal_solution_status == self.feasible.value
         solution = np.array(self.model.getSolution().col_value) if feasible else None
-        bound = found.mip_dual_bound
-        return solution, float(bound), int(found.mip_node_count), status == self.statuses.kOptimal
+        ended = status == self.statuses.kOptimal
+        return solution, float(found.mip_dual_bound), int(found.mip_node_count), ended
 
 
 def best_links(
@@ -168,7 +169,8 @@ def penalized_links(
     solution, bound, nodes, _ = program.solve()
     if solution is not None:
         chosen[tuple(cells[solution[: len(cells)] > 0.5].T)] = 1
-    return chosen, bound, nodes
+    # Without a bound of the solver's, for want of time, there is the one without limits and costs.
+    return chosen, min(bound, float(worth.sum())), nodes
 
 
 def penalized_value(

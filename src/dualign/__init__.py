@@ -48,7 +48,6 @@ _HOMES = {
     "symmetrize": "dualign.decode.symmetrize",
 }
 
-
 _ROOMS = ("decode",)
 """Rooms whose functions are reached through their own name, as in `dualign.decode.bidirectional`."""
 

@@ -11,7 +11,15 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, spans
-from dualign.decode.aligning import CHUNK, Links, align_bitext, chunks, encode_chunk, posteriors_of_bitext
+from dualign.decode.aligning import (
+    CHUNK,
+    Links,
+    Prepared,
+    align_bitext,
+    chunks,
+    encode_chunk,
+    posteriors_of_bitext,
+)
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options
 from dualign.text.alignment import Alignment
@@ -129,6 +137,15 @@ class Aligner:
         for begin, end in spans(len(encoded), CHUNK):
             part = Bitext(encoded.source.slice(begin, end), encoded.target.slice(begin, end))
             yield align_bitext(self.model, part, strange, self.threads, self.constraints)
+
+    def decoder_of(self, bitext: Pairs | Columns) -> Callable[[Options], list[Alignment]]:
+        """A function that aligns this bitext by any decoder and its parameters.
+
+        The posteriors are computed once, projected as the options in force now say.
+        """
+        encoded, source, target = encode_chunk(self.model, as_pairs(bitext))
+        prepared = Prepared(self.model, encoded, (source.new, target.new), self.threads, self.constraints)
+        return lambda options: list(alignments(prepared.links(options)))
 
     def posteriors(self, bitext: Pairs | Columns, *, directions: bool = False) -> list[Array]:
         """The probability of every link: for each pair a float32 array (source words, target words).

@@ -110,6 +110,35 @@ def test_threads_change_no_byte_of_any_output(files, tmp_path, threads, capsys):
     assert (folder / "model").read_bytes() == (tmp_path / "reference").read_bytes()
 
 
+@pytest.mark.parametrize("decoder", ["submodular", "matching"])
+def test_matching_decoders_are_tuned_saved_and_used_again(files, tmp_path, decoder, capsys):
+    gold = write_lines(tmp_path / "gold", GOLD)
+    saved, report = str(tmp_path / "model"), tmp_path / "report"
+    arguments = ["--decoder", decoder, "--tune", gold, "--save", saved, "--report", str(report)]
+    assert run(["align", *files, *arguments, "--rounds", "2"]) == 0
+    shown = capsys.readouterr()
+    assert "tuned on 40 pairs: threshold" in shown.err
+    assert ("alpha" in shown.err) == (decoder == "submodular")
+    records = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+    assert [record["line"] for record in records] == list(range(1, LINES + 1))
+    assert all(record["bound"] >= record["score"] - 1e-9 for record in records)
+    assert decoder == "submodular" or all(record["certified"] for record in records)
+    assert run(["align", *files, "--model", saved, "--quiet"]) == 0
+    assert capsys.readouterr().out == shown.out
+    assert Aligner.load(saved).options.decoder == decoder
+
+
+def test_options_of_the_submodular_decoder_are_checked(files, model, capsys):
+    for setting, message in (
+        ("alpha=0", "alpha=0"),
+        ("source_limit=-1", "source_limit=-1"),
+        ("quantile=0.5", "needs a model that knows how many links words have"),
+        ("scores=forward", "are those of ibm1 and ibm2"),
+    ):
+        arguments = ["--model", model, "--decoder", "submodular", "--set", setting]
+        assert message in failure(capsys, *files, *arguments, code=2)
+
+
 def test_a_saved_model_gives_the_same_bytes_as_aligning_directly(files, tmp_path, expected, capsys):
     saved = str(tmp_path / "model")
     assert run(["align", *files, "--save", saved, *FAST]) == 0

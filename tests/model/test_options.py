@@ -31,6 +31,12 @@ BAD = {
     "form_weight": [-1.0, NAN],
     "slack": [-0.1, NAN],
     "tolerance": [-0.1, NAN],
+    "scores": ["eq5", ""],
+    "concave": ["rows", ""],
+    "alpha": [0.0, -0.5, 1.1, NAN],
+    "source_limit": [-1],
+    "target_limit": [-1],
+    "quantile": [-0.1, 1.0, NAN],
 }
 
 

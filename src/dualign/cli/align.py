@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads
+from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads
 from dualign.cli.settings import (
     Constraint,
     Decoder,
@@ -59,14 +59,7 @@ def align(
         str | None,
         typer.Option("--probabilities", metavar="FILE", help="Also write links as `i-j:probability`."),
     ] = None,
-    report: Annotated[
-        str | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Also write a JSON object for each pair: line, score, bound, certified, seconds.",
-        ),
-    ] = None,
+    report: Report = None,
     model_type: ModelName = None,
     constraint: Constraint = None,
     rounds: Rounds = None,

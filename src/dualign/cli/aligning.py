@@ -171,7 +171,7 @@ def choose(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], q
     chosen = tune(aligner, pairs, gold)
     if not quiet:
         values = ", ".join(
-            f"{name} {value:.3g}" if name == "threshold" else f"{name} {value}"
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
             for name, value in chosen.items()
         )
         say(f"tuned on {len(gold)} pairs: {values}")

@@ -30,6 +30,7 @@ __all__ = ["GROUPS", "VERBS", "commands", "main", "run"]
 VERBS = {
     "align": "Learn from two parallel files and write the links of each line.",
     "train": "Learn an alignment model from two parallel files and save it.",
+    "decode": "Choose links from matrices of scores that come from elsewhere.",
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",

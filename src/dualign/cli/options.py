@@ -10,7 +10,17 @@ import typer
 from dualign.core.errors import UsageError
 from dualign.text.formats import FORMATS
 
-__all__ = ["Errors", "LinkFormat", "OnErrors", "Output", "Pairs", "Quiet", "Threads", "one_standard_input"]
+__all__ = [
+    "Errors",
+    "LinkFormat",
+    "OnErrors",
+    "Output",
+    "Pairs",
+    "Quiet",
+    "Report",
+    "Threads",
+    "one_standard_input",
+]
 
 
 class OnErrors(StrEnum):
@@ -35,6 +45,15 @@ Errors = Annotated[
 Output = Annotated[
     str,
     typer.Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output."),
+]
+
+Report = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Also write a JSON object for each pair: line, score, bound, certified, seconds.",
+    ),
 ]
 
 LinkFormat = Annotated[

@@ -65,8 +65,8 @@ def compile_kernels(quiet: bool) -> None:
 
 def compile_chains() -> None:
     """The posteriors' kernel, half of all the work."""
-    from dualign.decode.aligning import posteriors_of_block
     from dualign.model.blocks import block_of
+    from dualign.train.posteriors import posteriors_of_block
 
     model, bitext = untrained()
     posteriors_of_block(model.options, block_of(model, bitext, 1), "symmetric", 1)

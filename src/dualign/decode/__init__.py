@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dualign.decode.agreement.solve import bidirectional
+    from dualign.decode.matchings.decoders import matching, penalized, submodular
 
-__all__ = ["bidirectional"]
+__all__ = ["bidirectional", "matching", "penalized", "submodular"]
 
 _HOMES = {
     "bidirectional": "dualign.decode.agreement.solve",
+    "matching": "dualign.decode.matchings.decoders",
+    "penalized": "dualign.decode.matchings.decoders",
+    "submodular": "dualign.decode.matchings.decoders",
 }
 
 

@@ -17,21 +17,18 @@ from dualign.decode.symmetrize import METHODS
 from dualign.model.blocks import block_of
 from dualign.model.cells import block_bounds
 from dualign.model.emission import Block
+from dualign.model.fertility import Fertilities
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Unknowns
 from dualign.text.corpus import Bitext, encode
 from dualign.train.constraints import ConstraintSet, give, patience
-from dualign.train.em import NOTHING
-from dualign.train.expectation import KINDS, expect
-from dualign.train.projection import Constraint
+from dualign.train.posteriors import SHARD, posteriors_of_block
 
-__all__ = ["CHUNK", "Links", "align_bitext", "chunks", "encode_chunk", "posteriors_of_bitext"]
+__all__ = ["CHUNK", "Links", "Prepared", "align_bitext", "chunks", "encode_chunk", "posteriors_of_bitext"]
 
 CHUNK = 4096
 """Sentence pairs that are read, encoded and aligned together when text is streamed."""
-
-SHARD = 64
 
 MOST_CELLS = 10_000_000
 """A pair with more cells is left without links: its chains would take over half a gigabyte."""
@@ -43,7 +40,7 @@ Pair = tuple[Sequence[str], Sequence[str]]
 class Links:
     """Links of many pairs: those of pair n are `begin[n]` … `begin[n] + count[n]` of the flat arrays.
 
-    `score` is Σ (probability − threshold) over a pair's links, `bound` the most that any set of links has.
+    `score` is what the decoder takes a pair's links to be worth, `bound` the most that any set of links is.
     `too_long` marks the pairs that were not aligned because of their size.
     """
 
@@ -85,17 +82,62 @@ def align_bitext(
     `unknown` lists the words numbered after the vocabularies' own. A set of `constraints` joins the
     projection that the options name.
     """
-    if constraints is not None and model.options.decoder == "viterbi":
-        raise UsageError("the viterbi decoder looks at no constraints; use soft-union or posterior with them")
-    lengths, widths = bitext.source.lengths, bitext.target.lengths
-    too_long = lengths * widths > MOST_CELLS
-    kept = Bitext(bitext.source.without(too_long), bitext.target.without(too_long))
+    check_constraints(model.options, constraints)
+    kept, too_long = without_long(bitext)
     parts = []
-    for begin, end in block_bounds(kept):
-        part = Bitext(kept.source.slice(begin, end), kept.target.slice(begin, end))
-        posterior, block = posteriors_of_part(model, part, unknown, threads, constraints)
-        parts.append(links_of_block(model.options, block, posterior, threads))
+    for posterior, block in posteriors_of_parts(model, kept, unknown, threads, constraints):
+        parts.append(links_of_block(model.options, block, posterior, threads, model.fertilities))
     return joined(parts, too_long)
+
+
+class Prepared:
+    """A bitext with its posteriors, all in memory: to be decoded again and again."""
+
+    def __init__(
+        self,
+        model: Model,
+        bitext: Bitext,
+        unknown: tuple[Sequence[str], Sequence[str]],
+        threads: int,
+        constraints: ConstraintSet | None = None,
+    ) -> None:
+        self.model, self.threads, self.constraints = model, threads, constraints
+        kept, self.too_long = without_long(bitext)
+        self.parts = list(posteriors_of_parts(model, kept, unknown, threads, constraints))
+
+    def links(self, options: Options) -> Links:
+        """The links by the decoder and parameters of `options`; its projection is not looked at."""
+        check_constraints(options, self.constraints)
+        found = [
+            links_of_block(options, block, posterior, self.threads, self.model.fertilities)
+            for posterior, block in self.parts
+        ]
+        return joined(found, self.too_long)
+
+
+def check_constraints(options: Options, constraints: ConstraintSet | None) -> None:
+    """Refuse constraints where they would be ignored."""
+    if constraints is not None and options.decoder == "viterbi":
+        raise UsageError("the viterbi decoder looks at no constraints; use soft-union or posterior with them")
+
+
+def without_long(bitext: Bitext) -> tuple[Bitext, Array]:
+    """The bitext with pairs of too many cells emptied, and which these are."""
+    too_long = bitext.source.lengths * bitext.target.lengths > MOST_CELLS
+    return Bitext(bitext.source.without(too_long), bitext.target.without(too_long)), too_long
+
+
+def posteriors_of_parts(
+    model: Model,
+    bitext: Bitext,
+    unknown: tuple[Sequence[str], Sequence[str]],
+    threads: int,
+    constraints: ConstraintSet | None,
+) -> Iterator[tuple[Array, Block]]:
+    """Posteriors and blocks of a bitext, a few thousand pairs at a time."""
+    for begin, end in block_bounds(bitext):
+        part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
+        yield posteriors_of_part(model, part, unknown, threads, constraints)
 
 
 def joined(parts: Sequence[kernels.Found], too_long: Array) -> Links:
@@ -135,10 +177,9 @@ def posteriors_of_bitext(
 ) -> list[Array]:
     """For each pair a float32 array (2, I, J): p(b_j = i) and p(a_i = j)."""
     matrices = []
-    for begin, end in block_bounds(bitext):
-        part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
-        posterior, block = posteriors_of_part(model, part, unknown, threads, constraints)
-        for n, (I, J) in enumerate(zip(part.source.lengths, part.target.lengths, strict=True)):
+    for posterior, block in posteriors_of_parts(model, bitext, unknown, threads, constraints):
+        lengths, widths = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
+        for n, (I, J) in enumerate(zip(lengths, widths, strict=True)):
             cells = posterior[block.first[n] : block.first[n + 1]]
             matrices.append(np.ascontiguousarray(cells.T).reshape(2, I, J))
     return matrices
@@ -163,16 +204,9 @@ def posteriors_of_part(
     return posteriors_of_block(options, block, kind, threads), block
 
 
-def posteriors_of_block(options: Options, block: Block, kind: str, threads: int) -> Array:
-    """Posteriors of all cells of a block, projected by one of `KINDS`: float32 (slots, 2)."""
-    rules = Constraint(KINDS[kind], options.slack, options.tolerance, options.evaluations, options.mixture)
-    posterior = np.empty((block.first[-1], 2), np.float32)
-    shards = spans(len(block.first) - 1, SHARD)
-    list(ordered_map(lambda s: expect(*s, block, rules, NOTHING, NOTHING, posterior), shards, threads))
-    return posterior
-
-
-def links_of_block(options: Options, block: Block, posterior: Array, threads: int) -> kernels.Found:
+def links_of_block(
+    options: Options, block: Block, posterior: Array, threads: int, fertilities: Fertilities | None = None
+) -> kernels.Found:
     """Choose links by the decoder of the options."""
     pairs = block.pairs
     I, J = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
@@ -189,6 +223,11 @@ def links_of_block(options: Options, block: Block, posterior: Array, threads: in
         np.zeros(len(I)),
         np.zeros(len(I)),
     )
+    if options.decoder in ("submodular", "matching"):
+        from dualign.decode.matchings.blocks import match_block
+
+        match_block(options, fertilities, block, posterior, threads, found)
+        return found
     soft = options.decoder == "soft-union"
     method = METHODS.index("union" if soft else options.symmetrize)
     marks = np.zeros((len(posterior), 2), np.uint8)

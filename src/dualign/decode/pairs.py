@@ -29,8 +29,8 @@ __all__ = ["Found", "choose_links", "mark_over_threshold", "mark_paths"]
 class Found(NamedTuple):
     """Links of the block's pairs: those of pair n are at `room[n]` … `room[n] + number[n]`.
 
-    `source`, `target` int32; `probability` float32; `number` int32 (pairs); `score` float64 (pairs):
-    Σ (probability − threshold) over the links; `bound` float64 (pairs): the most that any set of links has.
+    `source`, `target` int32; `probability` float32; `number` int32 (pairs); `score` float64 (pairs): what
+    the links are worth, here Σ (probability − threshold); `bound` float64 (pairs): the most that any set is.
     """
 
     room: Array

@@ -2,47 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from dualign.aligner import Aligner
 from dualign.measure.curves import curve
 from dualign.measure.quality import evaluate
 from dualign.model.model import Model
-from dualign.model.options import SYMMETRIZATIONS
+from dualign.model.options import SYMMETRIZATIONS, Options
 from dualign.text.alignment import Alignment
 
 __all__ = ["area_judge", "tune"]
 
 THRESHOLDS = tuple(round(0.1 + 0.05 * k, 2) for k in range(17))
+LOW_THRESHOLDS = (1e-6, 0.01, 0.02, 0.05)
+"""Where limits on the links of a word stand in for the threshold."""
+
+ALPHAS = tuple(round(0.1 * k, 1) for k in range(1, 11))
+QUANTILES = (0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+LIMITS = (1, 2, 3, 5)
+SWEEPS = 4
 
 Pair = tuple[Sequence[str], Sequence[str]]
+Trial = dict[str, Any]
+Judge = Callable[[Trial], float]
 
 
 def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> dict[str, Any]:
     """Set the aligner's options to the best for these pairs; returns what was chosen.
 
-    soft-union: the threshold, exactly. posterior: threshold and symmetrisation, on a grid. viterbi:
-    symmetrisation.
+    soft-union: the threshold, exactly. matching: the threshold, on a grid. posterior: threshold and
+    symmetrisation, on a grid. viterbi: symmetrisation. submodular: threshold, side and limits, α and (if the
+    model knows fertilities) quantile, each in turn on its grid until none of them helps.
     """
-    if aligner.options.decoder == "soft-union":
-        best = curve(aligner.posteriors(pairs), gold).best_threshold()
-        chosen: dict[str, Any] = {"threshold": min(max(best, 0.01), 0.99)}
+    options = aligner.options
+    if options.decoder == "soft-union":
+        chosen: Trial = {"threshold": exact_threshold(aligner, pairs, gold)}
     else:
-        thresholds = THRESHOLDS if aligner.options.decoder == "posterior" else (aligner.options.threshold,)
-        trials = [
-            {"threshold": threshold, "symmetrize": method}
-            for threshold in thresholds
-            for method in SYMMETRIZATIONS
-        ]
-        chosen = min(trials, key=lambda trial: aer(aligner.set_options(**trial), pairs, gold))
+        decode = aligner.decoder_of(pairs)
+
+        def judge(trial: Trial) -> float:
+            return evaluate(decode(replace(options, **trial)), gold).aer
+
+        if options.decoder == "submodular":
+            exact = (exact_threshold(aligner, pairs, gold),) if options.scores == "posterior" else ()
+            chosen = by_turns(judge, options, exact, aligner.model.fertilities is not None)
+        else:
+            chosen = min(trials(options), key=judge)
     aligner.set_options(**chosen)
     return chosen
 
 
-def aer(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:
-    """Alignment error rate of an aligner."""
-    return evaluate(aligner.align(pairs), gold).aer
+def exact_threshold(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:
+    """The threshold on link probabilities with the lowest AER, within what options allow."""
+    return min(max(curve(aligner.posteriors(pairs), gold).best_threshold(), 0.01), 0.99)
+
+
+def trials(options: Options) -> Iterable[Trial]:
+    """The grid of a decoder with one or two parameters."""
+    match options.decoder:
+        case "matching":
+            return [{"threshold": threshold} for threshold in LOW_THRESHOLDS + THRESHOLDS]
+        case "posterior":
+            return [{"threshold": t, "symmetrize": m} for t, m in product(THRESHOLDS, SYMMETRIZATIONS)]
+        case _:
+            return [{"symmetrize": method} for method in SYMMETRIZATIONS]
+
+
+def by_turns(judge: Judge, options: Options, thresholds: tuple[float, ...], fertilities: bool) -> Trial:
+    """Parameters of the submodular decoder, found one after the other; the first of equals is kept.
+
+    `thresholds` are tried besides those of the grid.
+    """
+    limits = [
+        {"concave": side, "source_limit": s, "target_limit": t}
+        for side in ("both", "source", "target")
+        for s, t in [*((k, k) for k in LIMITS), *((k, 0) for k in LIMITS), *((0, k) for k in LIMITS)]
+    ]
+    grids: list[list[Trial]] = [
+        [{"threshold": threshold} for threshold in thresholds + LOW_THRESHOLDS + THRESHOLDS],
+        limits,
+        [{"alpha": alpha} for alpha in ALPHAS],
+    ]
+    if fertilities:
+        grids.append([{"quantile": quantile} for quantile in QUANTILES])
+    names = ["threshold", "alpha", "concave", "source_limit", "target_limit", "quantile"]
+    chosen: Trial = {name: getattr(options, name) for name in names}
+    best = judge(chosen)
+    for _ in range(SWEEPS):
+        before = best
+        for grid in grids:
+            for change in grid:
+                if (aer := judge(chosen | change)) < best:
+                    best, chosen = aer, chosen | change
+        if best == before:
+            break
+    return chosen
 
 
 def area_judge(pairs: Sequence[Pair], gold: Sequence[Alignment], threads: int) -> Callable[[Model], float]:

@@ -10,6 +10,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import ModelError
 from dualign.model.chain import WEIGHTS
+from dualign.model.fertility import Fertilities
 from dualign.model.lexicon import Lexicon
 from dualign.model.options import Options
 from dualign.model.positions import Positions
@@ -23,7 +24,8 @@ __all__ = ["Model"]
 class Model:
     """Vocabularies, lexicon, the chains' weights (see `dualign.model.chain`), and the options of the user.
 
-    `positions` belongs to IBM Models 1 and 2 and is None for the HMM.
+    `positions` belongs to IBM Models 1 and 2 and is None for the HMM; `fertilities` are counted if the
+    options name the submodular decoder.
     """
 
     source: Vocabulary
@@ -32,6 +34,7 @@ class Model:
     weights: Array
     options: Options
     positions: Positions | None = None
+    fertilities: Fertilities | None = None
 
     def with_options(self, options: Options) -> Model:
         """The same parameters, decoded differently."""
@@ -45,6 +48,8 @@ class Model:
             arrays |= {f"{side}_{name}": array for name, array in vocabulary.arrays().items()}
         if self.positions is not None:
             arrays |= {f"positions_{name}": array for name, array in self.positions.arrays().items()}
+        if self.fertilities is not None:
+            arrays |= {f"fertility_{name}": array for name, array in self.fertilities.arrays().items()}
         write_container(path, {"kind": "word-alignment", "options": self.options.as_dict()}, arrays)
 
     @classmethod
@@ -61,6 +66,7 @@ class Model:
                 np.array(arrays["weights"]),
                 Options.of(header["options"]),
                 Positions.from_arrays(arrays, "positions_") if "positions_grid" in arrays else None,
+                Fertilities.from_arrays(arrays, "fertility_") if "fertility_source" in arrays else None,
             )
             model.check()
             return model
@@ -84,5 +90,7 @@ class Model:
             and len(null_source) == len(self.source)
             and [array.dtype for array in self.lexicon] == [np.int64, np.int32, *[np.float32] * 3]
         )
+        if self.fertilities is not None:
+            fits = fits and self.fertilities.fit(len(self.source), len(self.target))
         if not fits:
             raise ValueError("its parts do not fit together")

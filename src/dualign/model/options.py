@@ -11,12 +11,24 @@ from typing import Any
 
 from dualign.core.errors import UsageError
 
-__all__ = ["CONSTRAINTS", "DECODERS", "DECODING", "MODELS", "PROJECTIONS", "SYMMETRIZATIONS", "Options"]
+__all__ = [
+    "CONCAVE",
+    "CONSTRAINTS",
+    "DECODERS",
+    "DECODING",
+    "MODELS",
+    "PROJECTIONS",
+    "SCORES",
+    "SYMMETRIZATIONS",
+    "Options",
+]
 
 MODELS = ("hmm", "ibm1", "ibm2")
 CONSTRAINTS = ("none", "agreement", "symmetric", "bijective")
 PROJECTIONS = ("none", "symmetric", "bijective")
-DECODERS = ("soft-union", "posterior", "viterbi")
+DECODERS = ("soft-union", "posterior", "viterbi", "submodular", "matching")
+SCORES = ("posterior", "forward", "backward")
+CONCAVE = ("source", "target", "both")
 SYMMETRIZATIONS = (
     "intersection",
     "union",
@@ -37,6 +49,12 @@ DECODING = (
     "decoder",
     "symmetrize",
     "threshold",
+    "scores",
+    "alpha",
+    "concave",
+    "source_limit",
+    "target_limit",
+    "quantile",
 )
 """Options that matter for aligning, and can be changed after training."""
 
@@ -73,9 +91,21 @@ class Options:
     mixture: bool = option(
         False, "symmetric projection of the mixture of both directions (Graça et al., Eq. 15)"
     )
-    decoder: str = option("soft-union", "soft-union, posterior or viterbi")
+    decoder: str = option("soft-union", "soft-union, posterior, viterbi, submodular or matching")
     symmetrize: str = option("grow-diag-final-and", "how viterbi and posterior links of both directions join")
-    threshold: float = option(0.4, "least link probability (soft-union, posterior)")
+    threshold: float = option(0.4, "least link probability, or score (all decoders but viterbi)")
+    scores: str = option(
+        "posterior",
+        "what submodular and matching add up: posterior, or forward or backward scores of ibm1, ibm2",
+    )
+    alpha: float = option(0.5, "submodular: what a word's links are worth is their sum to this power")
+    concave: str = option("both", "submodular: whose further links are worth less: source, target or both")
+    source_limit: int = option(2, "submodular: most links of a source word; 0 for no limit")
+    target_limit: int = option(2, "submodular: most links of a target word; 0 for no limit")
+    quantile: float = option(
+        0.0,
+        "submodular: limit a word further to the links it had in over this share of the text; 0: do not",
+    )
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -84,13 +114,32 @@ class Options:
         self._one_of("projection", PROJECTIONS)
         self._one_of("decoder", DECODERS)
         self._one_of("symmetrize", SYMMETRIZATIONS)
+        self._one_of("scores", SCORES)
+        self._one_of("concave", CONCAVE)
         for name in ("ibm1_rounds", "max_length", "stem_letters", "evaluations"):
             self._at_least(name, 1)
-        for name in ("rounds", "prune", "stem_weight", "form_weight", "slack", "tolerance"):
+        for name in (
+            "rounds",
+            "prune",
+            "stem_weight",
+            "form_weight",
+            "slack",
+            "tolerance",
+            "source_limit",
+            "target_limit",
+        ):
             self._at_least(name, 0)
         for name, least in (("null", 1e-6), ("floor", 1e-30), ("threshold", 1e-6)):
             if not least <= getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)} must be at least {least:g} and below 1")
+        if not 0 < self.alpha <= 1:
+            raise UsageError(f"alpha={self.alpha} must be over 0 and at most 1")
+        if not 0 <= self.quantile < 1:
+            raise UsageError(f"quantile={self.quantile} must be at least 0 and below 1")
+        if self.scores != "posterior" and self.model == "hmm":
+            raise UsageError(
+                f'scores="{self.scores}" are those of ibm1 and ibm2; the hmm has posterior alone'
+            )
 
     def _check_types(self) -> None:
         for f in fields(self):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dualign.model.vocabulary import Vocabulary
 from dualign.text.corpus import Bitext
 from dualign.train.constraints import ConstraintSet
 from dualign.train.em import em_round, warm_starts
+from dualign.train.fertility import estimate_fertilities
 from dualign.train.ibm1 import prune, train_ibm1
 from dualign.train.smoothing import make_priors
 
@@ -112,6 +113,9 @@ def train(
                 break
             best = value
         model = done.model
+    if options.decoder == "submodular":
+        # Limits on the links of a word are this decoder's; no other asks how many a word has.
+        model = replace(model, fertilities=estimate_fertilities(model, bitext, threads))
     return model
 
 

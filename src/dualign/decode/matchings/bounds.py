@@ -1,0 +1,182 @@
+"""A proved upper bound on what any set of links within the limits is worth.
+
+For one link more or less, f (see `dualign.decode.matchings.greedy`) is concave in the sums x_i, y_j of the
+rows' and columns' scores. It lies below its tangent at any point x, y > 0, and the tangent is modular:
+
+    f(A) ≤ Σ_i u (1 − α) x_i^α + Σ_j v (1 − α) y_j^α + Σ_{(i,j)∈A} π_ij,
+    π_ij = ( u α x_i^{α−1} + v α y_j^{α−1} ) s_ij.
+
+The best A for π within the columns' limits takes the k_j best of each column; within the rows' limits the
+best of each row; the smaller sum holds for both limits together. The tangent at the sums of the greedy answer
+is already tight where each of its links is among the best of its column by these prices. Frank-Wolfe steps,
+x ← (1 − γ) x + γ (sums of the tangent's best links), move it towards the optimum of the concave relaxation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.decode.matchings.greedy import Matrices, Rule, power, slope, value
+
+__all__ = ["ROUNDS", "bound_batch", "tangent_bound", "upper_bound"]
+
+ROUNDS = 10
+"""Steps after the first tangent; on word alignments more of them bring next to nothing."""
+
+
+@kernel()
+def upper_bound(
+    S: Array, rule: Rule, row_limits: Array, column_limits: Array, chosen: Array, rounds: int
+) -> float:
+    """The least of the tangents' bounds, of which there are `rounds` + 1; `chosen` uint8 (I, J) is greedy's.
+
+    O(cells · rounds), times the limits where these are neither 1 nor all. Greedy's guarantee is one more
+    bound: (m + 1) f(chosen), m the number of sides whose limits bind.
+    """
+    I, J = S.shape
+    least = value(S, chosen, rule)
+    best = least * (1 + int(np.any(row_limits < J)) + int(np.any(column_limits < I)))
+    x, y = np.zeros(I), np.zeros(J)
+    starting_point(S, row_limits, column_limits, chosen, x, y)
+    taken = np.empty((I, J), np.uint8)
+    dx, dy = np.empty(I), np.empty(J)
+    for r in range(rounds + 1):
+        best = min(best, tangent_bound(S, rule, row_limits, column_limits, x, y, taken))
+        if rule.alpha == 1.0:
+            break
+        dx[:] = 0
+        dy[:] = 0
+        for i in range(I):
+            for j in range(J):
+                if taken[i, j]:
+                    dx[i] += S[i, j]
+                    dy[j] += S[i, j]
+        step = 1 / (r + 3.0)
+        for i in range(I):
+            x[i] += step * (dx[i] - x[i])
+        for j in range(J):
+            y[j] += step * (dy[j] - y[j])
+    return max(best, least)  # rounding may put it below
+
+
+@kernel()
+def tangent_bound(
+    S: Array, rule: Rule, row_limits: Array, column_limits: Array, x: Array, y: Array, taken: Array
+) -> float:
+    """The bound by the tangent at `x`, `y`, whose best links are marked in `taken` uint8 (I, J).
+
+    A sum may be 0 only where no link is possible.
+    """
+    I, J = S.shape
+    p, q = np.zeros(I), np.zeros(J)
+    constant = 0.0
+    for i in range(I):
+        if x[i] > 0 and rule.rows > 0:
+            p[i] = rule.rows * slope(x[i], rule.alpha)
+            constant += rule.rows * (1 - rule.alpha) * power(x[i], rule.alpha)
+    for j in range(J):
+        if y[j] > 0 and rule.columns > 0:
+            q[j] = rule.columns * slope(y[j], rule.alpha)
+            constant += rule.columns * (1 - rule.alpha) * power(y[j], rule.alpha)
+    by_row, by_column = np.any(row_limits < J), np.any(column_limits < I)
+    worth = best_of_rows(S, p, q, row_limits, taken)
+    if by_column:
+        other = np.empty((I, J), np.uint8)
+        by_columns = best_of_columns(S, p, q, column_limits, other)
+        if not by_row or by_columns < worth:
+            worth = by_columns
+            taken[:, :] = other
+    return constant + worth
+
+
+@kernel()
+def starting_point(
+    S: Array, row_limits: Array, column_limits: Array, chosen: Array, x: Array, y: Array
+) -> None:
+    """Greedy's sums; and the largest score where greedy has no link, for the slope at 0 is infinite.
+
+    Rows and columns that cannot have a link keep 0.
+    """
+    I, J = S.shape
+    for i in range(I):
+        for j in range(J):
+            if chosen[i, j]:
+                x[i] += S[i, j]
+                y[j] += S[i, j]
+    for i in range(I):
+        if x[i] == 0 and row_limits[i] > 0:
+            for j in range(J):
+                if column_limits[j] > 0:
+                    x[i] = max(x[i], S[i, j])
+    for j in range(J):
+        if y[j] == 0 and column_limits[j] > 0:
+            for i in range(I):
+                if row_limits[i] > 0:
+                    y[j] = max(y[j], S[i, j])
+
+
+@kernel()
+def best_of_columns(S: Array, p: Array, q: Array, limits: Array, taken: Array) -> float:
+    """Σ_j of the `limits[j]` largest π_ij = (p_i + q_j) s_ij of column j, which are marked in `taken`."""
+    I, J = S.shape
+    taken[:, :] = 0
+    total = 0.0
+    for j in range(J):
+        if limits[j] >= I:
+            for i in range(I):
+                taken[i, j] = 1
+                total += (p[i] + q[j]) * S[i, j]
+            continue
+        for _ in range(limits[j]):
+            top, most = -1, 0.0
+            for i in range(I):
+                pi = (p[i] + q[j]) * S[i, j]
+                if pi > most and not taken[i, j]:
+                    top, most = i, pi
+            if top < 0:
+                break
+            taken[top, j] = 1
+            total += most
+    return total
+
+
+@kernel()
+def best_of_rows(S: Array, p: Array, q: Array, limits: Array, taken: Array) -> float:
+    """The same of rows."""
+    I, J = S.shape
+    taken[:, :] = 0
+    total = 0.0
+    for i in range(I):
+        if limits[i] >= J:
+            for j in range(J):
+                taken[i, j] = 1
+                total += (p[i] + q[j]) * S[i, j]
+            continue
+        for _ in range(limits[i]):
+            top, most = -1, 0.0
+            for j in range(J):
+                pi = (p[i] + q[j]) * S[i, j]
+                if pi > most and not taken[i, j]:
+                    top, most = j, pi
+            if top < 0:
+                break
+            taken[i, top] = 1
+            total += most
+    return total
+
+
+@kernel()
+def bound_batch(
+    n0: int, n1: int, matrices: Matrices, rule: Rule, chosen: Array, rounds: int, score: Array, bound: Array
+) -> None:
+    """Value and bound of the greedy answers of matrices n0..n1 into `score`, `bound`, float64 (matrices)."""
+    for n in range(n0, n1):
+        r, c = matrices.row_begin[n], matrices.column_begin[n]
+        I, J = matrices.row_begin[n + 1] - r, matrices.column_begin[n + 1] - c
+        begin, end = matrices.first[n], matrices.first[n + 1]
+        S, A = matrices.scores[begin:end].reshape(I, J), chosen[begin:end].reshape(I, J)
+        score[n] = value(S, A, rule)
+        row_limits, column_limits = matrices.row_limits[r : r + I], matrices.column_limits[c : c + J]
+        bound[n] = upper_bound(S, rule, row_limits, column_limits, A, rounds)

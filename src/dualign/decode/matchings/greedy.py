@@ -1,0 +1,345 @@
+"""Greedy maximisation of a concave-over-modular score of links, under limits on the links of each word.
+
+For scores s_ij ≥ 0 a set of links A is worth (Lin & Bilmes 2011, Eq. 2-3)
+
+    f(A) = u · Σ_i ( Σ_{j:(i,j)∈A} s_ij )^α  +  v · Σ_j ( Σ_{i:(i,j)∈A} s_ij )^α,      0 < α ≤ 1,
+
+which is monotone and submodular: another link of a word brings less than the one before. The paper's
+objective has u = 1, v = 0; its symmetric version here u = v = ½. Row i may have at most k_i links and
+column j at most k_j: a partition matroid each. With m of them binding, greedy has at least 1/(m+1) of the
+optimum (Fisher et al. 1978).
+
+Greedy takes the link with the largest gain that the limits allow, the first in row-major order among equals,
+while that gain is positive. The lazy way (Minoux 1978) keeps old gains, which can only have fallen, and
+evaluates anew what comes to the top; its answer is the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+
+__all__ = ["Matrices", "Rule", "Work", "allocate_work", "greedy", "greedy_batch", "slope", "value"]
+
+SLACK = 1e-12
+"""Gains are right to a few parts in 10¹⁶; an old one may be exceeded by its new one by no more than this."""
+
+
+EXPONENTS = 400
+"""Scores lie between 2^−400 and 2^400, or are 0."""
+
+
+class Rule(NamedTuple):
+    """The objective: α, the weight u of the rows, the weight v of the columns."""
+
+    alpha: float
+    rows: float
+    columns: float
+
+
+class Matrices(NamedTuple):
+    """Score matrices end to end.
+
+    `scores` float64: cell (i, j) of matrix n is `first[n] + i · J + j`; `first` int64 (matrices + 1). The
+    rows of matrix n are `row_begin[n]` … `row_begin[n + 1]` of `row_limits` int32, its columns likewise.
+    """
+
+    scores: Array
+    first: Array
+    row_begin: Array
+    column_begin: Array
+    row_limits: Array
+    column_limits: Array
+
+
+class Work(NamedTuple):
+    """Scratch for one matrix.
+
+    `tangent` float64 (exponents, 2): the line that touches x^α at a power of two, which is a bound on s^α for
+    the cost of a multiplication. `key` float64, `stamp` int32 (cells): stored gains and their age; `top`,
+    `top_column` (rows): the largest of each row. Then sums of scores, and numbers of links, of rows and
+    columns so far.
+    """
+
+    tangent: Array
+    key: Array
+    stamp: Array
+    top: Array
+    top_column: Array
+    row_sum: Array
+    column_sum: Array
+    row_links: Array
+    column_links: Array
+
+
+@kernel()
+def allocate_work(cells: int, rows: int, columns: int, alpha: float) -> Work:
+    """Scratch for matrices of at most so many cells, rows and columns."""
+    tangent = np.empty((2 * EXPONENTS + 1, 2))
+    for e in range(len(tangent)):
+        x = 2.0 ** (e - EXPONENTS)
+        tangent[e, 0] = (1 - alpha) * x**alpha * (1 + SLACK)
+        tangent[e, 1] = alpha * x ** (alpha - 1) * (1 + SLACK)
+    return Work(
+        tangent,
+        np.empty(cells, np.float64),
+        np.empty(cells, np.int32),
+        np.empty(rows, np.float64),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.float64),
+        np.empty(columns, np.float64),
+        np.empty(rows, np.int32),
+        np.empty(columns, np.int32),
+    )
+
+
+@kernel()
+def power(x: float, alpha: float) -> float:
+    """x^α."""
+    if alpha == 1.0:
+        return x
+    if alpha == 0.5:
+        return np.sqrt(x)
+    return x**alpha if x > 0 else 0.0
+
+
+@kernel()
+def slope(x: float, alpha: float) -> float:
+    """The derivative of x^α."""
+    if alpha == 1.0:
+        return 1.0
+    return alpha * x ** (alpha - 1.0)
+
+
+@kernel()
+def rise(total: float, s: float, alpha: float) -> float:
+    """(total + s)^α − total^α, without the loss of digits of that difference."""
+    if alpha == 1.0:
+        return s
+    if total == 0.0:
+        return power(s, alpha)
+    if alpha == 0.5:
+        return s / (np.sqrt(total + s) + np.sqrt(total))
+    return total**alpha * np.expm1(alpha * np.log1p(s / total))
+
+
+@kernel()
+def gain(x: float, y: float, s: float, rule: Rule) -> float:
+    """What a link with score s adds to f, in a row that has the sum x and a column that has y."""
+    g = 0.0
+    if rule.rows > 0:
+        g += rule.rows * rise(x, s, rule.alpha)
+    if rule.columns > 0:
+        g += rule.columns * rise(y, s, rule.alpha)
+    return g
+
+
+@kernel()
+def value(S: Array, chosen: Array, rule: Rule) -> float:
+    """f of the `chosen` links, uint8 (I, J), from its definition."""
+    I, J = S.shape
+    total = 0.0
+    if rule.rows > 0:
+        for i in range(I):
+            x = 0.0
+            for j in range(J):
+                if chosen[i, j]:
+                    x += S[i, j]
+            total += rule.rows * power(x, rule.alpha)
+    if rule.columns > 0:
+        for j in range(J):
+            x = 0.0
+            for i in range(I):
+                if chosen[i, j]:
+                    x += S[i, j]
+            total += rule.columns * power(x, rule.alpha)
+    return total
+
+
+@kernel()
+def greedy(
+    S: Array, rule: Rule, row_limits: Array, column_limits: Array, lazy: bool, work: Work, chosen: Array
+) -> int:
+    """Choose links of one matrix `S` (I, J) into `chosen` uint8 (I, J); returns how many gains it took."""
+    I, J = S.shape
+    chosen[:, :] = 0
+    for i in range(I):
+        work.row_sum[i] = 0
+        work.row_links[i] = 0
+    for j in range(J):
+        work.column_sum[j] = 0
+        work.column_links[j] = 0
+    if lazy:
+        return take_lazily(S, rule, row_limits, column_limits, work, chosen)
+    return take_plainly(S, rule, row_limits, column_limits, work, chosen)
+
+
+@kernel()
+def accept(i: int, j: int, s: float, work: Work, chosen: Array) -> None:
+    """Add the link (i, j)."""
+    chosen[i, j] = 1
+    work.row_sum[i] += s
+    work.column_sum[j] += s
+    work.row_links[i] += 1
+    work.column_links[j] += 1
+
+
+@kernel()
+def take_plainly(
+    S: Array, rule: Rule, row_limits: Array, column_limits: Array, work: Work, chosen: Array
+) -> int:
+    """Evaluate every link that may still join, take the best, and again: O(cells · links) evaluations."""
+    I, J = S.shape
+    x, y = work.row_sum, work.column_sum
+    evaluations = 0
+    while True:
+        best, most = -1, 0.0
+        for i in range(I):
+            if work.row_links[i] >= row_limits[i]:
+                continue
+            for j in range(J):
+                if S[i, j] > 0 and not chosen[i, j] and work.column_links[j] < column_limits[j]:
+                    g = gain(x[i], y[j], S[i, j], rule)
+                    evaluations += 1
+                    if g > most:
+                        best, most = i * J + j, g
+        if best < 0:
+            return evaluations
+        accept(best // J, best % J, S[best // J, best % J], work, chosen)
+
+
+@kernel()
+def take_lazily(
+    S: Array, rule: Rule, row_limits: Array, column_limits: Array, work: Work, chosen: Array
+) -> int:
+    """The same links from stored gains, each as old as its `stamp`; those on top are evaluated anew.
+
+    At first all that is stored is a number over the gain. A gain depends on how many links its row (if u > 0)
+    and its column (if v > 0) had; the sum of the two numbers, which only grow, tells whether it is still
+    right. Because of rounding an old gain may be below its new one by a hair: everything within `SLACK` of
+    the best is brought up to date before it is taken. Each row knows its largest gain, so that a link costs
+    O(I + J) and not the O(cells) of a full search.
+    """
+    I, J = S.shape
+    # Arrays, not the tuple, go to the functions below: taking one out of a tuple costs as much as its use.
+    key, stamp = work.key[: I * J].reshape(I, J), work.stamp[: I * J].reshape(I, J)
+    top, top_column = work.top, work.top_column
+    x, y, row_links, column_links = work.row_sum, work.column_sum, work.row_links, work.column_links
+    tangent, bits = work.tangent, S.view(np.int64)
+    weight = rule.rows + rule.columns
+    evaluations = 0
+    for i in range(I):
+        for j in range(J):
+            stamp[i, j] = -1
+            key[i, j] = 0
+            if S[i, j] > 0 and row_limits[i] > 0 and column_limits[j] > 0:
+                if rule.alpha < 1:
+                    e = (bits[i, j] >> 52) - 1023 + EXPONENTS
+                    key[i, j] = weight * (tangent[e, 0] + tangent[e, 1] * S[i, j])
+                else:
+                    key[i, j] = weight * S[i, j]
+                    evaluations += 1
+        top_column[i], top[i] = largest(i, key)
+    while True:
+        r, most = -1, 0.0
+        for i in range(I):
+            if top[i] > most:
+                r, most = i, top[i]
+        if r < 0:
+            return evaluations
+        j = top_column[r]
+        if column_links[j] >= column_limits[j]:
+            top_column[r], top[r] = largest(r, key)
+            continue
+        if rule.alpha < 1:
+            refreshed = refresh(r, S, x, y, row_links, column_links, most, rule, key, stamp)
+            i = r
+            for k in range(I):
+                if refreshed > 0:
+                    break
+                if k != r and top[k] >= most * (1 - SLACK):
+                    refreshed = refresh(k, S, x, y, row_links, column_links, most, rule, key, stamp)
+                    i = k
+            if refreshed > 0:
+                top_column[i], top[i] = largest(i, key)
+                evaluations += refreshed
+                continue
+        accept(r, j, S[r, j], work, chosen)
+        key[r, j] = 0
+        if row_links[r] >= row_limits[r]:
+            key[r] = 0
+        top_column[r], top[r] = largest(r, key)
+        if column_links[j] >= column_limits[j]:
+            # Rows that have their largest gain here look for another when it is their turn.
+            for i in range(I):
+                key[i, j] = 0
+
+
+@kernel()
+def largest(i: int, key: Array) -> tuple[int, float]:
+    """The largest stored gain of row i, the first among equals; (−1, 0) if it has no link left to offer."""
+    top, column = 0.0, -1
+    for j in range(key.shape[1]):
+        if key[i, j] > top:
+            top, column = key[i, j], j
+    return column, top
+
+
+@kernel()
+def refresh(
+    i: int,
+    S: Array,
+    x: Array,
+    y: Array,
+    row_links: Array,
+    column_links: Array,
+    most: float,
+    rule: Rule,
+    key: Array,
+    stamp: Array,
+) -> int:
+    """Evaluate the gains of row i anew that may reach `most` and are out of date; how many there were."""
+    evaluations = 0
+    least = most * (1 - SLACK)
+    for j in range(S.shape[1]):
+        if key[i, j] >= least:
+            now = 0
+            if rule.rows > 0:
+                now += row_links[i]
+            if rule.columns > 0:
+                now += column_links[j]
+            if stamp[i, j] != now:
+                key[i, j] = gain(x[i], y[j], S[i, j], rule)
+                stamp[i, j] = now
+                evaluations += 1
+    return evaluations
+
+
+@kernel()
+def greedy_batch(n0: int, n1: int, matrices: Matrices, rule: Rule, lazy: bool, chosen: Array) -> int:
+    """Choose the links of matrices n0..n1 into `chosen` uint8, laid out like the scores; evaluations."""
+    cells = rows = columns = 1
+    for n in range(n0, n1):
+        cells = max(cells, matrices.first[n + 1] - matrices.first[n])
+        rows = max(rows, matrices.row_begin[n + 1] - matrices.row_begin[n])
+        columns = max(columns, matrices.column_begin[n + 1] - matrices.column_begin[n])
+    work = allocate_work(cells, rows, columns, rule.alpha)
+    evaluations = 0
+    for n in range(n0, n1):
+        r, c = matrices.row_begin[n], matrices.column_begin[n]
+        I, J = matrices.row_begin[n + 1] - r, matrices.column_begin[n + 1] - c
+        begin, end = matrices.first[n], matrices.first[n + 1]
+        evaluations += greedy(
+            matrices.scores[begin:end].reshape(I, J),
+            rule,
+            matrices.row_limits[r : r + I],
+            matrices.column_limits[c : c + J],
+            lazy,
+            work,
+            chosen[begin:end].reshape(I, J),
+        )
+    return evaluations

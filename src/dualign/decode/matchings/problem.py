@@ -1,0 +1,136 @@
+"""What a user gives a matching decoder, checked, and laid out for its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import DataError, UsageError
+from dualign.decode.matchings.greedy import Matrices, Rule
+
+__all__ = ["CONCAVE", "Limits", "as_costs", "as_limits", "as_scores", "pack", "rule_of"]
+
+CONCAVE = {"rows": (1.0, 0.0), "columns": (0.0, 1.0), "both": (0.5, 0.5)}
+"""Whose further links bring less and less: the weights u, v of `dualign.decode.matchings.greedy`."""
+
+TINY, HUGE = 1e-100, 1e100
+"""Scores below the first count as 0, so that no product of theirs underflows; none may be over the second."""
+
+Limits = int | Sequence[int] | Array | None
+"""The most links of every word, or of each; None for no limit."""
+
+
+def as_scores(scores: Any, name: str = "scores") -> Array:
+    """A matrix of scores ≥ 0 as float64 (I, J)."""
+    try:
+        matrix = np.asarray(scores)
+    except ValueError:
+        raise DataError(f"{name}: {_ragged(scores)}") from None
+    if matrix.shape == (0,):
+        matrix = matrix.reshape(0, 0)
+    if matrix.dtype == object or matrix.dtype.kind not in "biuf":
+        raise DataError(f"{name}: {_ragged(scores)}")
+    if matrix.ndim != 2:
+        raise DataError(
+            f"{name} has {matrix.ndim} axes, shape {matrix.shape}; give a matrix (source words, target words)"
+        )
+    matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+    # Written so that NaN is not fine.
+    if not (fine := (matrix >= 0) & (matrix <= HUGE)).all():
+        i, j = (int(k) for k in np.argwhere(~fine)[0])
+        remedy = (
+            f"scores are at most {HUGE:g}; divide all of them"
+            if matrix[i, j] > 0
+            else "scores are numbers and not negative; shift or clip similarities, exponentiate logarithms"
+        )
+        raise DataError(f"{name}[{i}, {j}] is {matrix[i, j]:g}; {remedy}")
+    return np.where(matrix < TINY, 0.0, matrix)
+
+
+def _ragged(scores: Any) -> str:
+    """Why nested lists are no matrix of numbers."""
+    if isinstance(scores, Iterable) and not isinstance(scores, str):
+        width = None
+        for i, row in enumerate(scores):
+            if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str):
+                return f"row {i} is no list of numbers"
+            if width is not None and len(row) != width:
+                return f"row {i} has {len(row)} scores, but row 0 has {width}; all rows need the same number"
+            width = len(row)
+            for j, score in enumerate(row):
+                if not isinstance(score, int | float | np.number):
+                    return f"[{i}, {j}] is no number: {score!r:.40}"
+    return "no matrix of numbers; give rows of scores, or a NumPy array"
+
+
+def as_limits(limits: Limits, words: int, most: int, name: str) -> Array:
+    """One limit for each of so many words as int32; none is over `most`, the number of words to link to."""
+    if limits is None:
+        return np.full(words, most, np.int32)
+    given = np.asarray(limits)
+    if given.dtype == object or given.dtype.kind not in "iu":
+        # An empty list has no whole numbers, and needs none.
+        if given.size or words:
+            raise DataError(f"{name}={limits!r:.60} must be a whole number, or one for each word")
+        given = given.astype(np.int64)
+    if given.ndim == 0:
+        if given < 0:
+            raise DataError(f"{name}={limits} is negative; use 0 for no link at all, None for no limit")
+        given = np.full(words, given)
+    if given.shape != (words,):
+        raise DataError(f"{name} has shape {given.shape}, but there are {words} words; give one for each")
+    if (given < 0).any():
+        k = int(np.flatnonzero(given < 0)[0])
+        raise DataError(f"{name}[{k}]={given[k]} is negative; use 0 for no link at all")
+    return np.minimum(given, most).astype(np.int32)
+
+
+def as_costs(costs: Any, words: int, name: str) -> Array:
+    """Costs of a word's second, third … link as float64 (words, levels), rising from left to right."""
+    try:
+        given = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} is no matrix of numbers (words, levels)") from None
+    if given.ndim == 1:
+        given = np.tile(given, (words, 1))
+    if given.ndim != 2 or len(given) != words:
+        raise DataError(
+            f"{name} has shape {given.shape}; give costs of levels, or a matrix ({words}, levels)"
+        )
+    for row, costs_of_word in enumerate(given):
+        if not (np.isfinite(costs_of_word).all() and (np.diff(costs_of_word, prepend=0.0) >= 0).all()):
+            raise DataError(f"{name}[{row}]={costs_of_word.tolist()} must be finite, ≥ 0 and not falling")
+    return given
+
+
+def rule_of(alpha: float, concave: str) -> Rule:
+    """The objective by the names of its parts."""
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.number):
+        raise UsageError(f"alpha={alpha!r} must be a number")
+    if not (isfinite(alpha) and 0 < alpha <= 1):
+        raise UsageError(f"alpha={alpha} must be over 0 and at most 1")
+    if concave not in CONCAVE:
+        raise UsageError(f'concave="{concave}" is not one of {", ".join(CONCAVE)}')
+    return Rule(float(alpha), *CONCAVE[concave])
+
+
+def pack(matrices: Sequence[Array], row_limits: Sequence[Array], column_limits: Sequence[Array]) -> Matrices:
+    """Checked matrices and their limits, end to end."""
+    rows = np.array([matrix.shape[0] for matrix in matrices], np.int64)
+    columns = np.array([matrix.shape[1] for matrix in matrices], np.int64)
+    return Matrices(
+        np.concatenate([np.zeros(0), *(matrix.ravel() for matrix in matrices)]),
+        _offsets(rows * columns),
+        _offsets(rows),
+        _offsets(columns),
+        np.concatenate([np.zeros(0, np.int32), *row_limits]),
+        np.concatenate([np.zeros(0, np.int32), *column_limits]),
+    )
+
+
+def _offsets(sizes: Array) -> Array:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

@@ -8,6 +8,7 @@ import typer
 
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads
 from dualign.cli.settings import (
+    Agreement,
     Constraint,
     Decoder,
     EarlyStop,
@@ -15,6 +16,7 @@ from dualign.cli.settings import (
     KeepCase,
     MaxLength,
     ModelName,
+    Penalty,
     Rounds,
     Set,
     Symmetrize,
@@ -22,6 +24,7 @@ from dualign.cli.settings import (
     Tune,
     TuneSource,
     TuneTarget,
+    Unsupported,
     settings,
 )
 
@@ -51,6 +54,9 @@ def align(
     decoder: Decoder = None,
     symmetrize: Symmetrize = None,
     threshold: Threshold = None,
+    agreement: Agreement = None,
+    penalty: Penalty = None,
+    unsupported: Unsupported = None,
     tune: Tune = None,
     tune_source: TuneSource = None,
     tune_target: TuneTarget = None,
@@ -80,6 +86,7 @@ def align(
 
     chosen = settings(
         set_, model=model_type, decoder=decoder, symmetrize=symmetrize, threshold=threshold,
+        agreement=agreement, penalty=penalty, unsupported=unsupported,
         constraint=constraint, rounds=rounds, max_length=max_length, lowercase=False if keep_case else None,
     )  # fmt: skip
     run(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
+from math import isnan
 from time import perf_counter
 from typing import IO, Any
 
@@ -32,9 +33,6 @@ from dualign.train.training import NothingToLearn
 __all__ = ["Outputs", "Tuning", "learn", "run"]
 
 Pair = tuple[Sequence[str], Sequence[str]]
-
-ROUNDING = 1e-9
-"""A score this close to its bound has met it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def run(
     """Align a bitext with a saved model, or learn one from it first."""
     one_standard_input(source, target, tuning.gold, tuning.source, tuning.target, glossary)
     check_outputs(outputs)
-    compile_kernels(quiet)
+    compile_kernels(quiet, options.get("decoder", ""))
     pairs: Iterable[Pair] = read_pairs(source, target, errors=errors)
     if model is None:
         try:
@@ -192,7 +190,7 @@ def note_unused(encoded: Bitext, aligner: Aligner, quiet: bool) -> None:
 def write(links: Iterator[Links], aligner: Aligner, outputs: Outputs, quiet: bool) -> None:
     """Write links, and what else is asked for, chunk by chunk; nothing appears under a final name before
     everything is written."""
-    line = too_long = 0
+    line = too_long = proved = 0
     with ExitStack() as stack:
         out = stack.enter_context(open_output(outputs.links))
         scored = stack.enter_context(open_output(outputs.probabilities)) if outputs.probabilities else None
@@ -205,7 +203,10 @@ def write(links: Iterator[Links], aligner: Aligner, outputs: Outputs, quiet: boo
                 write_report(chunk, line, seconds, report)
             line += len(chunk)
             too_long += int(chunk.too_long.sum())
+            proved += int(chunk.certified.sum())
             began = perf_counter()
+    if aligner.options.decoder == "bidirectional" and not quiet:
+        say(f"{proved:,} of {line:,} alignments are proved optimal")
     if too_long and not quiet:
         say(f"warning: {too_long:,} pairs are too long to align (over 10 million cells); they have no links")
 
@@ -222,24 +223,24 @@ def write_links(chunk: Links, out: IO[str], scored: IO[str] | None) -> None:
 
 
 def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> None:
-    """A JSON object for each pair; `seconds` is the mean over the chunk it was aligned with.
-
-    A pair that was too long to align has no bound.
+    """A JSON object for each pair. Where a decoder does not search pair by pair, `seconds` is the mean over
+    the chunk. A pair that was too long for the decoder has no score or bound.
     """
     for n in range(len(chunk)):
         begin, count = int(chunk.begin[n]), int(chunk.count[n])
         probabilities = chunk.probability[begin : begin + count]
         score, bound = float(chunk.score[n]), float(chunk.bound[n])
-        skipped = bool(chunk.too_long[n])
         record = {
             "line": line + n + 1,
             "links": count,
             "mean_probability": round(float(probabilities.mean()), 6) if count else None,
-            "score": score,
-            "bound": None if skipped else bound,
-            "certified": not skipped and bound - score <= ROUNDING,
-            "seconds": round(seconds, 9),
+            "score": None if isnan(score) else score,
+            "bound": None if isnan(bound) or chunk.too_long[n] else bound,
+            "certified": bool(chunk.certified[n] and not chunk.too_long[n]),
+            "seconds": round(float(chunk.seconds[n]) or seconds, 9),
         }
+        if chunk.rounds[n]:
+            record["iterations"] = int(chunk.rounds[n])
         report.write(json.dumps(record) + "\n")
 
 

@@ -8,9 +8,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from dualign.core.errors import UsageError
-from dualign.model.options import CONSTRAINTS, DECODERS, MODELS, Options
+from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, MODELS, Options
 
 __all__ = [
+    "Agreement",
     "Constraint",
     "Decoder",
     "EarlyStop",
@@ -18,6 +19,7 @@ __all__ = [
     "KeepCase",
     "MaxLength",
     "ModelName",
+    "Penalty",
     "Rounds",
     "Set",
     "Symmetrize",
@@ -25,6 +27,7 @@ __all__ = [
     "Tune",
     "TuneSource",
     "TuneTarget",
+    "Unsupported",
     "settings",
 ]
 
@@ -42,6 +45,9 @@ def _flag(name: str, metavar: str) -> Any:
 
 Decoder = Annotated[str | None, _flag("decoder", "|".join(DECODERS))]
 Symmetrize = Annotated[str | None, _flag("symmetrize", "METHOD")]
+Agreement = Annotated[str | None, _flag("agreement", "|".join(AGREEMENTS))]
+Penalty = Annotated[float | None, _flag("penalty", "COST")]
+Unsupported = Annotated[float | None, _flag("unsupported", "COST")]
 Threshold = Annotated[float | None, _flag("threshold", "P")]
 Constraint = Annotated[str | None, _flag("constraint", "|".join(CONSTRAINTS))]
 ModelName = Annotated[str | None, typer.Option("--model-type", metavar="|".join(MODELS), help=_text("model"))]

@@ -35,17 +35,18 @@ SOURCE = [["a", "b", "c"], ["b", "a"], ["c"]]
 TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
 
 
-def compile_kernels(quiet: bool) -> None:
-    """Compile whatever the word aligner needs, unless that was done before."""
-    ready = cache_directory() / "aligner-kernels-compiled"
-    if ready.exists():
+def compile_kernels(quiet: bool, decoder: str = "") -> None:
+    """Compile whatever the word aligner needs, also by that decoder, unless that was done before."""
+    wanted = ("chains", "others", *DECODERS.get(decoder, ()))
+    done = {job: cache_directory() / f"{job}-compiled" for job in wanted}
+    jobs = [job for job in wanted if not done[job].exists()]
+    if not jobs:
         return
     if not quiet:
         say("compiling kernels, once for this version (some 15 to 30 s) …")
     began = perf_counter()
-    jobs = ("chains", "others")
-    command = [sys.executable, "-m", "dualign.cli.warm"]
     if available() > 1:
+        command = [sys.executable, "-m", "dualign.cli.warm"]
         processes = [subprocess.Popen([*command, job], **QUIETLY) for job in jobs]
         try:
             codes = [process.wait() for process in processes]
@@ -58,7 +59,8 @@ def compile_kernels(quiet: bool) -> None:
     else:
         for job in jobs:
             JOBS[job]()
-    ready.touch()
+    for job in jobs:
+        done[job].touch()
     if not quiet:
         say(f"kernels compiled in {perf_counter() - began:.0f} s")
 
@@ -98,6 +100,31 @@ def compile_others() -> None:
     block_of(model, strange, 1, (source.new, target.new))
 
 
+def compile_agreement() -> None:
+    """The bidirectional decoder."""
+    from dualign.decode.agreement.potentials import potentials
+    from dualign.decode.agreement.problem import Problem
+    from dualign.decode.agreement.solve import solve
+    from dualign.model.blocks import block_of
+
+    model, bitext = untrained()
+    solve(Problem(*potentials(0, block_of(model, bitext, 1)), -1.0, -3.0), "exact")
+
+
+def compile_matchings() -> None:
+    """The decoders `submodular` and `matching`."""
+    from dataclasses import replace
+
+    from dualign.decode.aligning import links_of_block
+    from dualign.model.blocks import block_of
+
+    model, bitext = untrained()
+    block = block_of(model, bitext, 1)
+    posterior = np.full((len(block.entry), 2), 0.5, np.float32)
+    for decoder in ("submodular", "matching"):
+        links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
+
+
 def untrained() -> tuple[Model, Bitext]:
     """A model of three words a side, and its text."""
     from dualign.model.jumps import initial_weights
@@ -114,7 +141,14 @@ def untrained() -> tuple[Model, Bitext]:
     return Model(Vocabulary(list(source)), Vocabulary(list(target)), lexicon, weights, Options()), bitext
 
 
-JOBS = {"chains": compile_chains, "others": compile_others}
+JOBS = {
+    "chains": compile_chains,
+    "others": compile_others,
+    "agreement": compile_agreement,
+    "matchings": compile_matchings,
+}
+DECODERS = {"bidirectional": ("agreement",), "submodular": ("matchings",), "matching": ("matchings",)}
+"""Jobs that only some decoders need."""
 
 if __name__ == "__main__":
     JOBS[sys.argv[1]]()

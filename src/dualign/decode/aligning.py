@@ -33,6 +33,9 @@ CHUNK = 4096
 MOST_CELLS = 10_000_000
 """A pair with more cells is left without links: its chains would take over half a gigabyte."""
 
+ROUNDING = 1e-9
+"""A score this close to its bound has met it."""
+
 Pair = tuple[Sequence[str], Sequence[str]]
 
 
@@ -40,8 +43,10 @@ Pair = tuple[Sequence[str], Sequence[str]]
 class Links:
     """Links of many pairs: those of pair n are `begin[n]` … `begin[n] + count[n]` of the flat arrays.
 
-    `score` is what the decoder takes a pair's links to be worth, `bound` the most that any set of links is.
-    `too_long` marks the pairs that were not aligned because of their size.
+    `score` is what the decoder takes a pair's links to be worth, `bound` the most that any set of links is,
+    `certified` whether they have met; both are NaN for a pair that a decoder had to leave to the chains.
+    `rounds`, `seconds`: the search for a pair, 0 where there is none. `too_long` marks the pairs that were
+    not aligned because of their size.
     """
 
     begin: Array
@@ -51,6 +56,9 @@ class Links:
     probability: Array
     score: Array
     bound: Array
+    certified: Array
+    rounds: Array
+    seconds: Array
     too_long: Array
 
     def __len__(self) -> int:
@@ -153,6 +161,9 @@ def joined(parts: Sequence[kernels.Found], too_long: Array) -> Links:
         together([part.probability[used] for part, used in zip(parts, slots, strict=True)], np.float32),
         together([part.score for part in parts], np.float64),
         together([part.bound for part in parts], np.float64),
+        together([part.certified for part in parts], np.bool_),
+        together([part.rounds for part in parts], np.int64),
+        together([part.seconds for part in parts], np.float64),
         too_long,
     )
 
@@ -211,7 +222,8 @@ def links_of_block(
     pairs = block.pairs
     I, J = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
     # Posteriors of a row add up to at most 1, so few can be over the threshold.
-    most = I + J if options.decoder == "viterbi" else np.ceil((I + J) / options.threshold)
+    paths = options.decoder in ("viterbi", "bidirectional")
+    most = I + J if paths else np.ceil((I + J) / options.threshold)
     room = np.zeros(len(I) + 1, np.int64)
     np.cumsum(np.minimum(I * J, most).astype(np.int64), out=room[1:])
     found = kernels.Found(
@@ -222,22 +234,38 @@ def links_of_block(
         np.empty(room[-1], np.float32),
         np.zeros(len(I)),
         np.zeros(len(I)),
+        np.zeros(len(I), np.bool_),
+        np.zeros(len(I), np.int64),
+        np.zeros(len(I)),
     )
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.blocks import match_block
 
         match_block(options, fertilities, block, posterior, threads, found)
+        found.certified[:] = found.bound - found.score <= ROUNDING
         return found
     soft = options.decoder == "soft-union"
     method = METHODS.index("union" if soft else options.symmetrize)
     marks = np.zeros((len(posterior), 2), np.uint8)
 
-    def choose(shard: tuple[int, int]) -> None:
-        if options.decoder == "viterbi":
+    def mark(shard: tuple[int, int]) -> None:
+        if paths:
             kernels.mark_paths(*shard, block, marks)
         else:
             kernels.mark_over_threshold(*shard, block.first, soft, options.threshold, posterior, marks)
+
+    def choose(shard: tuple[int, int]) -> None:
         kernels.choose_links(*shard, pairs, block.first, method, options.threshold, posterior, marks, found)
 
-    list(ordered_map(choose, spans(len(I), SHARD), threads))
-    return found
+    shards = spans(len(I), SHARD)
+    list(ordered_map(mark, shards, threads))
+    proofs = None
+    if options.decoder == "bidirectional":
+        from dualign.decode.agreement.blocks import agree_block
+
+        proofs = agree_block(options, block, threads, marks)
+    list(ordered_map(choose, shards, threads))
+    if proofs is None:
+        found.certified[:] = found.bound - found.score <= ROUNDING
+        return found
+    return found._replace(**proofs._asdict())

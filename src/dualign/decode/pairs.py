@@ -30,7 +30,8 @@ class Found(NamedTuple):
     """Links of the block's pairs: those of pair n are at `room[n]` … `room[n] + number[n]`.
 
     `source`, `target` int32; `probability` float32; `number` int32 (pairs); `score` float64 (pairs): what
-    the links are worth, here Σ (probability − threshold); `bound` float64 (pairs): the most that any set is.
+    the links are worth, here Σ (probability − threshold); `bound` float64 (pairs): the most that any set is;
+    `certified` bool (pairs): they have met; `rounds` int64, `seconds` float64 (pairs): if a decoder searches.
     """
 
     room: Array
@@ -40,6 +41,9 @@ class Found(NamedTuple):
     probability: Array
     score: Array
     bound: Array
+    certified: Array
+    rounds: Array
+    seconds: Array
 
 
 @kernel()

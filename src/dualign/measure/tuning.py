@@ -22,6 +22,8 @@ LOW_THRESHOLDS = (1e-6, 0.01, 0.02, 0.05)
 
 ALPHAS = tuple(round(0.1 * k, 1) for k in range(1, 11))
 QUANTILES = (0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+PENALTIES = (0.0, -0.5, -1.0, -2.0)
+UNSUPPORTED = (-1.0, -2.0, -3.0, -4.0, -6.0, -8.0)
 LIMITS = (1, 2, 3, 5)
 SWEEPS = 4
 
@@ -34,7 +36,8 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
     """Set the aligner's options to the best for these pairs; returns what was chosen.
 
     soft-union: the threshold, exactly. matching: the threshold, on a grid. posterior: threshold and
-    symmetrisation, on a grid. viterbi: symmetrisation. submodular: threshold, side and limits, α and (if the
+    symmetrisation, on a grid. viterbi: symmetrisation. bidirectional: the costs of agreement on a grid, then
+    symmetrisation. submodular: threshold, side and limits, α and (if the
     model knows fertilities) quantile, each in turn on its grid until none of them helps.
     """
     options = aligner.options
@@ -46,7 +49,10 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
         def judge(trial: Trial) -> float:
             return evaluate(decode(replace(options, **trial)), gold).aer
 
-        if options.decoder == "submodular":
+        if options.decoder == "bidirectional":
+            chosen = min(costs_of_agreement(options), key=judge)
+            chosen |= min(({"symmetrize": m} for m in SYMMETRIZATIONS), key=lambda m: judge(chosen | m))
+        elif options.decoder == "submodular":
             exact = (exact_threshold(aligner, pairs, gold),) if options.scores == "posterior" else ()
             chosen = by_turns(judge, options, exact, aligner.model.fertilities is not None)
         else:
@@ -69,6 +75,18 @@ def trials(options: Options) -> Iterable[Trial]:
             return [{"threshold": t, "symmetrize": m} for t, m in product(THRESHOLDS, SYMMETRIZATIONS)]
         case _:
             return [{"symmetrize": method} for method in SYMMETRIZATIONS]
+
+
+def costs_of_agreement(options: Options) -> list[Trial]:
+    """Penalties of the bidirectional decoder, for the agreement that is asked for."""
+    match options.agreement:
+        case "full":
+            return [{"penalty": options.penalty}]
+        case "adjacent":
+            return [{"penalty": penalty} for penalty in PENALTIES]
+        case _:
+            grid = product(PENALTIES, UNSUPPORTED)
+            return [{"penalty": p, "unsupported": u} for p, u in grid if u <= p]
 
 
 def by_turns(judge: Judge, options: Options, thresholds: tuple[float, ...], fertilities: bool) -> Trial:

@@ -12,6 +12,7 @@ from typing import Any
 from dualign.core.errors import UsageError
 
 __all__ = [
+    "AGREEMENTS",
     "CONCAVE",
     "CONSTRAINTS",
     "DECODERS",
@@ -26,7 +27,8 @@ __all__ = [
 MODELS = ("hmm", "ibm1", "ibm2")
 CONSTRAINTS = ("none", "agreement", "symmetric", "bijective")
 PROJECTIONS = ("none", "symmetric", "bijective")
-DECODERS = ("soft-union", "posterior", "viterbi", "submodular", "matching")
+DECODERS = ("soft-union", "posterior", "viterbi", "bidirectional", "submodular", "matching")
+AGREEMENTS = ("full", "adjacent", "soft")
 SCORES = ("posterior", "forward", "backward")
 CONCAVE = ("source", "target", "both")
 SYMMETRIZATIONS = (
@@ -49,6 +51,11 @@ DECODING = (
     "decoder",
     "symmetrize",
     "threshold",
+    "agreement",
+    "penalty",
+    "unsupported",
+    "nodes",
+    "time_limit",
     "scores",
     "alpha",
     "concave",
@@ -91,9 +98,18 @@ class Options:
     mixture: bool = option(
         False, "symmetric projection of the mixture of both directions (Graça et al., Eq. 15)"
     )
-    decoder: str = option("soft-union", "soft-union, posterior, viterbi, submodular or matching")
-    symmetrize: str = option("grow-diag-final-and", "how viterbi and posterior links of both directions join")
+    decoder: str = option(
+        "soft-union", "soft-union, posterior, viterbi, bidirectional, submodular or matching"
+    )
+    symmetrize: str = option(
+        "grow-diag-final-and", "how viterbi, posterior and bidirectional links of both directions join"
+    )
     threshold: float = option(0.4, "least link probability, or score (all decoders but viterbi)")
+    agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
+    penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")
+    unsupported: float = option(-3.0, "bidirectional, soft: cost of a link without a counterpart")
+    nodes: int = option(1000, "bidirectional: most nodes of a pair's search; 0 for no limit")
+    time_limit: float = option(0.0, "bidirectional: most seconds for a pair; 0 for no limit")
     scores: str = option(
         "posterior",
         "what submodular and matching add up: posterior, or forward or backward scores of ibm1, ibm2",
@@ -114,6 +130,7 @@ class Options:
         self._one_of("projection", PROJECTIONS)
         self._one_of("decoder", DECODERS)
         self._one_of("symmetrize", SYMMETRIZATIONS)
+        self._one_of("agreement", AGREEMENTS)
         self._one_of("scores", SCORES)
         self._one_of("concave", CONCAVE)
         for name in ("ibm1_rounds", "max_length", "stem_letters", "evaluations"):
@@ -127,11 +144,21 @@ class Options:
             "tolerance",
             "source_limit",
             "target_limit",
+            "nodes",
+            "time_limit",
         ):
             self._at_least(name, 0)
         for name, least in (("null", 1e-6), ("floor", 1e-30), ("threshold", 1e-6)):
             if not least <= getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)} must be at least {least:g} and below 1")
+        if not self.penalty <= 0:
+            raise UsageError(f"penalty={self.penalty} must be at most 0")
+        if self.agreement == "soft" and not self.unsupported <= self.penalty:
+            raise UsageError(f"unsupported={self.unsupported} must be at most penalty={self.penalty}")
+        if self.decoder == "bidirectional" and self.model != "hmm":
+            raise UsageError(
+                f"the bidirectional decoder needs the chains of the hmm; model={self.model} has none"
+            )
         if not 0 < self.alpha <= 1:
             raise UsageError(f"alpha={self.alpha} must be over 0 and at most 1")
         if not 0 <= self.quantile < 1:

@@ -7,6 +7,7 @@ parent's multipliers and from what its pruning left.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -103,9 +104,16 @@ class _Search:
 
 
 def search(
-    problem: Problem, tolerance: float, time_limit: float | None = None, trace: int = ROOT_ROUNDS
+    problem: Problem,
+    tolerance: float,
+    time_limit: float | None = None,
+    most_nodes: int | None = None,
+    trace: int = ROOT_ROUNDS,
 ) -> Outcome:
-    """Maximise; the bound equals the score up to the tolerance unless the time limit cuts the search."""
+    """Maximise; the bound equals the score up to the tolerance unless a limit cuts the search.
+
+    Unlike a time limit, a limit on the nodes cuts it at the same place every time.
+    """
     state = _Search(problem, tolerance, np.inf if time_limit is None else perf_counter() + time_limit, trace)
     I, J = len(problem.theta), len(problem.omega)
     masks = all_allowed(I, J)
@@ -120,7 +128,10 @@ def search(
     numbers = count()
     if bound > state.least + tolerance:
         heappush(heap, (-bound, next(numbers), Node(masks, multipliers, bound)))
-    while heap and heap[0][2].bound > state.least + tolerance and not state.out_of_time():
+    most_nodes = most_nodes or sys.maxsize
+    while heap and heap[0][2].bound > state.least + tolerance:
+        if nodes >= most_nodes or state.out_of_time():
+            break
         node = heappop(heap)[2]
         for masks in children(node, state.strict):
             if decided(masks):

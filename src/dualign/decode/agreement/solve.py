@@ -54,10 +54,12 @@ def bidirectional(
     return solve(problem, method, time_limit)
 
 
-def solve(problem: Problem, method: str, time_limit: float | None = None) -> Certified[tuple[Array, Array]]:
-    """Run a method on a problem that is known to be sound."""
+def solve(
+    problem: Problem, method: str, time_limit: float | None = None, nodes: int | None = None
+) -> Certified[tuple[Array, Array]]:
+    """Run a method on a problem that is known to be sound; `nodes` limits the search of `exact`."""
     began = perf_counter()
-    outcome: Outcome = exact.search(problem, TOLERANCE, time_limit)
+    outcome: Outcome = exact.search(problem, TOLERANCE, time_limit, nodes)
     value = float(score(problem, outcome.incumbent.a, outcome.incumbent.b))
     if outcome.incumbent.value[0] < IMPOSSIBLE:
         if outcome.bound < IMPOSSIBLE:

@@ -1,0 +1,65 @@
+"""Joint decoding of a block of sentence pairs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.threads import ordered_map
+from dualign.decode.agreement.chain import NEVER
+from dualign.decode.agreement.potentials import potentials
+from dualign.decode.agreement.problem import Problem
+from dualign.decode.agreement.solve import solve
+from dualign.model.emission import Block
+from dualign.model.options import Options
+
+__all__ = ["MOST_SCORES", "Proofs", "agree_block"]
+
+MOST_SCORES = 20_000_000
+"""A pair with more entries in θ and ω (some 215 words a side) is left to the chains themselves."""
+
+
+class Proofs(NamedTuple):
+    """For each pair of a block: score and proved bound of the joint objective (NaN where a pair was not
+    decoded), whether they have met, rounds and seconds."""
+
+    score: Array
+    bound: Array
+    certified: Array
+    rounds: Array
+    seconds: Array
+
+
+def agree_block(options: Options, block: Block, threads: int, marks: Array) -> Proofs:
+    """Mark the links of the best joint alignment in `marks`, uint8 (slots, 2): b, then a.
+
+    Pairs that are too large, or have an empty side, are left as they are.
+    """
+    pairs = block.pairs
+    lengths, widths = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
+    scores = lengths * (widths + 1) ** 2 + widths * (lengths + 1) ** 2
+    alpha = NEVER if options.agreement == "full" else options.penalty
+    gamma = options.unsupported if options.agreement == "soft" else NEVER
+    proofs = Proofs(
+        np.full(len(lengths), np.nan), np.full(len(lengths), np.nan), np.zeros(len(lengths), bool),
+        np.zeros(len(lengths), np.int64), np.zeros(len(lengths)),
+    )  # fmt: skip
+
+    def decode(n: int) -> None:
+        I, J = int(lengths[n]), int(widths[n])
+        problem = Problem(*potentials(n, block), alpha, gamma)
+        result = solve(problem, "exact", options.time_limit or None, options.nodes or None)
+        proofs.score[n], proofs.bound[n], proofs.certified[n] = result.score, result.bound, result.certified
+        proofs.rounds[n], proofs.seconds[n] = result.iterations, result.seconds
+        a, b = result.solution
+        cells = marks[block.first[n] : block.first[n + 1]].reshape(I, J, 2)
+        cells[:] = 0
+        rows, columns = np.flatnonzero(a), np.flatnonzero(b)
+        cells[rows, a[rows] - 1, 1] = 1
+        cells[b[columns] - 1, columns, 0] = 1
+
+    decodable = np.flatnonzero((lengths > 0) & (widths > 0) & (scores <= MOST_SCORES))
+    list(ordered_map(decode, decodable.tolist(), threads))
+    return proofs

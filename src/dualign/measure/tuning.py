@@ -51,7 +51,8 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
 
         if options.decoder == "bidirectional":
             chosen = min(costs_of_agreement(options), key=judge)
-            chosen |= min(({"symmetrize": m} for m in SYMMETRIZATIONS), key=lambda m: judge(chosen | m))
+            joins: list[Trial] = [chosen | {"symmetrize": method} for method in SYMMETRIZATIONS]
+            chosen = min(joins, key=judge)
         elif options.decoder == "submodular":
             exact = (exact_threshold(aligner, pairs, gold),) if options.scores == "posterior" else ()
             chosen = by_turns(judge, options, exact, aligner.model.fertilities is not None)

@@ -102,7 +102,7 @@ class Options:
         "soft-union", "soft-union, posterior, viterbi, bidirectional, submodular or matching"
     )
     symmetrize: str = option(
-        "grow-diag-final-and", "how viterbi, posterior and bidirectional links of both directions join"
+        "grow-diag-final-and", "how links of both directions join (posterior, viterbi, bidirectional)"
     )
     threshold: float = option(0.4, "least link probability, or score (all decoders but viterbi)")
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
@@ -156,9 +156,7 @@ class Options:
         if self.agreement == "soft" and not self.unsupported <= self.penalty:
             raise UsageError(f"unsupported={self.unsupported} must be at most penalty={self.penalty}")
         if self.decoder == "bidirectional" and self.model != "hmm":
-            raise UsageError(
-                f"the bidirectional decoder needs the chains of the hmm; model={self.model} has none"
-            )
+            raise UsageError(f"the bidirectional decoder needs an hmm; model={self.model} has no chains")
         if not 0 < self.alpha <= 1:
             raise UsageError(f"alpha={self.alpha} must be over 0 and at most 1")
         if not 0 <= self.quantile < 1:

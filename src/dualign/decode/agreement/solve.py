@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
@@ -10,15 +11,21 @@ import numpy.typing as npt
 from dualign.core.arrays import Array
 from dualign.core.certified import Certified
 from dualign.core.errors import DataError, Infeasible, UsageError
-from dualign.decode.agreement import exact
+from dualign.decode.agreement import constrain, decomposition, exact, ilp, relax
 from dualign.decode.agreement.chain import IMPOSSIBLE, NEVER
-from dualign.decode.agreement.exact import Outcome
+from dualign.decode.agreement.outcome import Outcome
 from dualign.decode.agreement.problem import Problem, score
 
 __all__ = ["AGREEMENTS", "METHODS", "bidirectional", "problem_of", "solve"]
 
 AGREEMENTS = ("full", "adjacent", "soft")
-METHODS = ("exact",)
+METHODS: dict[str, Callable[[Problem, float, float | None], Outcome]] = {
+    "exact": exact.search,
+    "relax": relax.search,
+    "constrain": constrain.search,
+    "ilp": ilp.search,
+    "dual-decomposition": decomposition.search,
+}
 
 TOLERANCE = 1e-6
 """A bound this close to the score (relative to its size, if that is over 1) has met it."""
@@ -57,17 +64,18 @@ def bidirectional(
 def solve(problem: Problem, method: str, time_limit: float | None = None) -> Certified[tuple[Array, Array]]:
     """Run a method on a problem that is known to be sound."""
     began = perf_counter()
-    outcome: Outcome = exact.search(problem, TOLERANCE, time_limit)
+    outcome = METHODS[method](problem, TOLERANCE, time_limit)
     value = float(score(problem, outcome.incumbent.a, outcome.incumbent.b))
     if outcome.incumbent.value[0] < IMPOSSIBLE:
         if outcome.bound < IMPOSSIBLE:
             raise Infeasible("no alignment is possible: every one has a score of minus infinity")
         value = -np.inf
+    met = value > -np.inf and outcome.bound - value <= TOLERANCE * max(1.0, abs(value))
     return Certified(
         (outcome.incumbent.a[1:], outcome.incumbent.b[1:]),
         value,
         max(outcome.bound, value),
-        outcome.bound - value <= TOLERANCE * max(1.0, abs(value)),
+        met,
         method,
         outcome.rounds,
         perf_counter() - began,

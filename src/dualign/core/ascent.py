@@ -15,6 +15,8 @@ Two step rules:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["Ascent", "decaying_step", "new_ascent", "observe", "polyak_step", "settled", "trace_of"]
+__all__ = ["Ascent", "decaying_step", "new_ascent", "observe", "polyak_step", "run", "settled", "trace_of"]
 
 NOTHING_YET = -np.inf
 BOUND, SCORE, FACTOR, STALLED, FAILURES, ROUNDS = range(6)
@@ -88,6 +90,18 @@ def decaying_step(ascent: Ascent, rate: float) -> float:
 def settled(ascent: Ascent, tolerance: float) -> bool:
     """Whether bound and score have met: the best solution is then proved optimal."""
     return bool(ascent.numbers[BOUND] - ascent.numbers[SCORE] <= tolerance)
+
+
+def run(advance: Callable[[int], int], ascent: Ascent, most: int, chunk: int, deadline: float) -> int:
+    """Search until it ends by itself, `most` rounds are recorded, or the clock says so.
+
+    `advance(rounds)` searches for so many rounds, which it records in `ascent`, and returns 0 unless it has
+    ended. The clock (`perf_counter`) is looked at after every `chunk` rounds. Returns the last answer.
+    """
+    while True:
+        status = advance(min(chunk, most - int(ascent.numbers[ROUNDS])))
+        if status != 0 or ascent.numbers[ROUNDS] >= most or perf_counter() >= deadline:
+            return status
 
 
 def trace_of(ascent: Ascent) -> tuple[tuple[float, float], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.threads import ordered_map
 from dualign.decode.agreement.chain import NEVER
+from dualign.decode.agreement.exact import search
 from dualign.decode.agreement.potentials import potentials
 from dualign.decode.agreement.problem import Problem
-from dualign.decode.agreement.solve import solve
+from dualign.decode.agreement.solve import TOLERANCE, certified
 from dualign.model.emission import Block
 from dualign.model.options import Options
 
@@ -50,7 +52,9 @@ def agree_block(options: Options, block: Block, threads: int, marks: Array) -> P
     def decode(n: int) -> None:
         I, J = int(lengths[n]), int(widths[n])
         problem = Problem(*potentials(n, block), alpha, gamma)
-        result = solve(problem, "exact", options.time_limit or None, options.nodes or None)
+        began = perf_counter()
+        outcome = search(problem, TOLERANCE, options.time_limit or None, options.nodes or None)
+        result = certified(problem, outcome, "exact", perf_counter() - began)
         proofs.score[n], proofs.bound[n], proofs.certified[n] = result.score, result.bound, result.certified
         proofs.rounds[n], proofs.seconds[n] = result.iterations, result.seconds
         a, b = result.solution

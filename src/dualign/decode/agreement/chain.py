@@ -13,7 +13,8 @@ with pruning.
 
 Links y(i, j) outside the window of row i (|j − a_i| > 1, or a_i = 0) have no support. They are chosen freely
 where that pays, `f = max(y0, y1 + γ)`, and the sum over the row is part of every state; a neighbour that
-insists on one of them being there, or not, pays the difference.
+insists on one of them being there, or not, pays the difference. Where both rows i − 1 and i + 1 may pick j, each
+pays half of it: they may insist on the same thing, and it must not be paid twice.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from dualign.decode.agreement.states import FITS, NONE, OFFSETS, STATES, SUPPORT
 
 __all__ = [
     "IMPOSSIBLE", "NEVER", "Chain", "backward", "cell_values", "forward", "link_values", "list_states",
-    "new_chain", "trace_back", "weigh",
+    "new_chain", "share_of", "trace_back", "weigh",
 ]  # fmt: skip
 
 NEVER = -1e30
@@ -42,7 +43,8 @@ class Chain(NamedTuple):
     """Weights and charts of one direction; (n + 1, m + 1) unless said otherwise, row and column 0 = null.
 
     `wx`: weight of a_i = j; `y1`, `y0`: of y(i, j) chosen and not chosen; `free`: of y(i, j) without support,
-    the better of both. `local`, `best`, `after` float64 (…, 16): a state's own weight, the best way to it
+    the better of both; `present`, `absent`: what a neighbour pays that insists on y(i, j), or on its absence,
+    out of row i's sight. `local`, `best`, `after` float64 (…, 16): a state's own weight, the best way to it
     including that, the best way on from it. `back` int32 (…, 16): the state before, as 16 · j + s.
     `columns` int32, `width` int32 (n + 1): the columns that row i may pick, null apart; `states` uint8
     (…, 16), `number` uint8: the states that are possible there.
@@ -53,6 +55,8 @@ class Chain(NamedTuple):
     y1: Array
     y0: Array
     free: Array
+    present: Array
+    absent: Array
     local: Array
     best: Array
     after: Array
@@ -70,7 +74,7 @@ def new_chain(n: int, m: int) -> Chain:
     """Room for n rows and m columns."""
     shape, chart = (n + 1, m + 1), (n + 1, m + 1, STATES)
     return Chain(
-        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape),
+        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape),
         np.empty(chart), np.empty(chart), np.empty(chart), np.empty(chart, np.int32),
         np.empty(shape, np.int32), np.zeros(n + 1, np.int32), np.empty(chart, np.uint8),
         np.zeros(shape, np.uint8), np.zeros(shape, np.uint8), np.zeros(shape, np.uint8),
@@ -88,11 +92,25 @@ def weigh(chain: Chain, gamma: float) -> None:
 
 
 @kernel()
+def share_of(allowed: Array, flip: bool, i: int, j: int) -> float:
+    """The part of what y(i, j) costs that one neighbour pays: ½ where there may be two."""
+    n = (allowed.shape[1] if flip else allowed.shape[0]) - 1
+    if i == 1 or i == n:
+        return 1.0
+    above, below = (allowed[j, i - 1], allowed[j, i + 1]) if flip else (allowed[i - 1, j], allowed[i + 1, j])
+    return 0.5 if above and below else 1.0
+
+
+@kernel()
 def list_states(chain: Chain, allowed: Array, flip: bool, alpha: float, gamma: float) -> None:
     """Own weights of all states; lists the possible ones. `allowed` (n + 1, m + 1): what a_i may be, or its
     transpose if `flip`."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            share = share_of(allowed, flip, i, j)
+            chain.present[i, j] = share * (chain.y1[i, j] + gamma - chain.free[i, j])
+            chain.absent[i, j] = share * (chain.y0[i, j] - chain.free[i, j])
         row = 0.0
         for j in range(1, m + 1):
             row += chain.free[i, j]
@@ -138,10 +156,10 @@ def list_states(chain: Chain, allowed: Array, flip: bool, alpha: float, gamma: f
 
 
 @kernel()
-def forward(chain: Chain, theta: Array, gamma: float) -> tuple[float, int]:
+def forward(chain: Chain, theta: Array) -> tuple[float, int]:
     """Fill `best` and `back`; returns the maximum and its last state, 16 · j + s (NEVER if there is none)."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
-    best, back, y1, y0, free = chain.best, chain.back, chain.y1, chain.y0, chain.free
+    best, back = chain.best, chain.back
     far = np.empty(m + 1)  # best way to column j' that row i may come from without a look at its state
     which = np.empty(m + 1, np.int32)
     reached = np.empty(STATES)
@@ -150,8 +168,7 @@ def forward(chain: Chain, theta: Array, gamma: float) -> tuple[float, int]:
         if i > 1:
             for p in range(chain.width[i - 1]):
                 before = chain.columns[i - 1, p]
-                present = y1[i, before] + gamma - free[i, before]
-                absent = y0[i, before] - free[i, before]
+                present, absent = chain.present[i, before], chain.absent[i, before]
                 far[before] = NEVER
                 which[before] = 0
                 for e in range(chain.number[i - 1, before]):
@@ -176,11 +193,8 @@ def forward(chain: Chain, theta: Array, gamma: float) -> tuple[float, int]:
         for c in range(chain.width[i]):
             j = chain.columns[i, c]
             z, origin = far[0] + step[0, j], 0
-            present = y1[i - 1, j] + gamma - free[i - 1, j]
-            absent = y0[i - 1, j] - free[i - 1, j]
-            if i == 1:
-                present = absent = 0.0
-            else:
+            present, absent = chain.present[i - 1, j], chain.absent[i - 1, j]  # both 0 for i = 1
+            if i > 1:
                 for p in range(chain.width[i - 1]):
                     before = chain.columns[i - 1, p]
                     if (before < j - 2 or before > j + 2) and far[before] + step[before, j] > z:
@@ -200,9 +214,7 @@ def forward(chain: Chain, theta: Array, gamma: float) -> tuple[float, int]:
                         r = chain.states[i - 1, before, e]
                         z = best[i - 1, before, r] + step[before, j]
                         if outside:
-                            z += (y1[i, before] + gamma if SUPPORT[r] == 1 else y0[i, before]) - free[
-                                i, before
-                            ]
+                            z += chain.present[i, before] if SUPPORT[r] == 1 else chain.absent[i, before]
                         for q in range(chain.number[i, j]):
                             s = chain.states[i, j, q]
                             if FITS[d + 2, r, s]:
@@ -254,10 +266,10 @@ def trace_back(chain: Chain, last: int, gamma: float) -> None:
 
 
 @kernel()
-def backward(chain: Chain, theta: Array, gamma: float) -> None:
+def backward(chain: Chain, theta: Array) -> None:
     """Fill `after`: the best that can follow each state, the mirror image of `forward`."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
-    after, y1, y0, free = chain.after, chain.y1, chain.y0, chain.free
+    after = chain.after
     far = np.empty(m + 1)
     after[n, 0, 0] = 0.0
     for c in range(chain.width[n]):
@@ -269,8 +281,7 @@ def backward(chain: Chain, theta: Array, gamma: float) -> None:
         far[0] = after[i + 1, 0, 0] + chain.local[i + 1, 0, 0] if chain.number[i + 1, 0] else NEVER
         for c in range(chain.width[i + 1]):
             j = chain.columns[i + 1, c]
-            present = y1[i, j] + gamma - free[i, j]
-            absent = y0[i, j] - free[i, j]
+            present, absent = chain.present[i, j], chain.absent[i, j]
             far[j] = NEVER
             for e in range(chain.number[i + 1, j]):
                 s = chain.states[i + 1, j, e]
@@ -289,8 +300,7 @@ def backward(chain: Chain, theta: Array, gamma: float) -> None:
                 j = chain.columns[i + 1, c]
                 if j < before - 2 or j > before + 2:
                     z = max(z, far[j] + step[before, j])
-            present = y1[i + 1, before] + gamma - free[i + 1, before]
-            absent = y0[i + 1, before] - free[i + 1, before]
+            present, absent = chain.present[i + 1, before], chain.absent[i + 1, before]
             for e in range(chain.number[i, before]):
                 r = chain.states[i, before, e]
                 outer = present if SUPPORT[r] == 1 else absent
@@ -306,8 +316,7 @@ def backward(chain: Chain, theta: Array, gamma: float) -> None:
                         if FITS[d + 2, r, s]:
                             w = after[i + 1, j, s] + chain.local[i + 1, j, s] + step[before, j]
                             if outside:
-                                inner = y1[i, j] + gamma if SUPPORT[s] == -1 else y0[i, j]
-                                w += outer + inner - free[i, j]
+                                w += outer + (chain.present[i, j] if SUPPORT[s] == -1 else chain.absent[i, j])
                             most = max(most, w)
                 after[i, before, r] = max(NEVER, most)
 

@@ -141,8 +141,8 @@ def prune(halves: Halves, problem: Problem, masks: Masks, values: tuple[float, f
     """Remove what no solution of score ≥ `least` contains; returns how many choices went."""
     I, J = masks.x.shape[0] - 1, masks.x.shape[1] - 1
     gamma = 0.5 * problem.gamma
-    backward(halves.rows, problem.theta, gamma)
-    backward(halves.columns, problem.omega, gamma)
+    backward(halves.rows, problem.theta)
+    backward(halves.columns, problem.omega)
     cell_values(halves.rows, halves.x_rows)
     link_values(halves.rows, values[0], gamma, halves.y_rows)
     cell_values(halves.columns, halves.y_columns)
@@ -227,8 +227,8 @@ def ascend(
     for t in range(rounds):
         prepare(halves, problem, masks, multipliers)
         gamma = 0.5 * problem.gamma
-        value_rows, last_row = forward(halves.rows, problem.theta, gamma)
-        value_columns, last_column = forward(halves.columns, problem.omega, gamma)
+        value_rows, last_row = forward(halves.rows, problem.theta)
+        value_columns, last_column = forward(halves.columns, problem.omega)
         value = value_rows + value_columns
         if value_rows < IMPOSSIBLE or value_columns < IMPOSSIBLE:
             ascent.numbers[BOUND] = NEVER

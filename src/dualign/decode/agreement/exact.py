@@ -21,6 +21,7 @@ from dualign.core.ascent import BOUND, ROUNDS, Ascent, new_ascent, trace_of
 from dualign.decode.agreement.chain import IMPOSSIBLE, NEVER
 from dualign.decode.agreement.dual import (
     CLOSED,
+    MET,
     Halves,
     Multipliers,
     ascend,
@@ -29,25 +30,15 @@ from dualign.decode.agreement.dual import (
     prune_by_chains,
 )
 from dualign.decode.agreement.masks import Masks, all_allowed, copied, decided, propagate
-from dualign.decode.agreement.primal import Incumbent, new_incumbent, offer
+from dualign.decode.agreement.outcome import Outcome
+from dualign.decode.agreement.primal import new_incumbent, offer
 from dualign.decode.agreement.problem import Problem
 
-__all__ = ["Outcome", "search"]
+__all__ = ["search"]
 
 ROOT_ROUNDS, NODE_ROUNDS = 300, 60
 WORK = 250_000
 """Cells that are visited between two looks at the clock."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a method found: chains with entry 0 = 0, a proved bound, rounds, and the trace of the root."""
-
-    incumbent: Incumbent
-    bound: float
-    rounds: int
-    trace: tuple[tuple[float, float], ...]
-    nodes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +89,8 @@ class _Search:
                 return NEVER
             rounds = int(ascent.numbers[ROUNDS])
             slow = before - bound < 0.1 * (bound - self.least)
-            if rounds >= most or (slow and rounds >= 2 * self.chunk) or self.out_of_time():
+            # Halves that agree have no direction to step in; in soft agreement a gap may remain even so.
+            if outcome == MET or rounds >= most or (slow and rounds >= 2 * self.chunk) or self.out_of_time():
                 return bound
             before = bound
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
@@ -10,15 +11,21 @@ import numpy.typing as npt
 from dualign.core.arrays import Array
 from dualign.core.certified import Certified
 from dualign.core.errors import DataError, Infeasible, UsageError
-from dualign.decode.agreement import exact
+from dualign.decode.agreement import constrain, decomposition, exact, ilp, relax
 from dualign.decode.agreement.chain import IMPOSSIBLE, NEVER
-from dualign.decode.agreement.exact import Outcome
+from dualign.decode.agreement.outcome import Outcome
 from dualign.decode.agreement.problem import Problem, score
+from dualign.model.options import AGREEMENTS
 
-__all__ = ["AGREEMENTS", "METHODS", "bidirectional", "problem_of", "solve"]
+__all__ = ["METHODS", "TOLERANCE", "bidirectional", "certified", "problem_of", "solve"]
 
-AGREEMENTS = ("full", "adjacent", "soft")
-METHODS = ("exact",)
+METHODS: dict[str, Callable[[Problem, float, float | None], Outcome]] = {
+    "exact": exact.search,
+    "relax": relax.search,
+    "constrain": constrain.search,
+    "ilp": ilp.search,
+    "dual-decomposition": decomposition.search,
+}
 
 TOLERANCE = 1e-6
 """A bound this close to the score (relative to its size, if that is over 1) has met it."""
@@ -54,25 +61,31 @@ def bidirectional(
     return solve(problem, method, time_limit)
 
 
-def solve(
-    problem: Problem, method: str, time_limit: float | None = None, nodes: int | None = None
-) -> Certified[tuple[Array, Array]]:
-    """Run a method on a problem that is known to be sound; `nodes` limits the search of `exact`."""
+def solve(problem: Problem, method: str, time_limit: float | None = None) -> Certified[tuple[Array, Array]]:
+    """Run a method on a problem that is known to be sound."""
     began = perf_counter()
-    outcome: Outcome = exact.search(problem, TOLERANCE, time_limit, nodes)
+    outcome = METHODS[method](problem, TOLERANCE, time_limit)
+    return certified(problem, outcome, method, perf_counter() - began)
+
+
+def certified(
+    problem: Problem, outcome: Outcome, method: str, seconds: float
+) -> Certified[tuple[Array, Array]]:
+    """What a method found, its score recomputed, and what that proves."""
     value = float(score(problem, outcome.incumbent.a, outcome.incumbent.b))
     if outcome.incumbent.value[0] < IMPOSSIBLE:
         if outcome.bound < IMPOSSIBLE:
             raise Infeasible("no alignment is possible: every one has a score of minus infinity")
         value = -np.inf
+    met = value > -np.inf and outcome.bound - value <= TOLERANCE * max(1.0, abs(value))
     return Certified(
         (outcome.incumbent.a[1:], outcome.incumbent.b[1:]),
         value,
         max(outcome.bound, value),
-        outcome.bound - value <= TOLERANCE * max(1.0, abs(value)),
+        met,
         method,
         outcome.rounds,
-        perf_counter() - began,
+        seconds,
         outcome.trace,
     )
 

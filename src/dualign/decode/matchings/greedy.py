@@ -179,13 +179,15 @@ def greedy(
 
 
 @kernel()
-def accept(i: int, j: int, s: float, work: Work, chosen: Array) -> None:
+def accept(
+    i: int, j: int, s: float, x: Array, y: Array, row_links: Array, column_links: Array, chosen: Array
+) -> None:
     """Add the link (i, j)."""
     chosen[i, j] = 1
-    work.row_sum[i] += s
-    work.column_sum[j] += s
-    work.row_links[i] += 1
-    work.column_links[j] += 1
+    x[i] += s
+    y[j] += s
+    row_links[i] += 1
+    column_links[j] += 1
 
 
 @kernel()
@@ -209,7 +211,8 @@ def take_plainly(
                         best, most = i * J + j, g
         if best < 0:
             return evaluations
-        accept(best // J, best % J, S[best // J, best % J], work, chosen)
+        i, j = best // J, best % J
+        accept(i, j, S[i, j], x, y, work.row_links, work.column_links, chosen)
 
 
 @kernel()
@@ -245,10 +248,12 @@ def take_lazily(
                     evaluations += 1
         top_column[i], top[i] = largest(i, key)
     while True:
-        r, most = -1, 0.0
+        r, most, rival = -1, 0.0, 0.0
         for i in range(I):
             if top[i] > most:
-                r, most = i, top[i]
+                r, most, rival = i, top[i], most
+            elif top[i] > rival:
+                rival = top[i]
         if r < 0:
             return evaluations
         j = top_column[r]
@@ -256,23 +261,30 @@ def take_lazily(
             top_column[r], top[r] = largest(r, key)
             continue
         if rule.alpha < 1:
-            refreshed = refresh(r, S, x, y, row_links, column_links, most, rule, key, stamp)
-            i = r
-            for k in range(I):
-                if refreshed > 0:
-                    break
-                if k != r and top[k] >= most * (1 - SLACK):
-                    refreshed = refresh(k, S, x, y, row_links, column_links, most, rule, key, stamp)
-                    i = k
+            now = age(row_links[r], column_links[j], rule)
+            if stamp[r, j] != now:
+                key[r, j] = gain(x[r], y[j], S[r, j], rule)
+                stamp[r, j] = now
+                evaluations += 1
+                top_column[r], top[r] = largest(r, key)
+                continue
+            close = rival >= most * (1 - SLACK)
+            for k in range(J):
+                close |= k != j and key[r, k] >= most * (1 - SLACK)
+            refreshed = 0
+            for i in range(I):
+                if close and refreshed == 0 and top[i] >= most * (1 - SLACK):
+                    refreshed = refresh(i, S, x, y, row_links, column_links, most, rule, key, stamp)
+                    top_column[i], top[i] = largest(i, key)
             if refreshed > 0:
-                top_column[i], top[i] = largest(i, key)
                 evaluations += refreshed
                 continue
-        accept(r, j, S[r, j], work, chosen)
+        accept(r, j, S[r, j], x, y, row_links, column_links, chosen)
         key[r, j] = 0
         if row_links[r] >= row_limits[r]:
-            key[r] = 0
-        top_column[r], top[r] = largest(r, key)
+            top[r] = 0
+        else:
+            top_column[r], top[r] = largest(r, key)
         if column_links[j] >= column_limits[j]:
             # Rows that have their largest gain here look for another when it is their turn.
             for i in range(I):
@@ -281,12 +293,23 @@ def take_lazily(
 
 @kernel()
 def largest(i: int, key: Array) -> tuple[int, float]:
-    """The largest stored gain of row i, the first among equals; (−1, 0) if it has no link left to offer."""
-    top, column = 0.0, -1
+    """Column and size of row i's largest stored gain, the first among equals; (−1, 0) if it has none left."""
+    column, top = -1, 0.0
     for j in range(key.shape[1]):
         if key[i, j] > top:
-            top, column = key[i, j], j
+            column, top = j, key[i, j]
     return column, top
+
+
+@kernel()
+def age(row_links: int, column_links: int, rule: Rule) -> int:
+    """The stamp of a gain that is right: the number of links it depends on."""
+    now = 0
+    if rule.rows > 0:
+        now += row_links
+    if rule.columns > 0:
+        now += column_links
+    return now
 
 
 @kernel()
@@ -307,11 +330,7 @@ def refresh(
     least = most * (1 - SLACK)
     for j in range(S.shape[1]):
         if key[i, j] >= least:
-            now = 0
-            if rule.rows > 0:
-                now += row_links[i]
-            if rule.columns > 0:
-                now += column_links[j]
+            now = age(row_links[i], column_links[j], rule)
             if stamp[i, j] != now:
                 key[i, j] = gain(x[i], y[j], S[i, j], rule)
                 stamp[i, j] = now

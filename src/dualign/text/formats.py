@@ -31,7 +31,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, groupby, repeat
-from operator import itemgetter
+from operator import itemgetter, lt
 from typing import TextIO
 
 from dualign.core.errors import DataError, UsageError
@@ -45,6 +45,7 @@ __all__ = ["FORMATS", "parse_pharaoh", "read_links", "write_links"]
 _NUMBER = r"[0-9]{1,9}"
 _REAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 _BARE_LINKS = re.compile(rf"(?:{_NUMBER}+-{_NUMBER}+(?: |\Z))*+")
+_SCORED_LINKS = re.compile(rf"(?:{_NUMBER}+-{_NUMBER}+:[01]\.?[0-9]*(?: |\Z))++")
 _LINK = re.compile(rf"({_NUMBER})([-?p])({_NUMBER})(?::({_REAL}))?")
 _NAACL = re.compile(rf"\s*0*({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})(?:\s+([SP]))?(?:\s+({_REAL}))?\s*")
 _NAACL_SENTENCE = re.compile(rf"\s*0*({_NUMBER})\s")
@@ -142,6 +143,13 @@ def _parse_line(line: str, first: int) -> Alignment:
     if first == 0 and _BARE_LINKS.fullmatch(line):
         numbers = list(map(int, line.replace("-", " ").split()))
         return Alignment.of(zip(numbers[::2], numbers[1::2], strict=True))
+    if first == 0 and _SCORED_LINKS.fullmatch(line):
+        parts = line.replace("-", " ").replace(":", " ").split()
+        links = tuple(zip(map(int, parts[::3]), map(int, parts[1::3]), strict=True))
+        scores = tuple(map(float, parts[2::3]))
+        # As our own files are; anything else is sorted, and refused if need be, below.
+        if max(scores) <= 1 and all(map(lt, links, links[1:])):
+            return Alignment(links, (), scores)
     sure: dict[Link, float | None] = {}
     possible: list[Link] = []
     for token in line.split():

@@ -29,9 +29,10 @@ from dataclasses import dataclass
 from dualign.text.conllu import ROOT, UNKNOWN
 from dualign.transfer.links import WeightedLink
 
-__all__ = ["Projection", "complete", "project"]
+__all__ = ["NOTHING", "Projection", "complete", "project"]
 
 NOTHING = -1
+"""What stands for no word, where a position is expected."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from dualign.cli import progress
-from dualign.cli.progress import counted
+from dualign.cli.progress import counted, metered
 
 
 class Terminal(io.StringIO):
@@ -65,3 +65,11 @@ def test_no_terminal_no_progress(stream, streams):
     streams.stderr = stream
     assert len(list(counted(range(600), "convert", output="x", quiet=False))) == 600
     assert stream is None or stream.getvalue() == ""
+
+
+def test_chunks_are_counted_in_one_line_of_the_terminal(streams):
+    assert list(metered([[1, 2], [3]], output="x", quiet=False)) == [[1, 2], [3]]
+    shown = streams.stderr.getvalue()
+    assert shown.startswith("\r\x1b[Kaligned 2 pairs, ")
+    assert "\r\x1b[Kaligned 3 pairs, " in shown
+    assert shown.count("\n") == 1

@@ -67,7 +67,7 @@ def test_lines_that_differ_are_named_or_skipped(place: dict[str, str], tmp_path:
     files = "--source-from", place["words"], "--source-to", other
     ended = dualign("remap", place["links"], *files, "-o", str(tmp_path / "out"))
     assert ended.returncode == 1
-    assert f"{place['words']}:1: token 1, `hauschen`, where {other}:1 has `haus,sagter.`" in ended.stderr
+    assert f"{place['words']}:1: token 1, `Häuschen`, where {other}:1 has `haus,sagter.`" in ended.stderr
     assert not (tmp_path / "out").exists()
     skipped = dualign("remap", place["links"], *files, "--skip")
     assert skipped.stdout == "\n\n"

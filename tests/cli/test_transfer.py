@@ -92,6 +92,14 @@ def test_bio_in_misc_is_read_and_written(tmp_path: Path) -> None:
     assert "2\tdog\t_\t_\t_\t_\t_\t_\t_\tNER=B-ANIMAL|Projection=0.9\n" in ended.stdout
 
 
+def test_a_tag_that_misc_cannot_hold_is_named(tmp_path: Path) -> None:
+    source, links = write(tmp_path / "tags", "A B|C D\nE\n"), write(tmp_path / "links", LINKS)
+    target = write(tmp_path / "target.conllu", SOURCE)
+    ended = dualign("transfer", "tags", source, target, links, "--column", "NER")
+    assert ended.returncode == 1
+    assert f"{source}:1: tag `B|C` has a |" in ended.stderr
+
+
 def test_spans_are_carried_with_what_is_lost(tmp_path: Path) -> None:
     spans = [{"start": 0, "end": 3, "label": "A"}, {"start": 4, "end": 7, "label": "B"}]
     source = write(tmp_path / "s.jsonl", json.dumps({"text": "une île", "spans": spans}) + "\n")
@@ -165,6 +173,7 @@ def test_evaluation_of_trees_and_of_spans(files: tuple[str, str, str], tmp_path:
             "{links}, sentence pair 2: link 1-0, but the source sentence has 1 tokens",
         ),
         ("tree", {"target": "a b c\n\n"}, "{target}:2: an empty line"),
+        ("tree", {"target": SOURCE}, "{target}:1: read as text, but looks like CoNLL-U"),
         (
             "tree",
             {"source": SOURCE.replace("\t3\tnsubj", "\t9\tnsubj")},
@@ -217,10 +226,14 @@ def test_overlapping_tags_are_named(source: str, message: str, tmp_path: Path) -
         (("tags", "a", "b", "l", "--column", "HEAD"), "column HEAD does not hold tags"),
         (("tags", "a", "b", "l", "--column", "a=b"), "cannot be an attribute in MISC"),
         (("tree", "-", "-", "l"), "only one file can be standard input"),
-        (("tree", "a", "b", "l", "--target-format", "xml"), "there are conllu and text"),
+        (("tree", "a", "b", "l", "--target-format", "xml"), "not one of 'conllu', 'text'"),
         (("tree", "a", "b", "l", "--threshold", "1"), "threshold=1.0 must be"),
         (("evaluate", "a.jsonl", "b.conllu", "l"), "must both be"),
-        (("evaluate", "a", "b", "l", "--threshold", "1"), "leaves no links"),
+        (("evaluate", "a", "b", "l", "--threshold", "1"), "threshold=1.0 must be"),
+        (("evaluate", "a", "b", "l", "--at", "0"), "--at 0"),
+        (("spans", "a", "b", "l", "--threshold", "1"), "threshold=1.0 must be"),
+        (("markup", "a", "b", "l", "--threshold", "1"), "threshold=1.0 must be"),
+        (("tags", "a", "b.conllu", "l", "--bio"), "BIO tags are no parts of speech"),
         (("tree", "a", "b", "l", "-o", "x", "--report", "x"), "name the same file"),
     ],
 )

@@ -43,6 +43,16 @@ def test_rates_are_those_counted_by_hand() -> None:
     assert set(none.as_dict().values()) == {0.95, 0.0}
 
 
+def test_phrases_are_carried_as_told() -> None:
+    source = sentence("0 1 2", "root obj amod", "VERB NOUN ADJ")
+    target = sentence("0 4 4 1", "root amod amod obj", "VERB ADJ ADJ NOUN")
+    pairs = [(source, target, Alignment.of([(0, 0), (2, 1), (1, 3)]))]
+    assert curve(pairs, [0.0])[0].span_f1 == 1.0
+    assert curve(pairs, [0.0], gap=0)[0].span_f1 == 0.0
+    assert curve(pairs, [0.0], gap=0, discontinuous="hull")[0].span_f1 == 1.0
+    assert curve(pairs, [0.0], gap=0, discontinuous="drop")[0].span_precision == 0.0
+
+
 def test_the_target_as_its_own_source_is_carried_without_fault() -> None:
     own = sentence("2 0 2 3", "nsubj root obj amod", "PRON VERB NOUN ADJ")
     rates = curve([(own, own, Alignment.of([(k, k) for k in range(4)]))], [0.0])[0].as_dict()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dualign.core.errors import DataError, UsageError
 from dualign.text import formats
 from dualign.text.alignment import Alignment
-from dualign.text.formats import parse_pharaoh, read_links, write_links
+from dualign.text.formats import parse_pharaoh, pharaoh, read_links, write_links
 from dualign.text.streams import open_input
 
 BLOCKS = """\
@@ -134,6 +134,16 @@ def test_pharaoh_probabilities_stay_with_their_links(number: str) -> None:
     assert alignment.links == ((0, 3), (2, 1))
     assert alignment.possible == ((1, 1),)
     assert alignment.probabilities == (0.125, float(number))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 12), st.sampled_from(["0", "0.5", "1.", "0.25"])))
+)
+def test_probabilities_are_the_same_however_links_are_written(entries: list[tuple[int, int, str]]) -> None:
+    plain = parse_pharaoh(" ".join(f"{i}-{j}:{p}" for i, j, p in entries))
+    spread = parse_pharaoh("\t".join(f"{i}-{j}:{p}e0" for i, j, p in entries))
+    assert (plain, plain.probabilities) == (spread, spread.probabilities)
+    assert parse_pharaoh(pharaoh(plain)).probabilities == plain.probabilities
 
 
 MALFORMED = [

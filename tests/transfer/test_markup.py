@@ -104,11 +104,20 @@ def test_identity_copies_elements_around_the_same_words(data: st.DataObject) -> 
         ("<b></b>", "", "", "<b></b>"),
         ("a < b > c <b>d</b>", "x", "5-0", "<b>x</b>"),
         ("<link>a</link> <br> b", "x y", "0-0 1-1", "<link>x</link> <br>y"),
+        ("<col>a <column>b</column>", "x y", "0-0 1-1", "<col>x <column>y</column>"),
+        ("<größe>a</größe> b", "x y", "0-1 1-0", "x <größe>y</größe>"),
         ("un<b>believ</b>able b", "x y", "0-1 1-0", "x <b>y</b>"),
     ],
 )
 def test_placements(source: str, target: str, found: str, expected: str) -> None:
     assert transfer(source, target, pharaoh(found)) == expected
+
+
+def test_a_character_that_two_words_share_is_written_once() -> None:
+    markup = parse_markup("<b>a</b> <i>b</i> c")
+    words = locate(["f", "i", "n"], "ﬁn", ("target", "text"))
+    placed = place_markup(markup, [(0, 1), (2, 3), (4, 5)], "ﬁn", words, pharaoh("0-0 1-1 2-2"))
+    assert placed.text == "<b>ﬁ</b><i></i>n"
 
 
 def test_the_heavier_of_two_that_overlap_keeps_its_words() -> None:

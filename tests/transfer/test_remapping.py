@@ -122,6 +122,7 @@ def test_a_side_that_is_not_given_stays_as_it_is() -> None:
     [
         ("0-1", "`0-1` is no link of offsets"),
         ("0:1-2:3:1.5", "a probability is at most 1"),
+        ("0:1?2:3:0.5", "only a sure link"),
         ("0:1-2:3:0.5 1:2-3:4", "some links have a probability and some have none"),
     ],
 )

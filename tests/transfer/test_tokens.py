@@ -79,6 +79,10 @@ def test_accents_of_their_own_belong_to_their_letter() -> None:
     assert [text[a:b] for a, b in locate(["été", "là"], text, NAMES)] == text.split()
 
 
+def test_control_characters_are_invisible_in_any_token() -> None:
+    assert locate(["a\x01b", "é"], "a\x01b É", NAMES) == [(0, 3), (4, 5)]
+
+
 def test_a_token_without_letters_lies_before_the_next() -> None:
     assert locate(letters(["▁", "ab", "▁", "c", "▁"], "sentencepiece"), "ab c", NAMES) == [
         (0, 0), (0, 2), (3, 3), (3, 4), (4, 4),
@@ -91,6 +95,7 @@ def test_a_token_without_letters_lies_before_the_next() -> None:
     [
         (["ab", "cd"], ["abc", "e"], r"a.txt:3: token 1, `cd`, where b.txt:3 has `ce`"),
         (["ab", "cd"], ["ab"], r"a.txt:3: token 1, `cd`, where b.txt:3 has ended"),
+        (["Ab", "Cd"], ["ab", "x"], r"a.txt:3: token 1, `Cd`, where b.txt:3 has `x`"),
         (["ab"], ["ab", "x"], r"a.txt:3: after its 1 tokens, where b.txt:3 has `x`"),
     ],
 )

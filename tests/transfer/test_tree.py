@@ -14,6 +14,7 @@ from tests.transfer.strategies import links, sentences, trees
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.conllu import DEPREL, HEAD, MISC, UPOS, Sentence, find_cycle, write_sentence
+from dualign.transfer.links import check
 from dualign.transfer.sentences import Settings, links_between, transfer_tree
 from dualign.transfer.tree import complete, project
 
@@ -125,6 +126,15 @@ def test_part_of_speech_decides_between_equal_links() -> None:
     assert project([-1], 2, links, (["VERB"], ["VERB", "AUX"])).heads == [-1, -2]
 
 
+def test_part_of_speech_and_relation_come_from_the_same_word() -> None:
+    source = annotated([2, 2, -1], ["case", "det", "root"], ["ADP", "DET", "NOUN"])
+    target = Sentence.of_tokens(["x", "y", "z", "u"])
+    # Links of equal probability: the second word is nearer the diagonal, the first would win the vote.
+    transfer_tree(source, target, [(0, 1, 0.9), (1, 1, 0.9), (2, 3, 1.0), (2, 2, 0.5)])
+    assert target.column(DEPREL) == ["_", "det", "_", "root"]
+    assert target.column(UPOS) == ["_", "DET", "NOUN", "NOUN"]
+
+
 def test_relations_that_would_contradict_the_head_are_mended() -> None:
     source = annotated([-1, 0], ["ROOT", "root"], ["VERB", "NOUN"])
     target = Sentence.of_tokens(["a", "b"])
@@ -166,6 +176,11 @@ def test_a_link_outside_the_sentence_is_refused(link: tuple[int, int], side: str
     source, target = Sentence.of_tokens(["a", "b"]), Sentence.of_tokens(["x", "y", "z"])
     with pytest.raises(DataError, match=rf"here: link {link[0]}-{link[1]}, but the {side} sentence has"):
         links_between(source, target, Alignment.of([link]), Settings(), "here")
+
+
+def test_a_link_into_an_empty_sentence_is_refused() -> None:
+    with pytest.raises(DataError, match="the target sentence has no tokens;"):
+        check([(0, 0)], 1, 0, "here")
 
 
 def test_settings_are_checked() -> None:

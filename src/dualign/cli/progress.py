@@ -48,9 +48,7 @@ def metered(chunks: Iterable[Chunk], output: str, quiet: bool) -> Iterator[Chunk
         pairs += len(chunk)
         if show:
             rate = pairs / max(monotonic() - began, 1e-9)
-            print(
-                f"\\r\\x1b[Kaligned {pairs:,} pairs, {rate:,.0f} pairs/s", end="", file=terminal, flush=True
-            )
+            print(f"\r\x1b[Kaligned {pairs:,} pairs, {rate:,.0f} pairs/s", end="", file=terminal, flush=True)
     if show and pairs:
         print(file=terminal)
 

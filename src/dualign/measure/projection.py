@@ -20,7 +20,7 @@ from dualign.core.errors import UsageError
 from dualign.measure.table import markdown
 from dualign.text.alignment import Alignment
 from dualign.text.conllu import DEPREL, UPOS, Sentence
-from dualign.transfer.links import check, weighted
+from dualign.transfer.links import WeightedLink, check, weighted
 from dualign.transfer.records import Record, carry_record
 from dualign.transfer.sentences import Settings, links_between
 from dualign.transfer.spans import GAP, SpanCarrier
@@ -130,14 +130,20 @@ def curve(
     thresholds: Sequence[float] = THRESHOLDS,
     settings: Settings | None = None,
     place: str = "links",
+    discontinuous: str = "largest",
+    gap: int = GAP,
 ) -> list[Point]:
-    """One point for each threshold, in one pass over triples (source, annotated target, links)."""
+    """One point for each threshold, in one pass over triples (source, annotated target, links).
+
+    `discontinuous` and `gap` are about phrases, as in `dualign.transfer.spans`.
+    """
     how = [replace(settings or Settings(), threshold=threshold) for threshold in thresholds]
     sums = [Counts() for _ in how]
     for number, (source, target, alignment) in enumerate(pairs, 1):
         gold = _Gold(source, target)
         for total, setting in zip(sums, how, strict=True):
-            total += _count_pair(gold, alignment, setting, f"{place}, sentence pair {number}")
+            links = links_between(source, target, alignment, setting, f"{place}, sentence pair {number}")
+            total += _count_pair(gold, links, discontinuous, gap)
     return [Point.of(t, total) for t, total in zip(thresholds, sums, strict=True)]
 
 
@@ -145,7 +151,6 @@ class _Gold:
     """What of a sentence pair does not depend on links."""
 
     def __init__(self, source: Sentence, target: Sentence) -> None:
-        self.source, self.target = source, target
         self.source_heads, self.target_heads = source.heads(), target.heads()
         self.tags = source.column(UPOS), target.column(UPOS)
         self.relations = tuple(
@@ -155,12 +160,11 @@ class _Gold:
         self.target_phrases = set(phrases(self.target_heads, self.relations[1]))
 
 
-def _count_pair(gold: _Gold, alignment: Alignment, settings: Settings, place: str) -> Counts:
+def _count_pair(gold: _Gold, links: Sequence[WeightedLink], discontinuous: str, gap: int) -> Counts:
     """Counts of one sentence pair."""
-    target = gold.target
-    links = links_between(gold.source, target, alignment, settings, place)
-    projection = project(gold.source_heads, len(target), links, gold.tags)
-    counts = Counts(sentences=1, words=len(target), gold_spans=len(gold.target_phrases))
+    length = len(gold.target_heads)
+    projection = project(gold.source_heads, length, links, gold.tags)
+    counts = Counts(sentences=1, words=length, gold_spans=len(gold.target_phrases))
     counts.source_edges = sum(1 for head in gold.source_heads if head >= 0)
     for j, head in enumerate(projection.heads):
         if head < -1:
@@ -174,14 +178,14 @@ def _count_pair(gold: _Gold, alignment: Alignment, settings: Settings, place: st
         if head >= 0:
             counts.edges += 1
             counts.right_edges += right
-    tags, _ = vote(gold.tags[0], len(target), links)
+    tags, _ = vote(gold.tags[0], length, links)
     counts.tagged = sum(1 for tag in tags if tag != "_")
     counts.right_tags = sum(1 for tag, own in zip(tags, gold.tags[1], strict=True) if tag == own != "_")
-    carrier = SpanCarrier(links, len(target))
+    carrier = SpanCarrier(links, length, gap)
     carried = {
         (*piece, label)
         for begin, end, label in gold.source_phrases
-        for piece in carrier.carry(begin, end).pieces
+        for piece in carrier.carry(begin, end, discontinuous).pieces
     }
     counts.spans = len(carried)
     counts.right_spans = len(carried & gold.target_phrases)
@@ -259,6 +263,8 @@ def tree_report(
     settings: Settings | None = None,
     place: str = "links",
     at: float = 0.5,
+    discontinuous: str = "largest",
+    gap: int = GAP,
 ) -> TreeReport:
     """What `dualign transfer evaluate` says of trees; arguments as in `curve` and `accuracy_at`."""
     number = 0
@@ -268,7 +274,7 @@ def tree_report(
         for number, pair in enumerate(pairs, 1):  # noqa: B007 - the count is wanted
             yield pair
 
-    points = curve(counted(), thresholds, settings, place)
+    points = curve(counted(), thresholds, settings, place, discontinuous, gap)
     return TreeReport(points, at, accuracy_at(points, at), number)
 
 

@@ -103,18 +103,15 @@ class Sentence:
 
     def heads(self) -> list[int]:
         """The position of each word's head, `ROOT` or `UNKNOWN`; checked to be a tree, or part of one."""
-        count = len(self.words)
+        positions = {row[ID]: position for position, row in enumerate(self.words)}
+        positions |= {"0": ROOT, "_": UNKNOWN}
         heads = []
         for position, row in enumerate(self.words):
-            text = row[HEAD]
-            if text == "_":
-                heads.append(UNKNOWN)
-                continue
-            head = int(text) - 1 if text.isascii() and text.isdecimal() and len(text) < 10 else count
-            if head >= count or head == position:
-                reason = "its own head" if head == position else f"HEAD `{text}`"
+            head = positions.get(row[HEAD], position)
+            if head == position:
+                reason = "its own head" if row[HEAD] == row[ID] else f"HEAD `{row[HEAD]}`"
                 raise self._error(
-                    position, f"{reason}; a head is another word, 1 to {count}, or 0 for the root"
+                    position, f"{reason}; a head is another word, 1 to {len(self)}, or 0 for the root"
                 )
             heads.append(head)
         if heads.count(ROOT) > 1:
@@ -193,39 +190,42 @@ def _rows(sentence: Sentence) -> Iterator[list[str]]:
 
 def _read(path: str, lines: Iterator[str]) -> Iterator[Sentence]:
     sentence = Sentence([], place=path)
-    begun = False
+    words = sentence.words
+    following = "1"  # the ID of the next word
     covered = 0  # words that the last multiword token promised
     number = 0
     for number, line in enumerate(lines, 1):
-        if not line or line.isspace():
-            if begun:
+        row = line.split("\t")
+        # The next word comes first: nearly all lines are one.
+        if len(row) == 10 and row[ID] == following and "" not in row:
+            words.append(row)
+            following = str(len(words) + 1)
+            if not sentence.line:
+                sentence.line = number
+        elif not line or line.isspace():
+            if sentence.line or sentence.comments:
                 yield _ended(sentence, covered, number)
-                sentence, begun, covered = Sentence([], place=path), False, 0
-            continue
-        if line[0] == "#":
-            if sentence.words or sentence.ranges or sentence.empty:
+                sentence, covered, following = Sentence([], place=path), 0, "1"
+                words = sentence.words
+        elif line[0] == "#":
+            if sentence.line:
                 raise DataError(
                     f"{path}:{number}: a comment among the words; comments stand before the first one"
                 )
             sentence.comments.append(line)
-            begun = True
-            continue
-        row = line.split("\t")
-        if len(row) != 10 or "" in row:
+        elif len(row) != 10 or "" in row:
             raise DataError(f"{path}:{number}: {_columns(row)}")
-        if not sentence.line:
-            sentence.line, begun = number, True
-        words = len(sentence.words)
-        if row[ID] == str(words + 1):
-            sentence.words.append(row)
         else:
-            covered = _other_row(sentence, row, words, covered, f"{path}:{number}")
-    if begun:
+            covered = _other_row(sentence, row, covered, f"{path}:{number}")
+            if not sentence.line:
+                sentence.line = number
+    if sentence.line or sentence.comments:
         yield _ended(sentence, covered, number + 1)
 
 
-def _other_row(sentence: Sentence, row: list[str], words: int, covered: int, place: str) -> int:
+def _other_row(sentence: Sentence, row: list[str], covered: int, place: str) -> int:
     """Take a multiword token or an empty node; the number of words that there must be now."""
+    words = len(sentence.words)
     if match := _RANGE.fullmatch(row[ID]):
         first, last = int(match[1]), int(match[2])
         if first != words + 1 or last < first:

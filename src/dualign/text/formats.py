@@ -31,7 +31,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, groupby, repeat
-from operator import itemgetter
+from operator import itemgetter, lt
 from typing import TextIO
 
 from dualign.core.errors import DataError, UsageError
@@ -39,17 +39,27 @@ from dualign.text.alignment import Alignment, Link
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
-__all__ = ["FORMATS", "parse_pharaoh", "read_links", "write_links"]
+__all__ = [
+    "FORMATS",
+    "NUMBER",
+    "REAL",
+    "parse_pharaoh",
+    "parse_probability",
+    "pharaoh",
+    "read_links",
+    "write_links",
+]
 
 # Nine digits: no text is longer, and `int` needs no protection from a line full of digits.
-_NUMBER = r"[0-9]{1,9}"
-_REAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
-_BARE_LINKS = re.compile(rf"(?:{_NUMBER}+-{_NUMBER}+(?: |\Z))*+")
-_LINK = re.compile(rf"({_NUMBER})([-?p])({_NUMBER})(?::({_REAL}))?")
-_NAACL = re.compile(rf"\s*0*({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})(?:\s+([SP]))?(?:\s+({_REAL}))?\s*")
-_NAACL_SENTENCE = re.compile(rf"\s*0*({_NUMBER})\s")
+NUMBER = r"[0-9]{1,9}"
+REAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
+_BARE_LINKS = re.compile(rf"(?:{NUMBER}+-{NUMBER}+(?: |\Z))*+")
+_SCORED_LINKS = re.compile(rf"(?:{NUMBER}+-{NUMBER}+:[01]\.?[0-9]*(?: |\Z))++")
+_LINK = re.compile(rf"({NUMBER})([-?p])({NUMBER})(?::({REAL}))?")
+_NAACL = re.compile(rf"\s*0*({NUMBER})\s+({NUMBER})\s+({NUMBER})(?:\s+([SP]))?(?:\s+({REAL}))?\s*")
+_NAACL_SENTENCE = re.compile(rf"\s*0*({NUMBER})\s")
 _GIZA = re.compile(
-    rf"# Sentence pair \(({_NUMBER})\) source length ({_NUMBER}) target length ({_NUMBER})(?:\s.*)?"
+    rf"# Sentence pair \(({NUMBER})\) source length ({NUMBER}) target length ({NUMBER})(?:\s.*)?"
 )
 
 
@@ -69,6 +79,16 @@ def read_links(
     if count is not None and count < 0:
         raise UsageError(f"count={count} is negative")
     return _read(path, format, read_lines(path, errors), count)
+
+
+def pharaoh(alignment: Alignment) -> str:
+    """One line of Pharaoh links, with their probabilities where there are some."""
+    probabilities = alignment.probabilities
+    if probabilities is None:
+        return str(alignment)
+    marked = [(*link, "-", f":{p:.6f}") for link, p in zip(alignment.links, probabilities, strict=True)]
+    marked += [(*link, "?", "") for link in alignment.possible]
+    return " ".join(f"{i}{mark}{j}{p}" for i, j, mark, p in sorted(marked))
 
 
 def write_links(alignments: Iterable[Alignment], path: str, format: str = "pharaoh") -> None:
@@ -142,6 +162,13 @@ def _parse_line(line: str, first: int) -> Alignment:
     if first == 0 and _BARE_LINKS.fullmatch(line):
         numbers = list(map(int, line.replace("-", " ").split()))
         return Alignment.of(zip(numbers[::2], numbers[1::2], strict=True))
+    if first == 0 and _SCORED_LINKS.fullmatch(line):
+        parts = line.replace("-", " ").replace(":", " ").split()
+        links = tuple(zip(map(int, parts[::3]), map(int, parts[1::3]), strict=True))
+        scores = tuple(map(float, parts[2::3]))
+        # As our own files are; anything else is sorted, and refused if need be, below.
+        if max(scores) <= 1 and all(map(lt, links, links[1:])):
+            return Alignment(links, (), scores)
     sure: dict[Link, float | None] = {}
     possible: list[Link] = []
     for token in line.split():
@@ -156,7 +183,7 @@ def _parse_line(line: str, first: int) -> Alignment:
         if min(link) < 0:
             raise DataError(f"{_quoted(token)} has position 0, but TALP counts from 1; is the file Pharaoh?")
         if mark == "-":
-            sure[link] = None if probability is None else _probability(probability, token)
+            sure[link] = None if probability is None else parse_probability(probability, token)
         elif probability is None:
             possible.append(link)
         else:
@@ -178,7 +205,8 @@ def _with_probabilities(sure: dict[Link, float | None], possible: Iterable[Link]
     return Alignment(alignment.links, alignment.possible, probabilities)
 
 
-def _probability(text: str, token: str) -> float:
+def parse_probability(text: str, token: str) -> float:
+    """The number that matched `REAL` in a link, `token`."""
     value = float(text)
     if value > 1:
         raise DataError(f"{_quoted(token)}: a probability is at most 1")
@@ -220,7 +248,7 @@ def _naacl_entries(path: str, lines: Iterator[str], count: int | None) -> Iterat
                 f"{path}:{number}: sentence number {sentence}, but there are {count} sentence pairs"
             )
         try:
-            confidence = None if match[5] is None else _probability(match[5], line)
+            confidence = None if match[5] is None else parse_probability(match[5], line)
         except DataError as error:
             raise DataError(f"{path}:{number}: {error}") from None
         link = (source - 1, target - 1) if source and target else None

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Sequence
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 
-__all__ = ["CLASSES", "COMPATIBLE", "WeightedLink", "check", "compatible", "expand", "weighted"]
+__all__ = [
+    "CLASSES",
+    "COMPATIBLE",
+    "WeightedLink",
+    "check",
+    "check_threshold",
+    "compatible",
+    "expand",
+    "weighted",
+]
 
 WeightedLink = tuple[int, int, float]
 """Source position, target position, probability."""
@@ -33,12 +42,18 @@ _FREE = ("X", "_", "INTJ")  # nothing known, or nothing to compare with
 
 
 def weighted(alignment: Alignment, threshold: float = 0.0) -> list[WeightedLink]:
-    """The sure links with a probability above `threshold`; a link without one has probability 1."""
+    """The sure links with a probability above `threshold`, below 1; without one a link has probability 1."""
     if alignment.probabilities is None:
-        return [(i, j, 1.0) for i, j in alignment.links] if threshold < 1 else []
+        return [(i, j, 1.0) for i, j in alignment.links]
     return [
         (i, j, p) for (i, j), p in zip(alignment.links, alignment.probabilities, strict=True) if p > threshold
     ]
+
+
+def check_threshold(threshold: float) -> None:
+    """Refuse a threshold that no link can pass, or that is none."""
+    if not 0 <= threshold < 1:
+        raise UsageError(f"threshold={threshold} must be at least 0 and below 1")
 
 
 def check(links: Iterable[Sequence[float]], source_length: int, target_length: int, place: str) -> None:
@@ -47,8 +62,9 @@ def check(links: Iterable[Sequence[float]], source_length: int, target_length: i
         i, j = link[0], link[1]
         if i >= source_length or j >= target_length:
             side, length = ("source", source_length) if i >= source_length else ("target", target_length)
+            tokens = f"{length} tokens, 0 to {length - 1}" if length else "no tokens"
             raise DataError(
-                f"{place}: link {i}-{j}, but the {side} sentence has {length} tokens, 0 to {length - 1}; "
+                f"{place}: link {i}-{j}, but the {side} sentence has {tokens}; "
                 "give the links of exactly these tokens"
             )
 

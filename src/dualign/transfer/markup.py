@@ -37,7 +37,7 @@ from dualign.transfer.spans import GAP, Interval, SpanCarrier
 
 __all__ = ["Element", "Markup", "Placement", "parse_markup", "place_markup"]
 
-_NAME = r"[A-Za-z_:][\w:.\-]*"
+_NAME = r"(?:[^\W\d]|:)[\w:.\-]*"
 _TAG = re.compile(
     rf"""<!--.*?-->|<\?.*?\?>|<(/?)({_NAME})((?:\s+[^<>"'/=\s]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=`]+))?)*)\s*(/?)>"""
 )
@@ -105,7 +105,7 @@ def parse_markup(line: str) -> Markup:
             continue
         element = Element(match[0], length, end=length)
         siblings.append(element)
-        void = name is not None and name.lower() in _VOID and f"</{name}" not in line[at:]
+        void = name is not None and name.lower() in _VOID and not re.search(rf"</{name}\s*>", line[at:])
         if name is not None and not slash and not void:
             open_elements.append((name, element))
             if len(open_elements) > _DEEPEST:
@@ -133,8 +133,9 @@ def place_markup(
     placer.place(markup.elements, (0, len(source)), (0, len(target)))
     pieces, at = [], 0
     for where, tag in placer.tags:
+        # Two words may share a character, as `f` and `i` do in `ﬁ`; the second tag comes after it then.
         pieces += [target_text[at:where], tag]
-        at = where
+        at = max(at, where)
     pieces.append(target_text[at:])
     return Placement("".join(pieces), placer.statuses)
 

@@ -13,6 +13,7 @@ from dualign.text.lines import read_lines, tokenize
 __all__ = ["is_conllu", "is_json", "read_sentences", "together"]
 
 _END = object()
+_COMMENTS = ("# sent_id =", "# text =", "# newdoc", "# newpar", "# global.columns =")
 
 
 def together(*streams: tuple[str, Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
@@ -50,6 +51,11 @@ def read_sentences(path: str, conllu: bool, errors: str = "strict") -> Iterator[
 
 def _of_lines(path: str, errors: str) -> Iterator[Sentence]:
     for number, line in enumerate(read_lines(path, errors), 1):
+        if number == 1 and (line.startswith(_COMMENTS) or line.count("\t") == 9):
+            raise DataError(
+                f"{path}:1: read as text, but looks like CoNLL-U; call it .conllu, or say that it is "
+                "(--target-format conllu)"
+            )
         tokens = tokenize(line)
         if not tokens:
             raise DataError(

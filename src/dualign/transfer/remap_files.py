@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualign.core.errors import DataError, UsageError
-from dualign.text.alignment import Alignment
-from dualign.text.formats import read_links
+from dualign.text.formats import pharaoh, read_links
 from dualign.text.lines import read_lines, tokenize
 from dualign.transfer.links import check
 from dualign.transfer.parallel import together
@@ -160,13 +159,13 @@ def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place:
         offsets = _characters(alignment, source, target, work.given, place)
         if work.new in UNITS:
             return format_offsets(_in_units(offsets, source.text, target.text, work.new))
-        return _pharaoh(remap_from_offsets(offsets, source.places, target.places))
+        return pharaoh(remap_from_offsets(offsets, source.places, target.places))
     lengths = [10**9 if side.tokens is None else side.tokens for side in (source, target)]
     check([*alignment.links, *alignment.possible], lengths[0], lengths[1], place)
     if work.new in UNITS:
         offsets = remap_to_offsets(alignment, source.places, target.places)
         return format_offsets(_in_units(offsets, source.text, target.text, work.new))
-    return _pharaoh(remap(alignment, source.becomes, target.becomes))
+    return pharaoh(remap(alignment, source.becomes, target.becomes))
 
 
 def _characters(
@@ -203,14 +202,3 @@ def _offset_lines(path: str, errors: str) -> Iterator[OffsetAlignment]:
             yield parse_offsets(line)
         except DataError as error:
             raise DataError(f"{path}:{number}: {error}") from None
-
-
-def _pharaoh(alignment: Alignment) -> str:
-    """A Pharaoh line, with the links' probabilities where there are some."""
-    if alignment.probabilities is None:
-        return str(alignment)
-    marked = [
-        (i, j, "-", f":{p:.6f}") for (i, j), p in zip(alignment.links, alignment.probabilities, strict=True)
-    ]
-    marked += [(i, j, "?", "") for i, j in alignment.possible]
-    return " ".join(f"{i}{mark}{j}{p}" for i, j, mark, p in sorted(marked))

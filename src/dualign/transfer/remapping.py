@@ -23,6 +23,7 @@ from typing import TypeVar
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment, Link
+from dualign.text.formats import NUMBER, REAL, parse_probability
 from dualign.transfer.tokens import Interval, overlaps
 
 __all__ = [
@@ -40,9 +41,7 @@ __all__ = [
 UNITS = ("characters", "bytes", "utf16")
 """What offsets count."""
 
-_NUMBER = r"([0-9]{1,9})"
-_REAL = r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)"
-_LINK = re.compile(rf"{_NUMBER}:{_NUMBER}([-?]){_NUMBER}:{_NUMBER}(?::{_REAL})?")
+_LINK = re.compile(rf"({NUMBER}):({NUMBER})([-?])({NUMBER}):({NUMBER})(?::({REAL}))?")
 
 Spans = tuple[Interval, Interval]
 L = TypeVar("L")
@@ -94,11 +93,10 @@ def remap_from_offsets(
     alignment: OffsetAlignment, source: Sequence[Interval], target: Sequence[Interval]
 ) -> Alignment:
     """Carry links of offsets to the tokens with these offsets: to every token that shares a character."""
-    tokens: tuple[dict[Interval, list[int]], ...] = ({}, {})
+    tokens = []
     for side, places in enumerate((source, target)):
         wanted = sorted({link[side] for link in (*alignment.links, *alignment.possible)})
-        for interval in wanted:
-            tokens[side][interval] = overlaps([interval], places)[0]
+        tokens.append(dict(zip(wanted, overlaps(wanted, places), strict=True)))
 
     def sides(link: Spans) -> Iterable[tuple[int, int]]:
         return ((a, b) for a in tokens[0][link[0]] for b in tokens[1][link[1]])
@@ -183,12 +181,12 @@ def parse_offsets(line: str) -> OffsetAlignment:
             raise DataError(f"`{token[:40]}` is no link of offsets; expected `0:5-0:4`")
         numbers = [int(match[group]) for group in (1, 2, 4, 5)]
         link = (numbers[0], numbers[1]), (numbers[2], numbers[3])
-        if match[3] == "?":
+        if match[3] == "-":
+            sure[link] = None if match[6] is None else parse_probability(match[6], token)
+        elif match[6] is None:
             possible.add(link)
-            continue
-        sure[link] = None if match[6] is None else float(match[6])
-        if (sure[link] or 0) > 1:
-            raise DataError(f"`{token[:40]}`: a probability is at most 1")
+        else:
+            raise DataError(f"`{token[:40]}`: only a sure link `0:5-0:4` can carry a probability")
     links = tuple(sorted(sure))
     given = tuple(p for link in links if (p := sure[link]) is not None)
     if given and len(given) < len(links):

@@ -14,10 +14,10 @@ from typing import Any
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
-from dualign.text.conllu import Sentence
+from dualign.text.conllu import FORM, Sentence
 from dualign.text.formats import read_links
 from dualign.text.lines import read_lines, tokenize
-from dualign.transfer.links import check, weighted
+from dualign.transfer.links import WeightedLink, check, check_threshold, weighted
 from dualign.transfer.markup import parse_markup, place_markup
 from dualign.transfer.parallel import read_sentences, together
 from dualign.transfer.records import Record, carry_record, plain_record, read_records
@@ -108,46 +108,48 @@ def tags(files: Files, settings: Settings, how: TagSettings) -> Iterator[tuple[S
     """Tags of the target words: CoNLL-U sentences if either side is CoNLL-U, otherwise lists of tags."""
     as_conllu = files.source_is_conllu or files.target_is_conllu
     if files.source_is_conllu:
-        source_stream: Iterator[Any] = read_sentences(files.source, True, files.errors)
+        source_stream = read_sentences(files.source, True, files.errors)
     else:
-        source_stream = _tag_lines(files.source, files.errors)
+        source_stream = _bare_sentences(files.source, files.errors)
     if as_conllu:
-        target_stream: Iterator[Any] = read_sentences(files.target, files.target_is_conllu, files.errors)
+        target_stream = read_sentences(files.target, files.target_is_conllu, files.errors)
     else:
-        target_stream = (
-            Sentence.of_tokens(tokenize(line), place=files.target)
-            for line in read_lines(files.target, files.errors)
-        )
+        target_stream = _bare_sentences(files.target, files.errors)
     streams = ((files.source, source_stream), (files.target, target_stream), files.read_links())
     for number, (source, target, alignment) in enumerate(together(*streams), 1):
-        given = read_tags(source, how.column) if files.source_is_conllu else source.column(1)
+        given = read_tags(source, how.column) if files.source_is_conllu else source.column(FORM)
         links = links_between(source, target, alignment, settings, files.place(number))
-        if how.bio:
-            try:
-                carried = carry_bio(given, len(target), links, how.discontinuous, how.gap)
-            except DataError as error:
-                raise DataError(f"{_place_of(files.source, source, number)}: {error}") from None
-            result, confidence = carried.tags, carried.confidence
-            counts = Counter(carried.statuses)
-        else:
-            result, confidence = vote(given, len(target), links)
-            untagged = result.count("_")
-            counts = Counter(tagged=len(result) - untagged, untagged=untagged)
-            result = [how.default if tag == "_" else tag for tag in result]
-        counts["words"] = len(target)
-        if as_conllu:
-            if not files.target_is_conllu:
-                _identify(target, source if files.source_is_conllu else None, number)
-            write_tags(target, how.column, result, confidence)
-            yield target, counts
-        else:
-            yield result, counts
+        try:
+            result, confidence, counts = _carry_tags(given, len(target), links, how)
+            if as_conllu:
+                write_tags(target, how.column, result, confidence)
+        except DataError as error:
+            raise DataError(f"{_place_of(files.source, source, number)}: {error}") from None
+        if as_conllu and not files.target_is_conllu:
+            _identify(target, source if files.source_is_conllu else None, number)
+        yield target if as_conllu else result, counts
+
+
+def _carry_tags(
+    given: list[str], length: int, links: list[WeightedLink], how: TagSettings
+) -> tuple[list[str], list[float], Counts]:
+    """The tags of the target words, their confidence, and what happened."""
+    if how.bio:
+        carried = carry_bio(given, length, links, how.discontinuous, how.gap)
+        counts = Counter(carried.statuses)
+        counts["words"] = length
+        return carried.tags, carried.confidence, counts
+    result, confidence = vote(given, length, links)
+    untagged = result.count("_")
+    counts = Counter(tagged=length - untagged, untagged=untagged, words=length)
+    return [how.default if tag == "_" else tag for tag in result], confidence, counts
 
 
 def spans(
     files: Files, discontinuous: str, gap: int, threshold: float, target_is_json: bool
 ) -> Iterator[tuple[str, Counts]]:
     """Lines of JSON: the target's text with the spans of the source's."""
+    check_threshold(threshold)
     for number, (source, target, alignment) in enumerate(record_pairs(files, target_is_json), 1):
         check(alignment.links, len(source.tokens), len(target.tokens), files.place(number))
         content, statuses = carry_record(source, target, weighted(alignment, threshold), discontinuous, gap)
@@ -162,6 +164,7 @@ def markup(
     Links are about the words in the files of tokens, where these are given, otherwise about those of the
     lines without tags, split at white space.
     """
+    check_threshold(threshold)
     streams: list[tuple[str, Iterator[Any]]] = [
         (files.source, read_lines(files.source, files.errors)),
         (files.target, read_lines(files.target, files.errors)),
@@ -188,8 +191,8 @@ def _words(text: str, path: str | None, place: str, tokens: Iterator[str], numbe
     return locate(tokenize(next(tokens)), text, (f"{path}:{number}", f"{place} without tags"))
 
 
-def _tag_lines(path: str, errors: str) -> Iterator[Sentence]:
-    """Lines of tags as sentences whose forms are the tags."""
+def _bare_sentences(path: str, errors: str) -> Iterator[Sentence]:
+    """Lines of words, or of tags, as sentences with these forms and nothing else; some may be empty."""
     for line in read_lines(path, errors):
         yield Sentence.of_tokens(tokenize(line), place=path)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dualign.core.errors import UsageError
+from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.conllu import (
     DEPREL,
@@ -21,9 +21,9 @@ from dualign.text.conllu import (
     XPOS,
     Sentence,
 )
-from dualign.transfer.links import WeightedLink, check, compatible, expand, weighted
+from dualign.transfer.links import WeightedLink, check, check_threshold, compatible, expand, weighted
 from dualign.transfer.tags import vote
-from dualign.transfer.tree import complete, project
+from dualign.transfer.tree import NOTHING, complete, project
 
 __all__ = [
     "COLUMNS",
@@ -57,8 +57,7 @@ class Settings:
     """Every word gets a head, as in `dualign.transfer.tree.complete`."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.threshold < 1:
-            raise UsageError(f"threshold={self.threshold} must be at least 0 and below 1")
+        check_threshold(self.threshold)
 
 
 def links_between(
@@ -83,7 +82,9 @@ def transfer_tree(
     """Give `target` the tree of `source` (see `dualign.transfer.tree`), in place; what happened, counted.
 
     HEAD, DEPREL and the confidence in MISC are written; the target's own tree, its enhanced graph and with
-    it its empty nodes are removed. A word that has no part of speech gets the one that its links vote for.
+    it its empty nodes are removed. A word that has no part of speech gets that of the word it stands for,
+    as it gets its relation, or else the one that its links vote for.
+
     With `whole` every word gets a head, with relation `dep` where it does not come from the source, and a
     part of speech, X where nothing is known.
     """
@@ -96,7 +97,9 @@ def transfer_tree(
     for j, row in enumerate(target.words):
         row[DEPS] = "_"
         if row[UPOS] == "_":
-            row[UPOS] = "X" if whole and votes[j] == "_" else votes[j]
+            place = projection.stands_for[j]
+            tag = votes[j] if place == NOTHING or tags[0][place] == "_" else tags[0][place]
+            row[UPOS] = "X" if whole and tag == "_" else tag
         head = result[j]
         if head == UNKNOWN:
             row[HEAD] = row[DEPREL] = "_"
@@ -147,6 +150,8 @@ def write_tags(sentence: Sentence, column: str, tags: Sequence[str], confidence:
         if column in COLUMNS:
             row[COLUMNS[column]] = tag
         else:
+            if "|" in tag:
+                raise DataError(f"tag `{tag[:40]}` has a |, which separates attributes in MISC")
             row[MISC] = _with_attribute(row[MISC], column, None if tag == "_" else tag)
         row[MISC] = _with_attribute(row[MISC], KEY, f"{value:.6g}" if value > 0 else None)
 

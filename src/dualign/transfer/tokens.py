@@ -72,10 +72,10 @@ def covering(
     """
     whole, other = "".join(first), "".join(second)
     if whole != other:
-        first, second = [_fold(token) for token in first], [_fold(token) for token in second]
+        tokens, first, second = first, [_fold(token) for token in first], [_fold(token) for token in second]
         whole, other = "".join(first), "".join(second)
         if whole != other:
-            raise _difference(first, second, names)
+            raise _difference(tokens, first, other, names)
     return _intervals(first), _intervals(second)
 
 
@@ -128,7 +128,7 @@ def _locate_folded(tokens: Sequence[str], text: str, names: tuple[str, str]) -> 
     pieces = [_fold_character(character) for character in text]
     folded = [_fold(token) for token in tokens]
     if "".join(pieces) != "".join(folded):
-        raise _difference(folded, ["".join(pieces)], names)
+        raise _difference(tokens, folded, "".join(pieces), names)
     origin = [at for at, piece in enumerate(pieces) for _ in piece]
     found = []
     for begin, end in _intervals(folded):
@@ -145,8 +145,8 @@ def _locate_folded(tokens: Sequence[str], text: str, names: tuple[str, str]) -> 
 
 
 def _fold(text: str) -> str:
-    if text.isascii():
-        return "".join(text.casefold().split())
+    if text.isascii() and text.isprintable():
+        return text.casefold().replace(" ", "")
     return "".join(map(_fold_character, text))
 
 
@@ -160,16 +160,19 @@ def _fold_character(character: str) -> str:
     )
 
 
-def _difference(first: Sequence[str], second: Sequence[str], names: tuple[str, str]) -> DataError:
-    whole, other = "".join(first), "".join(second)
+def _difference(
+    tokens: Sequence[str], folded: Sequence[str], other: str, names: tuple[str, str]
+) -> DataError:
+    """Names the first of `tokens` that, `folded` for comparison, is not what stands in the other text."""
+    whole = "".join(folded)
     at = next(
         (k for k, (a, b) in enumerate(zip(whole, other, strict=False)) if a != b), min(len(whole), len(other))
     )
     if at < len(whole):
-        number = next(number for number, (_, end) in enumerate(_intervals(first)) if end > at)
-        token, begin = f"token {number}, `{first[number][:40]}`,", _intervals(first)[number][0]
+        number, begin = next((k, begin) for k, (begin, end) in enumerate(_intervals(folded)) if end > at)
+        token = f"token {number}, `{tokens[number][:40]}`,"
     else:
-        token, begin = f"after its {len(first)} tokens,", at
+        token, begin = f"after its {len(tokens)} tokens,", at
     here = other[begin : begin + 20]
     there = f"where {names[1]} has `{here}`" if here else f"where {names[1]} has ended"
     marked = any(mark in whole or mark in other for mark in ("@@", "##", _BLANK))

@@ -29,9 +29,10 @@ from dataclasses import dataclass
 from dualign.text.conllu import ROOT, UNKNOWN
 from dualign.transfer.links import WeightedLink
 
-__all__ = ["Projection", "complete", "project"]
+__all__ = ["NOTHING", "Projection", "complete", "project"]
 
 NOTHING = -1
+"""What stands for no word, where a position is expected."""
 
 
 @dataclass(slots=True)
@@ -64,26 +65,20 @@ def project(
     sentences.
     """
     source_length = len(heads)
-
-    def order(link: WeightedLink) -> tuple[float, bool, int, int, int]:
-        i, j, p = link
-        unlike = tags is not None and tags[0][i] != tags[1][j]
-        return -p, unlike, abs(i * target_length - j * source_length), i, j
-
+    left, right = tags or ([""] * source_length, [""] * target_length)
+    ordered = sorted(
+        (-p, left[i] != right[j], abs(i * target_length - j * source_length), i, j) for i, j, p in links
+    )
     group_of = [NOTHING] * source_length
     weight = [0.0] * source_length
     stands_for = [NOTHING] * target_length
-    left_over = []
-    for link in sorted(links, key=order):
-        i, j, p = link
+    for minus_p, _, _, i, j in ordered:
         if group_of[i] == NOTHING and stands_for[j] == NOTHING:
-            group_of[i], weight[i], stands_for[j] = j, p, i
-        else:
-            left_over.append(link)
+            group_of[i], weight[i], stands_for[j] = j, -minus_p, i
     joined = []
-    for i, j, p in left_over:
+    for minus_p, _, _, i, j in ordered:
         if group_of[i] == NOTHING:
-            group_of[i], weight[i] = j, p
+            group_of[i], weight[i] = j, -minus_p
             joined.append(i)
     if joined:
         depth = _depths(heads)

@@ -69,11 +69,14 @@ def evaluate(
     one_standard_input(source, target, links)
     from dualign.measure import projection
     from dualign.transfer import parallel, runs
+    from dualign.transfer.links import check_threshold
     from dualign.transfer.sentences import Settings
 
     thresholds = sorted(threshold) if threshold else list(projection.THRESHOLDS)
-    if thresholds[-1] >= 1:
-        raise UsageError("--threshold 1 leaves no links; give less")
+    for value in thresholds:
+        check_threshold(value)
+    if at == 0:
+        raise UsageError("--at 0: no edges have no accuracy; give more")
     files = runs.Files(source, target, links, link_format=format, pairs=pairs, errors=errors)
     if parallel.is_json(source) != parallel.is_json(target):
         raise UsageError("SOURCE and TARGET must both be CoNLL-U, or both be called .jsonl")
@@ -82,6 +85,8 @@ def evaluate(
         report = projection.span_report(runs.record_pairs(files), thresholds, discontinuous, gap, links)
     else:
         settings = Settings(pos=pos, surface=surface)
-        report = projection.tree_report(runs.sentence_pairs(files), thresholds, settings, links, at)
+        report = projection.tree_report(
+            runs.sentence_pairs(files), thresholds, settings, links, at, discontinuous, gap
+        )
     with open_output("-") as stream:
         stream.write((json.dumps(report.as_dict()) if as_json else report.as_text()) + "\n")

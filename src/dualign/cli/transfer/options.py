@@ -18,15 +18,16 @@ from dualign.text.streams import open_output
 
 __all__ = [
     "Discontinuous",
+    "FileFormat",
     "Gap",
     "LinksFile",
     "OnDiscontinuous",
     "Pos",
     "PosFilter",
     "ReportFile",
-    "Source",
     "Surface",
     "Target",
+    "TargetFormat",
     "Threshold",
     "as_conllu",
     "write",
@@ -50,7 +51,13 @@ class OnDiscontinuous(StrEnum):
     DROP = "drop"
 
 
-Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Annotated source.", show_default=False)]
+class FileFormat(StrEnum):
+    """How a file holds sentences."""
+
+    CONLLU = "conllu"
+    TEXT = "text"
+
+
 Target = Annotated[
     str,
     typer.Argument(
@@ -75,6 +82,9 @@ Pos = Annotated[
     PosFilter,
     typer.Option("--pos", help="Use links between any words, words of like part of speech, or of the same."),
 ]
+TargetFormat = Annotated[
+    FileFormat | None, typer.Option("--target-format", help="What TARGET is. By its name if not given.")
+]
 Surface = Annotated[
     bool,
     typer.Option("--surface", help="Links count multiword tokens of CoNLL-U as one, as they are written."),
@@ -93,15 +103,11 @@ ReportFile = Annotated[
 ]
 
 
-def as_conllu(choice: str | None, path: str, option: str) -> bool:
+def as_conllu(choice: FileFormat | None, path: str) -> bool:
     """Whether a file is CoNLL-U: as told, otherwise by its name."""
     from dualign.transfer.parallel import is_conllu
 
-    if choice is None:
-        return is_conllu(path)
-    if choice not in ("conllu", "text"):
-        raise UsageError(f"{option} {choice}: there are conllu and text")
-    return choice == "conllu"
+    return is_conllu(path) if choice is None else choice is FileFormat.CONLLU
 
 
 def write(

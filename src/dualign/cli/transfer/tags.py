@@ -9,6 +9,7 @@ import typer
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, one_standard_input
 from dualign.cli.transfer.options import (
     Discontinuous,
+    FileFormat,
     Gap,
     LinksFile,
     OnDiscontinuous,
@@ -17,6 +18,7 @@ from dualign.cli.transfer.options import (
     ReportFile,
     Surface,
     Target,
+    TargetFormat,
     Threshold,
     as_conllu,
     write,
@@ -56,12 +58,10 @@ def tags(
     pos: Pos = PosFilter.ANY,
     surface: Surface = False,
     source_format: Annotated[
-        str | None,
-        typer.Option("--source-format", metavar="FORMAT", help="conllu or text. By its name if not given."),
+        FileFormat | None,
+        typer.Option("--source-format", help="What SOURCE is. By its name if not given."),
     ] = None,
-    target_format: Annotated[
-        str | None, typer.Option("--target-format", metavar="FORMAT", help="The same for TARGET.")
-    ] = None,
+    target_format: TargetFormat = None,
     report: ReportFile = None,
     format: LinkFormat = None,
     pairs: Pairs = None,
@@ -78,18 +78,18 @@ def tags(
     from dualign.transfer import runs
     from dualign.transfer.sentences import Settings, as_column
 
-    is_conllu = (
-        as_conllu(source_format, source, "--source-format"),
-        as_conllu(target_format, target, "--target-format"),
-    )
+    is_conllu = as_conllu(source_format, source), as_conllu(target_format, target)
     if pos is not PosFilter.ANY and not all(is_conllu):
         raise UsageError(
             "--pos compares parts of speech, which only CoNLL-U has; give SOURCE and TARGET as such"
         )
     if default.split() != [default]:
         raise UsageError(f"--default `{default}` is no tag: it is empty or has blanks")
+    column = as_column(column)
+    if bio and any(is_conllu) and column == "upos":
+        raise UsageError("BIO tags are no parts of speech; say where CoNLL-U has them, as in --column NER")
     files = runs.Files(source, target, links, *is_conllu, format, pairs, errors)
-    how = runs.TagSettings(as_column(column), bio, discontinuous, gap, default)
+    how = runs.TagSettings(column, bio, discontinuous, gap, default)
 
     def put(stream: TextIO, result: Sentence | list[str]) -> None:
         if isinstance(result, Sentence):

@@ -14,6 +14,7 @@ from dualign.cli.transfer.options import (
     ReportFile,
     Surface,
     Target,
+    TargetFormat,
     Threshold,
     as_conllu,
     write,
@@ -34,10 +35,7 @@ def tree(
         typer.Option("--complete", help="Attach every word; without, words may stay without a head."),
     ] = False,
     surface: Surface = False,
-    target_format: Annotated[
-        str | None,
-        typer.Option("--target-format", metavar="FORMAT", help="conllu or text. By its name if not given."),
-    ] = None,
+    target_format: TargetFormat = None,
     report: ReportFile = None,
     format: LinkFormat = None,
     pairs: Pairs = None,
@@ -54,7 +52,7 @@ def tree(
     from dualign.transfer.runs import Files, trees
     from dualign.transfer.sentences import Settings
 
-    is_conllu = as_conllu(target_format, target, "--target-format")
+    is_conllu = as_conllu(target_format, target)
     files = Files(source, target, links, True, is_conllu, format, pairs, errors)
     results = trees(files, Settings(threshold, pos, surface, complete))
     write(results, write_sentence, output, report, "transfer", quiet)

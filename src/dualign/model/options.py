@@ -78,7 +78,7 @@ class Options:
     """Settings of an aligner; each field's metadata has its documentation."""
 
     model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
-    ibm1_rounds: int = option(5, "rounds of IBM Model 1, which starts every model")
+    ibm1_rounds: int = option(3, "rounds of IBM Model 1, which starts every model")
     rounds: int = option(4, "rounds of the HMM (or of IBM Model 2)")
     constraint: str = option("agreement", "training of the HMM: none, agreement, symmetric or bijective")
     projection: str = option(

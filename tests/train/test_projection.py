@@ -76,10 +76,9 @@ def test_the_violation_is_at_most_slack_and_tolerance(I, J, slack, tolerance):
         assert outcome.evaluations < 500
 
 
-def room(I: int, J: int, size: int) -> Warm:
-    return Warm(
-        np.array([0, size]), np.zeros(1, np.int32), np.zeros(size, np.int32), np.zeros(size, np.float32)
-    )
+def room(size: int) -> Warm:
+    begin, used = np.array([0, size]), np.zeros(1, np.int32)
+    return Warm(begin, used, np.zeros(size, np.int32), np.zeros(size, np.float32))
 
 
 @pytest.mark.parametrize("kind", ["symmetric", "bijective"])

@@ -16,6 +16,7 @@ PARAMETERS = {
     "soft-union": {"threshold"},
     "posterior": {"threshold", "symmetrize"},
     "viterbi": {"symmetrize"},
+    "bidirectional": {"penalty", "unsupported", "symmetrize"},
     "matching": {"threshold"},
     "submodular": {"threshold", "alpha", "concave", "source_limit", "target_limit", "quantile"},
 }

@@ -79,7 +79,7 @@ def solve(problem: Problem, method: str, time_limit: float | None = None) -> Cer
         method,
         outcome.rounds,
         perf_counter() - began,
-        outcome.trace,
+        tuple((bound, found if found > IMPOSSIBLE else -np.inf) for bound, found in outcome.trace),
     )
 
 

@@ -50,7 +50,7 @@ __all__ = ["search"]
 EVERY, AT_ONCE = 25, 5
 """So many constraints are put back every so many rounds."""
 
-MOST_EDGES = 1_000_000
+MOST_EDGES = 300_000
 """The lattice grows no further."""
 
 

@@ -418,12 +418,14 @@ def changes(
 def intersect(
     lattice: Lattice, terms: Terms, arcs: Array, masks: Masks, column: int, row: int, room: int
 ) -> tuple[bool, Lattice]:
-    """Put back the constraint (column, row), unless that makes more than `room` edges: whether it was done, and
-    the lattice. O(edges)."""
+    """Put back the constraint (column, row), unless no path is left or there would be more than `room` edges:
+    whether it was done, and the lattice. O(edges)."""
     I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
     K = (I + 1) * (J + 1)
     edges, nodes = lattice.size
     q = terms.number[0]
+    if nodes == 0 or q == len(terms.constraints):
+        return False, lattice
     # Whether links of the next column keep another predecessor that no constraint speaks of.
     open_ = np.zeros(I + 1, np.bool_)
     for i in range(I + 1):

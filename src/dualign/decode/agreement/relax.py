@@ -8,7 +8,10 @@ predecessors are the chosen links is what is relaxed, with multipliers λ(j, i),
     L(λ)    = −λ(0, 0) + Σ_j max(0, ρ(0, j)) + max over row chains [θ + costs + Σ_{y(i,j)=1} ρ(i, j)]
     g(j, i) = y(i, j) − Σ_{i''} [y(i'', j + 1) = 1 with predecessor i],     λ ← λ + η g.
 
-L(λ) is never less than the optimum, and g = 0 makes y a chain. Pruning (§6) is safe: what no solution as good
+L(λ) is never less than the optimum, and g = 0 makes y a chain. The search begins where L is the sum of the two
+chains' own maxima: with F and B the best scores of the y chain's two parts before and behind (i, j), and V their
+best sum, λ = ½ (F − B − V) makes ρ = 0 along its best path and ρ ≤ 0 elsewhere (from λ = 0, as in the paper, hundreds
+of rounds lead no further). Pruning (§6) is safe: what no solution as good
 as the best known one contains is never needed again. `relax` does without; `constrain` begins with it.
 """
 
@@ -47,7 +50,7 @@ __all__ = [
 ]  # fmt: skip
 
 MOST_ROUNDS = 400
-PATIENCE, SHRINK = 10, 0.8
+PATIENCE, SHRINK = 20, 0.8
 """Polyak's factor shrinks when the bound stalls."""
 
 FADE = 0.95
@@ -83,8 +86,31 @@ class Relaxation(NamedTuple):
 
 
 @kernel()
+def first_multipliers(omega: Array) -> Array:
+    """½ (F − B − V), (J + 1, I + 1), which makes L the sum of the plain chains' maxima. O(J I²)."""
+    J, I = omega.shape[0], omega.shape[1] - 1
+    there, back = np.full((J + 1, I + 1), NEVER), np.full((J + 1, I + 1), NEVER)
+    there[0, 0] = 0.0
+    back[J] = 0.0
+    for j in range(1, J + 1):
+        for before in range(I + 1):
+            for i in range(I + 1):
+                there[j, i] = max(there[j, i], there[j - 1, before] + omega[j - 1, before, i])
+    for j in range(J, 0, -1):
+        for before in range(I + 1):
+            for i in range(I + 1):
+                back[j - 1, before] = max(back[j - 1, before], back[j, i] + omega[j - 1, before, i])
+    most = back[0, 0]
+    for j in range(J + 1):
+        for i in range(I + 1):
+            reachable = there[j, i] > IMPOSSIBLE and back[j, i] > IMPOSSIBLE
+            there[j, i] = 0.5 * (there[j, i] - back[j, i] - most) if reachable else 0.0
+    return there
+
+
+@kernel()
 def new_relaxation(problem: Problem) -> Relaxation:
-    """Multipliers 0; every arc that its score allows."""
+    """Multipliers to begin with; every arc that its score allows."""
     I, J = problem.theta.shape[0], problem.omega.shape[0]
     shape, turned = (I + 1, J + 1), (J + 1, I + 1)
     arcs = np.zeros((J, I + 1, I + 1), np.uint8)
@@ -93,7 +119,7 @@ def new_relaxation(problem: Problem) -> Relaxation:
             for i in range(I + 1):
                 arcs[j, before, i] = problem.omega[j, before, i] > IMPOSSIBLE
     return Relaxation(
-        new_chain(I, J), np.zeros(turned), np.zeros(turned), np.zeros(turned), arcs,
+        new_chain(I, J), first_multipliers(problem.omega), np.zeros(turned), np.zeros(turned), arcs,
         np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.uint8), np.zeros(shape), np.zeros(shape),
         np.zeros(I + 1, np.int64),
     )  # fmt: skip

@@ -86,7 +86,7 @@ def certified(
         method,
         outcome.rounds,
         seconds,
-        outcome.trace,
+        tuple((bound, found if found > IMPOSSIBLE else -np.inf) for bound, found in outcome.trace),
     )
 
 

@@ -22,7 +22,7 @@ from dualign.core.jit import kernel
 from dualign.phrase.dictionary import Dictionary
 from dualign.phrase.extraction import Layout
 
-__all__ = ["Words", "best_alignments", "escape", "format_lines", "words_of"]
+__all__ = ["Words", "best_alignments", "format_lines", "words_of"]
 
 BARS = "|||"
 _SMOOTHING = 0.5
@@ -35,10 +35,6 @@ class Words(NamedTuple):
     text: Array
     offsets: Array
 
-
-def escape(word: str) -> str:
-    """A word as it stands in a Moses table, where a bar separates."""
-    return word.replace("|", "&#124;") if "|" in word else word
 
 
 def words_of(words: list[str]) -> Words:

@@ -28,9 +28,10 @@ from dualign.core.threads import available, ordered_map
 from dualign.phrase.dictionary import NULL, Dictionary, LinkCounts, write_dictionary
 from dualign.phrase.external_sort import Runs, collapsed, whole_groups
 from dualign.phrase.extraction import LONGEST, Encoded, Layout, extract_rows
-from dualign.phrase.scoring import BARS, best_alignments, escape, format_lines, words_of
+from dualign.phrase.scoring import BARS, best_alignments, format_lines, words_of
 from dualign.text.alignment import Alignment
 from dualign.text.corpus import GrowingVocabulary
+from dualign.text.phrase_table import escape
 from dualign.text.streams import open_binary_output
 
 __all__ = ["Built", "build_table"]

@@ -7,20 +7,21 @@ of its entries those are kept whose phrases both occur; memory goes with the tex
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.jit import kernel
+from dualign.core.threads import spans
 from dualign.phrase.weighted import WeightedPair
 from dualign.text.corpus import GrowingVocabulary, Sentences, encode
 from dualign.text.phrase_table import TableLine, escape, read_table
 
 __all__ = ["Occurrences", "Phrases"]
 
-_BATCH = 1 << 16  # lines of a table at a time
+_BATCH = 1 << 16  # table entries at a time
 _EMPTY = np.uint64(0)
 
 
@@ -31,6 +32,7 @@ class Phrases:
         self.sentences = sentences
         self.longest = longest
         self._words = words
+        self._hashes = self._all_hashes()
         self._keys, self._nodes, self.count = _grow_trie(sentences.tokens, sentences.offsets, longest)
 
     def numbers(self, phrases: Iterable[str]) -> Array:
@@ -42,6 +44,28 @@ class Phrases:
             tokens += [words.get(word, -1) for word in phrase.split()]
             offsets.append(len(tokens))
         return _find_phrases(self._keys, self._nodes, np.array(tokens, np.int64), np.array(offsets), self.longest)
+
+    def likely(self, phrases: Sequence[str]) -> Array:
+        """Whether phrases occur in the text, by their hashes: never wrong if False; a quick sieve."""
+        hashes = np.fromiter(map(hash, phrases), np.int64, len(phrases))
+        at = np.searchsorted(self._hashes, hashes)
+        return self._hashes[np.minimum(at, len(self._hashes) - 1)] == hashes
+
+    def _all_hashes(self) -> Array:
+        names = list(self._words)
+        hashes: list[Array] = [np.zeros(1, np.int64)]
+        for begin, end in spans(len(self.sentences), 1024):
+            part = self.sentences.slice(begin, end)
+            words = [names[token] for token in part.tokens.tolist()]
+            offsets = part.offsets.tolist()
+            phrases = {
+                " ".join(words[i:j])
+                for first, last in pairwise(offsets)
+                for i in range(first, last)
+                for j in range(i + 1, min(i + self.longest, last) + 1)
+            }
+            hashes.append(np.fromiter(map(hash, phrases), np.int64, len(phrases)))
+        return np.unique(np.concatenate(hashes))
 
     def spans(self, number: int) -> Array:
         """Spans of a sentence, int64 [spans, 3]: begin, end, node."""
@@ -74,11 +98,11 @@ class Occurrences:
     def read(self, path: str, errors: str = "strict") -> Occurrences:
         """Take the entries of a table that occur in the text; of equal ones the last counts."""
         parts = []
-        lines = read_table(path, errors)
+        lines = read_table(path, errors, wanted=self._likely)
         while batch := list(islice(lines, _BATCH)):
             parts.append(self._occurring(batch))
         if not parts:
-            raise DataError(f"{path}: no phrase pairs, the file is empty")
+            return self
         nodes = np.concatenate([part for part, _ in parts])
         scores = np.concatenate([part for _, part in parts])
         return self._take(nodes, scores)
@@ -87,6 +111,12 @@ class Occurrences:
         """Take entries `(source, target, scores)` that are in memory, as `read` does."""
         lines = [TableLine(n, s, t, list(scores)) for n, (s, t, scores) in enumerate(entries, 1)]
         return self._take(*self._occurring(lines))
+
+    def _likely(self, sources: Sequence[str], targets: Sequence[str]) -> list[bool]:
+        at = np.flatnonzero(self.source.likely(sources))
+        chosen = np.zeros(len(sources), np.bool_)
+        chosen[at] = self.target.likely([targets[n] for n in at])
+        return chosen.tolist()
 
     def _occurring(self, lines: list[TableLine]) -> tuple[Array, Array]:
         """Nodes [entries, 2] and scores of the lines whose phrases both occur."""

@@ -28,10 +28,10 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.phrase.states import NO_STATE, consistent, due_columns, link_masks, longer, rows_of, slot_of
 
 __all__ = ["Outcome", "solve"]
 
-NO_STATE = -1
 _ROUNDS = 40  # of descent between two searches
 _PATIENCE = 6  # rounds without progress before the aim is lowered by less
 
@@ -53,17 +53,6 @@ class Outcome(NamedTuple):
     """The best μ, [J]."""
     rounds: int
     states: int
-
-
-@kernel()
-def _rows(spans: Array, height: int) -> Array:
-    """Where the links of each first row begin, [I + 1]; spans are sorted by it."""
-    begin = np.zeros(height + 1, np.int64)
-    for a in range(len(spans)):
-        begin[spans[a, 0] + 1] += 1
-    for i in range(height):
-        begin[i + 1] += begin[i]
-    return begin
 
 
 @kernel()
@@ -106,51 +95,6 @@ def _lowest(spans: Array, weights: Array, begin: Array, height: int) -> float:
 
 
 @kernel()
-def _reachable(spans: Array, alive: Array, first: int, length: int) -> bool:
-    """Clear `alive` of links that no path of one side uses; returns whether any was cleared.
-
-    The side is given by `first`, the column of `spans` with its beginnings, and its `length`.
-    """
-    before = np.zeros(length + 1, np.bool_)
-    behind = np.zeros(length + 1, np.bool_)
-    starts = np.full(length + 1, -1, np.int64)
-    following = np.full(len(alive), -1, np.int64)
-    for a in range(len(alive)):
-        if alive[a]:
-            following[a] = starts[spans[a, first]]
-            starts[spans[a, first]] = a
-    before[0] = True
-    for x in range(length):
-        if before[x]:
-            a = starts[x]
-            while a >= 0:
-                before[spans[a, first + 1]] = True
-                a = following[a]
-    behind[length] = True
-    for x in range(length - 1, -1, -1):
-        a = starts[x]
-        while a >= 0:
-            if behind[spans[a, first + 1]]:
-                behind[x] = True
-            a = following[a]
-    cleared = False
-    for a in range(len(alive)):
-        if alive[a] and not (before[spans[a, first]] and behind[spans[a, first + 1]]):
-            alive[a] = False
-            cleared = True
-    return cleared
-
-
-@kernel()
-def _consistent(spans: Array, alive: Array, height: int, width: int) -> None:
-    """Clear `alive` of links that no path of either side uses, until nothing changes."""
-    changed = True
-    while changed:
-        changed = _reachable(spans, alive, 0, height)
-        changed = _reachable(spans, alive, 2, width) or changed
-
-
-@kernel()
 def _fix(
     spans: Array, weights: Array, begin: Array, mu: Array, floor: float, height: int, alive: Array
 ) -> None:
@@ -168,7 +112,7 @@ def _fix(
     for a in range(len(alive)):
         if total + alpha[spans[a, 0]] + r[a] + beta[spans[a, 1]] <= floor:
             alive[a] = False
-    _consistent(spans, alive, height, len(mu))
+    consistent(spans, alive, height, len(mu))
 
 
 @kernel()
@@ -242,70 +186,6 @@ def _tighten(
 
 
 @kernel()
-def _slot(masks: Array, rows: Array, table: Array, row: int, mask: Array) -> int:
-    """The place of a state in the hash table, taken by it or free."""
-    key = np.uint64(row) * np.uint64(0x9E3779B97F4A7C15)
-    for word in range(len(mask)):
-        key = (key ^ mask[word]) * np.uint64(0xBF58476D1CE4E5B9)
-        key ^= key >> np.uint64(29)
-    key *= np.uint64(0x94D049BB133111EB)
-    key ^= key >> np.uint64(32)
-    last = np.uint64(len(table) - 1)
-    slot = key & last
-    while True:
-        state = table[slot]
-        if state == NO_STATE:
-            return np.int64(slot)
-        if rows[state] == row:
-            same = True
-            for word in range(len(mask)):
-                if masks[state, word] != mask[word]:
-                    same = False
-                    break
-            if same:
-                return np.int64(slot)
-        slot = (slot + np.uint64(1)) & last
-
-
-@kernel()
-def _longer(array: Array) -> Array:
-    longer = np.empty(2 * len(array), array.dtype)
-    longer[: len(array)] = array
-    return longer
-
-
-@kernel()
-def _link_masks(spans: Array, words: int) -> Array:
-    """The columns of each link as bits, uint64 [links, words]."""
-    masks = np.zeros((len(spans), words), np.uint64)
-    for a in range(len(spans)):
-        for y in range(spans[a, 2], spans[a, 3]):
-            masks[a, y >> 6] |= np.uint64(1) << np.uint64(y & 63)
-    return masks
-
-
-@kernel()
-def _due(spans: Array, masks: Array, height: int) -> Array:
-    """The columns that no link from row i on can cover, as bits, uint64 [I + 1, words]."""
-    words = masks.shape[1]
-    due = np.zeros((height + 1, words), np.uint64)
-    everything = np.zeros(words, np.uint64)
-    reach = np.zeros((height + 1, words), np.uint64)
-    for a in range(len(spans)):
-        for word in range(words):
-            reach[spans[a, 0], word] |= masks[a, word]
-    for i in range(height - 1, -1, -1):
-        for word in range(words):
-            reach[i, word] |= reach[i + 1, word]
-    for word in range(words):
-        everything[word] = reach[0, word]
-    for i in range(height + 1):
-        for word in range(words):
-            due[i, word] = everything[word] & ~reach[i, word]
-    return due
-
-
-@kernel()
 def _search(
     spans: Array,
     weights: Array,
@@ -328,8 +208,8 @@ def _search(
     beta = np.empty(height + 1)
     choice = np.empty(height, np.int64)
     _behind(spans, begin, r, beta, choice)
-    link_masks = _link_masks(spans, words)
-    due = _due(spans, link_masks, height)
+    columns = link_masks(spans, words)
+    due = due_columns(spans, columns, height)
 
     size = 1 << 10
     masks = np.zeros((size, words), np.uint64)
@@ -350,7 +230,7 @@ def _search(
     heads[0] = 0
     counts[0] = 1
     mask = np.zeros(words, np.uint64)
-    table[_slot(masks, rows, table, 0, mask)] = 0
+    table[slot_of(masks, rows, table, 0, mask)] = 0
     used = 1
     missed = -np.inf
     for i in range(height):
@@ -386,16 +266,16 @@ def _search(
                     continue
                 fits = True
                 for word in range(words):
-                    if masks[state, word] & link_masks[a, word]:
+                    if masks[state, word] & columns[a, word]:
                         fits = False
                         break
-                    mask[word] = masks[state, word] | link_masks[a, word]
+                    mask[word] = masks[state, word] | columns[a, word]
                     if due[j, word] & ~mask[word]:
                         fits = False
                         break
                 if not fits:
                     continue
-                slot = _slot(masks, rows, table, j, mask)
+                slot = slot_of(masks, rows, table, j, mask)
                 other = table[slot]
                 if other != NO_STATE:
                     if score > scores[other]:
@@ -408,15 +288,15 @@ def _search(
                     wider = np.zeros((size, words), np.uint64)
                     wider[:used] = masks
                     masks = wider
-                    rows = _longer(rows)
-                    scores = _longer(scores)
-                    parents = _longer(parents)
-                    links = _longer(links)
-                    following = _longer(following)
+                    rows = longer(rows)
+                    scores = longer(scores)
+                    parents = longer(parents)
+                    links = longer(links)
+                    following = longer(following)
                     table = np.full(4 * size, NO_STATE, np.int64)
                     for n in range(used):
-                        table[_slot(masks, rows, table, rows[n], masks[n])] = n
-                    slot = _slot(masks, rows, table, j, mask)
+                        table[slot_of(masks, rows, table, rows[n], masks[n])] = n
+                    slot = slot_of(masks, rows, table, j, mask)
                 for word in range(words):
                     masks[used, word] = mask[word]
                 rows[used] = j
@@ -464,7 +344,7 @@ def solve(
     height, width = sizes[0], sizes[1]
     mu = mu.copy()
     alive = np.ones(len(weights), np.bool_)
-    _consistent(spans, alive, height, width)
+    consistent(spans, alive, height, width)
     spans, weights, numbers = spans[alive], weights[alive], numbers[alive]
     usage = np.zeros(len(weights))
     path = np.empty(height, np.int64)
@@ -474,7 +354,7 @@ def solve(
     states = 0
     if len(weights) == 0:
         return Outcome(chosen, known, False, numbers, usage, mu, rounds, states)
-    begin = _rows(spans, height)
+    begin = rows_of(spans, height)
     # Without an alignment in hand: none scores less than the worst path.
     floor = max(known, _lowest(spans, weights, begin, height) - 1.0 - 2 * tolerance)
     bound = np.inf
@@ -508,7 +388,7 @@ def solve(
             spans, weights, numbers, usage = spans[alive], weights[alive], numbers[alive], usage[alive]
             if len(weights) == 0:
                 return Outcome(chosen, floor + tolerance, False, numbers, usage, mu, rounds, states)
-            begin = _rows(spans, height)
+            begin = rows_of(spans, height)
         if beam == limit:
             return Outcome(chosen, bound, True, numbers, usage / seen, mu, rounds, states)
         beam = min(4 * beam, limit)

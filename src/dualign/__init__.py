@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dualign import phrase
     from dualign.aligner import Aligner, align
     from dualign.core.certified import Certified
     from dualign.core.errors import DataError, DualignError, Infeasible, ModelError, UsageError
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "align",
     "evaluate",
+    "phrase",
     "symmetrize",
 ]
 
@@ -49,11 +51,17 @@ _HOMES = {
 }
 
 
+_ROOMS = ("phrase",)
+"""Modules whose names are used as `dualign.phrase.align`."""
+
+
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("dualign")
+    if name in _ROOMS:
+        return import_module(f"dualign.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'dualign' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)

@@ -40,9 +40,7 @@ def best(weights: Weights, source_length: int, target_length: int) -> float | No
 
 def total(weights: Weights, source_length: int, target_length: int) -> float:
     """The sum of φ over all alignments, not its logarithm."""
-    return math.fsum(
-        math.exp(score(weights, a)) for a in alignments(weights, source_length, target_length)
-    )
+    return math.fsum(math.exp(score(weights, a)) for a in alignments(weights, source_length, target_length))
 
 
 def expectations(weights: Weights, source_length: int, target_length: int) -> dict[Link, float]:

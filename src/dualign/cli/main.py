@@ -33,12 +33,20 @@ VERBS = {
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
+    "phrases": "Phrase pairs: tables, exact alignment, quality.",
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }
 """The first line of each verb's docstring, or what a group's verbs are for, in the order of the overview."""
 
-GROUPS: dict[str, dict[str, str]] = {}
+GROUPS = {
+    "phrases": {
+        "extract": "Extract phrase pairs from linked text, and write a Moses phrase table.",
+        "align": "Find the best way to make each translation from the phrases of a table.",
+        "train": "Re-estimate a phrase table by Viterbi EM over a text.",
+        "evaluate": "Compare phrase pairs with those of gold links: precision, recall and F1.",
+    },
+}
 """The verbs of each group, in the form of `VERBS`."""
 
 # Rich help takes nearly twice as long to appear, and its boxes are in the way of `grep`.

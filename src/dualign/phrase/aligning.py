@@ -1,6 +1,7 @@
 """The best bijective phrase alignment of a weighted sentence pair (DeNero & Klein 2008, problems O and D).
 
-    maximise Σ_{links of a} log φ(link)   over alignments a that use each word of both sides in exactly one link
+    maximise Σ_{links of a} log φ(link)   over alignments a that use each word of both sides in exactly one
+    link
 
 It is NP-hard. Three methods under one interface:
 
@@ -49,8 +50,8 @@ def align(
 
     `weights` is `{(i, j, k, l): log φ}` for the source span i..j−1 and the target span k..l−1; links that are
     absent are impossible. Raises `Infeasible` where it is proved that there is no alignment. With a
-    `time_limit` (seconds) the best that was found is returned with its bound; if none was found, `solution` is
-    None and `score` −∞. `greedy`, which proves little, may end like that too.
+    `time_limit` (seconds) the best that was found is returned with its bound; if none was found, `solution`
+    is None and `score` −∞. `greedy`, which proves little, may end like that too.
     """
     return align_pair(weighted_pair(weights, source_length, target_length), method, time_limit)
 

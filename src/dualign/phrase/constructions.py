@@ -1,4 +1,4 @@
-"""Hard weighted sentence pairs by construction (DeNero & Klein 2008, §3): generators for tests and studies."""
+"""Weighted sentence pairs that are hard by construction (DeNero & Klein 2008, §3), for tests and studies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def satisfiability_pair(clauses: Sequence[Iterable[int]], variables: int) -> Con
 
 
 def matching_pair(edges: Iterable[tuple[int, int]], size: int) -> Constructed:
-    """A sentence pair whose sum is the number of perfect matchings of a bipartite graph with 2 · size vertices."""
+    """A sentence pair whose sum is the number of perfect matchings of a graph of twice `size` vertices."""
     if size < 0:
         raise UsageError(f"size={size} is negative")
     weights: dict[PhraseLink, float] = {}

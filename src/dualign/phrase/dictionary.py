@@ -1,7 +1,7 @@
 """A bilingual dictionary from word links: `p(target | source)` and `p(source | target)`, null included.
 
-A link counts one; so does a word without links, as linked to null. The probabilities are relative frequencies,
-as in Koehn, Och & Marcu 2003, §2.4.
+A link counts one; so does a word without links, as linked to null. The probabilities are relative
+frequencies, as in Koehn, Och & Marcu 2003, §2.4.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from dualign.core.arrays import Array
 from dualign.phrase.extraction import Encoded
 from dualign.text.streams import open_output
 
-__all__ = ["NULL", "Dictionary", "LinkCounts", "write_dictionary"]
+__all__ = ["Dictionary", "LinkCounts", "write_dictionary"]
 
-NULL = "NULL"
-"""How files write the null word; its number is 0."""
+_NULL = "NULL"  # how files write the null word, which has number 0 and no name here
 
 _SHIFT = np.uint64(32)
 _HELD = 1 << 22
 
 
 class Dictionary(NamedTuple):
-    """Word pairs sorted by source and target number; those of source word s are `begin[s]` to `begin[s + 1]`."""
+    """Word pairs sorted by their numbers; those of source word s are `begin[s]` to `begin[s + 1]`."""
 
     begin: Array
     targets: Array
@@ -91,6 +90,7 @@ def write_dictionary(
 
     These are Moses' `lex.f2e` and `lex.e2f`; Marian reads the first as a shortlist.
     """
+    source_words, target_words = [_NULL, *source_words[1:]], [_NULL, *target_words[1:]]
     sources = np.repeat(np.arange(len(dictionary.begin) - 1), np.diff(dictionary.begin)).tolist()
     targets = dictionary.targets.tolist()
     with open_output(f"{prefix}.s2t") as stream:

@@ -35,7 +35,7 @@ class Encoded(NamedTuple):
     """Sentence pairs as flat arrays; `*_offsets` have one element more than there are pairs."""
 
     source: Array
-    """int32: words of all source sentences, numbered from 1."""
+    """Words of all source sentences, whole numbers from 1."""
     source_offsets: Array
     target: Array
     target_offsets: Array
@@ -82,16 +82,14 @@ def extract(
     points = sorted(set(Alignment.of(links).links))
     for i, j in points:
         if not (0 <= i < source_length and 0 <= j < target_length):
-            raise DataError(
-                f"link {i}-{j} is outside a pair of {source_length} and {target_length} words"
-            )
+            raise DataError(f"link {i}-{j} is outside a pair of {source_length} and {target_length} words")
     # Numbering the words by position turns the packed phrases back into spans.
     lengths = source_length, target_length
     layout = Layout(max_length, max(1, int(max(lengths) + 1).bit_length()), *(n + 1 for n in lengths))
     pair = Encoded(
-        np.arange(1, source_length + 1, dtype=np.int32),
+        np.arange(1, source_length + 1),
         np.array([0, source_length]),
-        np.arange(1, target_length + 1, dtype=np.int32),
+        np.arange(1, target_length + 1),
         np.array([0, target_length]),
         np.array(points, dtype=np.int32).reshape(-1, 2),
         np.array([0, len(points)]),

@@ -43,13 +43,9 @@ def climb(pair: WeightedPair) -> Found:
 
 @kernel()
 def _fits(span: Array, rows: Array, columns: Array) -> bool:
-    for x in range(span[0], span[1]):
-        if rows[x] >= 0:
-            return False
-    for y in range(span[2], span[3]):
-        if columns[y] >= 0:
-            return False
-    return True
+    if np.any(rows[span[0] : span[1]] >= 0):
+        return False
+    return bool(np.all(columns[span[2] : span[3]] < 0))
 
 
 @kernel()
@@ -68,7 +64,7 @@ def _value(weights: Array, chosen: Array, rows: Array, columns: Array) -> tuple[
     for a in range(len(weights)):
         if chosen[a]:
             score += weights[a]
-    return np.sum(rows >= 0) + np.sum(columns >= 0), score
+    return int(np.sum(rows >= 0) + np.sum(columns >= 0)), score
 
 
 @kernel()

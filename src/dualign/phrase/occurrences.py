@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import DataError, UsageError
+from dualign.core.errors import UsageError
 from dualign.core.jit import kernel
 from dualign.core.threads import spans
 from dualign.phrase.weighted import WeightedPair
@@ -43,7 +43,21 @@ class Phrases:
         for phrase in phrases:
             tokens += [words.get(word, -1) for word in phrase.split()]
             offsets.append(len(tokens))
-        return _find_phrases(self._keys, self._nodes, np.array(tokens, np.int64), np.array(offsets), self.longest)
+        return _find_phrases(
+            self._keys, self._nodes, np.array(tokens, np.int64), np.array(offsets), self.longest
+        )
+
+    def names(self) -> list[str]:
+        """The phrase of each node."""
+        words = list(self._words)
+        names = [""] * self.count
+        for n in range(len(self.sentences)):
+            begin = int(self.sentences.offsets[n])
+            tokens = [words[token] for token in self.sentences.tokens[begin : self.sentences.offsets[n + 1]]]
+            for i, j, node in self.spans(n).tolist():
+                if not names[node]:
+                    names[node] = " ".join(tokens[i:j])
+        return names
 
     def likely(self, phrases: Sequence[str]) -> Array:
         """Whether phrases occur in the text, by their hashes: never wrong if False; a quick sieve."""
@@ -90,7 +104,6 @@ class Occurrences:
         self._targets = np.empty(0, np.int64)
         self.scores = np.empty((0, 0))
         """Scores of the entries as the table has them, [entries, scores]."""
-        self.names: list[tuple[str, str]] = []
 
     def __len__(self) -> int:
         return len(self.source.sentences)
@@ -114,8 +127,12 @@ class Occurrences:
 
     def _likely(self, sources: Sequence[str], targets: Sequence[str]) -> list[bool]:
         at = np.flatnonzero(self.source.likely(sources))
+        blanks = self.source.longest
+        self.too_long += sum(
+            s.count(" ") >= blanks or t.count(" ") >= blanks for s, t in zip(sources, targets, strict=True)
+        )
         chosen = np.zeros(len(sources), np.bool_)
-        chosen[at] = self.target.likely([targets[n] for n in at])
+        chosen[at] = self.target.likely([targets[n] for n in at.tolist()])
         return chosen.tolist()
 
     def _occurring(self, lines: list[TableLine]) -> tuple[Array, Array]:
@@ -123,7 +140,6 @@ class Occurrences:
         source = self.source.numbers(line.source for line in lines)
         at = np.flatnonzero(source >= 0)
         target = self.target.numbers(lines[n].target for n in at)
-        self.too_long += int((source == _TOO_LONG).sum() + (target == _TOO_LONG).sum())
         at, target = at[target >= 0], target[target >= 0]
         scores = np.array([lines[n].scores for n in at]).reshape(len(at), len(lines[0].scores))
         return np.column_stack((source[at], target)), scores
@@ -141,7 +157,7 @@ class Occurrences:
         """`log φ = Σ_n features[n] · log score[n]` of each entry, −∞ where a score that counts is 0."""
         if len(features) != self.scores.shape[1]:
             raise UsageError(
-                f"{len(features)} feature weights for a table with {self.scores.shape[1]} scores; give one each"
+                f"{len(features)} feature weights for {self.scores.shape[1]} scores; give one for each"
             )
         total = np.zeros(len(self.scores))
         with np.errstate(divide="ignore"):
@@ -167,17 +183,19 @@ class Occurrences:
         source, target = self.source.sentences.offsets, self.target.sentences.offsets
         return int(source[number + 1] - source[number]), int(target[number + 1] - target[number])
 
-    def entry_words(self) -> Iterator[tuple[int, int]]:
-        """Source and target node of each entry."""
-        source = np.repeat(np.arange(self.source.count), np.diff(self._begin))
-        yield from zip(source.tolist(), self._targets.tolist(), strict=True)
+    def sources(self) -> Array:
+        """The number of each entry's source phrase, int64."""
+        return np.repeat(np.arange(self.source.count), np.diff(self._begin))
 
-
-_TOO_LONG = -2
+    def entries(self) -> Iterator[tuple[str, str]]:
+        """The source and the target phrase of each entry."""
+        names = self.source.names(), self.target.names()
+        for source, target in zip(self.sources().tolist(), self._targets.tolist(), strict=True):
+            yield names[0][source], names[1][target]
 
 
 @kernel()
-def _place(keys: Array, key: int) -> int:
+def _place(keys: Array, key: np.uint64) -> np.int64:
     """The slot of a key in an open hash table, taken by it or free."""
     last = np.uint64(len(keys) - 1)
     mixed = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
@@ -188,7 +206,7 @@ def _place(keys: Array, key: int) -> int:
 
 
 @kernel()
-def _key(node: int, word: int) -> int:
+def _key(node: int, word: int) -> np.uint64:
     """Never 0, for words count from 0 here and from 1 in the key."""
     return (np.uint64(node) << np.uint64(32)) | np.uint64(word + 1)
 
@@ -229,7 +247,7 @@ def _find_phrases(keys: Array, nodes: Array, tokens: Array, offsets: Array, long
     for n in range(len(found)):
         node = 0
         if offsets[n + 1] - offsets[n] > longest:
-            node = _TOO_LONG
+            node = -1
         for at in range(offsets[n], offsets[n + 1]):
             if node < 0:
                 break

@@ -1,7 +1,7 @@
 """Phrase alignment as an integer program, solved by HiGHS (DeNero & Klein 2008, §4.2).
 
-    max Σ w_a a     s.t.  (1) Σ_{spans over x} e = 1 for each source word x     (3) e_ij = Σ_{links on ij} a
-                          (2) Σ_{spans over y} f = 1 for each target word y     (4) f_kl = Σ_{links on kl} a
+max Σ w_a a     s.t.  (1) Σ_{spans over x} e = 1 for each source word x     (3) e_ij = Σ_{links on ij} a
+                      (2) Σ_{spans over y} f = 1 for each target word y     (4) f_kl = Σ_{links on kl} a
 """
 
 from __future__ import annotations

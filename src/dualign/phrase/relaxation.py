@@ -15,9 +15,9 @@ No alignment scores more than L(μ), for any μ, and `min L` is the linear progr
 that is not above the best score known, a is dropped for good. So are links that no path of either side uses.
 
 **Search.** Paths row by row, one state for each set of covered columns (two ways to the same set: the better
-one stays), each with the bound `Σμ + r(so far) + β(row)`; states whose bound is not above the best score known
-are dropped. If a row has too many, the best by bound stay; what was dropped bounds what was missed. Nothing
-missed: the answer is proved.
+one stays), each with the bound `Σμ + r(so far) + β(row)`; states whose bound is not above the best score
+known are dropped. If a row has too many, the best by bound stay; what was dropped bounds what was missed.
+Nothing missed: the answer is proved.
 """
 
 from __future__ import annotations
@@ -335,7 +335,8 @@ def solve(
     tolerance: float,
     limit: int,
 ) -> Outcome:
-    """The best alignment that scores more than `known` + `tolerance`, or an account of what is left to search.
+    """The best alignment that scores more than `known` + `tolerance`, or an account of what is left to
+    search.
 
     Links `spans` [links, 4] (i, j, k, l, sorted), `weights` and `numbers` (by which they are reported);
     `sizes` (I, J); `mu` [J] to start from. `known` is the score of an alignment that the caller has, or −∞.
@@ -371,9 +372,7 @@ def solve(
         if bound <= floor + tolerance:
             bound = max(bound, floor)
             return Outcome(chosen, bound, False, numbers[:0], usage[:0], mu, rounds, states)
-        score, steps, missed, used = _search(
-            spans, weights, begin, mu, floor, tolerance, beam, path
-        )
+        score, steps, missed, used = _search(spans, weights, begin, mu, floor, tolerance, beam, path)
         states += used
         if score > floor:
             floor = score

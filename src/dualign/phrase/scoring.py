@@ -2,13 +2,14 @@
 
     source ||| target ||| φ(s|t) lex(s|t) φ(t|s) lex(t|s) ||| 0-0 1-1 ||| c(t) c(s) c(s,t) ||| |||
 
-φ are relative frequencies of the extracted pairs, and `lex(t|s) = Π_b mean_{a linked to b} p(t_b | s_a)`, with
-null for a word that has no link (Koehn, Och & Marcu 2003, §2.4), by the alignment that is most frequent. A
-reordering table has
+φ are relative frequencies of the extracted pairs, and `lex(t|s) = Π_b mean_{a linked to b} p(t_b | s_a)`,
+with null for a word that has no link (Koehn, Och & Marcu 2003, §2.4), by the alignment that is most frequent.
+A reordering table has
 
     source ||| target ||| p(m) p(s) p(d) before, p(m) p(s) p(d) behind
 
-of monotone, swap, discontinuous, each count with a half added. Lines are made in a kernel: a table has millions.
+of monotone, swap, discontinuous, each count with a half added. Lines are made in a kernel: a table has
+millions.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ class Words(NamedTuple):
 
     text: Array
     offsets: Array
-
 
 
 def words_of(words: list[str]) -> Words:
@@ -147,7 +147,7 @@ def _put_phrase(out: Array, at: int, phrase: Array, words: Words) -> int:
 
 
 @kernel()
-def _put_integer(out: Array, at: int, number: int) -> int:
+def _put_integer(out: Array, at: int, number: int | np.int64) -> int:
     digits = 1
     rest = number // 10
     while rest:

@@ -1,7 +1,7 @@
 """States of a walk over phrase links: a row, and the set of columns covered so far.
 
-Rows are the words of one side, walked from first to last; columns, those of the other, are a set kept in bits,
-64 to a uint64. Used to maximise (`dualign.phrase.relaxation`) and to sum (`dualign.phrase.sums`).
+Rows are the words of one side, walked from first to last; columns, those of the other, are a set kept in
+bits, 64 to a uint64. Used to maximise (`dualign.phrase.relaxation`) and to sum (`dualign.phrase.summing`).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def consistent(spans: Array, alive: Array, height: int, width: int) -> None:
 
 
 @kernel()
-def slot_of(masks: Array, rows: Array, table: Array, row: int, mask: Array) -> int:
+def slot_of(masks: Array, rows: Array, table: Array, row: int, mask: Array) -> np.int64:
     """The place of a state in the hash table, taken by it or free."""
     key = np.uint64(row) * np.uint64(0x9E3779B97F4A7C15)
     for word in range(len(mask)):

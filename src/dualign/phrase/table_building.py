@@ -25,7 +25,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
-from dualign.phrase.dictionary import NULL, Dictionary, LinkCounts, write_dictionary
+from dualign.phrase.dictionary import Dictionary, LinkCounts, write_dictionary
 from dualign.phrase.external_sort import Runs, collapsed, whole_groups
 from dualign.phrase.extraction import LONGEST, Encoded, Layout, extract_rows
 from dualign.phrase.scoring import BARS, best_alignments, format_lines, words_of
@@ -87,7 +87,7 @@ def build_table(
         runs = Runs(Path(name), "pairs", layout.columns, layout.keys)
         for rows in ordered_map(lambda chunk: _extracted(chunk, layout), corpus.chunks(), workers):
             runs.add(rows)
-        merged = _Merged(Path(name), runs, layout, workers)
+        merged = _Merged(Path(name), runs, layout)
         _write(merged, corpus, layout, workers, out, orders)
     return Built(corpus.pairs, merged.rows, merged.instances)
 
@@ -105,8 +105,8 @@ class _Corpus:
         self.pairs = self._chunks = 0
         vocabularies = GrowingVocabulary(), GrowingVocabulary()
         for words in vocabularies:
-            # Null is 0; the bars stand for the end of a phrase and sort as they do in the file.
-            words.update({NULL: 0, BARS: 1})
+            # Null, which no word of a text is, has 0; the bars end a phrase and sort as they do in the file.
+            words.update({"": 0, BARS: 1})
         counts = LinkCounts()
         stream = iter(pairs)
         while chunk := list(islice(stream, _CHUNK)):
@@ -116,10 +116,7 @@ class _Corpus:
             self.pairs += len(chunk)
             self._chunks += 1
         self._ranks = [_ranks(list(words)) for words in vocabularies]
-        self.words = [
-            [word for _, word in sorted(zip(ranks.tolist(), words, strict=True))]
-            for ranks, words in zip(self._ranks, vocabularies, strict=True)
-        ]
+        self.words = _ranked(vocabularies[0], self._ranks[0]), _ranked(vocabularies[1], self._ranks[1])
         self.dictionary: Dictionary = counts.dictionary(*self._ranks)
 
     def layout(self, max_length: int) -> Layout:
@@ -154,7 +151,7 @@ class _Corpus:
                 last = max(i for i, _ in alignment.links), max(j for _, j in alignment.links)
                 if last[0] >= len(pair[0]) or last[1] >= len(pair[1]):
                     raise DataError(
-                        f"{name} {number}: a link has position {last[0]} or {last[1]}, but the sentences have "
+                        f"{name} {number}: a link has position {last[0]} or {last[1]}, but there are "
                         f"{len(pair[0])} and {len(pair[1])} words; do the links belong to this text?"
                     )
             links.extend(alignment.links)
@@ -177,10 +174,18 @@ def _ranks(words: list[str]) -> Array:
     return ranks
 
 
+def _ranked(words: Iterable[str], ranks: Array) -> list[str]:
+    """The words by rank."""
+    ranked = [""] * len(ranks)
+    for rank, word in zip(ranks.tolist(), words, strict=True):
+        ranked[rank] = word
+    return ranked
+
+
 class _Merged:
     """Phrase pairs in the order of the table on disk, with the totals of their target phrases."""
 
-    def __init__(self, place: Path, runs: Runs, layout: Layout, workers: int) -> None:
+    def __init__(self, place: Path, runs: Runs, layout: Layout) -> None:
         self._layout = layout
         self._path = place / "merged"
         self.rows = self.instances = 0
@@ -192,7 +197,9 @@ class _Merged:
                 rows.tofile(stream)
                 counts = rows[:, layout.keys]
                 index = np.arange(self.rows, self.rows + len(rows), dtype=np.uint64)
-                targets.add(collapsed(np.column_stack((rows[:, width : 2 * width], index, counts)), width + 1))
+                targets.add(
+                    collapsed(np.column_stack((rows[:, width : 2 * width], index, counts)), width + 1)
+                )
                 self.rows += len(rows)
                 self.instances += int(counts.sum())
         self._totals = Runs(place, "totals", 2, 1)
@@ -232,13 +239,13 @@ def _write(
     out: BinaryIO,
     orders: BinaryIO | None,
 ) -> None:
-    words = [words_of(side) for side in corpus.words]
+    source, target = map(words_of, corpus.words)
     columns = layout.phrase, layout.keys
 
     def lines(chunk: tuple[Array, Array]) -> list[Array]:
         rows, totals = chunk
         return [
-            format_lines(rows, layout, columns, totals, corpus.dictionary, *words, reordering)
+            format_lines(rows, layout, columns, totals, corpus.dictionary, source, target, reordering)
             for reordering in ([False] if orders is None else [False, True])
         ]
 

@@ -38,9 +38,7 @@ class WeightedPair(NamedTuple):
 
     def transposed(self) -> WeightedPair:
         """The same pair with the sides swapped; link n is no longer link n."""
-        return _sorted(
-            self.spans[:, [2, 3, 0, 1]], self.weights, self.target_length, self.source_length
-        )
+        return _sorted(self.spans[:, [2, 3, 0, 1]], self.weights, self.target_length, self.source_length)
 
     def link(self, number: int) -> PhraseLink:
         """The spans of one link."""
@@ -77,8 +75,8 @@ def weighted_pair(weights: LinkWeights, source_length: int, target_length: int) 
     if wrong.any():
         at = wrong.argmax()
         raise DataError(
-            f"link {tuple(spans[at].tolist())} has weight {values[at]}; weights are logarithms, −∞ or numbers "
-            f"of at most {_HEAVIEST:g}"
+            f"link {tuple(spans[at].tolist())} has weight {values[at]}; weights are logarithms, −∞ or "
+            f"numbers of at most {_HEAVIEST:g}"
         )
     possible = values > -np.inf
     return _sorted(spans[possible], values[possible], *lengths)

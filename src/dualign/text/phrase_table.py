@@ -79,7 +79,7 @@ def _few_fields(place: str, line: str) -> list[str]:
     fields = " ".join(line.split()).removesuffix(_END).split(_BARS, 3)
     if len(fields) < 3:
         raise DataError(
-            f"{place}: {len(fields)} fields instead of at least 3; expected `source ||| target ||| scores ||| …`"
+            f"{place}: {len(fields)} fields instead of 3; expected `source ||| target ||| scores ||| …`"
         )
     return fields
 

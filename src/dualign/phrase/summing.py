@@ -1,15 +1,17 @@
-"""Sums over all phrase alignments, and the share of each link in them (DeNero & Klein 2008, problems S and E).
+"""Sums over all phrase alignments, and the share of each link in them (DeNero & Klein 2008, problems S and
+E).
 
     S = Σ_a Π_{links of a} φ(link)        E(link) = Σ_{a with link} Π φ / S
 
-Both are #P-hard. The dynamic program walks over the words of the longer side and keeps, for each set of covered
-words of the shorter side, the sum of the ways there. Where no row has more sets than `states`, that is **exact**.
+Both are #P-hard. The dynamic program walks over the words of the longer side and keeps, for each set of
+covered words of the shorter side, the sum of the ways there. Where no row has more sets than `states`, that
+is **exact**.
 
 Where a row has more, they are thinned at random, without bias (Fearnhead & Clifford 2003): a set of weight q
-stays with probability `p = min(1, q / c)`, c such that `states` are left, and counts 1/p. The expectation over
-the draws is the true sum, and so it is for the sums with a link. Independent runs give the **standard error**.
-The weight q is the sum so far times a guess at what follows, `Π_{y uncovered} exp μ_y`, with μ such that paths
-that need not cover every column once cover it once on average.
+stays with probability `p = min(1, q / c)`, c such that `states` are left, and counts 1/p. The expectation
+over the draws is the true sum, and so it is for the sums with a link. Independent runs give the **standard
+error**. The weight q is the sum so far times a guess at what follows, `Π_{y uncovered} exp μ_y`, with μ such
+that paths that need not cover every column once cover it once on average.
 """
 
 from __future__ import annotations
@@ -89,8 +91,8 @@ def sums(
 ) -> Sums:
     """Sum and expectations of a sentence pair; `weights` as in `dualign.phrase.align`.
 
-    Exact while no row has more than `states` sets of covered words; else the mean of `runs` runs that keep that
-    many, seeded by `seed`, with its standard error. Raises `Infeasible` if there is no alignment.
+    Exact while no row has more than `states` sets of covered words; else the mean of `runs` runs that keep
+    that many, seeded by `seed`, with its standard error. Raises `Infeasible` if there is no alignment.
     """
     for name, value, least in (("states", states, 1), ("runs", runs, 2), ("seed", seed, 0)):
         if value < least:

@@ -32,7 +32,7 @@ from dualign.phrase.states import NO_STATE, consistent, due_columns, link_masks,
 
 __all__ = ["Outcome", "solve"]
 
-_ROUNDS = 40  # of descent between two searches
+_ROUNDS = 100  # of descent between two searches
 _PATIENCE = 6  # rounds without progress before the aim is lowered by less
 
 
@@ -124,15 +124,17 @@ def _tighten(
     floor: float,
     tolerance: float,
     rounds: int,
+    distance: float,
     usage: Array,
     path: Array,
-) -> tuple[float, int, int]:
+) -> tuple[float, int, float, int]:
     """Descend on L(μ) from `mu`, which becomes the best μ met; adds to `usage` the paths met.
 
     Steps are Polyak's, (L − aim) / ‖g‖² with g_y = 1 − (times y is covered), where the aim is `floor` or,
-    nearer, the best bound less a distance that shrinks while nothing gets better. Returns the best bound, the
-    rounds, and the length of `path` if the last path covers each column once (then it is the best
-    alignment), else −1. Stops as well when the bound is not above `floor` + `tolerance`.
+    nearer, the best bound less `distance`, which shrinks while nothing gets better. Returns the best bound,
+    the rounds, the distance, and the length of `path` if the last path covers each column once (then it is
+    the best alignment), else −1. Stops as well when the bound is not above `floor` + `tolerance`, or when
+    there is next to nothing to aim at.
     """
     height, width = len(begin) - 1, len(mu)
     r = np.empty(len(weights))
@@ -140,7 +142,6 @@ def _tighten(
     choice = np.empty(height, np.int64)
     here = mu.copy()
     best = np.inf
-    distance = -1.0
     stalled = 0
     done = 0
     covered = np.empty(width, np.int64)
@@ -148,8 +149,7 @@ def _tighten(
         total = _reduce(spans, weights, here, r)
         _behind(spans, begin, r, beta, choice)
         bound = total + beta[0]
-        if distance < 0:
-            distance = max(0.5 * (bound - floor), tolerance)
+        distance = min(distance, 0.5 * (bound - floor))
         if bound < best:
             stalled = 0 if best - bound > 0.05 * distance else stalled + 1
             best = bound
@@ -157,11 +157,12 @@ def _tighten(
         else:
             stalled += 1
         if best <= floor + tolerance:
-            return best, done, -1
+            return best, done, distance, -1
         if stalled >= _PATIENCE:
-            # Further steps start from the best point, with a nearer aim.
             distance *= 0.5
             stalled = 0
+            if distance < tolerance:
+                return best, done, distance, -1
         covered[:] = 0
         i = 0
         steps = 0
@@ -178,11 +179,11 @@ def _tighten(
             norm += (covered[y] - 1.0) ** 2
         if norm == 0:
             mu[:] = here
-            return bound, done, steps
+            return bound, done, distance, steps
         step = (bound - max(floor, best - distance)) / norm
         for y in range(width):
             here[y] += step * (covered[y] - 1.0)
-    return best, done, -1
+    return best, done, distance, -1
 
 
 @kernel()
@@ -361,8 +362,12 @@ def solve(
     bound = np.inf
     beam = min(16, limit)
     seen = 0
+    distance = np.inf
+    share = _ROUNDS
     while True:
-        best, done, steps = _tighten(spans, weights, begin, mu, floor, tolerance, _ROUNDS, usage, path)
+        best, done, distance, steps = _tighten(
+            spans, weights, begin, mu, floor, tolerance, share, distance, usage, path
+        )
         rounds += done
         seen += done
         bound = min(bound, best)
@@ -390,4 +395,6 @@ def solve(
             begin = rows_of(spans, height)
         if beam == limit:
             return Outcome(chosen, bound, True, numbers, usage / seen, mu, rounds, states)
+        # A search takes longer than the rounds before it by far; what they save it is worth more of them.
         beam = min(4 * beam, limit)
+        share *= 3

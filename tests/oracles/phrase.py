@@ -12,17 +12,20 @@ Weights = dict[Link, float]
 
 def alignments(weights: Weights, source_length: int, target_length: int) -> Iterator[tuple[Link, ...]]:
     """Every set of links that covers each word of both sides exactly once."""
+    starting: dict[int, list[Link]] = {}
+    for link, weight in weights.items():
+        if weight > -math.inf:
+            starting.setdefault(link[0], []).append(link)
 
     def extend(position: int, free: frozenset[int]) -> Iterator[tuple[Link, ...]]:
         if position == source_length:
             if not free:
                 yield ()
             return
-        for link in weights:
-            i, j, k, l = link
-            columns = set(range(k, l))
-            if i == position and columns <= free and weights[link] > -math.inf:
-                for rest in extend(j, free - columns):
+        for link in starting.get(position, []):
+            columns = set(range(*link[2:]))
+            if columns <= free:
+                for rest in extend(link[1], free - columns):
                     yield (link, *rest)
 
     return extend(0, frozenset(range(target_length)))
@@ -32,24 +35,27 @@ def score(weights: Weights, alignment: tuple[Link, ...]) -> float:
     return math.fsum(weights[link] for link in alignment)
 
 
-def best(weights: Weights, source_length: int, target_length: int) -> float | None:
-    """The highest score, None if there is no alignment."""
-    scores = [score(weights, a) for a in alignments(weights, source_length, target_length)]
-    return max(scores, default=None)
+def is_alignment(links: tuple[Link, ...], source_length: int, target_length: int) -> bool:
+    rows = sorted(x for i, j, _, _ in links for x in range(i, j))
+    columns = sorted(y for _, _, k, l in links for y in range(k, l))
+    return rows == list(range(source_length)) and columns == list(range(target_length))
 
 
-def total(weights: Weights, source_length: int, target_length: int) -> float:
-    """The sum of φ over all alignments, not its logarithm."""
-    return math.fsum(math.exp(score(weights, a)) for a in alignments(weights, source_length, target_length))
-
-
-def expectations(weights: Weights, source_length: int, target_length: int) -> dict[Link, float]:
-    """The share of the sum that alignments with each link have."""
-    whole = total(weights, source_length, target_length)
-    every = list(alignments(weights, source_length, target_length))
-    return {
-        link: math.fsum(math.exp(score(weights, a)) for a in every if link in a) / whole for link in weights
-    }
+def answers(
+    weights: Weights, source_length: int, target_length: int
+) -> tuple[float, float, dict[Link, float]] | None:
+    """The best score, the sum of φ and each link's share of it; None if there is no alignment."""
+    best, total = -math.inf, 0.0
+    shares = dict.fromkeys(weights, 0.0)
+    for alignment in alignments(weights, source_length, target_length):
+        value = score(weights, alignment)
+        best = max(best, value)
+        total += math.exp(value)
+        for link in alignment:
+            shares[link] += math.exp(value)
+    if best == -math.inf:
+        return None
+    return best, total, {link: share / total for link, share in shares.items()}
 
 
 def satisfiable(clauses: list[list[int]], variables: int) -> bool:

@@ -8,7 +8,7 @@ covered words of the shorter side, the sum of the ways there. Where no row has m
 is **exact**.
 
 Where a row has more, they are thinned at random, without bias (Fearnhead & Clifford 2003): a set of weight q
-stays with probability `p = min(1, q / c)`, c such that `states` are left, and counts 1/p. The expectation
+stays with probability `p = min(1, q / c)`, c such that so many are left as shall be, and counts 1/p. The expectation
 over the draws is the true sum, and so it is for the sums with a link. Independent runs give the **standard
 error**. The weight q is the sum so far times a guess at what follows, `Π_{y uncovered} exp μ_y`, with μ such
 that paths that need not cover every column once cover it once on average.
@@ -34,6 +34,7 @@ STATES = 1 << 14
 """Sets of covered words a row up to which sums are exact."""
 
 RUNS = 16
+_SAMPLED = 1 << 10  # what a run keeps at most: all of them together take about as long as an exact walk
 _BALANCING = 30
 _RARELY = 1e-12
 
@@ -92,7 +93,7 @@ def sums(
     """Sum and expectations of a sentence pair; `weights` as in `dualign.phrase.align`.
 
     Exact while no row has more than `states` sets of covered words; else the mean of `runs` runs that keep
-    that many, seeded by `seed`, with its standard error. Raises `Infeasible` if there is no alignment.
+    that many, or 1,024 if that is less, seeded by `seed`, with its standard error. Raises `Infeasible` if there is no alignment.
     """
     for name, value, least in (("states", states, 1), ("runs", runs, 2), ("seed", seed, 0)):
         if value < least:
@@ -145,17 +146,16 @@ def _runs(pair: WeightedPair, states: int, runs: int, seed: int) -> tuple[Array,
         return np.empty(0), np.empty((0, len(order))), True
     spans, weights, order = np.ascontiguousarray(spans[alive]), weights[alive], order[alive]
     mu = balance(spans, weights, height, width, _BALANCING)
-    random = np.random.Generator(np.random.PCG64(seed))
-    logs, shares = [], []
-    for _ in range(runs):
-        log_total, share, exact = _walk(spans, weights, mu, height, states, random.random(height + 1))
-        every = np.zeros(len(pair.weights))
-        every[order] = share
-        logs.append(log_total)
-        shares.append(every)
-        if exact:
-            break
-    return np.array(logs), np.array(shares), exact
+    log_total, share, exact = _walk(spans, weights, mu, height, states, np.empty(0))
+    logs, shares = [log_total], [share]
+    if not exact:
+        random = np.random.Generator(np.random.PCG64(seed))
+        kept = min(states, _SAMPLED)
+        walks = [_walk(spans, weights, mu, height, kept, random.random(height + 1)) for _ in range(runs)]
+        logs, shares = [walk[0] for walk in walks], [walk[1] for walk in walks]
+    every = np.zeros((len(logs), len(pair.weights)))
+    every[:, order] = shares
+    return np.array(logs), every, exact
 
 
 @kernel()
@@ -218,7 +218,8 @@ def _walk(
 ) -> tuple[float, Array, bool]:
     """One run: log S, the expectation of each link, and whether nothing was thinned.
 
-    `draws` [I + 1] are uniform in 0..1, one for the thinning of each row.
+    `draws` [I + 1] are uniform in 0..1, one for the thinning of each row; if empty, the walk ends at the first
+    row that would have to be thinned.
     """
     width = len(mu)
     words = (width + 63) // 64
@@ -249,6 +250,8 @@ def _walk(
     for i in range(height):
         if counts[i] > limit:
             exact = False
+            if len(draws) == 0:
+                break
             top = -np.inf
             state = heads[i]
             while state != NO_STATE:
@@ -327,7 +330,7 @@ def _walk(
             state = following[state]
     shares = np.zeros(len(weights))
     last = heads[height]
-    if last == NO_STATE:
+    if last == NO_STATE or (not exact and len(draws) == 0):
         return -np.inf, shares, exact
     log_total = sums[last]
     # States are behind those they come from, except within a row, where there are no steps.

@@ -32,12 +32,12 @@ from dualign.phrase.scoring import BARS, best_alignments, format_lines, words_of
 from dualign.text.alignment import Alignment
 from dualign.text.corpus import GrowingVocabulary
 from dualign.text.phrase_table import escape
-from dualign.text.streams import open_binary_output
+from dualign.text.streams import open_binary_output, pack
 
 __all__ = ["Built", "build_table"]
 
 _CHUNK = 2500  # sentence pairs: some half million phrase pairs
-_ROWS = 1 << 18  # phrase pairs that are scored at a time
+_ROWS = 1 << 17  # phrase pairs that are scored at a time
 
 Pair = tuple[Sequence[str], Sequence[str]]
 
@@ -78,8 +78,8 @@ def build_table(
         raise DataError(f"{scratch}: no place for temporary files: {error.strerror}") from None
     with folder as name, ExitStack() as outputs:
         # Opened first: a place that cannot be written to is an error before the work, not after it.
-        out = outputs.enter_context(open_binary_output(table))
-        orders = outputs.enter_context(open_binary_output(reordering)) if reordering else None
+        written = [table] if reordering is None else [table, reordering]
+        streams = [(path, outputs.enter_context(open_binary_output(path, packed=True))) for path in written]
         corpus = _Corpus(Path(name), pairs, place)
         layout = corpus.layout(max_length)
         if dictionary is not None:
@@ -88,7 +88,7 @@ def build_table(
         for rows in ordered_map(lambda chunk: _extracted(chunk, layout), corpus.chunks(), workers):
             runs.add(rows)
         merged = _Merged(Path(name), runs, layout)
-        _write(merged, corpus, layout, workers, out, orders)
+        _write(merged, corpus, layout, workers, streams)
     return Built(corpus.pairs, merged.rows, merged.instances)
 
 
@@ -232,24 +232,21 @@ class _Merged:
 
 
 def _write(
-    merged: _Merged,
-    corpus: _Corpus,
-    layout: Layout,
-    workers: int,
-    out: BinaryIO,
-    orders: BinaryIO | None,
+    merged: _Merged, corpus: _Corpus, layout: Layout, workers: int, outputs: Sequence[tuple[str, BinaryIO]]
 ) -> None:
+    """Write the phrase table to the first output and the reordering table to the second, if there is one."""
     source, target = map(words_of, corpus.words)
     columns = layout.phrase, layout.keys
 
-    def lines(chunk: tuple[Array, Array]) -> list[Array]:
+    def lines(chunk: tuple[Array, Array]) -> list[bytes]:
         rows, totals = chunk
-        return [
-            format_lines(rows, layout, columns, totals, corpus.dictionary, source, target, reordering)
-            for reordering in ([False] if orders is None else [False, True])
-        ]
+        texts = (
+            format_lines(rows, layout, columns, totals, corpus.dictionary, source, target, bool(number))
+            for number in range(len(outputs))
+        )
+        # The larger part of the work: better done by the threads than by the one that writes.
+        return [pack(text.tobytes(), path) for text, (path, _) in zip(texts, outputs, strict=True)]
 
-    for texts in ordered_map(lines, merged.chunks(), workers):
-        for stream, text in zip((out, orders), texts, strict=False):
-            if stream is not None:
-                stream.write(text.data)
+    for parts in ordered_map(lines, merged.chunks(), workers):
+        for part, (_, stream) in zip(parts, outputs, strict=True):
+            stream.write(part)

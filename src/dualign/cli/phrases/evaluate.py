@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,7 +92,7 @@ def evaluate(
         lengths = list(map(_ends, references, given or links))
     number = len(references)
     try:
-        pairs = given[:number]
+        pairs: Sequence[Iterable[PhraseLink]] = given[:number]
         if not phrases:
             pairs = phrases_of_links(links[:number], lengths[:number], max_length=max_length)
         result = evaluate_phrases(pairs, references, lengths[:number], max_length=max_length, tight=tight)

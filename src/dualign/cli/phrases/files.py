@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dualign.cli.exits import say
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import read_pairs
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from dualign.core.arrays import Array
     from dualign.phrase.occurrences import Occurrences
 
-__all__ = ["Features", "LinkedText", "MaxLength", "Table", "entry_weights"]
+__all__ = ["Features", "LinkedText", "MaxLength", "Table", "entry_weights", "note_compilation"]
 
 Pair = tuple[Sequence[str], Sequence[str]]
 
@@ -68,13 +69,24 @@ def entry_weights(occurrences: Occurrences, features: str | None) -> Array:
     """`log φ` of each table entry by the option --features."""
     scores = occurrences.scores.shape[1]
     if features is None:
-        wanted = [0.0] * scores
-        wanted[2 if scores > 2 else 0 : 3 if scores > 2 else 1] = [1.0][: min(scores, 1)]
+        chosen = 2 if scores > 2 else 0
+        wanted = [float(number == chosen) for number in range(scores)]
     else:
         try:
             wanted = [float(weight) for weight in features.split(",")]
         except ValueError:
             raise UsageError(f"--features {features}: expected numbers with commas between") from None
-    if not scores:
-        return occurrences.scores[:, :0].sum(axis=1)
+    if not len(occurrences.scores):
+        return occurrences.scores.sum(axis=1)  # no entry of the table occurs: no weights
     return occurrences.weights(wanted)
+
+
+def note_compilation(verb: str, quiet: bool) -> None:
+    """Say, once for each version, that the kernels of a verb have to be compiled."""
+    from dualign.core.jit import cache_directory
+
+    noted = cache_directory() / f"phrases-{verb}-compiled"
+    if not noted.exists():
+        if not quiet:
+            say("compiling kernels, once for this version (some 10 to 30 s) …")
+        noted.touch()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -130,7 +131,7 @@ def test_viterbi_em_never_gets_worse(tmp_path, model, pseudo_count):
     parameters, counts = train(found, found.weights([0, 1, 0, 1]), **options, report=rounds.append)
     objectives = [reached.objective for reached in rounds]
     assert len(rounds) == 7
-    assert all(after >= before - 1e-9 for before, after in zip(objectives, objectives[1:], strict=False))
+    assert all(after >= before - 1e-9 for before, after in pairwise(objectives))
     assert objectives[-1] > objectives[0] or (model, pseudo_count) != ("joint", 0.1)
     assert all(reached.certified == reached.aligned for reached in rounds)
     total = np.exp(parameters)

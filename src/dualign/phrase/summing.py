@@ -8,10 +8,10 @@ covered words of the shorter side, the sum of the ways there. Where no row has m
 is **exact**.
 
 Where a row has more, they are thinned at random, without bias (Fearnhead & Clifford 2003): a set of weight q
-stays with probability `p = min(1, q / c)`, c such that so many are left as shall be, and counts 1/p. The expectation
-over the draws is the true sum, and so it is for the sums with a link. Independent runs give the **standard
-error**. The weight q is the sum so far times a guess at what follows, `Π_{y uncovered} exp μ_y`, with μ such
-that paths that need not cover every column once cover it once on average.
+stays with probability `p = min(1, q / c)`, with c for the number that shall be left, and counts 1/p. The
+expectation over the draws is the true sum, and so it is for the sums with a link. Independent runs give the
+**standard error**. The weight q is the sum so far times a guess at what follows, `Π_{y uncovered} exp μ_y`,
+with μ such that paths that need not cover every column once cover it once on average.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def sums(
     """Sum and expectations of a sentence pair; `weights` as in `dualign.phrase.align`.
 
     Exact while no row has more than `states` sets of covered words; else the mean of `runs` runs that keep
-    that many, or 1,024 if that is less, seeded by `seed`, with its standard error. Raises `Infeasible` if there is no alignment.
+    that many, or 1,024 if that is less, seeded by `seed`, with its standard error. Raises `Infeasible` if
+    there is no alignment.
     """
     for name, value, least in (("states", states, 1), ("runs", runs, 2), ("seed", seed, 0)):
         if value < least:
@@ -218,8 +219,8 @@ def _walk(
 ) -> tuple[float, Array, bool]:
     """One run: log S, the expectation of each link, and whether nothing was thinned.
 
-    `draws` [I + 1] are uniform in 0..1, one for the thinning of each row; if empty, the walk ends at the first
-    row that would have to be thinned.
+    `draws` [I + 1] are uniform in 0..1, one for the thinning of each row; if empty, the walk ends at the
+    first row that would have to be thinned.
     """
     width = len(mu)
     words = (width + 63) // 64

@@ -11,7 +11,7 @@ import typer
 from dualign.cli.align import Source, Target
 from dualign.cli.exits import say
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads, one_standard_input
-from dualign.cli.phrases.files import Features, MaxLength, Table, entry_weights, note_compilation
+from dualign.cli.phrases.files import Features, MaxLength, Table, compile_kernels, entry_weights
 from dualign.text.streams import open_output
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def align(
         raise UsageError(f"--method {method}: there are {', '.join(METHODS)}")
     if time_limit is not None and not time_limit > 0:
         raise UsageError(f"--time-limit {time_limit}: must be more than 0 seconds")
-    note_compilation("align", quiet)
+    compile_kernels("align", quiet)
     with ExitStack() as stack:
         out = stack.enter_context(open_output(output))
         records = stack.enter_context(open_output(report)) if report else None

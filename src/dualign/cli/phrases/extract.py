@@ -8,7 +8,7 @@ import typer
 
 from dualign.cli.exits import say
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Quiet, Threads, one_standard_input
-from dualign.cli.phrases.files import LinkedText, MaxLength, note_compilation
+from dualign.cli.phrases.files import LinkedText, MaxLength, compile_kernels
 
 __all__ = ["extract"]
 
@@ -53,7 +53,7 @@ def extract(
     from dualign.cli.progress import counted
     from dualign.phrase.table_building import build_table
 
-    note_compilation("extract", quiet)
+    compile_kernels("extract", quiet)
     text = LinkedText(source, target, links, format, errors)
     built = build_table(
         counted(text, "read", output=output, quiet=quiet),

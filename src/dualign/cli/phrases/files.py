@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dualign.core.arrays import Array
     from dualign.phrase.occurrences import Occurrences
 
-__all__ = ["Features", "LinkedText", "MaxLength", "Table", "entry_weights", "note_compilation"]
+__all__ = ["Features", "LinkedText", "MaxLength", "Table", "compile_kernels", "entry_weights"]
 
 Pair = tuple[Sequence[str], Sequence[str]]
 
@@ -81,12 +81,18 @@ def entry_weights(occurrences: Occurrences, features: str | None) -> Array:
     return occurrences.weights(wanted)
 
 
-def note_compilation(verb: str, quiet: bool) -> None:
-    """Say, once for each version, that the kernels of a verb have to be compiled."""
+def compile_kernels(verb: str, quiet: bool) -> None:
+    """Compile what a verb needs, or say that it will be compiled on the way; once for each version."""
     from dualign.core.jit import cache_directory
 
     noted = cache_directory() / f"phrases-{verb}-compiled"
-    if not noted.exists():
-        if not quiet:
-            say("compiling kernels, once for this version (some 10 to 30 s) …")
-        noted.touch()
+    if noted.exists():
+        return
+    if not quiet:
+        say("compiling kernels, once for this version (some 10 to 30 s) …")
+    if verb != "extract":
+        from dualign.phrase.aligning import align
+
+        # Not while the first pair is on the clock.
+        align({(0, 1, 0, 1): 0.0}, 1, 1)
+    noted.touch()

@@ -8,7 +8,7 @@ import typer
 
 from dualign.cli.exits import say
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads, one_standard_input
-from dualign.cli.phrases.files import Features, MaxLength, Table, entry_weights, note_compilation
+from dualign.cli.phrases.files import Features, MaxLength, Table, compile_kernels, entry_weights
 
 if TYPE_CHECKING:
     from dualign.phrase.em import Round
@@ -66,7 +66,7 @@ def train(
 
     if time_limit is not None and not time_limit > 0:
         raise UsageError(f"--time-limit {time_limit}: must be more than 0 seconds")
-    note_compilation("train", quiet)
+    compile_kernels("train", quiet)
     with open_output(output) as out:
         occurrences = Occurrences(read_pairs(source, target, errors=errors), max_length).read(table, errors)
         parameters, counts = em.train(

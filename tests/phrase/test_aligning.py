@@ -108,6 +108,8 @@ def test_decide_is_problem_d():
         found = oracle.answers(weights, I, J)
         for threshold in (-20.0, -5.0, -1.0, 0.0):
             assert decide(weights, I, J, threshold) == (found is not None and found[0] >= threshold - 1e-9)
+        assert decide(weights, I, J, -math.inf) == (found is not None)
+        assert not decide(weights, I, J, math.inf)
         if found is not None:
             assert decide(weights, I, J, found[0])
             assert not decide(weights, I, J, found[0] + 0.001)

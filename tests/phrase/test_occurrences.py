@@ -58,6 +58,11 @@ def test_features_are_exponents_and_zero_scores_forbid():
     assert dict(zip(found.entries(), found.weights([0, 1]).tolist(), strict=True))["b", "x"] == 0.0
     with pytest.raises(UsageError, match="3 feature weights"):
         found.weights([1, 2, 3])
+    with pytest.raises(UsageError, match="nan"):
+        found.weights([1, math.nan])
+    for scores in ([0.5, math.nan], [-1.0, 0.5], [1.0]):
+        with pytest.raises(DataError, match=r"a \|\|\| y"):
+            found.add_entries([*TABLE, ("a", "y", scores)])
 
 
 def test_reading_a_table_is_the_same_as_giving_its_entries(tmp_path):

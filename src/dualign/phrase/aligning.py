@@ -1,7 +1,6 @@
 """The best bijective phrase alignment of a weighted sentence pair (DeNero & Klein 2008, problems O and D).
 
-    maximise Σ_{links of a} log φ(link)   over alignments a that use each word of both sides in exactly one
-    link
+    maximise Σ_{links of a} log φ(link)   over alignments a that use each word in exactly one link
 
 It is NP-hard. Three methods under one interface:
 
@@ -51,7 +50,8 @@ def align(
     `weights` is `{(i, j, k, l): log φ}` for the source span i..j−1 and the target span k..l−1; links that are
     absent are impossible. Raises `Infeasible` where it is proved that there is no alignment. With a
     `time_limit` (seconds) the best that was found is returned with its bound; if none was found, `solution`
-    is None and `score` −∞. `greedy`, which proves little, may end like that too.
+    is None and `score` −∞. `greedy`, which proves little, may end like that too. `exact` looks at the clock
+    between searches, which take up to a second or so for long sentences; `greedy` does not look at it.
     """
     return align_pair(weighted_pair(weights, source_length, target_length), method, time_limit)
 
@@ -104,22 +104,29 @@ def decide(
 ) -> bool:
     """Whether some alignment scores at least `threshold`, a logarithm (problem D has log 1 = 0).
 
-    Scores are compared with the tolerance of floating point. Raises `Infeasible` only if the time limit ends
-    the search undecided, which the message says.
+    Scores are compared with the tolerance of floating point. If the time limit ends the search undecided,
+    that is a `UsageError`.
     """
     pair = weighted_pair(weights, source_length, target_length)
     if math.isnan(threshold):
         raise UsageError("threshold is not a number")
-    found = _exact(pair, time_limit, STATES, enough=threshold)
-    if found.found and pair.weights[found.links].sum() >= threshold - found.tolerance:
-        return True
-    if found.bound < threshold - found.tolerance or not found.open:
+    least = threshold - tolerance_of(pair)
+    # What scores less is of no interest.
+    found = _exact(pair, time_limit, STATES, enough=least, known=least)
+    if found.found:
+        return float(pair.weights[found.links].sum()) >= least
+    if not found.open:
         return False
     raise UsageError(f"time_limit={time_limit} was too short to decide; allow more")
 
 
-def _exact(pair: WeightedPair, time_limit: float | None, states: int, enough: float) -> Found:
-    """Best-first branch and bound on links around `solve`; nearly always the first call is all."""
+def _exact(
+    pair: WeightedPair, time_limit: float | None, states: int, enough: float, known: float = -math.inf
+) -> Found:
+    """Best-first branch and bound on links around `solve`; nearly always the first call is all.
+
+    Finds an alignment that scores more than `known`, if there is one: the best, or one that scores `enough`.
+    """
     if (answer := trivial(pair)) is not None:
         return answer
     ends = math.inf if time_limit is None else perf_counter() + time_limit
@@ -135,7 +142,7 @@ def _exact(pair: WeightedPair, time_limit: float | None, states: int, enough: fl
     tolerance = tolerance_of(pair) / 2
     place = np.empty(len(numbers), np.int64)
     place[numbers] = np.arange(len(numbers))
-    best, score = np.empty(0, np.int64), -math.inf
+    best, score = np.empty(0, np.int64), known
     closed = -math.inf  # bound on what has been searched to the end
     ticket = count()
     nodes: list[tuple[float, int, Array, Array]] = []
@@ -159,7 +166,7 @@ def _exact(pair: WeightedPair, time_limit: float | None, states: int, enough: fl
         if not outcome.open:
             closed = max(closed, outcome.bound)
             continue
-        if score >= enough:
+        if len(best) and score >= enough:
             heappush(nodes, (-outcome.bound, next(ticket), links, multipliers))
             break
         for child in _children(spans, place[outcome.links], outcome.usage):

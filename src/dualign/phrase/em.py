@@ -14,7 +14,7 @@ pair, its former alignment stays unless the new one is better, so that this hold
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -75,20 +75,22 @@ def train(
         raise UsageError(f"pseudo_count={pseudo_count} must be a number of at least 0")
     workers = available(threads)
     alive = weights > -np.inf
-    chosen: list[Array | None] = [None] * len(occurrences)
     parameters = weights
+    chosen: dict[int, Array] = {}
     for number in range(rounds + 1):
-        chosen, certified = _align_all(occurrences, parameters, chosen, time_limit, workers)
-        used = [entries for entries in chosen if entries is not None]
-        if not used:
+        # A pair that has no alignment at first stays out: it would change what F is about.
+        pairs = list(chosen) if number else range(len(occurrences))
+        chosen, certified = _align_all(occurrences, parameters, pairs, chosen, time_limit, workers)
+        if not chosen:
             raise DataError("no sentence pair has a phrase alignment by this table; is it of another text?")
-        counts = np.bincount(np.concatenate(used), minlength=len(weights)).astype(np.float64)
+        used = np.concatenate(list(chosen.values()))
+        counts = np.bincount(used, minlength=len(weights)).astype(np.float64)
         smoothed = counts + pseudo_count * alive
         if number == 0:
             # The first weights are of any kind; from here on they are those of the model.
             parameters = _estimate(occurrences, smoothed, model)
         objective = float(parameters[smoothed > 0] @ smoothed[smoothed > 0])
-        report(Round(number, objective, len(used), certified, int((parameters > -np.inf).sum())))
+        report(Round(number, objective, len(chosen), certified, int((parameters > -np.inf).sum())))
         parameters = _estimate(occurrences, smoothed, model)
     return parameters, counts
 
@@ -96,19 +98,19 @@ def train(
 def _align_all(
     occurrences: Occurrences,
     weights: Array,
-    before: list[Array | None],
+    pairs: Sequence[int],
+    before: Mapping[int, Array],
     time_limit: float | None,
     workers: int,
-) -> tuple[list[Array | None], int]:
-    """The entries that each sentence pair's alignment uses, and how many of these are proved to be best."""
-    jobs = spans(len(occurrences), _CHUNK)
-    chunks = ordered_map(
-        lambda job: [_align(occurrences, weights, n, before[n], time_limit) for n in range(*job)],
-        jobs,
-        workers,
-    )
-    results = [result for chunk in chunks for result in chunk]
-    return [entries for entries, _ in results], sum(proved for _, proved in results)
+) -> tuple[dict[int, Array], int]:
+    """The entries that the alignment of each of `pairs` uses, and how many of these are proved to be best."""
+
+    def work(job: tuple[int, int]) -> list[tuple[int, Array | None, bool]]:
+        return [(n, *_align(occurrences, weights, n, before.get(n), time_limit)) for n in pairs[slice(*job)]]
+
+    results = [result for chunk in ordered_map(work, spans(len(pairs), _CHUNK), workers) for result in chunk]
+    chosen = {number: entries for number, entries, _ in results if entries is not None}
+    return chosen, sum(proved for _, _, proved in results)
 
 
 def _align(

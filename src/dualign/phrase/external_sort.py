@@ -52,29 +52,27 @@ class Runs:
         rows.tofile(path)
         self._runs.append(path)
         if len(self._runs) == 2 * _FAN_IN:
-            # The oldest become one, so that each row is merged a number of times that grows like a logarithm.
-            merged, self._runs = self._runs[:_FAN_IN], self._runs[_FAN_IN:]
-            path = self._new()
-            with path.open("wb") as stream:
-                for chunk in self._merge(merged):
-                    chunk.tofile(stream)
-            self._runs.append(path)
+            self._merge_oldest()
 
     def merged(self) -> Iterator[Array]:
         """All rows in order, chunk by chunk; the runs are used up."""
         while len(self._runs) > _FAN_IN:
-            merged, self._runs = self._runs[:_FAN_IN], self._runs[_FAN_IN:]
-            path = self._new()
-            with path.open("wb") as stream:
-                for chunk in self._merge(merged):
-                    chunk.tofile(stream)
-            self._runs.append(path)
+            self._merge_oldest()
         runs, self._runs = self._runs, []
         yield from self._merge(runs)
 
     def _new(self) -> Path:
         self._made += 1
         return self._place / f"{self._name}-{self._made}"
+
+    def _merge_oldest(self) -> None:
+        """Make one run of the oldest, so that a row is merged as often as the logarithm of their number."""
+        oldest, self._runs = self._runs[:_FAN_IN], self._runs[_FAN_IN:]
+        path = self._new()
+        with path.open("wb") as stream:
+            for chunk in self._merge(oldest):
+                chunk.tofile(stream)
+        self._runs.append(path)
 
     def _merge(self, paths: list[Path]) -> Iterator[Array]:
         size = max(1, _BUFFER // self._columns)

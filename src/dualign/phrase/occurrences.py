@@ -6,13 +6,14 @@ of its entries those are kept whose phrases both occur; memory goes with the tex
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import UsageError
+from dualign.core.errors import DataError, UsageError
 from dualign.core.jit import kernel
 from dualign.core.threads import spans
 from dualign.phrase.weighted import WeightedPair
@@ -123,7 +124,14 @@ class Occurrences:
     def add_entries(self, entries: Iterable[tuple[str, str, Sequence[float]]]) -> Occurrences:
         """Take entries `(source, target, scores)` that are in memory, as `read` does."""
         lines = [TableLine(n, s, t, list(scores)) for n, (s, t, scores) in enumerate(entries, 1)]
-        return self._take(*self._occurring(lines))
+        for line in lines:
+            if len(line.scores) != len(lines[0].scores):
+                raise DataError(f"{line.source} ||| {line.target}: as many scores as the first entry, please")
+            if not all(0 <= score < math.inf for score in line.scores):
+                raise DataError(
+                    f"{line.source} ||| {line.target}: scores {line.scores} are not all numbers ≥ 0"
+                )
+        return self._take(*self._occurring(lines)) if lines else self
 
     def _likely(self, sources: Sequence[str], targets: Sequence[str]) -> list[bool]:
         at = np.flatnonzero(self.source.likely(sources))
@@ -155,6 +163,8 @@ class Occurrences:
 
     def weights(self, features: Sequence[float]) -> Array:
         """`log φ = Σ_n features[n] · log score[n]` of each entry, −∞ where a score that counts is 0."""
+        if not np.isfinite(features).all():
+            raise UsageError(f"feature weights {list(features)} are not all numbers")
         if len(features) != self.scores.shape[1]:
             raise UsageError(
                 f"{len(features)} feature weights for {self.scores.shape[1]} scores; give one for each"

@@ -7,6 +7,7 @@ max Σ w_a a     s.t.  (1) Σ_{spans over x} e = 1 for each source word x     (3
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -85,10 +86,9 @@ def _spans(span_of: Array, row: int, column: int, spans: int) -> tuple[Array, Ar
     )
 
 
-def _result(solver: object, pair: WeightedPair) -> Found:
+def _result(solver: Any, pair: WeightedPair) -> Found:
     import highspy
 
-    assert isinstance(solver, highspy.Highs)
     nothing = np.empty(0, np.int64)
     tolerance = max(_PRECISION, tolerance_of(pair))
     status = solver.getModelStatus()

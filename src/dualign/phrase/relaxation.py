@@ -33,16 +33,16 @@ from dualign.phrase.states import NO_STATE, consistent, due_columns, link_masks,
 __all__ = ["Outcome", "solve"]
 
 _ROUNDS = 100  # of descent between two searches
-_PATIENCE = 6  # rounds without progress before the aim is lowered by less
+_PATIENCE = 6  # rounds without progress before the aim is brought nearer
 
 
 class Outcome(NamedTuple):
     """What `solve` found."""
 
     chosen: Array
-    """Numbers of the links of the best alignment, int64; empty if none was found that beats `lower`."""
+    """Numbers of the links of the best alignment, int64; empty if none was found that beats `known`."""
     bound: float
-    """No alignment scores more, except those that score no more than `lower`."""
+    """No alignment scores more, except those that score no more than `known`."""
     open: bool
     """Whether there may be an alignment better than the best one known."""
     links: Array
@@ -336,8 +336,7 @@ def solve(
     tolerance: float,
     limit: int,
 ) -> Outcome:
-    """The best alignment that scores more than `known` + `tolerance`, or an account of what is left to
-    search.
+    """The best alignment that scores more than `known` + `tolerance`, or what is left to search.
 
     Links `spans` [links, 4] (i, j, k, l, sorted), `weights` and `numbers` (by which they are reported);
     `sizes` (I, J); `mu` [J] to start from. `known` is the score of an alignment that the caller has, or −∞.
@@ -383,7 +382,7 @@ def solve(
             floor = score
             chosen = numbers[path[:steps]]
         bound = min(bound, max(missed, floor + tolerance))
-        if bound <= floor + tolerance or floor >= enough:
+        if bound <= floor + tolerance or (len(chosen) and floor >= enough):
             is_open = bound > floor + tolerance
             return Outcome(chosen, bound, is_open, numbers[:0], usage[:0], mu, rounds, states)
         alive = np.ones(len(weights), np.bool_)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dualign import phrase
     from dualign.aligner import Aligner, align
     from dualign.core.certified import Certified
     from dualign.core.errors import DataError, DualignError, Infeasible, ModelError, UsageError
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "align",
     "evaluate",
+    "phrase",
     "symmetrize",
 ]
 
@@ -48,7 +50,7 @@ _HOMES = {
     "symmetrize": "dualign.decode.symmetrize",
 }
 
-_ROOMS = ("decode",)
+_ROOMS = ("decode", "phrase")
 """Rooms whose functions are reached through their own name, as in `dualign.decode.bidirectional`."""
 
 

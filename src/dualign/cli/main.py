@@ -36,6 +36,7 @@ VERBS = {
     "symmetrize": "Combine the links of the two directions into one set.",
     "transfer": "Carry trees, tags, spans and markup to the other language.",
     "remap": "Carry links between words, subwords and character offsets.",
+    "phrases": "Phrase pairs: tables, exact alignment, quality.",
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }
@@ -48,6 +49,12 @@ GROUPS: dict[str, dict[str, str]] = {
         "spans": "Carry spans, given by character offsets, to a translation.",
         "markup": "Set the inline tags of a source into its translation.",
         "evaluate": "Carry annotation across and compare it with the target's own.",
+    },
+    "phrases": {
+        "extract": "Extract phrase pairs from linked text, and write a Moses phrase table.",
+        "align": "Find the best way to make each translation from the phrases of a table.",
+        "train": "Re-estimate a phrase table by Viterbi EM over a text.",
+        "evaluate": "Compare phrase pairs with those of gold links: precision, recall and F1.",
     },
 }
 """The verbs of each group, in the form of `VERBS`."""

@@ -31,7 +31,7 @@ from dualign.core.errors import DataError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-__all__ = ["open_binary_output", "open_input", "open_output"]
+__all__ = ["open_binary_output", "open_input", "open_output", "pack"]
 
 _BLOCK = 1 << 18
 _METHODS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
@@ -71,9 +71,27 @@ def open_output(path: str) -> Iterator[TextIO]:
         text.flush()
 
 
+def pack(data: bytes, path: str) -> bytes:
+    """Compress a part of what goes to `path`, by its suffix; packed parts one after the other are a file.
+
+    So that several threads can compress: see `packed` of `open_binary_output`.
+    """
+    method = _method(path) if path not in _STANDARD_OUTPUT else None
+    if method is None:
+        return data
+    buffer = io.BytesIO()
+    stream = _compressor(buffer, method)
+    stream.write(data)
+    stream.close()
+    return buffer.getvalue()
+
+
 @contextmanager
-def open_binary_output(path: str) -> Iterator[BinaryIO]:
-    """Write bytes to `path`, whole or not at all; the writer cannot seek."""
+def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]:
+    """Write bytes to `path`, whole or not at all; the writer cannot seek.
+
+    If the bytes are `packed` already they are not compressed once more.
+    """
     temporary = final = None
     if path in _STANDARD_OUTPUT:
         buffer = getattr(sys.stdout, "buffer", None)
@@ -92,7 +110,7 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
         sink = _Sink(path, file, owned=True)
     writer = io.BufferedWriter(sink, _BLOCK)
     try:
-        sink.compress(_method(path))
+        sink.compress(None if packed else _method(path))
         yield writer
         writer.flush()
         sink.finish(sync=temporary is not None)

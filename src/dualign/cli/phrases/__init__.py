@@ -1,0 +1,1 @@
+"""`dualign phrases …`: one small file for each verb."""

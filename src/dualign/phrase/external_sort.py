@@ -1,0 +1,188 @@
+"""Sorting more rows than fit in memory: sorted runs on disk, merged as a stream.
+
+Rows are uint64 [rows, columns]. The first `keys` columns are the key, compared from left to right; the others
+are counts. Rows with the same key become one: the counts are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+
+__all__ = ["Runs", "collapsed", "whole_groups"]
+
+_FAN_IN = 64
+"""Runs that are merged at once; their buffers are what memory a merge takes."""
+
+_BUFFER = 1 << 18
+"""uint64 numbers in the buffer of a run: 2 MiB."""
+
+
+def collapsed(rows: Array, keys: int) -> Array:
+    """Sort by key, and add up rows with the same one."""
+    if len(rows) < 2:
+        return rows
+    rows = rows[np.lexsort(rows[:, :keys].T[::-1])]
+    first = np.flatnonzero(np.concatenate(([True], (rows[1:, :keys] != rows[:-1, :keys]).any(axis=1))))
+    if len(first) == len(rows):
+        return rows
+    counts = np.add.reduceat(rows[:, keys:], first, axis=0)
+    return np.hstack((rows[first, :keys], counts))
+
+
+class Runs:
+    """Sorted runs in a directory, and the merge of all of them."""
+
+    def __init__(self, place: Path, name: str, columns: int, keys: int) -> None:
+        self._place, self._name = place, name
+        self._columns, self._keys = columns, keys
+        self._runs: list[Path] = []
+        self._made = 0
+
+    def add(self, rows: Array) -> None:
+        """Add rows in the form of `collapsed` as one more run."""
+        if not len(rows):
+            return
+        path = self._new()
+        rows.tofile(path)
+        self._runs.append(path)
+        if len(self._runs) == 2 * _FAN_IN:
+            self._merge_oldest()
+
+    def merged(self) -> Iterator[Array]:
+        """All rows in order, chunk by chunk; the runs are used up."""
+        while len(self._runs) > _FAN_IN:
+            self._merge_oldest()
+        runs, self._runs = self._runs, []
+        yield from self._merge(runs)
+
+    def _new(self) -> Path:
+        self._made += 1
+        return self._place / f"{self._name}-{self._made}"
+
+    def _merge_oldest(self) -> None:
+        """Make one run of the oldest, so that a row is merged as often as the logarithm of their number."""
+        oldest, self._runs = self._runs[:_FAN_IN], self._runs[_FAN_IN:]
+        path = self._new()
+        with path.open("wb") as stream:
+            for chunk in self._merge(oldest):
+                chunk.tofile(stream)
+        self._runs.append(path)
+
+    def _merge(self, paths: list[Path]) -> Iterator[Array]:
+        size = max(1, _BUFFER // self._columns)
+        buffers = np.empty((len(paths), size, self._columns), np.uint64)
+        # begin, end of what each buffer holds, and whether the run has more.
+        state = np.zeros((len(paths), 3), np.int64)
+        state[:, 2] = 1
+        streams = [path.open("rb") for path in paths]
+        try:
+            out = np.empty((4 * size, self._columns), np.uint64)
+            held = 0  # rows of `out` that wait: the last one may still meet its equals
+            while True:
+                for n, stream in enumerate(streams):
+                    if state[n, 0] == state[n, 1] and state[n, 2]:
+                        rows = np.fromfile(stream, np.uint64, size * self._columns)
+                        rows = rows.reshape(-1, self._columns)
+                        buffers[n, : len(rows)] = rows
+                        state[n] = 0, len(rows), len(rows) == size
+                held, more = _merge_step(buffers, state, self._keys, out, held)
+                if not more and held == 0:
+                    return
+                if not more:
+                    yield out[:held].copy()
+                    return
+                if held == len(out):
+                    yield out[: held - 1].copy()
+                    out[0] = out[held - 1]
+                    held = 1
+        finally:
+            for stream, path in zip(streams, paths, strict=True):
+                stream.close()
+                path.unlink()
+
+
+@kernel()
+def _precedes(buffers: Array, state: Array, a: int, b: int, keys: int) -> bool:
+    """Whether the next row of run a comes before that of run b; the order of runs decides between equals."""
+    for column in range(keys):
+        x = buffers[a, state[a, 0], column]
+        y = buffers[b, state[b, 0], column]
+        if x != y:
+            return x < y
+    return a < b
+
+
+@kernel()
+def _sift(heap: Array, size: int, at: int, buffers: Array, state: Array, keys: int) -> None:
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            return
+        if child + 1 < size and _precedes(buffers, state, heap[child + 1], heap[child], keys):
+            child += 1
+        if not _precedes(buffers, state, heap[child], heap[at], keys):
+            return
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child
+
+
+@kernel()
+def _merge_step(buffers: Array, state: Array, keys: int, out: Array, held: int) -> tuple[int, bool]:
+    """Merge into `out` after its first `held` rows until a buffer runs empty or `out` is full.
+
+    Returns the rows that `out` holds, and whether there may be more to come.
+    """
+    runs, _, columns = buffers.shape
+    heap = np.empty(runs, np.int64)
+    size = 0
+    for n in range(runs):
+        if state[n, 0] < state[n, 1]:
+            heap[size] = n
+            size += 1
+    for at in range(size // 2 - 1, -1, -1):
+        _sift(heap, size, at, buffers, state, keys)
+    while size > 0 and held < len(out):
+        n = heap[0]
+        row = buffers[n, state[n, 0]]
+        same = held > 0
+        if same:
+            for column in range(keys):
+                if out[held - 1, column] != row[column]:
+                    same = False
+                    break
+        if same:
+            for column in range(keys, columns):
+                out[held - 1, column] += row[column]
+        else:
+            out[held] = row
+            held += 1
+        state[n, 0] += 1
+        if state[n, 0] == state[n, 1]:
+            if state[n, 2]:
+                return held, True
+            size -= 1
+            heap[0] = heap[size]
+        _sift(heap, size, 0, buffers, state, keys)
+    return held, size > 0
+
+
+def whole_groups(chunks: Iterable[Array], columns: int, begin: int = 0) -> Iterator[Array]:
+    """Cut a sorted stream anew so that rows that agree in `columns` columns from `begin` stay together."""
+    waiting: list[Array] = []
+    for chunk in chunks:
+        key = chunk[:, begin : begin + columns]
+        if waiting and (waiting[-1][-1, begin : begin + columns] == key[-1]).all():
+            waiting.append(chunk)  # the group that waits may go on behind this chunk
+            continue
+        cut = int(np.flatnonzero((key != key[-1]).any(axis=1))[-1]) + 1 if (key != key[-1]).any() else 0
+        if cut or waiting:
+            yield np.concatenate([*waiting, chunk[:cut]])
+        waiting = [chunk[cut:]]
+    if waiting:
+        yield np.concatenate(waiting)

@@ -1,0 +1,100 @@
+"""Phrase tables in Moses' form: lines `source ||| target ||| scores ||| …`, more fields ignored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+from unicodedata import is_normalized, normalize
+
+from dualign.core.errors import DataError
+from dualign.text.lines import read_lines
+
+__all__ = ["TableLine", "escape", "read_table"]
+
+_BATCH = 1 << 15
+_BARS = " ||| "
+_END = " |||"
+
+
+class TableLine(NamedTuple):
+    """One line; the words of its phrases are separated by single blanks."""
+
+    number: int
+    source: str
+    target: str
+    scores: list[float]
+
+
+def escape(word: str) -> str:
+    """A word as it stands in a Moses table, where a bar separates."""
+    return word.replace("|", "&#124;") if "|" in word else word
+
+
+def read_table(
+    path: str,
+    errors: str = "strict",
+    *,
+    wanted: Callable[[Sequence[str], Sequence[str]], Sequence[bool]] | None = None,
+) -> Iterator[TableLine]:
+    """Yield the lines of a phrase table; each has as many scores as the first, finite and not negative.
+
+    `wanted` is told the source and target phrases of many lines at a time and says which to yield; of the
+    others the number of fields is checked and nothing else, which is several times as fast.
+    """
+    lines = read_lines(path, errors)
+    number = 1
+    scores = 0  # in the first line that was yielded
+    while batch := list(islice(lines, _BATCH)):
+        fields = [_normal(line).split(_BARS, 3) for line in _composed(batch)]
+        for at, found in enumerate(fields):
+            if len(found) < 4:
+                fields[at] = _few_fields(f"{path}:{number + at}", batch[at])
+        if wanted is None:
+            chosen: Sequence[bool] = [True] * len(fields)
+        else:
+            chosen = wanted([found[0] for found in fields], [found[1] for found in fields])
+        for at, found in enumerate(fields):
+            if chosen[at]:
+                line = _line(f"{path}:{number + at}", number + at, found, scores)
+                scores = scores or len(line.scores)
+                yield line
+        number += len(batch)
+
+
+def _composed(lines: list[str]) -> list[str]:
+    """Lines in normal form C, as the texts' words are."""
+    if is_normalized("NFC", "\n".join(lines)):
+        return lines
+    return [normalize("NFC", line) for line in lines]
+
+
+def _normal(line: str) -> str:
+    return " ".join(line.split()) if "  " in line or "\t" in line else line
+
+
+def _few_fields(place: str, line: str) -> list[str]:
+    """The fields of a line with fewer than four, of which the last may end in bars."""
+    fields = " ".join(line.split()).removesuffix(_END).split(_BARS, 3)
+    if len(fields) < 3:
+        raise DataError(
+            f"{place}: {len(fields)} fields instead of 3; expected `source ||| target ||| scores ||| …`"
+        )
+    return fields
+
+
+def _line(place: str, number: int, fields: list[str], count: int) -> TableLine:
+    source, target, numbers = fields[0].strip(), fields[1].strip(), fields[2]
+    if not source or not target:
+        raise DataError(f"{place}: an empty phrase; expected `source ||| target ||| scores`")
+    try:
+        scores = [float(score) for score in numbers.split()]
+    except ValueError:
+        raise DataError(f"{place}: `{numbers:.60}` is not a list of numbers") from None
+    if not all(0 <= score < math.inf for score in scores):
+        raise DataError(f"{place}: `{numbers:.60}` has a score that is no probability, or any number ≥ 0")
+    if not scores or (count and len(scores) != count):
+        expected = f"{count} as before" if count else "at least one"
+        raise DataError(f"{place}: {len(scores)} scores where {expected} are expected")
+    return TableLine(number, source, target, scores)

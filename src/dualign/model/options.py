@@ -79,7 +79,7 @@ class Options:
 
     model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
     ibm1_rounds: int = option(3, "rounds of IBM Model 1, which starts every model")
-    rounds: int = option(4, "rounds of the HMM (or of IBM Model 2)")
+    rounds: int = option(3, "rounds of the HMM (or of IBM Model 2)")
     constraint: str = option("agreement", "training of the HMM: none, agreement, symmetric or bijective")
     projection: str = option(
         "symmetric", "constraint on the posteriors when aligning: none, symmetric or bijective"

@@ -6,7 +6,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.translate.intersection import combine, doubled, hashed, leaf
+from dualign.translate.intersection import Level, combine, doubled, hashed
 from dualign.translate.languagemodel import Automaton
 
 __all__ = ["cube"]
@@ -22,7 +22,7 @@ def expected(lm: Automaton, K: int, left: int, closed: bool, score: float) -> fl
 
 @kernel()
 def cube(
-    lm: Automaton,
+    level: Level,
     beam: int,
     order: Array,
     incoming_begin: Array,
@@ -42,7 +42,7 @@ def cube(
     candidates with one rank higher join (Chiang 2007; Huang & Chiang 2007). A rank grows only at or after
     the place where one grew last, so no candidate comes twice.
     """
-    K = lm.order - 1
+    lm, K = level.lm, level.K
     V = len(vertex_weight)
     item_begin, item_end = np.zeros(V, np.int64), np.zeros(V, np.int64)
     room = 1024
@@ -73,8 +73,9 @@ def cube(
                 left, right, closed = doubled(left), doubled(right), doubled(closed)
                 score, key = doubled(score), doubled(key)
         if leaf_word[v] >= 0:
-            l, c, r, value = leaf(lm, K, leaf_word[v])
-            left[count], closed[count], right[count], score[count] = l, c, r, value + vertex_weight[v]
+            w = leaf_word[v]
+            left[count], closed[count], right[count] = level.left[w], level.closed[w], level.right[w]
+            score[count] = level.score[w] + vertex_weight[v]
             count += 1
             item_end[v] = count
             continue

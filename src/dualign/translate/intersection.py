@@ -28,7 +28,7 @@ from dualign.translate.languagemodel import Automaton
 from dualign.translate.lmkernels import find
 from dualign.translate.problem import Forest
 
-__all__ = ["Items", "Table", "combine", "intersect", "leaf", "outside_scores", "tabulate"]
+__all__ = ["Guide", "Items", "Level", "Table", "combine", "cut", "intersect", "outside_scores", "tabulate"]
 
 COMPLETE, OVERFLOW = 0, 1
 
@@ -68,6 +68,34 @@ class Table(NamedTuple):
     reach: Array
 
 
+class Guide(NamedTuple):
+    """A coarser pass to go by: its table, and what its states stand for.
+
+    `left`, `right`: from left and right states to coarser ones; `closed`: coarse left states that are always
+    closed. `known` is false for the first pass, which has no guide.
+    """
+
+    table: Table
+    left: Array
+    right: Array
+    closed: Array
+    known: bool
+
+
+class Level(NamedTuple):
+    """The precision of a pass: a model, words of context K, and the items of words.
+
+    `left`, `closed`, `right`, `score`: states and score of each word by itself.
+    """
+
+    lm: Automaton
+    K: int
+    left: Array
+    closed: Array
+    right: Array
+    score: Array
+
+
 @kernel()
 def cut(lm: Automaton, K: int, node: int) -> int:
     """What a context of at most K words remembers of `node`."""
@@ -75,19 +103,6 @@ def cut(lm: Automaton, K: int, node: int) -> int:
     while lm.depth[node] > K:
         node = lm.state[lm.suffix[node]]
     return node
-
-
-@kernel()
-def leaf(lm: Automaton, K: int, w: int) -> tuple[int, bool, int, float]:
-    """Left state, closed, right state and score of the word w."""
-    node = 1 + w
-    if w == lm.begin:
-        return 0, True, cut(lm, K, node), 0.0
-    if K == 0:
-        return 0, True, 0, lm.upper[node]
-    if lm.left[node]:
-        return node, K == 1, cut(lm, K, node), lm.upper[node]
-    return 0, True, cut(lm, K, node), lm.logprob[node] + lm.close[0]
 
 
 @kernel()
@@ -206,12 +221,11 @@ def tabulate(items: Items, outside: Array, threshold: float) -> Table:
 
 
 @kernel()
-def look_up(lm: Automaton, table: Table, K: int, n: int, left: int, closed: bool, right: int) -> float:
-    """Outside score in `table`, made with K words, of the item that stands there for a finer one; or −inf."""
-    while lm.depth[left] > K:
-        left = lm.parent[left]
-    closed = closed or lm.depth[left] == K
-    right = cut(lm, K, right)
+def look_up(guide: Guide, n: int, left: int, closed: bool, right: int) -> float:
+    """Outside score of the coarser item that stands for this one; −inf if there is none."""
+    left, right = guide.left[left], guide.right[right]
+    closed = closed or guide.closed[left]
+    table = guide.table
     mask = len(table.slot) - 1
     h = hashed(n, left, closed, right, mask)
     while table.slot[h] >= 0:
@@ -224,16 +238,17 @@ def look_up(lm: Automaton, table: Table, K: int, n: int, left: int, closed: bool
 
 @kernel()
 def intersect(
-    lm: Automaton, K: int, forest: Forest, table: Table, coarse: int, threshold: float, limit: int
+    level: Level, forest: Forest, guide: Guide, threshold: float, limit: int, effort: int
 ) -> tuple[Items, int]:
-    """All items with K words of context that can be part of a derivation of at least `threshold`.
+    """All items at this level that can be part of a derivation of at least `threshold`.
 
-    `table` has outside scores made with `coarse` words; `coarse < 0`: there are none, and with a threshold of
-    −inf the construction is complete. Stops after `limit` arcs and says OVERFLOW.
+    Without a guide and with a threshold of −inf the construction is complete. Stops after `limit` arcs or
+    `effort` pairs of items, and says OVERFLOW.
 
     Items of a node are sorted, best first; since combining two can only lower the sum of their scores, the
     loop over pairs ends where this sum and the node's best outside score are below the threshold.
     """
+    lm, K = level.lm, level.K
     N = len(forest.word)
     begin = np.zeros(N + 1, np.int64)
     room, arc_room = 1024, 4096
@@ -244,22 +259,22 @@ def intersect(
     arc_score = np.empty(arc_room)
     slots = np.full(1024, -1, np.int32)
     words = np.empty(lm.order + 1, np.int32)
-    count = arcs = 0
+    count = arcs = tried = 0
     status = COMPLETE
     for n in range(N):
         base, arc_base = count, arcs
         begin[n] = base
         if forest.word[n] >= 0:
-            l, c, r, value = leaf(lm, K, forest.word[n])
-            value += forest.weight[n]
-            if coarse < 0 or value + look_up(lm, table, coarse, n, l, c, r) >= threshold:
+            w = forest.word[n]
+            l, c, r, value = level.left[w], level.closed[w], level.right[w], level.score[w] + forest.weight[n]
+            if not guide.known or value + look_up(guide, n, l, c, r) >= threshold:
                 if count >= room:
                     room, left, closed, right, score = grown(room, left, closed, right, score)
                 left[count], closed[count], right[count], score[count] = l, c, r, value
                 count += 1
             begin[n + 1] = count
             continue
-        reach = table.reach[n] if coarse >= 0 else np.inf
+        reach = guide.table.reach[n] if guide.known else np.inf
         mask = len(slots) - 1
         for step in range(forest.begin[n], forest.begin[n + 1]):
             if reach == -np.inf or status == OVERFLOW:
@@ -276,7 +291,11 @@ def intersect(
             for i in range(begin[a], begin[a + 1]):
                 if not score[i] + top_b >= need:
                     break
+                if tried > effort:
+                    status = OVERFLOW
+                    break
                 for j in range(begin_b, end_b):
+                    tried += 1
                     if lone:
                         l, c, r, value = left[i], closed[i], right[i], score[i] + weight
                     else:
@@ -287,7 +306,7 @@ def intersect(
                             lm, K, left[i], closed[i], right[i], left[j], closed[j], right[j], words
                         )
                         value += weight + change
-                    if coarse >= 0 and not value + look_up(lm, table, coarse, n, l, c, r) >= threshold:
+                    if guide.known and not value + look_up(guide, n, l, c, r) >= threshold:
                         continue
                     h = hashed(n, l, c, r, mask)
                     while slots[h] >= 0:
@@ -309,9 +328,7 @@ def intersect(
                                 while slots[h] >= 0:
                                     h = (h + 1) & mask
                                 slots[h] = at
-                            at = count - 1
-                        else:
-                            at = count - 1
+                        at = count - 1
                     elif value > score[slots[h]]:
                         at = slots[h]
                         score[at] = value
@@ -335,7 +352,8 @@ def intersect(
         size = count - base
         ranked = np.argsort(-score[base:count], kind="mergesort")
         position = np.empty(size, np.int32)
-        l_, c_, r_, s_ = left[base:count].copy(), closed[base:count].copy(), right[base:count].copy(), score[base:count].copy()
+        l_, c_, r_ = left[base:count].copy(), closed[base:count].copy(), right[base:count].copy()
+        s_ = score[base:count].copy()
         for at in range(size):
             old = ranked[at]
             position[old] = base + at

@@ -146,21 +146,18 @@ class LanguageModel:
         return min(int(order), self.order)
 
     def automaton(self, words: Array, adjacent: Array, order: int) -> Automaton:
-        """The part of the model over `words` (ascending, with `<s>` and `</s>`), and bounds for forests.
+        """The part of the model over `words`, and bounds for forests.
 
-        `adjacent[i, j]`: whether words[j] can follow words[i]; the new numbers of words are their positions.
+        `words` int32, ascending, with `<s>` and `</s>`; their positions are the new words. `adjacent[i, j]`:
+        whether words[j] can follow words[i].
         """
         from dualign.translate.lmkernels import bounds, restrict
 
-        origin, parent, label, level = restrict(self.first, self.word, order, words, self._place, adjacent)
+        origin, parent, label, level, first, suffix = restrict(
+            self.first, self.word, order, words, self._place, adjacent
+        )
         size = len(origin)
         depth = np.repeat(np.arange(order + 1, dtype=np.int8), np.diff(level))
-        # Levels, and nodes in a level, are in the order of the whole model: one sorted list.
-        suffix = np.zeros(size, np.int32)
-        inner = self.suffix[origin[1 + len(words) :]]
-        suffix[1 + len(words) :] = np.searchsorted(origin, inner)
-        first = np.searchsorted(parent, np.arange(size + 1)).astype(np.int64)
-        first[level[order] :] = size
         logprob = self.logprob[origin]
         backoff = np.where(depth < order, self.backoff[origin], 0.0)
         backoff[0] = 0.0

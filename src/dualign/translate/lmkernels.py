@@ -74,14 +74,14 @@ def score_sentences(
 @kernel()
 def restrict(
     first: Array, word: Array, order: int, kept: Array, place: Array, adjacent: Array
-) -> tuple[Array, Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The part of a trie with n-grams up to `order` whose neighbouring words are all `adjacent`.
 
     `kept` int32, ascending: the words that remain, renumbered by their position; `place` int32 is −1 for each
-    word of the model, on entry and on return; `adjacent` bool (kept, kept). Returns `(origin, parent, word,
-    level)`: for each new node its old one, its new parent and word, and in `level[d] .. level[d + 1]` the
-    nodes of depth d. Work is proportional to the children of what remains, or where those are many, to the
-    words kept.
+    word of the model, on entry and on return; `adjacent` bool (kept, kept). Returns `(origin, parent, label,
+    level, first, suffix)`: for each new node its old one, its new parent and word, in `level[d] .. level[d + 1]`
+    the nodes of depth d, and the rest of the layout. Work is proportional to the children of what remains, or
+    where those are many, to the words kept.
     """
     W = len(kept)
     for i in range(W):
@@ -121,7 +121,18 @@ def restrict(
     level[order + 1] = count
     for i in range(W):
         place[kept[i]] = -1
-    return origin[:count].copy(), parent[:count].copy(), label[:count].copy(), level
+    origin, parent, label = origin[:count].copy(), parent[:count].copy(), label[:count].copy()
+    begins = np.full(count + 1, count, np.int64)
+    for node in range(count - 1, 0, -1):
+        begins[parent[node]] = node
+    for node in range(count - 1, -1, -1):
+        # Without children: where the next node's begin.
+        if begins[node] == count and node < level[order]:
+            begins[node] = begins[node + 1]
+    suffix = np.zeros(count, np.int32)
+    for node in range(1 + W, count):
+        suffix[node] = find(begins, label, suffix[parent[node]], label[node])
+    return origin, parent, label, level, begins, suffix
 
 
 @kernel()
@@ -150,13 +161,14 @@ def bounds(
     - `close[c] ≥` what is charged for leaving the contexts `x c` that are in the model for c, when the word
       after c does not continue it: the sum of the back-off weights of the longer ones;
     - `cumulative[g]`: sum of `upper` over the prefixes of g, `lower[g]` of `logprob`;
-    - `left[g]`: whether any `x g` is in the model;
+    - `left[g]`: whether any `x g` is in the model, or g is one word;
     - `state[g]`: g, or its longest suffix that is worth remembering because it, or a longer context that ends
-      in it, has a child or a back-off weight.
+      in it, has a child or a back-off weight, or because it is one word.
     """
     N, W = len(word), len(adjacent)
     for g in range(N):
-        left[g] = False
+        # First and last words are always remembered: coarser passes go by them.
+        left[g] = depth[g] == 1
     for g in range(1 + W, N):
         left[suffix[g]] = True
     before, after = np.zeros(W, np.int64), np.zeros(W, np.int64)
@@ -209,7 +221,7 @@ def bounds(
     for g in range(N - 1, 0, -1):
         # Marked already if a longer context that ends in g is worth remembering: the set stays closed.
         # Nothing follows </s>.
-        if depth[g] < order and after[word[g]] > 0 and (first[g] < first[g + 1] or backoff[g] != 0.0 or state[g] == g):
+        if depth[g] < order and after[word[g]] > 0 and (depth[g] == 1 or first[g] < first[g + 1] or backoff[g] != 0.0 or state[g] == g):
             state[g] = g
             state[suffix[g]] = suffix[g]
     for g in range(1, N):

@@ -10,6 +10,7 @@ last words of all vertices; of the language model only n-grams of such pairs are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -56,14 +57,19 @@ class Problem:
 
     @cached_property
     def leaf_word(self) -> Array:
-        """For each vertex the position of its word in `vocabulary`, −1 unless a leaf; int32 (V)."""
-        place = {word: n for n, word in enumerate(self.vocabulary.tolist())}
-        index, unknown = self.model.index, self.model.unknown
-        labels = self.hypergraph.labels
-        # A leaf that no derivation uses may have a word that is not in the vocabulary.
-        return np.array(
-            [-1 if label is None else place.get(index.get(label, unknown), -1) for label in labels], np.int32
-        )
+        """For each vertex the position of its word in `vocabulary`, −1 unless a leaf that is used; int32 (V)."""
+        graph = self.hypergraph
+        used = [v for v in graph.order.tolist() if graph.labels[v] is not None]
+        result = np.full(len(graph.labels), -1, np.int32)
+        words = self.model.encode([str(graph.labels[v]) for v in used])
+        result[used] = np.searchsorted(self.vocabulary, words)
+        return result
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Positions of `<s>` and `</s>` in `vocabulary`."""
+        begin, end = np.searchsorted(self.vocabulary, [self.model.begin, self.model.end]).tolist()
+        return begin, end
 
     @cached_property
     def forest(self) -> Forest:
@@ -71,22 +77,34 @@ class Problem:
         return _binary(self)
 
     @cached_property
-    def automaton(self) -> Automaton:
-        """The language model over the forest's words."""
+    def adjacent(self) -> Array:
+        """Whether a word of the vocabulary can follow another directly; bool (before, after)."""
         from dualign.translate.adjacency import adjacency
 
         size = len(self.vocabulary)
         forest = self.forest
         adjacent = np.zeros((size, size), np.bool_)
         adjacency(forest.word, forest.begin, forest.left, forest.right, adjacent)
-        return self.model.automaton(self.vocabulary, adjacent, self.order)
+        return adjacent
 
-    def score(self, edges: tuple[int, ...] | list[int]) -> float:
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The language model over the forest's words."""
+        return self.model.automaton(self.vocabulary, self.adjacent, self.order)
+
+    @cached_property
+    def pairs(self) -> Array:
+        """`dualign.translate.levels.pair_scores` of the automaton."""
+        from dualign.translate.levels import pair_scores
+
+        return pair_scores(self.automaton, self.adjacent)
+
+    def score(self, edges: Sequence[int]) -> float:
         """The score of a derivation, from scratch: weights and language model."""
         derivation = self.hypergraph.derivation(edges)
         return self.hypergraph.weight(edges) + self.model.score(derivation.words, order=self.order)
 
-    def derivation(self, edges: tuple[int, ...] | list[int]) -> Derivation:
+    def derivation(self, edges: Sequence[int]) -> Derivation:
         """Words and edges."""
         return self.hypergraph.derivation(edges)
 
@@ -138,8 +156,7 @@ def _binary(problem: Problem) -> Forest:
         node_of[vertex] = add_node(-1, 0.0)
         for step in steps:
             add_step(*step)
-    ends = np.searchsorted(problem.vocabulary, [problem.model.begin, problem.model.end]).tolist()
-    opened, closed = add_node(ends[0], 0.0), add_node(ends[1], 0.0)
+    opened, closed = (add_node(symbol, 0.0) for symbol in problem.ends)
     inner = add_node(-1, 0.0)
     add_step(opened, node_of[graph.root], 0.0, -1)
     add_node(-1, 0.0)

@@ -106,14 +106,14 @@ class BigramPass:
     right_shift: Array
 
     @classmethod
-    def of(cls, problem: Problem, threshold: float) -> BigramPass | None:
-        """None if the forest is too large for it."""
+    def of(cls, problem: Problem, target: float, threshold: float) -> BigramPass | None:
+        """None if the forest is too large for it; `target` is a score that is attained."""
         lm, forest, pairs = problem.automaton, problem.forest, problem.pairs
         *words, work = boundary_words(forest, len(pairs))
         cells = words[-1]
         if cells[-1] > MOST_CELLS or work > 1e11:
             return None
-        _, u = word_bound(problem, threshold)
+        _, u = word_bound(problem, target)
         before = (pairs - u[:, None]).max(axis=0)
         before[lm.begin] = 0.0
         score = before + u

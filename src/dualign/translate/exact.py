@@ -47,7 +47,7 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
     note("multipliers", bound)
     if clock.left <= 0:
         return bound, False
-    coarse = BigramPass.of(problem, incumbents.threshold)
+    coarse = BigramPass.of(problem, incumbents.score, incumbents.threshold)
     if coarse is None:
         return bound, False
     bound = min(bound, coarse.bound)

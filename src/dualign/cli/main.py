@@ -33,12 +33,19 @@ VERBS = {
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
+    "translate": "Learn to translate, and translate with a proof that no better translation was missed.",
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }
 """The first line of each verb's docstring, or what a group's verbs are for, in the order of the overview."""
 
-GROUPS: dict[str, dict[str, str]] = {}
+GROUPS: dict[str, dict[str, str]] = {
+    "translate": {
+        "train": "Learn to translate from two parallel files: links, rules, language model, weights.",
+        "decode": "Translate text, one output line for each input line.",
+        "lm": "Learn an n-gram language model from text and write it in ARPA form.",
+    },
+}
 """The verbs of each group, in the form of `VERBS`."""
 
 # Rich help takes nearly twice as long to appear, and its boxes are in the way of `grep`.

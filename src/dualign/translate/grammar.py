@@ -12,7 +12,7 @@ words, which are read over. The two sides have the same non-terminals, each once
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -111,9 +111,16 @@ def _features(text: str, place: str) -> dict[str, float]:
     return features
 
 
-def read_rules(path: str) -> Iterator[Rule]:
-    """Rules of a file; empty lines are skipped, errors name file and line."""
+def read_rules(path: str, words: Container[str] | None = None) -> Iterator[Rule]:
+    """Rules of a file; empty lines are skipped, errors name file and line.
+
+    With `words`, only rules whose source side has no other words; the rest is read over unchecked.
+    """
     for number, line in enumerate(read_lines(path), 1):
+        if words is not None:
+            fields = line.split(" ||| ", 2)
+            if len(fields) == 3 and not all(w in words or is_nonterminal(w) for w in fields[1].split()):
+                continue
         if line.strip():
             yield parse_rule(line, f"{path}:{number}")
 

@@ -117,7 +117,8 @@ class LanguageModel:
     def load(cls, path: str) -> LanguageModel:
         """Read what `save` wrote; runs no code."""
         try:
-            with np.load(path, allow_pickle=False) as content:
+            # Opened here: where the content is no archive, NumPy leaves its own file open.
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as content:
                 words = content["words"].tobytes().decode("utf-8", "surrogatepass").split("\n")
                 arrays = [content[name] for name in _ARRAYS]
         except OSError as error:

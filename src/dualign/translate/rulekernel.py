@@ -21,7 +21,6 @@ from dualign.core.jit import kernel
 
 __all__ = ["Links", "Limits", "RuleTable", "count_rules"]
 
-GAPS = 2
 WIDEST = 16  # symbols of a target side
 
 
@@ -83,6 +82,82 @@ def doubled(array: Array) -> Array:
 
 
 @kernel()
+def choose_holes(start: Array, i: int, length: int, symbols: int, gap: int, holes: Array) -> int:
+    """All ways to make no, one or two non-terminals in the phrase at source i; returns their number.
+
+    Row c of `holes` int64 (·, 4): source position and length of the first, then of the second; length 0: none.
+    """
+    count = 0
+    if length <= symbols:
+        holes[0] = 0
+        count = 1
+    for first in range(length):
+        for one in range(gap, length - first + 1):
+            if one == length or start[i + first, one] < 0:
+                continue
+            if length - one + 1 <= symbols:
+                holes[count, 0], holes[count, 1], holes[count, 2], holes[count, 3] = i + first, one, 0, 0
+                count += 1
+            for second in range(first + one + 1, length):
+                for other in range(gap, length - second + 1):
+                    if length - one - other + 2 <= symbols and start[i + second, other] >= 0:
+                        holes[count, 0], holes[count, 1] = i + first, one
+                        holes[count, 2], holes[count, 3] = i + second, other
+                        count += 1
+    return count
+
+
+@kernel()
+def write_rule(
+    links: Links, s0: int, t0: int, i: int, length: int, holes: Array, start: Array, stop: Array, high: Array,
+    rule: Array, size: Array,
+) -> bool:  # fmt: skip
+    """Write the symbols of a rule to `rule`, the lengths of its source side and of all to `size`.
+
+    False if no word of it is linked, or the target side is too wide. `high[i] < 0`: source word i has no link.
+    """
+    at, p = 0, i
+    linked = False
+    while p < i + length:
+        if holes[1] > 0 and p == holes[0]:
+            rule[at] = -1
+            p += holes[1]
+        elif holes[3] > 0 and p == holes[2]:
+            rule[at] = -2
+            p += holes[3]
+        else:
+            rule[at] = links.source[s0 + p]
+            linked = linked or high[p] >= 0
+            p += 1
+        at += 1
+    if not linked:
+        return False
+    size[0] = at
+    t = start[i, length]
+    while t < stop[i, length]:
+        if at - size[0] >= WIDEST:
+            return False
+        if holes[1] > 0 and t == start[holes[0], holes[1]]:
+            rule[at] = -1
+            t = stop[holes[0], holes[1]]
+        elif holes[3] > 0 and t == start[holes[2], holes[3]]:
+            rule[at] = -2
+            t = stop[holes[2], holes[3]]
+        else:
+            rule[at] = links.target[t0 + t]
+            t += 1
+        at += 1
+    size[1] = at
+    return True
+
+
+@kernel()
+def outside_sum(sums: Array, begin: int, end: int, p: int, one: int, q: int, other: int) -> float:
+    """Sum over begin..end less the spans of two holes; `sums` are running sums."""
+    return sums[end] - sums[begin] - (sums[p + one] - sums[p]) - (sums[q + other] - sums[q])
+
+
+@kernel()
 def count_rules(links: Links, limits: Limits, counters: Array, tags: Array) -> RuleTable:
     """Extract and count; `counters` uint8 and `tags` int32 of a power of two, zeros on entry."""
     I_most, J_most = 1, 1
@@ -104,7 +179,8 @@ def count_rules(links: Links, limits: Limits, counters: Array, tags: Array) -> R
     keys = np.empty(1024, np.uint64)
     slots = np.full(4096, -1, np.int64)
     rules = 0
-    cover = np.empty((GAPS, 2), np.int64)
+    size = np.zeros(2, np.int64)
+    holes = np.zeros((1 + longest**2 + longest**4 // 4, 4), np.int64)
     mask = np.uint64(len(counters) - 1)
     for phase in range(2):
         for n in range(len(links.begin) - 1):
@@ -142,114 +218,59 @@ def count_rules(links: Links, limits: Limits, counters: Array, tags: Array) -> R
                 for length in range(1, min(longest, I - i) + 1):
                     if start[i, length] < 0:
                         continue
-                    end = i + length
-                    # No gap, then one, then two; a second one begins after the first, at least one word on.
-                    for first in range(-1, length):
-                        for first_length in range(1 if first < 0 else gap, 2 if first < 0 else length - first + 1):
-                            if first >= 0:
-                                if first_length == length or start[i + first, first_length] < 0:
-                                    continue
-                                if length - first_length + 1 > symbols + longest:
-                                    continue
-                            beyond = first + first_length + 1
-                            for second in range(-1 if first < 0 else beyond - 1, length):
-                                if first < 0 and second >= 0:
-                                    break
-                                lone = first < 0 or second == beyond - 1
-                                for second_length in range(
-                                    1 if lone else gap, 2 if lone else length - second + 1
-                                ):
-                                    if not lone and start[i + second, second_length] < 0:
-                                        continue
-                                    gaps = 0 if first < 0 else (1 if lone else 2)
-                                    words = length - (first_length if gaps > 0 else 0) - (second_length if gaps > 1 else 0)
-                                    if words == 0 or words + gaps > symbols:
-                                        continue
-                                    cover[0, 0], cover[0, 1] = i + first, first_length
-                                    cover[1, 0], cover[1, 1] = i + second, second_length
-                                    # Source side.
-                                    at = 0
-                                    p = i
-                                    linked = False
-                                    back = source_sum[end] - source_sum[i]
-                                    while p < end:
-                                        if gaps > 0 and p == cover[0, 0]:
-                                            rule[at] = -1
-                                            back -= source_sum[p + first_length] - source_sum[p]
-                                            p += first_length
-                                        elif gaps > 1 and p == cover[1, 0]:
-                                            rule[at] = -2
-                                            back -= source_sum[p + second_length] - source_sum[p]
-                                            p += second_length
-                                        else:
-                                            rule[at] = links.source[s0 + p]
-                                            linked = linked or high[p] >= 0
-                                            p += 1
-                                        at += 1
-                                    if not linked:
-                                        continue
-                                    half = at
-                                    t, top = start[i, length], stop[i, length]
-                                    ahead = target_sum[top] - target_sum[t]
-                                    while t < top and at < len(rule) and at - half < WIDEST:
-                                        found = -1
-                                        for g in range(gaps):
-                                            if t == start[cover[g, 0], cover[g, 1]]:
-                                                found = g
-                                        if found >= 0:
-                                            rule[at] = -1 - found
-                                            after = stop[cover[found, 0], cover[found, 1]]
-                                            ahead -= target_sum[after] - target_sum[t]
-                                            t = after
-                                        else:
-                                            rule[at] = links.target[t0 + t]
-                                            t += 1
-                                        at += 1
-                                    if t < top:
-                                        continue
-                                    code = np.uint64(half)
-                                    for q in range(at):
-                                        code = mixed(code, rule[q])
-                                    spot = np.int64((code >> np.uint64(7)) & mask)
-                                    if phase == 0:
-                                        if tags[spot] != n + 1 and counters[spot] < 255:
-                                            counters[spot] += 1
-                                            tags[spot] = n + 1
-                                        continue
-                                    if (gaps > 0 or length > limits.always) and counters[spot] < limits.least:
-                                        continue
-                                    h = np.int64(code & np.uint64(len(slots) - 1))
-                                    while slots[h] >= 0 and keys[slots[h]] != code:
+                    choices = choose_holes(start, i, length, symbols, gap, holes)
+                    for c in range(choices):
+                        if not write_rule(links, s0, t0, i, length, holes[c], start, stop, high, rule, size):
+                            continue
+                        half, at = size[0], size[1]
+                        code = np.uint64(half)
+                        for q in range(at):
+                            code = mixed(code, rule[q])
+                        spot = np.int64((code >> np.uint64(7)) & mask)
+                        if phase == 0:
+                            if tags[spot] != n + 1 and counters[spot] < 255:
+                                counters[spot] += 1
+                                tags[spot] = n + 1
+                            continue
+                        if (holes[c, 1] > 0 or length > limits.always) and counters[spot] < limits.least:
+                            continue
+                        back = outside_sum(source_sum, i, i + length, holes[c, 0], holes[c, 1], holes[c, 2], holes[c, 3])
+                        ahead = target_sum[stop[i, length]] - target_sum[start[i, length]]
+                        for g in range(0, 4, 2):
+                            if holes[c, g + 1] > 0:
+                                p, l = holes[c, g], holes[c, g + 1]
+                                ahead -= target_sum[stop[p, l]] - target_sum[start[p, l]]
+                        h = np.int64(code & np.uint64(len(slots) - 1))
+                        while slots[h] >= 0 and keys[slots[h]] != code:
+                            h = (h + 1) & (len(slots) - 1)
+                        r = slots[h]
+                        if r < 0:
+                            r = rules
+                            slots[h] = r
+                            if r + 2 > len(begin):
+                                begin, middle, keys = doubled(begin), doubled(middle), doubled(keys)
+                                count, forward = doubled(count), doubled(forward)
+                                backward, seen = doubled(backward), doubled(seen)
+                            if begin[r] + at > len(pool):
+                                pool = doubled(pool)
+                            for q in range(at):
+                                pool[begin[r] + q] = rule[q]
+                            keys[r] = code
+                            middle[r], begin[r + 1] = begin[r] + half, begin[r] + at
+                            count[r], forward[r], backward[r], seen[r] = 0.0, ahead, back, 0
+                            rules += 1
+                            if 2 * rules > len(slots):
+                                slots = np.full(2 * len(slots), -1, np.int64)
+                                for q in range(rules):
+                                    h = np.int64(keys[q] & np.uint64(len(slots) - 1))
+                                    while slots[h] >= 0:
                                         h = (h + 1) & (len(slots) - 1)
-                                    r = slots[h]
-                                    if r < 0:
-                                        r = rules
-                                        slots[h] = r
-                                        if r + 2 > len(begin):
-                                            begin, middle, keys = doubled(begin), doubled(middle), doubled(keys)
-                                            count, forward = doubled(count), doubled(forward)
-                                            backward, seen = doubled(backward), doubled(seen)
-                                        if begin[r] + at > len(pool):
-                                            pool = doubled(pool)
-                                        for q in range(at):
-                                            pool[begin[r] + q] = rule[q]
-                                        keys[r] = code
-                                        middle[r] = begin[r] + half
-                                        begin[r + 1] = begin[r] + at
-                                        count[r], forward[r], backward[r], seen[r] = 0.0, ahead, back, 0
-                                        rules += 1
-                                        if 2 * rules > len(slots):
-                                            slots = np.full(2 * len(slots), -1, np.int64)
-                                            for q in range(rules):
-                                                h = np.int64(keys[q] & np.uint64(len(slots) - 1))
-                                                while slots[h] >= 0:
-                                                    h = (h + 1) & (len(slots) - 1)
-                                                slots[h] = q
-                                    if seen[r] != n + 1:
-                                        seen[r] = n + 1
-                                        count[r] += 1.0
-                                    forward[r] = max(forward[r], ahead)
-                                    backward[r] = max(backward[r], back)
+                                    slots[h] = q
+                        if seen[r] != n + 1:
+                            seen[r] = n + 1
+                            count[r] += 1.0
+                        forward[r] = max(forward[r], ahead)
+                        backward[r] = max(backward[r], back)
     return RuleTable(
         begin[: rules + 1], middle[:rules], pool[: begin[rules]], count[:rules], forward[:rules], backward[:rules]
     )

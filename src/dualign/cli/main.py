@@ -33,7 +33,7 @@ VERBS = {
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
-    "translate": "Learn to translate, and translate with a proof that no better translation was missed.",
+    "translate": "Learn to translate, and translate with a proof.",
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from dualign.core.certified import Certified
@@ -58,10 +59,19 @@ def decode(
             raise UsageError(f"{name}={value!r} must be a whole number of at least 1")
     if time_limit is not None and not time_limit > 0:
         raise UsageError(f"time_limit={time_limit!r} must be more than 0 seconds, or None")
+    order = lm.checked_order(order)
+    if time_limit is not None:
+        _compile(method)
+    return _decode(hypergraph, lm, method, order, k, beam, time_limit)
+
+
+def _decode(
+    hypergraph: Hypergraph, lm: LanguageModel, method: str, order: int, k: int, beam: int, time_limit: float | None
+) -> Any:
     from dualign.translate.dynamic import Clock
 
     clock = Clock(time_limit)
-    problem = Problem(hypergraph, lm, lm.checked_order(order))
+    problem = Problem(hypergraph, lm, order)
     incumbents = Incumbents(problem, k)
     trace: list[Any] = []
     bound, proved = _stage(method)(problem, incumbents, clock, trace, beam)
@@ -78,6 +88,13 @@ def decode(
             )
         )
     return results if k > 1 else results[0]
+
+
+@cache
+def _compile(method: str) -> None:
+    """Compile the kernels of a method, or load them, on a forest of two words: no time limit should pay for it."""
+    graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
+    _decode(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), method, 3, 1, 1, None)
 
 
 def _stage(method: str) -> Stage:

@@ -50,7 +50,7 @@ _HOMES = {
     "symmetrize": "dualign.decode.symmetrize",
 }
 
-_ROOMS = ("decode", "phrase")
+_ROOMS = ("decode", "phrase", "translate")
 """Rooms whose functions are reached through their own name, as in `dualign.decode.bidirectional`."""
 
 

@@ -37,6 +37,7 @@ VERBS = {
     "transfer": "Carry trees, tags, spans and markup to the other language.",
     "remap": "Carry links between words, subwords and character offsets.",
     "phrases": "Phrase pairs: tables, exact alignment, quality.",
+    "translate": "Learn to translate, and translate with a proof.",
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }
@@ -55,6 +56,11 @@ GROUPS: dict[str, dict[str, str]] = {
         "align": "Find the best way to make each translation from the phrases of a table.",
         "train": "Re-estimate a phrase table by Viterbi EM over a text.",
         "evaluate": "Compare phrase pairs with those of gold links: precision, recall and F1.",
+    },
+    "translate": {
+        "train": "Learn to translate from two parallel files: links, rules, language model, weights.",
+        "decode": "Translate text, one output line for each input line.",
+        "lm": "Learn an n-gram language model from text and write it in ARPA form.",
     },
 }
 """The verbs of each group, in the form of `VERBS`."""

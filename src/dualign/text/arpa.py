@@ -1,0 +1,156 @@
+"""N-gram models in ARPA form.
+
+    \\data\\
+    ngram 1=3
+    ngram 2=2
+
+    \\1-grams:
+    -1.2<TAB>dog<TAB>-0.3
+    …
+    \\end\\
+
+Logarithms to base 10; the back-off weight after the words may be missing (0). Blanks and tabs separate. What
+stands before `\\data\\` is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import DataError
+from dualign.text.lines import read_lines
+from dualign.text.streams import open_output
+
+__all__ = ["Arpa", "Grams", "read_arpa", "write_arpa"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grams:
+    """All n-grams of one length: `words` int32 (N, n), word numbers; `logprob` and `backoff` float64, log10."""
+
+    words: Array
+    logprob: Array
+    backoff: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Arpa:
+    """`words` are numbered as in the list; `grams[n - 1]` holds the n-grams."""
+
+    words: list[str]
+    grams: list[Grams]
+
+
+def read_arpa(path: str) -> Arpa:
+    """Read a model; errors name file and line."""
+    lines = _Lines(path)
+    counts = _header(lines)
+    number: dict[str, int] = {}
+    grams = []
+    for n, count in enumerate(counts, 1):
+        if lines.current != f"\\{n}-grams:":
+            raise lines.error(f"`\\{n}-grams:` was expected, found {lines.current[:40]!r}")
+        grams.append(_section(lines, n, count, number))
+    if lines.current != "\\end\\":
+        raise lines.error(f"`\\end\\` was expected, found {lines.current[:40]!r}")
+    return Arpa(list(number), grams)
+
+
+class _Lines:
+    """Lines with their numbers; `current` is stripped, `advance` skips empty ones."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.number = 0
+        self.current = ""
+        self._rest: Iterator[str] = read_lines(path)
+
+    def advance(self) -> str:
+        for line in self._rest:
+            self.number += 1
+            self.current = line.strip(" \t")
+            if self.current:
+                return self.current
+        raise DataError(f"{self.path}: the model ends early, after line {self.number}; fetch or write it again")
+
+    def error(self, what: str) -> DataError:
+        return DataError(f"{self.path}:{self.number}: malformed ARPA file: {what}")
+
+
+def _header(lines: _Lines) -> list[int]:
+    try:
+        while lines.advance() != "\\data\\":
+            pass
+    except DataError:
+        raise DataError(f"{lines.path}: no line `\\data\\`; is this an ARPA language model?") from None
+    counts: list[int] = []
+    while (line := lines.advance()).startswith("ngram"):
+        order, equals, count = line[5:].partition("=")
+        if not equals or order.strip() != str(len(counts) + 1) or not count.strip().isdecimal():
+            raise lines.error(f"`ngram {len(counts) + 1}=COUNT` was expected, found {line[:40]!r}")
+        counts.append(int(count))
+    if not counts:
+        raise lines.error("no line `ngram 1=COUNT`")
+    return counts
+
+
+def _section(lines: _Lines, n: int, count: int, number: dict[str, int]) -> Grams:
+    words: list[int] = []
+    logprob: list[float] = []
+    backoff: list[float] = []
+    while not (line := lines.advance()).startswith("\\") or line[1:].lstrip("0123456789") not in (
+        "-grams:",
+        "end\\",
+    ):
+        fields = line.replace("\t", " ").split(" ")
+        if "" in fields:
+            fields = [field for field in fields if field]
+        if not n + 1 <= len(fields) <= n + 2:
+            raise lines.error(f"{len(fields)} fields; a {n}-gram has `log10 {n} words [backoff]`")
+        try:
+            value = float(fields[0])
+            weight = float(fields[n + 1]) if len(fields) > n + 1 else 0.0
+        except ValueError:
+            raise lines.error(f"no number in {line[:60]!r}") from None
+        # `not <=` and not `>`: it must catch nan as well.
+        if not value <= 0 or not abs(weight) < 1e30:
+            raise lines.error(f"{value:g} is no log-probability, or {weight:g} no back-off weight")
+        if n == 1:
+            word = fields[1]
+            if word in number:
+                raise lines.error(f"the word {word!r} comes twice")
+            words.append(number.setdefault(word, len(number)))
+        else:
+            try:
+                words.extend([number[word] for word in fields[1 : n + 1]])
+            except KeyError as error:
+                raise lines.error(f"the word {error.args[0]!r} is not among the 1-grams") from None
+        logprob.append(max(value, -1e30))
+        backoff.append(weight)
+    if len(logprob) != count:
+        raise lines.error(f"{len(logprob)} {n}-grams, but the header says {count}")
+    return Grams(np.array(words, np.int32).reshape(-1, n), np.array(logprob), np.array(backoff))
+
+
+def write_arpa(model: Arpa, path: str) -> None:
+    """Write a model to a file, whole or not at all; n-grams in the order given, seven digits."""
+    words = np.array(model.words, dtype=object)
+    last = len(model.grams)
+    with open_output(path) as out:
+        out.write("\\data\\\n")
+        out.writelines(f"ngram {n}={len(grams.logprob)}\n" for n, grams in enumerate(model.grams, 1))
+        for n, grams in enumerate(model.grams, 1):
+            out.write(f"\n\\{n}-grams:\n")
+            for begin in range(0, len(grams.logprob), 1 << 16):
+                part = slice(begin, begin + (1 << 16))
+                texts = map(" ".join, words[grams.words[part]].tolist())
+                rows = zip(grams.logprob[part].tolist(), texts, grams.backoff[part].tolist(), strict=True)
+                if n == last:
+                    out.writelines(f"{p:.7g}\t{text}\n" for p, text, _ in rows)
+                else:
+                    out.writelines(f"{p:.7g}\t{text}\t{b:.7g}\n" for p, text, b in rows)
+        out.write("\n\\end\\\n")

@@ -1,0 +1,253 @@
+"""Lagrangian relaxation with paths between leaves (Rush & Collins 2011, §4-5), for n-grams of any length.
+
+Every leaf of the derivation chooses, by itself, the n − 1 leaves before it *and the paths between them*. Multipliers ask
+that the choices agree with the derivation: for each place k of an n-gram, a leaf v is chosen there as often as it
+is used (`λ^k_v`), and each state s lies on chosen paths between places k and k + 1 as often as the derivation has
+it (`u^k_s`). For any multipliers
+
+    L = max over derivations of  Σ_v [ θ_v + Σ_k λ^k_v + α_v ] + Σ_e [ θ_e + Σ_{s∈S(e)} Σ_k u^k_s ]
+    α_v = max over leaves v_1..v_{n−1} before v of  log p − Σ_k λ^k_{v_k} − Σ_k (cost of the path from v_k to v_{k+1})
+
+is an upper bound (Figure 3 as corrected: λ belongs to place 2, γ to place 1). L is made small by subgradient steps;
+each derivation met on the way is scored in full. For a bigram model and a forest in which the order of any two leaves is
+fixed the paths say nothing that the leaves do not, and this is the simple algorithm of Figure 1.
+
+Where there are too many n-grams of leaves, shorter ones are enumerated, and bounded over all that is longer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.translate.dynamic import Clock, cube, word_bound
+from dualign.translate.incumbents import Incumbents, rounding
+from dualign.translate.insideoutside import inside as inside_kernel
+from dualign.translate.intersection import cut
+from dualign.translate.languagemodel import Automaton
+from dualign.translate.lmkernels import find
+from dualign.translate.paths import Paths, best_path, best_paths
+from dualign.translate.problem import Problem
+
+__all__ = ["relax"]
+
+MOST_PAIRS = 300_000
+MOST_GRAMS = 3_000_000
+ROUNDS = 300
+
+
+def relax(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
+    """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
+    incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
+    bound, _ = word_bound(problem, incumbents.score)
+    trace.append(("multipliers", bound, incumbents.score, clock.seconds))
+    paths = Paths.of(problem, problem.order - 1, MOST_PAIRS) if problem.order > 1 else None
+    if paths is None:
+        return bound, False
+    return _Relaxation(problem, paths).descend(incumbents, clock, trace, bound)
+
+
+class _Relaxation:
+    def __init__(self, problem: Problem, paths: Paths) -> None:
+        self.problem = problem
+        self.paths = paths
+        V = len(paths.leaf)
+        self.grams = [np.arange(V, dtype=np.int32)]  # last leaf of each gram, for lengths 1, 2, …
+        self.parents: list[Array] = [np.empty(0, np.int32)]
+        self.pairs: list[Array] = [np.empty(0, np.int32)]
+        lm = problem.automaton
+        states = np.array([cut_all(lm, problem.order - 1, 1 + w) if w >= 0 else 0 for w in paths.leaf], np.int32)
+        score = np.zeros(0)
+        for length in range(2, problem.order + 1):
+            counts = np.diff(paths.pair_begin)[self.grams[-1]]
+            if int(counts.sum()) > MOST_GRAMS:
+                break
+            parent, pair, last, states, score = extend(
+                lm, length - 1, self.grams[-1], states, paths.leaf, paths.pair_begin, paths.after, int(counts.sum())
+            )
+            self.parents.append(parent)
+            self.pairs.append(pair)
+            self.grams.append(last)
+        self.length = len(self.grams)
+        self.score = score
+        self.free_leaf, self.free_state = self._free()
+        self.edge_of = paths.edge_numbers(problem)
+
+    def _free(self) -> tuple[Array, Array]:
+        """Which leaves, at each place, and which states have a constraint: not those at the ends of the sentence."""
+        paths, n = self.paths, self.length
+        leaf = np.tile(paths.leaf >= 0, (n - 1, 1))
+        leaf[:, paths.starts], leaf[:, paths.ends] = False, False
+        state = np.ones(len(paths.tail_of), np.bool_)
+        V = len(paths.leaf)
+        outer = {*paths.starts, *paths.ends, V - 1}
+        inner = [v for v in range(V) if v not in outer]
+        root_only = np.zeros(2 * V, np.bool_)
+        root_only[inner] = True
+        root_only[[2 * V - 1 - v for v in inner]] = True
+        state &= root_only[paths.tail_of] & root_only[paths.head_of]
+        return leaf, state
+
+    def descend(
+        self, incumbents: Incumbents, clock: Clock, trace: list[Any], bound: float
+    ) -> tuple[float, bool]:
+        """Subgradient steps of Polyak's length, until bound and score meet, or nothing moves."""
+        paths, places = self.paths, self.length - 1
+        if places < 1:
+            return bound, False
+        leaf = np.zeros((places, len(paths.leaf)))
+        state = np.zeros((places, len(paths.tail_of)))
+        best_leaf, best_state = leaf.copy(), state.copy()
+        lowest, scale, stalled = np.inf, 1.0, 0
+        for number in range(ROUNDS):
+            value, edges, leaf_gradient, state_gradient = self._evaluate(leaf, state)
+            if incumbents.k == 1 or number % 10 == 0:
+                incumbents.offer([edges])
+            target = incumbents.score
+            if value < lowest - 1e-3 * abs(lowest - target):
+                stalled = 0
+            else:
+                stalled += 1
+            if value < lowest:
+                lowest = value
+                best_leaf, best_state = leaf.copy(), state.copy()
+            bound = min(bound, lowest)
+            trace.append(("relaxation", bound, target, clock.seconds))
+            norm = float((leaf_gradient**2).sum() + (state_gradient**2).sum())
+            if bound - target <= rounding(target) or norm == 0.0 or clock.left <= 0:
+                break
+            if stalled >= 10:
+                scale, stalled = scale / 2, 0
+                leaf, state = best_leaf.copy(), best_state.copy()
+                if scale < 0.02:
+                    break
+                continue
+            step = scale * (value - target) / norm
+            leaf = leaf - step * leaf_gradient
+            state = state - step * state_gradient
+        # Sums of thousands of terms, in another order than the score's.
+        return bound, incumbents.k == 1 and bound - incumbents.score <= 10 * rounding(bound)
+
+    def _evaluate(self, leaf: Array, state: Array) -> tuple[float, list[int], Array, Array]:
+        """L, the best derivation's edges, and the subgradients for leaves and states."""
+        paths = self.paths
+        V = len(paths.leaf)
+        routes = np.empty((self.length - 1, len(paths.before)))
+        for k in range(self.length - 1):
+            best_paths(
+                paths.before, paths.after, paths.pair_begin, V, paths.leave, paths.leaving, paths.head_of,
+                state[k], routes[k],
+            )  # fmt: skip
+        value = -leaf[0]
+        for k in range(1, self.length - 1):
+            value = value[self.parents[k]] + routes[k - 1][self.pairs[k]] - leaf[k][self.grams[k]]
+        total = value[self.parents[-1]] + routes[-1][self.pairs[-1]] + self.score
+        alpha, chosen = np.zeros(V), np.full(V, -1, np.int64)
+        choose(total, self.grams[-1], alpha, chosen)
+        weight = paths.vertex_weight + alpha + leaf.sum(axis=0)
+        shared = state.sum(axis=0)
+        edge_weight = paths.edge_weight + np.add.reduceat(shared[paths.states], paths.state_begin[:-1])
+        within = np.full(V, -np.inf)
+        arrays = paths.incoming_begin, paths.incoming, paths.tail_begin, paths.tail
+        inside_kernel(paths.order, *arrays, weight, edge_weight, paths.head, True, within)
+        edges, leaves = self._trace(within, edge_weight)
+        leaf_gradient, state_gradient = np.zeros_like(leaf), np.zeros_like(state)
+        for v in leaves:
+            leaf_gradient[:, v] += 1.0
+            gram = int(chosen[v])
+            if gram < 0:
+                continue
+            last = v
+            for k in range(self.length - 1, 0, -1):
+                pair, parent = int(self.pairs[k][gram]), int(self.parents[k][gram])
+                before = int(paths.before[pair])
+                leaf_gradient[k - 1, before] -= 1.0
+                best_path(
+                    before, last, V, paths.leave, paths.leaving, paths.head_of, paths.tail_of, state[k - 1],
+                    state_gradient[k - 1],
+                )  # fmt: skip
+                gram, last = parent, before
+        for e in edges:
+            state_gradient[:, paths.states[paths.state_begin[e] : paths.state_begin[e + 1]]] += 1.0
+        leaf_gradient *= self.free_leaf
+        state_gradient *= self.free_state
+        named = [int(e) for e in self.edge_of[edges] if e >= 0]
+        return float(within[V - 1]), named, leaf_gradient, state_gradient
+
+    def _trace(self, within: Array, edge_weight: Array) -> tuple[list[int], list[int]]:
+        paths = self.paths
+        edges, leaves, stack = [], [], [len(paths.leaf) - 1]
+        while stack:
+            v = stack.pop()
+            if paths.leaf[v] >= 0:
+                leaves.append(v)
+                continue
+            best, top = -1, -np.inf
+            for e in paths.incoming[paths.incoming_begin[v] : paths.incoming_begin[v + 1]].tolist():
+                value = edge_weight[e] + within[paths.tail[paths.tail_begin[e] : paths.tail_begin[e + 1]]].sum()
+                if value > top:
+                    best, top = e, value
+            edges.append(best)
+            stack.extend(paths.tail[paths.tail_begin[best] : paths.tail_begin[best + 1]][::-1].tolist())
+        return edges, leaves
+
+
+@kernel()
+def choose(total: Array, last: Array, alpha: Array, chosen: Array) -> None:
+    """For each leaf the best n-gram that ends in it; leaves without one keep 0."""
+    for g in range(len(total)):
+        v = last[g]
+        if chosen[v] < 0 or total[g] > alpha[v]:
+            alpha[v] = total[g]
+            chosen[v] = g
+
+
+@kernel()
+def cut_all(lm: Automaton, K: int, node: int) -> int:
+    """`intersection.cut`, for Python."""
+    return cut(lm, K, node)
+
+
+@kernel()
+def extend(
+    lm: Automaton, K: int, last: Array, states: Array, leaf: Array, pair_begin: Array, after: Array, count: int
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Grams one leaf longer: parent, pair, last leaf, right state, and score of the last word.
+
+    `K` is the length of the grams so far: where the model looks further back, and the gram does not begin with
+    <s>, the score is a bound over all that can be before.
+    """
+    parent, pair = np.empty(count, np.int32), np.empty(count, np.int32)
+    new_last, new_states, score = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count)
+    at = 0
+    for g in range(len(last)):
+        v = last[g]
+        for p in range(pair_begin[v], pair_begin[v + 1]):
+            w = leaf[after[p]]
+            parent[at], pair[at], new_last[at] = g, p, after[p]
+            if w == lm.begin:
+                new_states[at], score[at] = lm.state[1 + w], 0.0
+            elif w == lm.end and leaf[v] == lm.end:
+                new_states[at], score[at] = 0, 0.0
+            else:
+                s = states[g]
+                node = find(lm.first, lm.word, s, w)
+                value = 0.0
+                c = s
+                longer = lm.depth[s] == K and K < lm.order - 1
+                if longer and node >= 0:
+                    value = lm.upper[node]
+                else:
+                    if longer:
+                        value += lm.close[s]
+                    while node < 0:
+                        value += lm.backoff[c]
+                        c = lm.suffix[c]
+                        node = find(lm.first, lm.word, c, w)
+                    value += lm.logprob[node]
+                new_states[at], score[at] = cut(lm, lm.order - 1, node), value
+            at += 1
+    return parent, pair, new_last, new_states, score

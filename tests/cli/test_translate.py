@@ -1,0 +1,114 @@
+"""`dualign translate`: a system learnt from the sample, its translations, and wrong usage."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from tests.cli.command import dualign, write
+
+from dualign.cli.main import run
+from dualign.translate import LanguageModel
+
+SOURCE = ["das Haus ist klein", "das Haus ist groß", "der Hund ist klein", "der Hund schläft", "das Kind schläft"]
+TARGET = ["the house is small", "the house is big", "the dog is small", "the dog sleeps", "the child sleeps"]
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("system")
+    source = write(folder / "s", "\n".join(SOURCE * 8) + "\n\n")
+    target = write(folder / "t", "\n".join(TARGET * 8) + "\n\n")
+    assert run(["translate", "train", source, target, str(folder / "model"), "--rounds", "1", "--quiet"]) == 0
+    return folder
+
+
+def test_a_system_learns_and_translates_with_a_report(system, capsys):
+    text = write(system / "new", "das Kind ist groß\n\nder Zebra schläft\n")
+    report = str(system / "report.jsonl")
+    assert run(["translate", "decode", str(system / "model"), text, "--report", report]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert lines[0] == "the child is big"
+    assert lines[1] == ""
+    assert "Zebra" in lines[2].split()
+    assert lines[3:] == [""]
+    records = [json.loads(line) for line in Path(report).read_text().splitlines()]
+    assert [record["line"] for record in records] == [1, 2, 3]
+    for record in records:
+        assert record["certified"]
+        assert record["bound"] - record["score"] <= 1e-6 * (1 + abs(record["score"]))
+        assert record["seconds"] >= 0
+
+
+@pytest.mark.parametrize("method", ["cube", "exhaustive", "relax", "ilp", "lp"])
+def test_methods_agree_on_an_easy_sentence(system, capsys, method):
+    text = write(system / "new", "das Kind ist groß\n")
+    assert run(["translate", "decode", str(system / "model"), text, "--method", method]) == 0
+    assert capsys.readouterr().out == "the child is big\n"
+
+
+def test_threads_change_nothing(system, capsys):
+    text = write(system / "new", "\n".join(SOURCE))
+    outputs = []
+    for threads in ("1", "3"):
+        assert run(["translate", "decode", str(system / "model"), text, "--threads", threads]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count("\n") == len(SOURCE)
+
+
+def test_lm_writes_a_model_that_can_be_read(tmp_path):
+    text = write(tmp_path / "text", "\n".join(TARGET) + "\n\n")
+    path = str(tmp_path / "lm.arpa.gz")
+    done = dualign("translate", "lm", text, path, "--order", "2")
+    assert done.returncode == 0
+    assert "1-grams" in done.stderr
+    model = LanguageModel.read(path)
+    assert model.order == 2
+    assert math.isfinite(model.score(["the", "house", "sleeps"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["decode", "nowhere", "text"], 1, "no such file"),
+        (["decode", "{folder}", "{text}"], 1, "settings.json"),
+        (["decode", "{folder}", "{text}", "--method", "magic"], 2, "is not one of exact"),
+        (["decode", "{folder}", "{text}", "-o", "x", "--report", "x"], 2, "same place"),
+        (["train", "{text}", "{text}", "{folder}/m", "--dev-source", "{text}"], 2, "belong together"),
+        (["train", "-", "-", "{folder}/m"], 2, "standard input"),
+        (["train", "{empty}", "{empty}", "{folder}/m", "--quiet"], 1, "no sentence pair"),
+        (["lm", "{empty}", "{folder}/lm.arpa"], 1, "no sentence"),
+        (["lm", "{bad}", "{folder}/lm.arpa"], 1, "sentence 1 has the word"),
+    ],
+)
+def test_wrong_usage_and_bad_data_are_explained(tmp_path, arguments, code, message):
+    places = {
+        "folder": str(tmp_path),
+        "text": write(tmp_path / "text", "a b\n"),
+        "empty": write(tmp_path / "empty", "\n\n"),
+        "bad": write(tmp_path / "bad", "a <s>\n"),
+    }
+    done = dualign("translate", *(argument.format(**places) for argument in arguments))
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_damaged_folder_is_explained(system, tmp_path):
+    text = write(tmp_path / "text", "a b\n")
+    for name, content, message in (
+        ("settings.json", "{}", "settings of a translation system"),
+        ("model.npz", "nonsense", "not a saved language model"),
+        ("rules.gz", "nonsense", "rules.gz"),
+    ):
+        folder = tmp_path / f"without-{name}"
+        folder.mkdir()
+        for path in (system / "model").iterdir():
+            (folder / path.name).write_bytes(path.read_bytes())
+        (folder / name).write_text(content)
+        done = dualign("translate", "decode", str(folder), text)
+        assert done.returncode == 1
+        assert message in done.stderr

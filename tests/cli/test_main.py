@@ -7,12 +7,13 @@ import subprocess
 import sys
 from importlib import import_module
 from importlib.metadata import version
+from types import SimpleNamespace
 
 import pytest
 from tests.cli.command import dualign
 
 from dualign.cli import exits, gold, main, options, progress, report
-from dualign.cli.main import VERBS, run
+from dualign.cli.main import GROUPS, VERBS, commands, run
 
 
 def test_all_names_are_public_and_sorted():
@@ -31,13 +32,13 @@ def modules_after(*arguments: str) -> set[str]:
     return set(modules.split())
 
 
-@pytest.mark.parametrize("arguments", [["--help"], *([verb, "--help"] for verb in VERBS)])
+@pytest.mark.parametrize("arguments", [["--help"], *([*words, "--help"] for words in commands())])
 def test_help_imports_nothing_heavy(arguments):
     assert not modules_after(*arguments) & {"numpy", "numba", "scipy"}
 
 
 def test_help_imports_the_verb_it_is_about_and_no_other():
-    verbs = {f"dualign.cli.{verb}" for verb in VERBS}
+    verbs = {".".join(("dualign.cli", *words)) for words in commands()}
     assert modules_after("--help") & verbs == set()
     assert modules_after("convert", "--help") & verbs == {"dualign.cli.convert"}
 
@@ -50,16 +51,66 @@ def test_overview_has_a_line_for_each_verb(capsys):
         assert line in shown
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_each_verb_is_a_function_that_begins_with_its_line_in_the_table(verb):
-    function = getattr(import_module(f"dualign.cli.{verb}"), verb)
-    assert inspect.getdoc(function).splitlines()[0] == VERBS[verb]
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_each_verb_is_a_function_that_begins_with_its_line_in_the_table(words):
+    function = getattr(import_module(".".join(("dualign.cli", *words))), words[-1])
+    assert inspect.getdoc(function).splitlines()[0] == commands()[words]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_each_verb_can_be_quiet(verb, capsys):
-    assert run([verb, "-h"]) == 0
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_each_verb_can_be_quiet(words, capsys):
+    assert run([*words, "-h"]) == 0
     assert "--quiet" in capsys.readouterr().out
+
+
+def test_each_group_has_a_line_of_its_own():
+    assert set(GROUPS) <= set(VERBS)
+
+
+@pytest.fixture
+def things(monkeypatch):
+    """A group of two verbs that is there for the test only."""
+
+    def count(things: int) -> None:
+        """Count things."""
+        print(things + 1)
+
+    monkeypatch.setitem(VERBS, "things", "Do with things what there is to do.")
+    monkeypatch.setitem(GROUPS, "things", {"count": "Count things.", "weigh": "Weigh things."})
+    monkeypatch.setitem(sys.modules, "dualign.cli.things", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "dualign.cli.things.count", SimpleNamespace(count=count))
+
+
+@pytest.mark.usefixtures("things")
+def test_group_runs_its_verbs(capsys):
+    assert run(["things", "count", "2"]) == 0
+    assert capsys.readouterr().out == "3\n"
+    assert ("things", "count") in commands()
+    assert ("things",) not in commands()
+
+
+@pytest.mark.usefixtures("things")
+def test_group_shows_its_verbs(capsys):
+    assert run(["things", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for line in (VERBS["things"], "count", "Count things.", "Weigh things."):
+        assert line in shown
+    assert run(["things"]) == 2
+    assert "Weigh things." in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("things")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["things", "cuont"], "no verb `things cuont`; did you mean `things count`?"),
+        (["things", "frobnicate"], "no verb `things frobnicate`; there are count, weigh"),
+        (["things", "count"], "Try `dualign things count --help`"),
+    ],
+)
+def test_wrong_verb_of_a_group_exits_with_2_and_a_message(arguments, message, capsys):
+    assert run(arguments) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_version():

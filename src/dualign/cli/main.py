@@ -2,8 +2,9 @@
 
 To add a verb, write `cli/<verb>.py` with a function of the verb's name, whose parameters are the options
 (Typer's annotations; shared ones are in `dualign.cli.options`) and whose docstring begins with a line for
-the overview; then add that line to `VERBS` below. Errors are raised, not printed: `dualign.cli.exits` turns
-them into messages and exit codes.
+the overview; then add that line to `VERBS` below. For a verb of two words, as in `dualign phrases align`,
+write `cli/<group>/<verb>.py` in the same way, add its line to `GROUPS`, and a line for the group to `VERBS`.
+Errors are raised, not printed: `dualign.cli.exits` turns them into messages and exit codes.
 
 `dualign --help` imports no verb. A verb's module imports what its options need and leaves all that pulls in
 NumPy or Numba to the function, so that `dualign <verb> --help` is as quick.
@@ -24,7 +25,7 @@ from typer.core import TyperGroup
 from dualign.cli.exits import guarded, say
 from dualign.core.errors import UsageError
 
-__all__ = ["VERBS", "main", "run"]
+__all__ = ["GROUPS", "VERBS", "commands", "main", "run"]
 
 VERBS = {
     "align": "Learn from two parallel files and write the links of each line.",
@@ -35,7 +36,10 @@ VERBS = {
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }
-"""The first line of each verb's docstring, in the order of the overview."""
+"""The first line of each verb's docstring, or what a group's verbs are for, in the order of the overview."""
+
+GROUPS: dict[str, dict[str, str]] = {}
+"""The verbs of each group, in the form of `VERBS`."""
 
 # Rich help takes nearly twice as long to appear, and its boxes are in the way of `grep`.
 _PLAIN: dict[str, Any] = {
@@ -49,27 +53,66 @@ _PLAIN: dict[str, Any] = {
 _CommandLineError: Any = typer.BadParameter.__base__
 
 
+def commands() -> dict[tuple[str, ...], str]:
+    """The words of every command and its line in the overview, those in groups included."""
+    return {
+        (*words, verb): line
+        for words, table in [((), VERBS), *(((group,), table) for group, table in GROUPS.items())]
+        for verb, line in table.items()
+        if words or verb not in GROUPS
+    }
+
+
 class _Verbs(TyperGroup):
-    """Knows the verbs by `VERBS`, and imports one when it is asked for.
+    """Knows the verbs by a table, and imports one when it is asked for.
 
     Contexts and commands are `Any`: recent Typers bring a Click of their own, older ones import Click's.
     """
 
+    group: str | None = None
+    """Whose verbs these are; None for those of the program."""
+
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(VERBS)
+        return list(self._table())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in VERBS:
-            close = get_close_matches(cmd_name, VERBS, n=1)
-            remedy = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(VERBS)}"
-            raise UsageError(f"no verb `{cmd_name}`; {remedy}")
+        table = self._table()
+        words = [cmd_name] if self.group is None else [self.group, cmd_name]
+        if cmd_name not in table:
+            close = get_close_matches(cmd_name, table, n=1)
+            remedy = (
+                f"did you mean `{' '.join([*words[:-1], *close])}`?"
+                if close
+                else f"there are {', '.join(table)}"
+            )
+            raise UsageError(f"no verb `{' '.join(words)}`; {remedy}")
+        if self.group is None and cmd_name in GROUPS:
+            return _group(cmd_name)
         verb = typer.Typer(**_PLAIN)
-        verb.command(cmd_name)(getattr(import_module(f"dualign.cli.{cmd_name}"), cmd_name))
+        verb.command(cmd_name)(getattr(import_module(".".join(["dualign.cli", *words])), cmd_name))
         return typer.main.get_command(verb)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl(list(self._table().items()))
+
+    def _table(self) -> dict[str, str]:
+        return VERBS if self.group is None else GROUPS[self.group]
+
+
+def _group(name: str) -> Any:
+    """The command that holds the verbs of a group."""
+    verbs = type(f"_{name.title()}", (_Verbs,), {"group": name})
+    group = typer.Typer(cls=verbs, subcommand_metavar="VERB ...", **_PLAIN)
+    group.callback(invoke_without_command=True, help=VERBS[name])(_overview)
+    return typer.main.get_command(group)
+
+
+def _overview(context: typer.Context) -> None:
+    """Show the overview, as an error, where no verb is given."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)
 
 
 app = typer.Typer(cls=_Verbs, subcommand_metavar="VERB ...", **_PLAIN)
@@ -94,9 +137,7 @@ def _dualign(
 
     A file name may be - for standard input or output. Names that end in .gz, .xz or .zst are compressed.
     """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), err=True)
-        raise typer.Exit(2)
+    _overview(context)
 
 
 def run(arguments: Sequence[str]) -> int:

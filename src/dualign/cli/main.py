@@ -33,12 +33,25 @@ VERBS = {
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
+    "show": "Print sentence pairs with their links, in colour and as a grid.",
+    "view": "Look at links in the browser: compare, search, sort, edit gold.",
+    "summarize": "Write a page about aligned text: statistics and dictionary.",
+    "figure": "Draw figures: matrices, posteriors, curves, traces, costs.",
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }
 """The first line of each verb's docstring, or what a group's verbs are for, in the order of the overview."""
 
-GROUPS: dict[str, dict[str, str]] = {}
+GROUPS: dict[str, dict[str, str]] = {
+    "figure": {
+        "matrix": "Draw the links of a sentence pair as a matrix.",
+        "posteriors": "Draw a model's posteriors of a pair, both directions, before and after projection.",
+        "curve": "Draw precision against recall of several systems.",
+        "trace": "Draw how bound and score of a pair approach each other.",
+        "pruning": "Draw how much pruning leaves of the search space, round by round.",
+        "cost": "Draw time, memory or another cost against size.",
+    },
+}
 """The verbs of each group, in the form of `VERBS`."""
 
 # Rich help takes nearly twice as long to appear, and its boxes are in the way of `grep`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ class Aligner:
         self.options = Options.of(options)
         self.threads = available(threads)
         self.constraints: ConstraintSet | None = None
+        self.history: list[Progress] = []
+        """The rounds of training, in order; empty for a loaded model."""
         self._model: Model | None = None
         self._strange: list[list[str]] = [[], []]
 
@@ -99,13 +102,19 @@ class Aligner:
         source, target = GrowingVocabulary(), GrowingVocabulary()
         encoded = encode(pairs, source, target, self.options.lowercase)
         self.constraints = constraints
+        self.history = []
+
+        def hear(progress: Progress) -> None:
+            self.history.append(progress)
+            report(progress)
+
         # Words of the pairs that are left out of training come last: they are unknown to the model.
         chosen = usable(encoded, self.options.max_length)
         left, source_words, self._strange[0] = known_first(encoded.source, list(source), chosen)
         right, target_words, self._strange[1] = known_first(encoded.target, list(target), chosen)
         encoded = Bitext(left, right)
         self._model = train(
-            encoded, source_words, target_words, self.options, self.threads, report, judge, constraints
+            encoded, source_words, target_words, self.options, self.threads, hear, judge, constraints
         )
         return encoded
 
@@ -123,7 +132,9 @@ class Aligner:
 
     def align(self, bitext: Pairs | Columns) -> list[Alignment]:
         """The links of each pair, with their probabilities."""
-        return [alignment for links in self.align_stream(as_pairs(bitext)) for alignment in alignments(links)]
+        pairs = as_pairs(bitext)
+        found = (alignment for links in self.align_stream(pairs) for alignment in alignments(links))
+        return [replace(alignment, words=pair) for alignment, pair in zip(found, pairs, strict=True)]
 
     def align_stream(self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Iterator[Links]:
         """Links of a stream of token-list pairs, chunk by chunk, in memory for one chunk."""

@@ -43,6 +43,7 @@ class Outputs:
     model: str | None
     probabilities: str | None
     report: str | None
+    page: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ def run(
     quiet: bool,
 ) -> None:
     """Align a bitext with a saved model, or learn one from it first."""
+    if outputs.page is not None and "-" in (source, target):
+        raise UsageError("--html-report reads the text a second time; name files instead of -")
     one_standard_input(source, target, tuning.gold, tuning.source, tuning.target, glossary)
     check_outputs(outputs)
     compile_kernels(quiet, options.get("decoder", ""))
@@ -82,7 +85,7 @@ def run(
         try:
             encoded, aligner = learn(pairs, options, tuning, glossary, threads, errors, quiet)
         except NothingToLearn as error:
-            if error.pairs == 0 or outputs.model is not None:
+            if error.pairs == 0 or outputs.model is not None or outputs.page is not None:
                 raise
             say(f"warning: {error}: all {error.pairs} lines of the output are empty")
             with open_output(outputs.links) as out:
@@ -102,7 +105,14 @@ def run(
         links = aligner.align_stream(pairs)
     if outputs.model is not None:
         aligner.save(outputs.model)
-    write(links, aligner, outputs, quiet)
+    if outputs.page is None:
+        write(links, aligner, outputs, quiet)
+        return
+    from dualign.cli.htmlreport import Kept, write_page
+
+    kept = Kept(links)
+    write(kept, aligner, outputs, quiet)
+    write_page(outputs.page, list(read_pairs(source, target, errors=errors)), kept, aligner)
 
 
 def learn(
@@ -249,7 +259,9 @@ def check_outputs(outputs: Outputs) -> None:
     if outputs.model is not None:
         checked_path(outputs.model)
     places = [
-        p for p in (outputs.links, outputs.model, outputs.probabilities, outputs.report) if p is not None
+        p
+        for p in (outputs.links, outputs.model, outputs.probabilities, outputs.report, outputs.page)
+        if p is not None
     ]
     names = [p if p == "-" else os.path.realpath(p) for p in places]
     for place, name in zip(places, names, strict=True):

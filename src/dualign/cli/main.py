@@ -38,6 +38,10 @@ VERBS = {
     "remap": "Carry links between words, subwords and character offsets.",
     "phrases": "Phrase pairs: tables, exact alignment, quality.",
     "translate": "Learn to translate, and translate with a proof.",
+    "show": "Print sentence pairs with their links, in colour and as a grid.",
+    "view": "Look at links in the browser: compare, search, sort, edit gold.",
+    "summarize": "Write a page about aligned text: statistics and dictionary.",
+    "figure": "Draw figures: matrices, posteriors, curves, traces, costs.",
     "demo": "Learn from the sample that comes along, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }
@@ -61,6 +65,14 @@ GROUPS: dict[str, dict[str, str]] = {
         "train": "Learn to translate from two parallel files: links, rules, language model, weights.",
         "decode": "Translate text, one output line for each input line.",
         "lm": "Learn an n-gram language model from text and write it in ARPA form.",
+    },
+    "figure": {
+        "matrix": "Draw the links of a sentence pair as a matrix.",
+        "posteriors": "Draw a model's posteriors of a pair, both directions, before and after projection.",
+        "curve": "Draw precision against recall of several systems.",
+        "trace": "Draw how bound and score of a pair approach each other.",
+        "pruning": "Draw how much pruning leaves of the search space, round by round.",
+        "cost": "Draw time, memory or another cost against size.",
     },
 }
 """The verbs of each group, in the form of `VERBS`."""

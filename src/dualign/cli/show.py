@@ -1,0 +1,111 @@
+"""`dualign show`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet
+from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities, Source, Target, dataset_of
+from dualign.core.errors import UsageError
+from dualign.text.streams import open_output
+
+__all__ = ["show"]
+
+
+class Colour(StrEnum):
+    """When to write colours."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+def show(
+    source: Source,
+    target: Target = None,
+    links: Links = None,
+    gold: Gold = None,
+    probabilities: Probabilities = None,
+    lines: Annotated[
+        str | None,
+        typer.Option("--lines", metavar="N[-M][,…]", help="Which pairs: `3`, `1-5`, `2,7,9-12`. [1-3]"),
+    ] = None,
+    colour: Annotated[
+        Colour, typer.Option("--color", help="Colours: if the output is a terminal (auto), always or never.")
+    ] = Colour.AUTO,
+    width: Annotated[
+        int | None,
+        typer.Option(
+            "--width", min=20, metavar="N", help="Columns to use; those of the terminal if not given."
+        ),
+    ] = None,
+    format: LinkFormat = None,
+    gold_format: GoldFormat = None,
+    first: First = False,
+    errors: Errors = OnErrors.STRICT,
+    quiet: Quiet = False,
+) -> None:
+    """Print sentence pairs with their links, in colour and as a grid."""
+    wanted = [1, 2, 3] if lines is None else _numbers(lines)
+    dataset = dataset_of(source, target, links, probabilities, None, gold, format, gold_format, first, errors)
+    if lines is None:
+        wanted = wanted[: len(dataset)]
+    if max(wanted) > len(dataset):
+        raise UsageError(f"--lines {lines}: there is no line {max(wanted)}, the text has {len(dataset)}")
+
+    from rich.console import Console
+
+    from dualign.show.terminal import Shown, legend, pair_on_terminal
+    from dualign.text.alignment import Alignment
+
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    # https://no-color.org: set to anything but nothing.
+    coloured = colour is Colour.ALWAYS or (
+        colour is Colour.AUTO and terminal and not os.environ.get("NO_COLOR")
+    )
+    with open_output("-") as stream:
+        console = Console(
+            file=stream,
+            force_terminal=coloured,
+            no_color=not coloured,
+            color_system="standard" if coloured else None,
+            width=width or (None if terminal else 100),
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+        for number in wanted:
+            n = number - 1
+            reference = None if dataset.gold is None else dataset.gold[n]
+            shown = [(system.name, system.links[n], system.cells) for system in dataset.systems]
+            if not shown:
+                shown = [("gold", reference or Alignment(), None)]
+            for name, alignment, cells in shown:
+                if len(shown) > 1:
+                    console.print(name, style="dim")
+                pair = Shown(
+                    number, *dataset.pairs[n], alignment,
+                    reference if dataset.systems else None, None if cells is None else cells[n],
+                )  # fmt: skip
+                for line in pair_on_terminal(pair, console.width):
+                    console.print(line, soft_wrap=len(line) > console.width)
+                console.print()
+        if not quiet:
+            console.print("   ".join(legend(gold=dataset.gold is not None)), style="dim")
+
+
+def _numbers(text: str) -> list[int]:
+    """The lines that `2,7,9-12` names."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        fits = low.isascii() and low.isdigit() and (not dash or (high.isascii() and high.isdigit()))
+        if not fits or len(low) > 9 or len(high) > 9 or int(low) < 1 or (dash and int(high) < int(low)):
+            raise UsageError(f"--lines {text}: write line numbers from 1, as in 3, 1-5 or 2,7,9-12")
+        numbers += range(int(low), int(high or low) + 1)
+    return numbers

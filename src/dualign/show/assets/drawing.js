@@ -1,0 +1,184 @@
+// A sentence pair as two lines with curves between them, and as a matrix. Both call `point(what)` with a word
+// {side, at}, a cell {i, j}, or null, when the mouse or the keyboard is there.
+
+/** Two lines of words; links is a list of {i, j, kind, p, title}. */
+function linesOf(source, target, links, point) {
+  const box = element("div", { class: "lines" });
+  const sides = [source, target].map((tokens, side) => sentenceOf(tokens, side, links));
+  const svg = drawn("svg", { "aria-hidden": "true" });
+  box.append(sides[0], svg, sides[1]);
+  const curves = links.map((link) => {
+    const curve = drawn("path", { class: `curve ${link.kind}` });
+    if (!Number.isNaN(link.p) && link.p !== undefined) curve.style.strokeOpacity = 0.35 + 0.65 * link.p;
+    svg.append(curve);
+    return curve;
+  });
+  const layOut = () => {
+    const middle = (word) => word.offsetLeft + word.offsetWidth / 2;
+    const height = svg.clientHeight;
+    links.forEach((link, k) => {
+      const x = middle(sides[0].children[link.i]), y = middle(sides[1].children[link.j]);
+      curves[k].setAttribute("d", `M${x},1 C${x},${height * 0.55} ${y},${height * 0.45} ${y},${height - 1}`);
+    });
+  };
+  const mark = (what) => {
+    box.classList.toggle("pointing", what !== null);
+    const near = [new Set(), new Set()];
+    links.forEach((link, k) => {
+      const on = what !== null && touches(what, link);
+      curves[k].classList.toggle("near", on);
+      if (on) { near[0].add(link.i); near[1].add(link.j); }
+    });
+    sides.forEach((sentence, side) => [...sentence.children].forEach((word, at) => {
+      word.classList.toggle("near", near[side].has(at));
+      word.classList.toggle("here", what !== null && what.side === side && what.at === at);
+    }));
+  };
+  for (const sentence of sides) {
+    sentence.addEventListener("mouseover", (event) => point(wordAt(event.target)));
+    sentence.addEventListener("focusin", (event) => point(wordAt(event.target)));
+    sentence.addEventListener("mouseleave", () => point(null));
+  }
+  return { box: element("div", { class: "scroll" }, box), layOut, mark };
+}
+
+function touches(what, link) {
+  if (what.side === 0) return link.i === what.at;
+  if (what.side === 1) return link.j === what.at;
+  return link.i === what.i && link.j === what.j;
+}
+
+function wordAt(node) {
+  const word = node.closest(".word");
+  return word ? { side: Number(word.dataset.side), at: Number(word.dataset.at) } : null;
+}
+
+function sentenceOf(tokens, side, links) {
+  const linked = new Set(links.map((link) => (side === 0 ? link.i : link.j)));
+  const sentence = element("div", { class: "sentence", dir: directionOf(tokens) });
+  tokens.forEach((token, at) => sentence.append(element(
+    "span",
+    { class: linked.has(at) ? "word" : "word null", dir: "auto", tabindex: "-1", "data-side": side, "data-at": at },
+    token,
+  )));
+  return sentence;
+}
+
+/** A matrix of cells, source words as rows; `decorate(draw)` puts marks in with draw.square, draw.disc … */
+function matrixOf(source, target, options, decorate, point) {
+  const I = source.length, J = target.length;
+  const cell = options.cell || (J > 60 || I > 60 ? 15 : J > 36 ? 18 : 22);
+  const letters = Math.max(10, Math.min(14, cell - 6));
+  const longest = (tokens) => Math.max(...tokens.map((token) => token.length), 1);
+  const top = Math.min(9 * letters, longest(target) * letters * 0.66 + 10);
+  const left = Math.min(13 * letters, longest(source) * letters * 0.72 + 14);
+  const mirrored = directionOf(target) === "rtl";
+  const column = (j) => (mirrored ? J - 1 - j : j) * cell;
+  const svg = drawn("svg", {
+    class: "cells", width: J * cell + 1, height: I * cell + 1,
+    tabindex: options.reachable ? "0" : null, role: "img", "aria-label": options.label,
+  });
+  for (let k = 0; k <= Math.max(I, J); k++) {
+    const kind = k % 5 === 0 ? "ruler fifth" : "ruler";
+    if (k <= I) svg.append(drawn("line", { class: kind, x1: 0, x2: J * cell, y1: k * cell + 0.5, y2: k * cell + 0.5 }));
+    const x = (mirrored ? J - k : k) * cell + 0.5;
+    if (k <= J) svg.append(drawn("line", { class: kind, y1: 0, y2: I * cell, x1: x, x2: x }));
+  }
+  const layer = drawn("g");
+  const aims = [drawn("rect", { class: "aim", width: J * cell, height: cell }), drawn("rect", { class: "aim", width: cell, height: I * cell })];
+  const cursor = drawn("rect", { class: "cursor", width: cell, height: cell, rx: 2 });
+  svg.append(layer, ...aims, cursor);
+  const heads = element("div", { class: "heads" });
+  const names = element("div", { class: "names" });
+  target.forEach((token, j) => {
+    const word = element("span", { class: "word", title: token, "data-side": 1, "data-at": j }, token);
+    word.style.left = `${column(j)}px`;
+    heads.append(word);
+  });
+  source.forEach((token, i) => {
+    const word = element("span", { class: "word", dir: "auto", title: token, "data-side": 0, "data-at": i }, token);
+    word.style.top = `${i * cell}px`;
+    names.append(word);
+  });
+  const box = element("div", { class: "matrix" }, element("span"), heads, names, svg);
+  box.style.gridTemplateColumns = `${left}px ${J * cell + 1}px`;
+  for (const [name, value] of [["--cell", cell], ["--top", top], ["--left", left], ["--letters", letters]]) {
+    box.style.setProperty(name, `${value}px`);
+  }
+  const draw = {
+    square: (i, j, kind) => layer.append(drawn("rect", {
+      class: kind, x: column(j) + 2, y: i * cell + 2, width: cell - 3, height: cell - 3, rx: 2,
+    })),
+    disc: (i, j, kind, p = 1) => layer.append(drawn("circle", {
+      class: `mark ${kind}`, cx: column(j) + cell / 2 + 0.5, cy: i * cell + cell / 2 + 0.5,
+      r: (cell / 2 - 2.5) * Math.sqrt(Math.max(p, 0.02)),
+    })),
+    diamond: (i, j, kind) => {
+      const x = column(j) + cell / 2 + 0.5, y = i * cell + cell / 2 + 0.5, r = cell / 2 - 3;
+      layer.append(drawn("path", { class: `mark ${kind}`, d: `M${x},${y - r} L${x + r},${y} L${x},${y + r} L${x - r},${y} Z` }));
+    },
+    cross: (i, j) => {
+      const x = column(j) + cell / 2 + 0.5, y = i * cell + cell / 2 + 0.5, r = cell / 6;
+      layer.append(drawn("path", { class: "cross", d: `M${x - r},${y - r} L${x + r},${y + r} M${x - r},${y + r} L${x + r},${y - r}` }));
+    },
+  };
+  const redraw = () => { layer.replaceChildren(); decorate(draw); };
+  const place = (node, visible, x, y) => {
+    node.style.display = visible ? "" : "none";
+    node.setAttribute("x", x);
+    node.setAttribute("y", y);
+  };
+  const mark = (what) => {
+    const i = what === null ? -1 : what.side === 0 ? what.at : what.i ?? -1;
+    const j = what === null ? -1 : what.side === 1 ? what.at : what.j ?? -1;
+    place(aims[0], i >= 0, 0, i * cell);
+    place(aims[1], j >= 0, column(j), 0);
+    place(cursor, i >= 0 && j >= 0, column(j), i * cell);
+    [...names.children].forEach((word, at) => word.classList.toggle("near", at === i));
+    [...heads.children].forEach((word, at) => word.classList.toggle("near", at === j));
+  };
+  const cellAt = (event) => {
+    const corner = svg.getBoundingClientRect();
+    const x = Math.floor((event.clientX - corner.left) / cell), i = Math.floor((event.clientY - corner.top) / cell);
+    const j = mirrored ? J - 1 - x : x;
+    return i >= 0 && i < I && j >= 0 && j < J ? { i, j } : null;
+  };
+  svg.addEventListener("mousemove", (event) => point(cellAt(event)));
+  box.addEventListener("mouseleave", () => point(null));
+  for (const words of [heads, names]) words.addEventListener("mouseover", (event) => point(wordAt(event.target)));
+  redraw();
+  mark(null);
+  return { box, svg, mark, redraw, cellAt, mirrored };
+}
+
+/** Bound and score by round; points are [bound, score …]. */
+function traceOf(points) {
+  const wide = 520, high = 190, left = 64, bottom = 26, topEdge = 8, right = 10;
+  const values = points.flatMap((point) => [point[0], point[1]]).filter((value) => typeof value === "number");
+  let low = Math.min(...values), up = Math.max(...values);
+  if (low === up) { low -= 1; up += 1; }
+  const x = (k) => left + (wide - left - right) * (points.length > 1 ? k / (points.length - 1) : 0.5);
+  const y = (value) => topEdge + (high - topEdge - bottom) * (up - value) / (up - low);
+  const path = (at) => {
+    let open = false, d = "";
+    points.forEach((point, k) => {
+      if (typeof point[at] !== "number") { open = false; return; }
+      d += `${open ? "L" : "M"}${x(k).toFixed(1)},${y(point[at]).toFixed(1)} `;
+      open = true;
+    });
+    return d;
+  };
+  const svg = drawn("svg", { class: "chart", width: wide, height: high, role: "img", "aria-label": "Bound and score by round" });
+  for (let k = 0; k <= 4; k++) {
+    const value = low + (up - low) * k / 4;
+    svg.append(
+      drawn("line", { class: "axis", x1: left, x2: wide - right, y1: y(value), y2: y(value) }),
+      drawn("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, value.toPrecision(5)),
+    );
+  }
+  for (const k of new Set([0, Math.floor((points.length - 1) / 2), points.length - 1])) {
+    svg.append(drawn("text", { x: x(k), y: high - 8, "text-anchor": "middle" }, `${k + 1}`));
+  }
+  svg.append(drawn("path", { class: "bound", d: path(0) }), drawn("path", { class: "score", d: path(1) }));
+  return svg;
+}

@@ -1,0 +1,126 @@
+// Gold links set by hand: cells go from none to sure to possible; every change can be undone; files come out.
+
+class Editor {
+  /** `changed(n)` hears of each change. */
+  constructor(corpus, changed) {
+    this.corpus = corpus;
+    this.changed = changed;
+    this.past = [];
+    this.future = [];
+    this.key = `dualign ${corpus.id}`;
+  }
+
+  /** What was edited in this browser before; the number of pairs. */
+  restore() {
+    try {
+      const stored = JSON.parse(localStorage.getItem(this.key) || "{}");
+      for (const [n, line] of Object.entries(stored)) {
+        if (Number(n) < this.corpus.size) this.corpus.edits.set(Number(n), parseLinks(line));
+      }
+    } catch { /* no storage here: edits live as long as the page */ }
+    return this.corpus.edits.size;
+  }
+
+  discard() {
+    const edited = [...this.corpus.edits.keys()];
+    this.corpus.edits.clear();
+    this.past = [];
+    this.future = [];
+    this.save();
+    for (const n of edited) { this.corpus.changed(n); this.changed(n); }
+  }
+
+  save() {
+    try {
+      const stored = {};
+      for (const [n, cells] of this.corpus.edits) stored[n] = pharaohOf(cells);
+      if (this.corpus.edits.size) localStorage.setItem(this.key, JSON.stringify(stored));
+      else localStorage.removeItem(this.key);
+    } catch { /* as above */ }
+  }
+
+  /** Set a cell to sure "-", possible "?" or none "". */
+  set(n, i, j, mark) {
+    this.replace(n, (cells) => {
+      if (mark === "") cells.delete(cellOf(i, j));
+      else cells.set(cellOf(i, j), { i, j, mark, p: NaN });
+    });
+  }
+
+  next(n, i, j) {
+    const gold = this.corpus.gold(n);
+    const cell = gold === null ? undefined : gold.get(cellOf(i, j));
+    this.set(n, i, j, cell === undefined ? "-" : cell.mark === "-" ? "?" : "");
+  }
+
+  /** Take the links of a system as sure gold. */
+  take(n, system) {
+    this.replace(n, (cells) => {
+      cells.clear();
+      for (const [key, cell] of this.corpus.links(system, n)) if (cell.mark !== "~") cells.set(key, { ...cell, p: NaN });
+    });
+  }
+
+  clear(n) { this.replace(n, (cells) => cells.clear()); }
+
+  replace(n, change) {
+    const before = this.corpus.edits.get(n) || null;
+    const after = new Map(this.corpus.gold(n) || []);
+    change(after);
+    this.past.push({ n, before, after });
+    this.future = [];
+    this.put(n, after);
+  }
+
+  put(n, cells) {
+    if (cells === null) this.corpus.edits.delete(n);
+    else this.corpus.edits.set(n, cells);
+    this.corpus.changed(n);
+    this.save();
+    this.changed(n);
+  }
+
+  undo() {
+    const last = this.past.pop();
+    if (!last) return NONE;
+    this.future.push(last);
+    this.put(last.n, last.before);
+    return last.n;
+  }
+
+  redo() {
+    const last = this.future.pop();
+    if (!last) return NONE;
+    this.past.push(last);
+    this.put(last.n, last.after);
+    return last.n;
+  }
+
+  /** All gold links, one line for each pair; edited pairs as edited. */
+  pharaoh() {
+    let text = "";
+    for (let n = 0; n < this.corpus.size; n++) text += `${pharaohOf(this.corpus.gold(n) || new Map())}\n`;
+    return text;
+  }
+
+  /** The same as lines `sentence source target S|P`, all counted from 1. */
+  naacl() {
+    let text = "";
+    for (let n = 0; n < this.corpus.size; n++) {
+      for (const { i, j, mark } of sorted(this.corpus.gold(n) || new Map())) text += `${n + 1} ${i + 1} ${j + 1} ${mark === "-" ? "S" : "P"}\n`;
+    }
+    return text;
+  }
+}
+
+const sorted = (cells) => [...cells.values()].sort((x, y) => x.i - y.i || x.j - y.j);
+const pharaohOf = (cells) => sorted(cells).map(({ i, j, mark }) => `${i}${mark}${j}`).join(" ");
+
+function download(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const link = element("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}

@@ -1,0 +1,187 @@
+"""`Dataset`: a bitext with all that there is to show of it, read from files and checked against each other.
+
+Every mistake is found here, before a page opens: files that differ in length, links outside their sentence
+pair, reports about lines that there are not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from operator import itemgetter
+
+from dualign.core.errors import DataError, UsageError
+from dualign.show.records import read_records
+from dualign.text.alignment import Alignment, Link
+from dualign.text.bitext import read_pairs
+from dualign.text.formats import read_links
+
+__all__ = ["Dataset", "Files", "Pair", "System", "named", "read_dataset"]
+
+Pair = tuple[Sequence[str], Sequence[str]]
+
+_target = itemgetter(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where everything is.
+
+    `links`, `probabilities` and `reports` may be written `NAME=FILE`; the first of each belong to the first
+    system, and so on. `first`: gold may end before the text does.
+    """
+
+    source: str
+    target: str | None = None
+    links: Sequence[str] = ()
+    probabilities: Sequence[str] = ()
+    reports: Sequence[str] = ()
+    gold: str | None = None
+    format: str | None = None
+    gold_format: str | None = None
+    first: bool = False
+    errors: str = "strict"
+
+    def inputs(self) -> list[str | None]:
+        """Every path, without names."""
+        items = chain(self.links, self.probabilities, self.reports)
+        return [self.source, self.target, self.gold, *(named(item)[1] for item in items)]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The links of one aligner for every pair, and where known, probabilities and reports.
+
+    `cells[n]` has the probability of links of pair n, which may be more than those it chose; `records[n]` is
+    the line of the report about it.
+    """
+
+    name: str
+    links: Sequence[Alignment]
+    cells: Sequence[dict[Link, float]] | None = None
+    records: Sequence[str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Sentence pairs, systems, and gold links (None for a pair that has no gold)."""
+
+    pairs: Sequence[Pair]
+    systems: Sequence[System] = ()
+    gold: Sequence[Alignment | None] | None = None
+    names: tuple[str, str] = field(default=("source", "target"))
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+def read_dataset(files: Files) -> Dataset:
+    """Read and check all files; raises `DataError` naming file, line and remedy."""
+    pairs: list[Pair] = list(read_pairs(files.source, files.target, errors=files.errors))
+    if not pairs:
+        raise DataError(f"{files.source}: no sentence pair, nothing to show; was it written to the end?")
+    systems = list(_systems(files, pairs))
+    gold = None if files.gold is None else _read_gold(files, pairs)
+    names = _base(files.source), _base(files.source if files.target is None else files.target)
+    return Dataset(pairs, systems, gold, names)
+
+
+def _systems(files: Files, pairs: Sequence[Pair]) -> Iterator[System]:
+    count = max(len(files.links), len(files.probabilities))
+    if len(files.reports) > count:
+        raise UsageError(f"{len(files.reports)} reports for {count} systems; give the links of each, too")
+    taken: set[str] = set()
+    for k in range(count):
+        name, links, cells = "", None, None
+        if k < len(files.links):
+            name, path = named(files.links[k])
+            links = _read_aligned(path, files.format, files.errors, pairs)
+        if k < len(files.probabilities):
+            other, path = named(files.probabilities[k])
+            scored = _read_aligned(path, None, files.errors, pairs)
+            if all(alignment.probabilities is None for alignment in scored) and any(scored):
+                raise DataError(
+                    f"{path}: links without probabilities; write them as `i-j:probability`, "
+                    "as `dualign align --probabilities` does"
+                )
+            name, links = name or other, links or scored
+            cells = _probabilities(scored)
+        assert links is not None
+        if cells is None and any(alignment.probabilities for alignment in links):
+            cells = _probabilities(links)
+        records = None
+        if k < len(files.reports):
+            records = read_records(named(files.reports[k])[1], len(pairs), files.errors)
+        while name in taken:
+            name += "′"
+        taken.add(name)
+        yield System(name, links, cells, records)
+
+
+def _probabilities(alignments: Iterable[Alignment]) -> list[dict[Link, float]]:
+    return [dict(zip(a.links, a.probabilities or (), strict=False)) for a in alignments]
+
+
+def _read_aligned(path: str, format: str | None, errors: str, pairs: Sequence[Pair]) -> list[Alignment]:
+    alignments = list(read_links(path, format, errors, count=len(pairs)))
+    _check(path, alignments, pairs)
+    return alignments
+
+
+def _read_gold(files: Files, pairs: Sequence[Pair]) -> list[Alignment | None]:
+    assert files.gold is not None
+    path, format, errors = files.gold, files.gold_format, files.errors
+    if not files.first:
+        try:
+            return list(_read_aligned(path, format, errors, pairs))
+        except DataError as error:
+            # A pipe cannot be read twice; with any other mistake than the length this raises it again.
+            if os.path.isfile(path) and sum(1 for _ in read_links(path, format, errors)) < len(pairs):
+                raise DataError(f"{error} (use --first if gold is for the first lines only)") from None
+            raise
+    stream = read_links(path, format, errors)
+    gold: list[Alignment | None] = list(islice(stream, len(pairs)))
+    if more := sum(1 for _ in stream):
+        raise DataError(
+            f"{path} has gold links for {len(gold) + more} sentence pairs but the text has {len(pairs)}; "
+            "give the text that was annotated"
+        )
+    _check(path, gold, pairs)
+    return gold + [None] * (len(pairs) - len(gold))
+
+
+def _check(path: str, alignments: Sequence[Alignment | None], pairs: Sequence[Pair]) -> None:
+    """Refuse links outside their sentence pair; the message names the first and counts the pairs."""
+    first, bad = "", 0
+    for number, (alignment, (source, target)) in enumerate(zip(alignments, pairs, strict=False), 1):
+        if alignment is None:
+            continue
+        links = alignment.links + alignment.possible
+        if not links or (max(links)[0] < len(source) and max(map(_target, links)) < len(target)):
+            continue
+        for i, j in links:
+            if i >= len(source) or j >= len(target):
+                bad += 1
+                first = first or (
+                    f"{path}: sentence pair {number}: link {i}-{j} is outside the pair, which has "
+                    f"{len(source)} and {len(target)} words"
+                )
+                break
+    if bad:
+        others = f" (and {bad - 1:,} other pairs have such links)" if bad > 1 else ""
+        raise DataError(f"{first}{others}; do the links belong to this text, source first, in this format?")
+
+
+def named(item: str) -> tuple[str, str]:
+    """`NAME=FILE` or `FILE`, which is then named after the file."""
+    name, equals, path = item.partition("=")
+    if equals and name and path and not os.path.exists(item):
+        return name, path
+    return _base(item), item
+
+
+def _base(path: str) -> str:
+    return re.sub(r"\.(?:gz|xz|zst)\Z", "", os.path.basename(path)) if path != "-" else "standard input"

@@ -1,0 +1,147 @@
+"""Figures of one sentence pair: its alignment matrix, and its posteriors before and after projection.
+
+Sure gold links are squares with a border, possible ones squares without; circles are links, their area the
+probability; in the posteriors after projection full blue circles have grown and hollow orange ones have
+shrunk (after Graça et al. 2010, Figures 1 and 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dualign.core.arrays import Array
+from dualign.core.errors import UsageError
+from dualign.show.canvas import BLUE, GREY, INK, ORANGE, new_figure, style
+from dualign.text.alignment import Alignment, Link
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["matrix_figure", "posterior_figure"]
+
+CELL = 0.24
+"""Inches."""
+
+VISIBLE = 0.005
+CHANGE = 0.01
+MOST = 150
+
+
+@style()
+def matrix_figure(
+    source: Sequence[str],
+    target: Sequence[str],
+    links: Alignment,
+    gold: Alignment | None = None,
+    probabilities: dict[Link, float] | None = None,
+    title: str = "",
+) -> Figure:
+    """The links of a pair; with gold, those that it does not have are crossed out."""
+    figure = _sized(source, target, 1, 1)
+    axes = figure.subplots()
+    _frame(axes, source, target, title)
+    _squares(axes, gold)
+    accepted = None if gold is None else {*gold.links, *gold.possible}
+    for i, j in links.links:
+        p = 1.0 if probabilities is None else probabilities.get((i, j), 1.0)
+        wrong = accepted is not None and (i, j) not in accepted
+        _circle(axes, i, j, p, fill=True, colour=ORANGE if wrong else INK)
+        if wrong:
+            axes.plot([j], [i], marker="x", color="white", markersize=4, zorder=4)
+    for i, j in links.possible:
+        _circle(axes, i, j, 0.6, fill=False, colour=GREY)
+    return figure
+
+
+@style()
+def posterior_figure(
+    source: Sequence[str],
+    target: Sequence[str],
+    posteriors: Array,
+    gold: Alignment | None = None,
+    projection: str = "symmetric",
+) -> Figure:
+    """Posteriors (before/after, direction, I, J) as `dualign.show.posteriors.ModelView.of_pairs` gives them.
+
+    Two rows of two panels; with projection "none" there is only the first row.
+    """
+    rows = 1 if projection == "none" else 2
+    figure = _sized(source, target, rows, 2)
+    grid = figure.subplots(rows, 2, squeeze=False)
+    names = ("target words choose", "source words choose")
+    for stage in range(rows):
+        for direction in range(2):
+            axes = grid[stage][direction]
+            when = f"after {projection} projection" if stage else "before projection" if rows == 2 else ""
+            _frame(axes, source, target, ": ".join(filter(None, (when, names[direction]))))
+            _squares(axes, gold)
+            values, before = posteriors[stage, direction], posteriors[0, direction]
+            for i in range(len(source)):
+                for j in range(len(target)):
+                    p, change = float(values[i, j]), float(values[i, j] - before[i, j])
+                    if p < VISIBLE and change > -CHANGE:
+                        continue
+                    lost = change <= -CHANGE
+                    colour = ORANGE if lost else BLUE if change >= CHANGE else INK
+                    _circle(axes, i, j, max(p, VISIBLE), fill=not lost, colour=colour)
+    return figure
+
+
+def _sized(source: Sequence[str], target: Sequence[str], rows: int, columns: int) -> Figure:
+    for words, name in ((source, "source"), (target, "target")):
+        if not words:
+            raise UsageError(f"the {name} sentence is empty; choose a pair with words on both sides")
+        if len(words) > MOST:
+            raise UsageError(f"the {name} sentence has {len(words)} words, too many for a figure ({MOST})")
+    left, top = (0.09 * max(map(len, words)) + 0.35 for words in (source, target))
+    width = max(CELL * len(target) + min(left, 3.0), 3.4 if columns > 1 else 1.5)
+    return new_figure(columns * width + 0.2, rows * (CELL * len(source) + min(top, 3.0) + 0.3) + 0.1)
+
+
+def _frame(axes: Axes, source: Sequence[str], target: Sequence[str], title: str) -> None:
+    axes.set_xlim(-0.5, len(target) - 0.5)
+    axes.set_ylim(len(source) - 0.5, -0.5)
+    axes.set_aspect("equal")
+    axes.xaxis.tick_top()
+    axes.set_xticks(range(len(target)), target, rotation=90)
+    axes.set_yticks(range(len(source)), source)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    for k in range(len(target) + 1):
+        axes.axvline(k - 0.5, color="#d0d7de", linewidth=0.5, zorder=0)
+    for k in range(len(source) + 1):
+        axes.axhline(k - 0.5, color="#d0d7de", linewidth=0.5, zorder=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if title:
+        axes.set_xlabel(title)
+
+
+def _squares(axes: Axes, gold: Alignment | None) -> None:
+    from matplotlib.patches import Rectangle
+
+    if gold is None:
+        return
+    for links, border in ((gold.links, INK), (gold.possible, "none")):
+        for i, j in links:
+            square: Any = Rectangle(
+                (j - 0.42, i - 0.42),
+                0.84,
+                0.84,
+                facecolor="#e9dfb0",
+                edgecolor=border,
+                linewidth=1.0,
+                zorder=1,
+            )
+            axes.add_patch(square)
+
+
+def _circle(axes: Axes, i: int, j: int, p: float, *, fill: bool, colour: str) -> None:
+    from matplotlib.patches import Circle
+
+    radius = 0.36 * p**0.5
+    axes.add_patch(
+        Circle((j, i), radius, fill=fill, facecolor=colour, edgecolor=colour, linewidth=1.2, zorder=3)
+    )

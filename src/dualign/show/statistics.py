@@ -1,0 +1,155 @@
+"""Statistics of a bitext and its links: lengths, fertilities, confidence, dictionary, unaligned words.
+
+Words are counted in lower case. All links lie in flat arrays, and every number is a sum over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.text.alignment import Alignment
+from dualign.text.corpus import Bitext, GrowingVocabulary, Sentences, encode
+
+__all__ = ["Entry", "Run", "Side", "Unaligned"]
+
+MOST_FERTILE = 6
+"""Fertilities from here on count as one."""
+
+BINS = 20
+
+Pair = tuple[Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One language: sentences, words, and how many links its words have."""
+
+    words: int
+    distinct: int
+    empty: int
+    longest: int
+    mean_length: float
+    unaligned: int
+    fertility: list[int]
+    """Words with 0, 1 … links; the last place counts all beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A dictionary entry: how often two words are linked, and what share that is of the links of each."""
+
+    source: str
+    target: str
+    count: int
+    there: float
+    back: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unaligned:
+    """A word that is often left without a link."""
+
+    word: str
+    unaligned: int
+    count: int
+
+
+class Run:
+    """A bitext with one alignment for each pair; `probability` is NaN where a link has none."""
+
+    def __init__(self, pairs: Iterable[Pair], alignments: Iterable[Alignment]) -> None:
+        vocabularies = GrowingVocabulary(), GrowingVocabulary()
+        self.bitext: Bitext = encode(pairs, *vocabularies, lowercase=True)
+        self.words = list(vocabularies[0]), list(vocabularies[1])
+        counts: list[int] = []
+        i: list[int] = []
+        j: list[int] = []
+        p: list[float] = []
+        for alignment in alignments:
+            counts.append(len(alignment.links))
+            if alignment.links:
+                here, there = zip(*alignment.links, strict=True)
+                i += here
+                j += there
+                p += alignment.probabilities or [np.nan] * len(here)
+        self.pair = np.repeat(np.arange(len(counts)), counts)
+        self.source, self.target = np.array(i, np.int64), np.array(j, np.int64)
+        self.probability = np.array(p, np.float64)
+
+    def __len__(self) -> int:
+        return len(self.bitext)
+
+    @property
+    def links(self) -> int:
+        """How many there are."""
+        return len(self.pair)
+
+    def side(self, which: int) -> Side:
+        """Statistics of the source (0) or the target (1)."""
+        sentences, words = self._sentences(which), self.words[which]
+        fertility = np.bincount(self._places(which), minlength=len(sentences.tokens))
+        histogram = np.bincount(np.minimum(fertility, MOST_FERTILE), minlength=MOST_FERTILE + 1)
+        lengths = sentences.lengths
+        return Side(
+            len(sentences.tokens), len(words), int((lengths == 0).sum()), int(lengths.max(initial=0)),
+            float(lengths.mean()) if len(lengths) else 0.0, int(histogram[0]), histogram.tolist(),
+        )  # fmt: skip
+
+    def confidence(self) -> Array:
+        """Mean probability of each pair's links, NaN where there is none: float64 (pairs)."""
+        known = np.isfinite(self.probability)
+        total = np.bincount(self.pair[known], self.probability[known], minlength=len(self))
+        count = np.bincount(self.pair[known], minlength=len(self))
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def histogram(self) -> list[int]:
+        """Links by probability, in `BINS` equal steps from 0 to 1."""
+        known = self.probability[np.isfinite(self.probability)]
+        return np.histogram(known, bins=BINS, range=(0, 1))[0].tolist()
+
+    def extremes(self, count: int, least_links: int = 3) -> tuple[list[int], list[int]]:
+        """The most and the least certain pairs with so many links, best or worst first, no pair in both."""
+        confidence = self.confidence()
+        enough = np.bincount(self.pair, minlength=len(self)) >= least_links
+        pairs = np.flatnonzero(np.isfinite(confidence) & enough)
+        order = pairs[np.lexsort((pairs, confidence[pairs]))]
+        half = min(count, len(order) // 2)
+        return order[::-1][:half].tolist(), order[: min(count, len(order) - half)].tolist()
+
+    def dictionary(self, count: int) -> list[Entry]:
+        """The word pairs that are linked most often."""
+        v, w = (self._sentences(side).tokens[self._places(side)].astype(np.int64) for side in (0, 1))
+        codes, together = np.unique(v * len(self.words[1]) + w, return_counts=True)
+        best = np.lexsort((codes, -together))[:count]
+        alone = np.bincount(v, minlength=1), np.bincount(w, minlength=1)
+        entries = []
+        for code, both in zip(codes[best].tolist(), together[best].tolist(), strict=True):
+            a, b = divmod(code, len(self.words[1]))
+            shares = both / int(alone[0][a]), both / int(alone[1][b])
+            entries.append(Entry(self.words[0][a], self.words[1][b], both, *shares))
+        return entries
+
+    def unaligned(self, which: int, count: int) -> list[Unaligned]:
+        """The words of a side that are left without a link most often."""
+        tokens = self._sentences(which).tokens
+        linked = np.zeros(len(tokens), bool)
+        linked[self._places(which)] = True
+        size = len(self.words[which])
+        alone, total = np.bincount(tokens[~linked], minlength=size), np.bincount(tokens, minlength=size)
+        best = np.lexsort((np.arange(size), -alone))[:count]
+        return [
+            Unaligned(self.words[which][word], int(alone[word]), int(total[word]))
+            for word in best.tolist()
+            if alone[word]
+        ]
+
+    def _sentences(self, which: int) -> Sentences:
+        return self.bitext.target if which else self.bitext.source
+
+    def _places(self, which: int) -> Array:
+        """Where among all tokens of a side the word of each link stands."""
+        return self._sentences(which).offsets[self.pair] + (self.target if which else self.source)

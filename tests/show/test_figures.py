@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dualign.core.errors import DataError, UsageError
+from dualign.measure.curves import curve
+from dualign.measure.quality import evaluate
+from dualign.show.canvas import BLUE, INK, ORANGE, save
+from dualign.show.figures import matrix_figure, posterior_figure
+from dualign.show.plots import cost_figure, curve_figure, pruning_figure, trace_figure
+from dualign.text.formats import parse_pharaoh
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+from matplotlib.colors import to_hex
+from matplotlib.patches import Circle, Rectangle
+
+LINKS, GOLD = parse_pharaoh("0-0 1-1 1-0"), parse_pharaoh("0-0 1?1")
+TRACES = {"a": [(3.0, 0.0, 1.0), (2.0, 1.0, 0.5)], "b": [(4.0, float("-inf"), 1.0)]}
+
+
+def circles(axes):
+    return {
+        (round(patch.center[1]), round(patch.center[0])): (
+            to_hex(patch.get_edgecolor()),
+            patch.fill,
+            patch.radius,
+        )
+        for patch in axes.patches
+        if isinstance(patch, Circle)
+    }
+
+
+def test_matrix_marks_links_gold_and_errors():
+    figure = matrix_figure(["a", "b"], ["x", "y"], LINKS, GOLD, {(0, 0): 0.25})
+    [axes] = figure.axes
+    found = circles(axes)
+    assert {link: colour for link, (colour, _, _) in found.items()} == {
+        (0, 0): INK,
+        (1, 1): INK,
+        (1, 0): ORANGE,
+    }
+    assert found[0, 0][2] == pytest.approx(found[1, 1][2] / 2)
+    squares = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    assert [bool(patch.get_edgecolor()[3]) for patch in squares] == [True, False]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
+
+
+def test_posteriors_show_gains_full_and_losses_hollow():
+    array = np.zeros((2, 2, 1, 3))
+    array[0, 0, 0], array[1, 0, 0] = [0.5, 0.5, 0.5], [0.9, 0.1, 0.5]
+    figure = posterior_figure(["a"], ["x", "y", "z"], array, GOLD)
+    assert len(figure.axes) == 4
+    found = {link: mark[:2] for link, mark in circles(figure.axes[2]).items()}
+    assert found == {(0, 0): (BLUE, True), (0, 1): (ORANGE, False), (0, 2): (INK, True)}
+    assert len(posterior_figure(["a"], ["x", "y", "z"], array, None, "none").axes) == 2
+
+
+def test_curves_have_the_points_of_the_measure():
+    measured = curve([[(0, 0, 0.9), (1, 0, 0.5)]], [GOLD])
+    figure = curve_figure({"one": measured}, {"two": evaluate([LINKS], [GOLD])})
+    lines = figure.axes[0].lines
+    np.testing.assert_array_equal(lines[0].get_xdata(), measured.recall[measured.recall > 0])
+    assert lines[1].get_ydata()[0] == pytest.approx(2 / 3)
+
+
+def test_traces_and_pruning():
+    lines = trace_figure(TRACES).axes[0].lines
+    assert [list(line.get_ydata()) for line in lines[:2]] == [[3, 2], [0, 1]]
+    assert np.isnan(lines[3].get_ydata()).all()
+    [line] = pruning_figure({"x": list(TRACES.values())}).axes[0].lines
+    # The shorter trace keeps its last share.
+    assert list(line.get_ydata()) == [100, 75]
+    with pytest.raises(DataError, match="no shares in its traces"):
+        pruning_figure({"x": [[(1.0, 2.0)]]})
+    with pytest.raises(DataError, match="no trace"):
+        trace_figure({"x": []})
+
+
+def test_costs_lie_on_logarithmic_scales():
+    axes = cost_figure({"x": [(100, 9), (10, 1)]}, "pairs", "seconds").axes[0]
+    assert list(axes.lines[0].get_xdata()) == [10, 100]
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    with pytest.raises(DataError, match="over 0"):
+        cost_figure({"x": [(0, 1)]}, "pairs", "seconds")
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_files_are_the_same_every_time(tmp_path, suffix):
+    written = []
+    for name in ("a", "b"):
+        path = tmp_path / f"{name}.{suffix}"
+        save(matrix_figure(["a", "$x$"], ["<x>", "é"], LINKS, GOLD), str(path))
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+    assert written[0].startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[suffix])
+
+
+def test_letters_without_a_font_are_returned(tmp_path):
+    figure = matrix_figure(["\U000f0001x"], ["b"], parse_pharaoh("0-0"))
+    assert save(figure, str(tmp_path / "x.png")) == "\U000f0001"
+    assert save(matrix_figure(["é"], ["b"], parse_pharaoh("")), str(tmp_path / "x.png")) == ""
+
+
+def test_other_suffixes_are_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"\.svg, \.pdf, \.png"):
+        save(matrix_figure(["a"], ["b"], parse_pharaoh("")), str(tmp_path / "x.jpg"))
+
+
+@pytest.mark.parametrize(("source", "target"), [([], ["a"]), (["a"], []), (["a"] * 151, ["a"])])
+def test_pairs_that_make_no_figure_are_refused(source, target):
+    with pytest.raises(UsageError, match="sentence"):
+        matrix_figure(source, target, parse_pharaoh(""))
+
+
+def test_missing_matplotlib_is_said_with_the_remedy(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError, match=r"pip install 'dualign\[plots\]'"):
+        trace_figure(TRACES)

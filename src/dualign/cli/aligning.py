@@ -221,9 +221,22 @@ def write(links: Iterator[Links], aligner: Aligner, outputs: Outputs, quiet: boo
         say(f"warning: {too_long:,} pairs are too long to align (over 10 million cells); they have no links")
 
 
+class _Written(dict[tuple[int, int], str]):
+    """Links as they are written, each put together once: the same few come again and again."""
+
+    def __missing__(self, link: tuple[int, int]) -> str:
+        text = f"{link[0]}-{link[1]}"
+        if max(link) < 1000:
+            self[link] = text
+        return text
+
+
+_WRITTEN = _Written()
+
+
 def write_links(chunk: Links, out: IO[str], scored: IO[str] | None) -> None:
     """A line for each pair: `i-j …`, and `i-j:probability …` where wanted."""
-    words = [f"{i}-{j}" for i, j in zip(chunk.source.tolist(), chunk.target.tolist(), strict=True)]
+    words = list(map(_WRITTEN.__getitem__, zip(chunk.source.tolist(), chunk.target.tolist(), strict=True)))
     spans = list(zip(chunk.begin.tolist(), (chunk.begin + chunk.count).tolist(), strict=True))
     out.writelines(f"{' '.join(words[begin:end])}\n" for begin, end in spans)
     if scored is not None:

@@ -23,6 +23,18 @@ class GrowingVocabulary(dict[str, int]):
         return number
 
 
+class _Lowered(dict[str, int]):
+    """Numbers of words by their lower-case form, which is made once for each word, not for each token."""
+
+    def __init__(self, vocabulary: dict[str, int]) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = self.vocabulary[word.lower()]
+        return number
+
+
 @dataclass(frozen=True, slots=True)
 class Sentences:
     """`tokens` int32, all sentences end to end; sentence n is `tokens[offsets[n] : offsets[n + 1]]`."""
@@ -80,10 +92,11 @@ def encode(
     lowercase: bool,
 ) -> Bitext:
     """Number the words of both sides; `source` and `target` say how to treat a new word (`__missing__`)."""
-    sides = ((array("i"), array("q", [0]), source), (array("i"), array("q", [0]), target))
+    numbers = (_Lowered(source), _Lowered(target)) if lowercase else (source, target)
+    sides = tuple((array("i"), array("q", [0]), number.__getitem__) for number in numbers)
     for pair in pairs:
-        for words, (tokens, offsets, vocabulary) in zip(pair, sides, strict=True):
-            tokens.extend(map(vocabulary.__getitem__, map(str.lower, words) if lowercase else words))
+        for words, (tokens, offsets, number) in zip(pair, sides, strict=True):
+            tokens.extend(map(number, words))
             offsets.append(len(tokens))
     left, right = (
         Sentences(np.frombuffer(tokens, np.int32), np.frombuffer(offsets, np.int64))

@@ -30,7 +30,7 @@ from dualign.decode.agreement.dual import (
 )
 from dualign.decode.agreement.masks import Masks, all_allowed, copied, decided, propagate
 from dualign.decode.agreement.outcome import Outcome
-from dualign.decode.agreement.primal import Incumbent, new_incumbent, offer
+from dualign.decode.agreement.primal import new_incumbent, offer
 from dualign.decode.agreement.problem import Problem
 
 __all__ = ["search"]

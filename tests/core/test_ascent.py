@@ -38,9 +38,7 @@ def test_the_record_is_that_of_the_best(bounds, scores):
     assert ascent.numbers[BOUND] == min(bounds[:rounds])
     assert ascent.numbers[SCORE] == max(scores[:rounds])
     assert ascent.numbers[ROUNDS] == rounds
-    assert trace_of(ascent) == tuple(
-        (min(bounds[: t + 1]), max(scores[: t + 1])) for t in range(rounds)
-    )
+    assert trace_of(ascent) == tuple((min(bounds[: t + 1]), max(scores[: t + 1])) for t in range(rounds))
 
 
 def test_the_trace_stops_where_its_room_ends():
@@ -85,7 +83,7 @@ def test_a_search_is_settled_when_bound_and_score_have_met():
 
 @pytest.mark.parametrize("rule", ["polyak", "decaying"])
 def test_both_rules_find_the_least_of_a_dual(rule):
-    # max {x1 + x2 − λ (x1 − x2 − …)}: three affine pieces in two multipliers; the least maximum is 1.
+    # Three affine pieces in two multipliers, of mean 1 everywhere: the maximum is least where they meet.
     slopes = np.array([[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]])
     offsets = np.array([1.5, 0.5, 1.0])
     ascent, point = new_ascent(2000, score=1.0), np.zeros(2)

@@ -1,9 +1,9 @@
-"""Joint alignments of two chains, by enumeration of all pairs (a, b). Pure Python; nothing from the kernels."""
+"""Joint alignments of two chains, by enumeration of all pairs (a, b)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from math import inf
 from typing import NamedTuple
 
@@ -78,6 +78,5 @@ def shortest_path(start: Sequence[float], distances: Sequence[Sequence[float]]) 
     """Length of the shortest way from the start through all cities, each once."""
     cities = range(len(start))
     return min(
-        start[order[0]] + sum(distances[p][q] for p, q in zip(order, order[1:], strict=False))
-        for order in permutations(cities)
+        start[order[0]] + sum(distances[p][q] for p, q in pairwise(order)) for order in permutations(cities)
     )

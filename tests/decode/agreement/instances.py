@@ -101,7 +101,7 @@ def hmm_like(seed: int, I: int, J: int, kind: tuple[str, float, float], noise: f
 
 
 def travelling_salesman(seed: int, cities: int) -> tuple[Instance, list[float], list[list[float]]]:
-    """Appendix A of Chang et al. 2014: the alignment is a tour; with the distances from the start and between."""
+    """Appendix A of Chang et al. 2014: alignments are tours; with distances from the start and between."""
     random = np.random.default_rng(seed)
     points = random.random((cities, 2))
     start = random.random(cities)

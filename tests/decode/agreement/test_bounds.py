@@ -15,9 +15,11 @@ from dualign.decode.agreement import relax
 from dualign.decode.agreement.chain import IMPOSSIBLE, NEVER, backward, cell_values, forward, link_values
 from dualign.decode.agreement.decomposition import directed
 from dualign.decode.agreement.dual import ascend, new_halves, new_multipliers, prepare, prune_by_chains
-from dualign.decode.agreement.lattice import best_path, intersect, lattice_of, new_terms, prune_edges, weigh_terms
+from dualign.decode.agreement.lattice import lattice_of
 from dualign.decode.agreement.masks import all_allowed, copied, propagate
+from dualign.decode.agreement.paths import best_path, intersect, prune_edges
 from dualign.decode.agreement.primal import new_incumbent
+from dualign.decode.agreement.terms import new_terms, weigh_terms
 
 pytestmark = pytest.mark.kernel
 
@@ -53,7 +55,7 @@ def test_the_two_sided_dual_bounds_at_any_multipliers(instance, seed):
 
 
 def test_what_two_neighbours_insist_on_is_paid_once():
-    # a = (1, 0, 1) and b = (2) are the only chains: rows 1 and 3 both lean on y(2, 1), which row 2 does not see.
+    # a = (1, 0, 1) and b = (2) are the only chains: rows 1 and 3 lean on y(2, 1), which row 2 does not see.
     theta, omega = np.full((3, 2, 2), -inf), np.full((1, 4, 4), -inf)
     theta[0, 0, 1] = theta[1, 1, 0] = theta[2, 0, 1] = omega[0, 0, 2] = 0.0
     instance = Instance(theta, omega, "soft", -1.0, -5.0)

@@ -179,9 +179,7 @@ def test_what_only_agreement_forbids_is_never_certified(method):
 def test_out_of_time_there_is_still_an_answer_and_a_bound(method):
     instance = hmm_like(1, 14, 13, AGREEMENTS[1], noise=3.0)
     optimum = solve(instance.problem, "exact").score
-    answer = bidirectional(
-        instance.theta, instance.omega, method=method, time_limit=1e-9, **instance.options
-    )
+    answer = bidirectional(instance.theta, instance.omega, method=method, time_limit=1e-9, **instance.options)
     assert answer.score <= optimum + CLOSE
     assert answer.bound >= optimum - CLOSE
     assert answer.score == pytest.approx(instance.score(*answer.solution), abs=1e-7)

@@ -13,8 +13,8 @@ with pruning.
 
 Links y(i, j) outside the window of row i (|j − a_i| > 1, or a_i = 0) have no support. They are chosen freely
 where that pays, `f = max(y0, y1 + γ)`, and the sum over the row is part of every state; a neighbour that
-insists on one of them being there, or not, pays the difference. Where both rows i − 1 and i + 1 may pick j, each
-pays half of it: they may insist on the same thing, and it must not be paid twice.
+insists on one of them being there, or not, pays the difference. Where both rows i − 1 and i + 1 may pick j,
+each pays half of it: they may insist on the same thing, and it must not be paid twice.
 """
 
 from __future__ import annotations

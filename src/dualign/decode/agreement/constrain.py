@@ -1,8 +1,8 @@
-"""`constrain`: the relaxation, safe pruning, and the most violated constraints put back (Chang et al. 2014, §5-6).
+"""`constrain`: the relaxation, safe pruning, and violated constraints put back (Chang et al. 2014, §5-6).
 
-400 rounds of `dualign.decode.agreement.relax` with pruning come first. If a gap remains, what pruning left becomes a
-lattice (`dualign.decode.agreement.lattice`), and every 25 rounds the five constraints that were violated most of
-late are put back, as long as the lattice stays below a size.
+400 rounds of `dualign.decode.agreement.relax` with pruning come first. If a gap remains, what pruning left
+becomes a lattice (`dualign.decode.agreement.lattice`), and every 25 rounds the five constraints that were
+violated most of late are put back, as long as the lattice stays below a size.
 """
 
 from __future__ import annotations
@@ -16,23 +16,16 @@ from dualign.core.ascent import BOUND, FACTOR, ROUNDS, Ascent, new_ascent, obser
 from dualign.core.jit import kernel
 from dualign.decode.agreement.chain import IMPOSSIBLE
 from dualign.decode.agreement.dual import CLOSED, MET, OPEN, prune_by_chains
-from dualign.decode.agreement.lattice import (
-    Lattice,
-    Terms,
-    best_path,
-    intersect,
-    lattice_of,
-    new_terms,
-    prune_edges,
-    weigh_terms,
-)
+from dualign.decode.agreement.lattice import Lattice, lattice_of
 from dualign.decode.agreement.masks import Masks, all_allowed, propagate
 from dualign.decode.agreement.outcome import Outcome
+from dualign.decode.agreement.paths import best_path, intersect, prune_edges
 from dualign.decode.agreement.primal import Incumbent, new_incumbent
 from dualign.decode.agreement.problem import Problem
 from dualign.decode.agreement.relax import (
     MOST_ROUNDS,
     PATIENCE,
+    REPAIR_EVERY,
     SHRINK,
     WORK,
     Relaxation,
@@ -44,6 +37,7 @@ from dualign.decode.agreement.relax import (
     repair,
     slope,
 )
+from dualign.decode.agreement.terms import Terms, new_terms, weigh_terms
 
 __all__ = ["search"]
 
@@ -69,7 +63,7 @@ def descend_lattice(
     """Up to so many rounds on the lattice; returns OPEN, CLOSED or MET."""
     best = np.empty(lattice.size[1])
     gap_pruned = np.inf
-    for t in range(rounds):
+    for _ in range(rounds):
         weigh_terms(terms, relaxation, problem, masks)
         value = best_path(lattice, terms, relaxation, problem, masks, best)
         if value < IMPOSSIBLE:
@@ -77,7 +71,7 @@ def descend_lattice(
             ascent.numbers[BOUND] = min(ascent.numbers[BOUND], incumbent.value[0])
             return CLOSED
         norm = slope(relaxation)
-        if norm == 0 or t % 4 == 0:
+        if norm == 0 or ascent.numbers[ROUNDS] % REPAIR_EVERY == 0:
             repair(relaxation, problem, masks, incumbent)
         least = incumbent.value[0]
         observe(ascent, value, least, PATIENCE, SHRINK)
@@ -126,7 +120,7 @@ def search(
     status = run(advance, ascent, MOST_ROUNDS, chunk, deadline)
     if status == OPEN and perf_counter() < deadline and evaluate(relaxation, problem, masks)[0] > IMPOSSIBLE:
         lattice: Lattice = lattice_of(relaxation, problem, masks, MOST_EDGES)
-        growing = int(lattice.size[0]) <= MOST_EDGES
+        growing = int(lattice.size.max()) <= MOST_EDGES
         if growing:
 
             def advance(rounds: int) -> int:

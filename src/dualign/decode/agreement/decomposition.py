@@ -1,8 +1,8 @@
 """`dual-decomposition`: each direction a plain Viterbi, their links made to agree (DeNero & Macherey 2011).
 
-Variables c(i, j) stand for the links of both directions together. Each direction has its own copy: c(i, j) = 1
-costs nothing where the direction has the link itself (where it must be 1), α where it has one that is adjacent in
-the same row or column, γ elsewhere (−∞ forbids). Requiring both copies to be equal, with multipliers u,
+Variables c(i, j) stand for the links of both directions together. Each direction has its own copy:
+c(i, j) = 1 costs nothing where the direction has the link itself (where it must be 1), α where word i (or j)
+has one that is adjacent, γ elsewhere (−∞ forbids). Requiring both copies to be equal, with multipliers u,
 
     L(u) = max_{a, c} [θ(a) + costs + u·c] + max_{b, c} [ω(b) + costs − u·c],
 
@@ -25,12 +25,9 @@ from dualign.decode.agreement.masks import Masks, all_allowed, copied
 from dualign.decode.agreement.outcome import Outcome
 from dualign.decode.agreement.primal import Incumbent, climb, new_incumbent, offer
 from dualign.decode.agreement.problem import Problem, link_cost
-from dualign.decode.agreement.relax import MOST_ROUNDS, PATIENCE, SHRINK, WORK, aim
+from dualign.decode.agreement.relax import MOST_ROUNDS, PATIENCE, REPAIR_EVERY, SHRINK, WORK, aim
 
 __all__ = ["directed", "search"]
-
-EVERY = 4
-"""Rounds between two attempts at a better alignment."""
 
 
 @kernel()
@@ -101,10 +98,10 @@ def descend(
         for i in range(1, I + 1):
             for j in range(1, J + 1):
                 norm += there[i, j] != back[j, i]
-        if norm == 0 or ascent.numbers[ROUNDS] % EVERY == 0:
-            if not offer(problem, a, b, incumbent):
-                climb(problem, masks, a, b)
-                offer(problem, a, b, incumbent)
+        trying = norm == 0 or ascent.numbers[ROUNDS] % REPAIR_EVERY == 0
+        if trying and not offer(problem, a, b, incumbent):
+            climb(problem, masks, a, b)
+            offer(problem, a, b, incumbent)
         least = incumbent.value[0]
         observe(ascent, value, least, PATIENCE, SHRINK)
         if ascent.numbers[BOUND] <= least + tolerance:

@@ -1,13 +1,13 @@
 """`ilp`: the whole problem as one integer program, for HiGHS (MATH §2).
 
-Each chain is a flow: f(i, j', j) ∈ {0, 1} is the transition from a_{i−1} = j' to a_i = j, and what enters a cell
-leaves it. With x(i, j) = Σ_{j'} f(i, j', j), and y(i, j) alike from the other chain's flow, what a link costs is
-linear, because a column holds one y and a row one x:
+Each chain is a flow: f(i, j', j) ∈ {0, 1} is the transition from a_{i−1} = j' to a_i = j, and what enters a
+cell leaves it. With x(i, j) = Σ_{j'} f(i, j', j), and y(i, j) alike from the other chain's flow, what links x
+cost is linear, because a column holds one y: γ s + α p with s, p ≥ 0 and
 
-    s(i, j) ≥ x(i, j) − y(i − 1, j) − y(i, j) − y(i + 1, j),      p(i, j) + s(i, j) ≥ x(i, j) − y(i, j),     s, p ≥ 0,
+    s(i, j) ≥ x(i, j) − y(i − 1, j) − y(i, j) − y(i + 1, j)          p(i, j) + s(i, j) ≥ x(i, j) − y(i, j)
 
-weigh γ (s = 0 if that is −∞) and α (p = 0 likewise); for y with the neighbours in the row. There are no other
-variables. The flow of one chain alone is integral, so only x and y are declared so.
+(s = 0 if γ = −∞, p = 0 if α = −∞); for links y with the neighbours in the row. There are no other variables.
+The flow of one chain alone is integral, so only x and y are declared so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Program", "program_of", "search"]
 class Program:
     """Maximise costs · v, lower ≤ A v ≤ upper, v ≥ 0, entries of A as triples in blocks.
 
-    `x`, `y` int64 (I + 1, J + 1): the variable that is x(i, j) or y(i, j), −1 where there is none (nulls have none).
+    `x`, `y` int64 (I + 1, J + 1): the variables x(i, j) and y(i, j); −1 for nulls, which have none.
     """
 
     costs: list[Array] = field(default_factory=list)
@@ -170,7 +170,7 @@ def read_chain(values: Array, names: Array) -> Array:
 
 
 def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
-    """Build the program and solve it. When time is up: HiGHS's best solution, or a greedy one, and its bound."""
+    """Build the program and solve it; when time is up, the best solution by then, and HiGHS's bound."""
     deadline = np.inf if time_limit is None else perf_counter() + time_limit
     I, J = len(problem.theta), len(problem.omega)
     incumbent = new_incumbent(I, J)

@@ -11,7 +11,7 @@ __all__ = ["Outcome"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The best alignment found (chains with entry 0 = 0), a proved bound, rounds, and bound and score by round.
+    """The best alignment found (chains with entry 0 = 0), a proved bound, rounds, bound and score by round.
 
     `nodes`: parts of the search space that were looked at; `constraints`: how many were added back.
     """

@@ -1,18 +1,18 @@
 """`relax`: one chain keeps its order, the other is dissolved into its transitions (Chang et al. 2014, §3-4).
 
 The rows stay a chain with the columns' links y in tow, all agreement kept (`dualign.decode.agreement.chain`).
-Every chosen y(i, j), nulls y(0, j) too, picks a predecessor in column j − 1 of its own, chosen or not. That the
-predecessors are the chosen links is what is relaxed, with multipliers λ(j, i), j = 0..J−1:
+Every chosen y(i, j), nulls y(0, j) too, picks a predecessor in column j − 1 of its own, chosen or not. That
+the predecessors are the chosen links is what is relaxed, with multipliers λ(j, i), j = 0..J−1:
 
-    ρ(i, j) = max_{i'} ω(i', i, j) + λ(j − 1, i') − [j < J] λ(j, i)
+    ρ(i, j) = max_{i'} ω(i', i, j) + λ(j − 1, i') − [j < J] λ(j, i)       (i' = 0 for j = 1)
     L(λ)    = −λ(0, 0) + Σ_j max(0, ρ(0, j)) + max over row chains [θ + costs + Σ_{y(i,j)=1} ρ(i, j)]
     g(j, i) = y(i, j) − Σ_{i''} [y(i'', j + 1) = 1 with predecessor i],     λ ← λ + η g.
 
-L(λ) is never less than the optimum, and g = 0 makes y a chain. The search begins where L is the sum of the two
-chains' own maxima: with F and B the best scores of the y chain's two parts before and behind (i, j), and V their
-best sum, λ = ½ (F − B − V) makes ρ = 0 along its best path and ρ ≤ 0 elsewhere (from λ = 0, as in the paper, hundreds
-of rounds lead no further). Pruning (§6) is safe: what no solution as good
-as the best known one contains is never needed again. `relax` does without; `constrain` begins with it.
+L(λ) is never less than the optimum, and g = 0 makes y a chain. The search begins where L is at most the sum
+of the two chains' own maxima: with F and B the best scores of the y chain up to and behind (i, j), and V the
+best of all, λ = ½ (F − B − V) makes ρ = 0 along its best path and ρ ≤ 0 elsewhere; λ = 0, as in the paper,
+is a far worse beginning. Pruning (§6) is safe: what no solution as good as the best known one contains is
+never needed again. `relax` does without; `constrain` begins with it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from dualign.decode.agreement.primal import Incumbent, climb, new_incumbent, off
 from dualign.decode.agreement.problem import Problem
 
 __all__ = [
-    "MOST_ROUNDS", "PATIENCE", "SHRINK", "WORK", "Relaxation", "aim", "descend", "evaluate", "move",
-    "new_relaxation", "only_choice", "predecessors", "repair", "search", "slope",
+    "MOST_ROUNDS", "PATIENCE", "REPAIR_EVERY", "SHRINK", "WORK", "Relaxation", "aim", "descend", "evaluate",
+    "move", "new_relaxation", "only_choice", "predecessors", "repair", "search", "slope",
 ]  # fmt: skip
 
 MOST_ROUNDS = 400
@@ -56,7 +56,7 @@ PATIENCE, SHRINK = 20, 0.8
 FADE = 0.95
 """Weight of the past in the running mean of violations."""
 
-EVERY = 4
+REPAIR_EVERY = 4
 """Rounds between two attempts at a better alignment."""
 
 WORK = 250_000
@@ -66,10 +66,10 @@ WORK = 250_000
 class Relaxation(NamedTuple):
     """Multipliers, and room for one evaluation.
 
-    `chain`: the rows, (I, J). `multipliers`, `slope`, `violations` float64 (J + 1, I + 1): λ, g, and a running
-    mean of |g|. `arcs` uint8 (J, I + 1, I + 1): whether y(i, j) may have predecessor i', [j − 1, i', i].
-    (I + 1, J + 1): `rho`, `before` int32, its predecessor, `y` uint8, the chosen links with nulls in row 0;
-    `x_values`, `y_values` max-marginals. `a` int64 (I + 1): the chain.
+    `chain`: the rows, (I, J). `multipliers`, `slope`, `violations` float64 (J + 1, I + 1): λ, g, and a
+    running mean of |g|. `arcs` uint8 (J, I + 1, I + 1), [j − 1, i', i]: whether y(i, j) may have predecessor
+    i'. (I + 1, J + 1): `rho`; `before` int32, its predecessor; `y` uint8, the chosen links with nulls in row
+    0; `x_values`, `y_values`, max-marginals. `a` int64 (I + 1): the chain.
     """
 
     chain: Chain
@@ -120,8 +120,8 @@ def new_relaxation(problem: Problem) -> Relaxation:
                 arcs[j, before, i] = problem.omega[j, before, i] > IMPOSSIBLE
     return Relaxation(
         new_chain(I, J), first_multipliers(problem.omega), np.zeros(turned), np.zeros(turned), arcs,
-        np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.uint8), np.zeros(shape), np.zeros(shape),
-        np.zeros(I + 1, np.int64),
+        np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.uint8), np.zeros(shape),
+        np.zeros(shape), np.zeros(I + 1, np.int64),
     )  # fmt: skip
 
 
@@ -298,7 +298,7 @@ def descend(
             ascent.numbers[BOUND] = min(ascent.numbers[BOUND], incumbent.value[0])
             return CLOSED
         norm = slope(relaxation)
-        if norm == 0 or ascent.numbers[ROUNDS] % EVERY == 0:
+        if norm == 0 or ascent.numbers[ROUNDS] % REPAIR_EVERY == 0:
             repair(relaxation, problem, masks, incumbent)
         least = incumbent.value[0]
         observe(ascent, value, least, PATIENCE, SHRINK)

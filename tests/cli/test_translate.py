@@ -12,7 +12,13 @@ from tests.cli.command import dualign, write
 from dualign.cli.main import run
 from dualign.translate import LanguageModel
 
-SOURCE = ["das Haus ist klein", "das Haus ist groß", "der Hund ist klein", "der Hund schläft", "das Kind schläft"]
+SOURCE = [
+    "das Haus ist klein",
+    "das Haus ist groß",
+    "der Hund ist klein",
+    "der Hund schläft",
+    "das Kind schläft",
+]
 TARGET = ["the house is small", "the house is big", "the dog is small", "the dog sleeps", "the child sleeps"]
 
 

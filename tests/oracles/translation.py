@@ -78,7 +78,8 @@ class BackOff:
 
 
 def kneser_ney(sentences, order, discounts_of):
-    """p(w | c) of interpolated modified Kneser-Ney as a function of (context, word), straight from the formula."""
+    """p(w | c) of interpolated modified Kneser-Ney as a function of (context, word), straight from the
+    formula."""
     raw = [Counter() for _ in range(order + 1)]
     for sentence in sentences:
         words = ["<s>", *sentence, "</s>"]

@@ -33,7 +33,9 @@ def read(tmp_path, text):
     return read_arpa(str(path))
 
 
-@pytest.mark.parametrize("text", [GOOD, GOOD.replace("\n", "\r\n"), "\ufeff" + GOOD.removeprefix("comment before\n")])
+@pytest.mark.parametrize(
+    "text", [GOOD, GOOD.replace("\n", "\r\n"), "\ufeff" + GOOD.removeprefix("comment before\n")]
+)
 def test_reading(tmp_path, text):
     model = read(tmp_path, text)
     assert model.words == ["<s>", "</s>", "<unk>", "dog"]

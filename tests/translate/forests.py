@@ -35,7 +35,8 @@ def random_model(rng: random.Random, order: int, words=WORDS) -> tuple[LanguageM
 
 
 def random_forest(rng: random.Random, inner: int = 6, edges: int = 3, words=(*WORDS, "strange")):
-    """Vertices and edges with shared parts, leaves in different orders, vertices used twice; the root is 0."""
+    """Vertices and edges with shared parts, leaves in different orders, vertices used twice; the root is
+    0."""
     vertices: list[tuple[str | None, float]] = [(None, rng.uniform(-1, 1)) for _ in range(inner)]
     result = []
     for v in range(inner):

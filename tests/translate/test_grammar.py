@@ -87,7 +87,9 @@ def test_spans_and_limits_hold():
 
 
 def test_words_without_rules_are_copied_and_long_sentences_glued():
-    parsed = parse([f"w{n}" for n in range(40)], grammar("[X] ||| a ||| b |||"), {"Copy": -1.0, "Glue": -0.5}, span=3)
+    parsed = parse(
+        [f"w{n}" for n in range(40)], grammar("[X] ||| a ||| b |||"), {"Copy": -1.0, "Glue": -0.5}, span=3
+    )
     ((words, weight),) = translations(parsed)
     assert words.split() == [f"w{n}" for n in range(40)]
     assert weight == pytest.approx(-40 - 39 * 0.5)

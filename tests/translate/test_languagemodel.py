@@ -55,7 +55,9 @@ def test_models_without_unknown_word_or_end():
     model = LanguageModel.of_arpa(Arpa(words, [grams]))
     assert model.score(["zzz"]) == pytest.approx(-101 * math.log(10))
     with pytest.raises(dualign.DataError, match="no </s>"):
-        LanguageModel.of_arpa(Arpa(["<s>", "a"], [Grams(grams.words[:2], grams.logprob[:2], grams.backoff[:2])]))
+        LanguageModel.of_arpa(
+            Arpa(["<s>", "a"], [Grams(grams.words[:2], grams.logprob[:2], grams.backoff[:2])])
+        )
 
 
 def test_saved_models_are_the_same_and_damage_is_noticed(tmp_path):
@@ -93,7 +95,9 @@ def test_kneser_ney_is_the_formula(order):
         for word, score in zip([*words, "</s>"], model.scores([words])[0], strict=True):
             if "<unk>" in history[1:]:
                 break
-            assert score == pytest.approx(math.log(p(history[-order + 1 :] if order > 1 else [], word)), abs=1e-9)
+            assert score == pytest.approx(
+                math.log(p(history[-order + 1 :] if order > 1 else [], word)), abs=1e-9
+            )
             history.append(word)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def test_the_envelope_has_the_highest_line_everywhere():
         assert corners == sorted(corners)
         middles = [0.0]
         if corners:
-            middles = [corners[0] - 1, *((a + b) / 2 for a, b in zip(corners, corners[1:])), corners[-1] + 1]
+            middles = [corners[0] - 1, *((a + b) / 2 for a, b in pairwise(corners)), corners[-1] + 1]
         for t, line in zip(middles, lines, strict=True):
             assert (slope * t + height).max() == pytest.approx(slope[line] * t + height[line])
 

@@ -2,9 +2,10 @@
 
     BLEU = exp( min(0, 1 − r/c) + ¼ Σ_{n=1..4} log( matches_n / n-grams_n ) )
 
-c is the length of all translations, r the sum of the lengths of the references closest to them (the shorter of two
-that are as close); a match counts at most as often as the n-gram occurs in one reference. This equals `sacrebleu` with
-`tokenize="none"` and without smoothing; for published numbers use that, which tokenises by itself.
+c is the length of all translations, r the sum of the lengths of the references closest to them (the shorter
+of two that are as close); a match counts at most as often as the n-gram occurs in one reference. This
+equals `sacrebleu` with `tokenize="none"` and without smoothing; for published numbers use that, which
+tokenises by itself.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _ORDER = 4
 def bleu(translations: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> float:
     """BLEU, 0 to 100, of translations, each with one or more references; all are token lists."""
     if len(translations) != len(references):
-        raise DataError(f"{len(translations)} translations but references for {len(references)}; each needs its own")
+        raise DataError(
+            f"{len(translations)} translations but references for {len(references)}; each needs its own"
+        )
     total = np.zeros(2 * _ORDER + 2)
     for words, several in zip(translations, references, strict=True):
         total += bleu_counts(words, several)
@@ -33,7 +36,8 @@ def bleu(translations: Sequence[Sequence[str]], references: Sequence[Sequence[Se
 
 
 def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> Array:
-    """float64 (10): matches and n-grams of length 1 to 4, then length of translation and closest reference."""
+    """float64 (10): matches and n-grams of length 1 to 4, then length of translation and closest
+    reference."""
     counts = np.zeros(2 * _ORDER + 2)
     for n in range(1, _ORDER + 1):
         mine = _grams(words, n)

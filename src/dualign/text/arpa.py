@@ -30,7 +30,8 @@ __all__ = ["Arpa", "Grams", "read_arpa", "write_arpa"]
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """All n-grams of one length: `words` int32 (N, n), word numbers; `logprob` and `backoff` float64, log10."""
+    """All n-grams of one length: `words` int32 (N, n), word numbers; `logprob` and `backoff` float64,
+    log10."""
 
     words: Array
     logprob: Array
@@ -75,7 +76,9 @@ class _Lines:
             self.current = line.strip(" \t")
             if self.current:
                 return self.current
-        raise DataError(f"{self.path}: the model ends early, after line {self.number}; fetch or write it again")
+        raise DataError(
+            f"{self.path}: the model ends early, after line {self.number}; fetch or write it again"
+        )
 
     def error(self, what: str) -> DataError:
         return DataError(f"{self.path}:{self.number}: malformed ARPA file: {what}")

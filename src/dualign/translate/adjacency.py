@@ -38,4 +38,3 @@ def adjacency(word: Array, begin: Array, left: Array, right: Array, adjacent: Ar
     for x in range(W):
         for w in range(W):
             adjacent[x, w] = (following[x, w >> 6] >> np.uint64(w & 63) & one) != 0
-

@@ -1,16 +1,19 @@
 """The pass with one word of context on either side, complete, as products of matrices.
 
-For a node of the forest let M[w, x] be the best score of its derivations with first word w and last word x, under
-the bigram part of the model, bounded over all that is longer (`upper`), and for the first word over whatever is
-before it. With `J[x, w] = log p(w|x) − upper(w) ≤ 0`, a step from a and b has, in the max-plus algebra,
+For a node of the forest let M[w, x] be the best score of its derivations with first word w and last word x,
+under the bigram part of the model, bounded over all that is longer (`upper`), and for the first word over
+whatever is before it. With `J[x, w] = log p(w|x) − upper(w) ≤ 0`, a step from a and b has, in the max-plus
+algebra,
 
     M = M_a ⊗ J ⊗ M_b,        O_a = O ⊗ (J ⊗ M_b)ᵀ,        O_b = (M_a ⊗ J)ᵀ ⊗ O
 
-with O the outside scores. Multiplying from one side first costs |F_a| |L_a| |F_b| + |F_a| |F_b| |L_b| for F first and L
-last words, not the product of all four (the hook trick of Huang, Zhang & Gildea 2005).
+with O the outside scores. Multiplying from one side first costs |F_a| |L_a| |F_b| + |F_a| |F_b| |L_b| for F
+first and L last words, not the product of all four (the hook trick of Huang, Zhang & Gildea 2005).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,16 +22,23 @@ from dualign.core.jit import kernel
 from dualign.translate.intersection import Table, hashed
 from dualign.translate.problem import Forest
 
-__all__ = ["bigram_pass", "bigram_table", "boundary_words"]
+__all__ = ["Boundaries", "bigram_pass", "bigram_table", "boundary_words"]
+
+
+class Boundaries(NamedTuple):
+    """First and last words of nodes: node n has first words `first[first_begin[n] : first_begin[n + 1]]`,
+    ascending, last words alike, and matrix cells `cells[n] .. cells[n + 1]`, a row for each first word."""
+
+    first_begin: Array
+    first: Array
+    last_begin: Array
+    last: Array
+    cells: Array
 
 
 @kernel()
-def boundary_words(forest: Forest, W: int) -> tuple[Array, Array, Array, Array, Array, float]:
-    """First and last words of each node: `(first_begin, first, last_begin, last, cells, work)`.
-
-    Node n has first words `first[first_begin[n] : first_begin[n + 1]]`, ascending, last words alike, and matrix
-    cells `cells[n] .. cells[n + 1]`; `work` is the number of operations of a pass.
-    """
+def boundary_words(forest: Forest, W: int) -> tuple[Boundaries, float]:
+    """Boundaries of the nodes, and the number of operations of a pass over them."""
     N = len(forest.word)
     blocks = (W + 63) // 64
     one = np.uint64(1)
@@ -46,7 +56,7 @@ def boundary_words(forest: Forest, W: int) -> tuple[Array, Array, Array, Array, 
         for side in range(2):
             count = 0
             for w in range(W):
-                count += np.int64(sets[side, n, w >> 6] >> np.uint64(w & 63) & one)
+                count += int(sets[side, n, w >> 6] >> np.uint64(w & 63) & one)
             begins[side, n + 1] = begins[side, n] + count
     members = np.empty((2, max(begins[0, N], begins[1, N])), np.int32)
     cells = np.zeros(N + 1, np.int64)
@@ -67,7 +77,8 @@ def boundary_words(forest: Forest, W: int) -> tuple[Array, Array, Array, Array, 
             fa, la = float(begins[0, a + 1] - begins[0, a]), begins[1, a + 1] - begins[1, a]
             fb, lb = begins[0, b + 1] - begins[0, b], begins[1, b + 1] - begins[1, b]
             work += fa * la * fb + fa * fb * lb
-    return begins[0], members[0, : begins[0, N]], begins[1], members[1, : begins[1, N]], cells, work
+    words = Boundaries(begins[0], members[0, : begins[0, N]], begins[1], members[1, : begins[1, N]], cells)
+    return words, work
 
 
 @kernel()
@@ -75,11 +86,7 @@ def bigram_pass(
     forest: Forest,
     J: Array,
     score: Array,
-    first_begin: Array,
-    first: Array,
-    last_begin: Array,
-    last: Array,
-    cells: Array,
+    words: Boundaries,
     reach: Array,
     threshold: float,
     inside: Array,
@@ -90,6 +97,7 @@ def bigram_pass(
     `J` float64 (W, W), −inf where w cannot follow x; `score` float64 (W): that of each word by itself. Cells
     that with the most that the rest can add, `reach` float64 (N), stay below the threshold become −inf.
     """
+    first_begin, first, last_begin, last, cells = words
     N, W = len(forest.word), len(J)
     inside[:] = -np.inf
     outside[:] = -np.inf
@@ -117,7 +125,7 @@ def bigram_pass(
                         cell = row + k - last_begin[n]
                         inside[cell] = max(inside[cell], weight + inside[at + j - last_begin[a]])
                 continue
-            attach(J, first_begin, first, last_begin, last, cells, inside, a, b, hook)
+            attach(J, words, inside, a, b, hook)
             Fb = first_begin[b + 1] - first_begin[b]
             Lb = last_begin[b + 1] - last_begin[b]
             for i in range(first_begin[a], first_begin[a + 1]):
@@ -160,7 +168,7 @@ def bigram_pass(
                         cell = cells[a] + i * La + j
                         outside[cell] = max(outside[cell], weight + outside[row + k - last_begin[n]])
                 continue
-            attach(J, first_begin, first, last_begin, last, cells, inside, a, b, hook)
+            attach(J, words, inside, a, b, hook)
             Fb = first_begin[b + 1] - first_begin[b]
             Lb = last_begin[b + 1] - last_begin[b]
             for i in range(Fa):
@@ -198,17 +206,15 @@ def bigram_pass(
 @kernel()
 def attach(
     J: Array,
-    first_begin: Array,
-    first: Array,
-    last_begin: Array,
-    last: Array,
-    cells: Array,
+    words: Boundaries,
     inside: Array,
     a: int,
     b: int,
     hook: Array,
 ) -> None:
-    """`hook[i, l] = max_x M_a[i, x] + J[x, l]`, over first words i of a, last words x of a, first words l of b."""
+    """`hook[i, l] = max_x M_a[i, x] + J[x, l]`, over first words i of a, last words x of a, first words l
+    of b."""
+    first_begin, first, last_begin, last, cells = words
     La = last_begin[a + 1] - last_begin[a]
     Fb = first_begin[b + 1] - first_begin[b]
     for i in range(first_begin[a + 1] - first_begin[a]):
@@ -224,11 +230,7 @@ def attach(
 
 @kernel()
 def bigram_table(
-    first_begin: Array,
-    first: Array,
-    last_begin: Array,
-    last: Array,
-    cells: Array,
+    words: Boundaries,
     inside: Array,
     outside: Array,
     left: Array,
@@ -242,6 +244,7 @@ def bigram_table(
     `left`, `right`: the states of each word by itself when one word of context is kept. `left_shift` and
     `right_shift` are added to outside scores, for each first and last word.
     """
+    first_begin, first, last_begin, last, cells = words
     N = len(cells) - 1
     kept = 0
     for cell in range(cells[N]):

@@ -1,12 +1,12 @@
 """Parsing a source sentence with a synchronous grammar into the forest of its translations.
 
-Bottom-up over spans of the source: a dotted item is a node of the grammar's tree of source sides and the chart
-vertices behind its non-terminals. Rules with left-hand side X cover at most `span` words. A word with no rule of
-its own is copied (feature `Copy`). Above them stand the *glue* rules of Chiang (2007), which join any pieces in
-order: `S → X` and `S → S X` (feature `Glue`).
+Bottom-up over spans of the source: a dotted item is a node of the grammar's tree of source sides and the
+chart vertices behind its non-terminals. Rules with left-hand side X cover at most `span` words. A word with
+no rule of its own is copied (feature `Copy`). Above them stand the *glue* rules of Chiang (2007), which
+join any pieces in order: `S → X` and `S → S X` (feature `Glue`).
 
-Each vertex of the forest is a pair of a label and a span; leaves are shared among the rules of one vertex. The
-features of an edge are those of its rule, and `Words`, the number of its target words.
+Each vertex of the forest is a pair of a label and a span; leaves are shared among the rules of one vertex.
+The features of an edge are those of its rule, and `Words`, the number of its target words.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def parse(
     n = len(sentence)
     # chart[i][j]: vertex of each label over words i..j; active[i][j]: dotted items there.
     chart: list[list[dict[str, int]]] = [[{} for _ in range(n + 1)] for _ in range(n + 1)]
-    active: list[list[list[tuple[_Node, tuple[int, ...]]]]] = [[[] for _ in range(n + 1)] for _ in range(n + 1)]
+    active: list[list[list[tuple[_Node, tuple[int, ...]]]]] = [
+        [[] for _ in range(n + 1)] for _ in range(n + 1)
+    ]
     for j in range(1, n + 1):
         for i in range(j - 1, max(-1, j - 1 - span), -1):
             dotted = active[i][j]
@@ -133,7 +135,9 @@ class _Builder:
             self.labels.append(word)
         return self._leaves[key]
 
-    def edge(self, head: int, tail: list[int], weight: float, rule: int, features: Mapping[str, float]) -> None:
+    def edge(
+        self, head: int, tail: list[int], weight: float, rule: int, features: Mapping[str, float]
+    ) -> None:
         self.edges.append((head, tail, weight))
         self.rules.append(rule)
         self.features.append(features)
@@ -156,7 +160,9 @@ class _Builder:
         for j in range(1, n + 1):
             whole = chart[0][j].get(label)
             pieces = [
-                (tops[k], chart[k][j][label]) for k in range(max(1, j - span), j) if k in tops and label in chart[k][j]
+                (tops[k], chart[k][j][label])
+                for k in range(max(1, j - span), j)
+                if k in tops and label in chart[k][j]
             ]
             if whole is None and not pieces:
                 continue

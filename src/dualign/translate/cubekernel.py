@@ -14,7 +14,8 @@ __all__ = ["cube"]
 
 @kernel()
 def expected(lm: Automaton, K: int, left: int, closed: bool, score: float) -> float:
-    """The score with lower-order probabilities for the left state, in place of upper bounds: what to rank by."""
+    """The score with lower-order probabilities for the left state, in place of upper bounds: what to rank
+    by."""
     if closed and lm.depth[left] < K:
         score -= lm.close[left]
     return score - lm.cumulative[left] + lm.lower[left]
@@ -35,12 +36,12 @@ def cube(
 ) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
     """At most `beam` items for each vertex of `order`; arrays as in `Hypergraph`, the goal comes last.
 
-    Returns `(item_score, arc_head, arc_tail_begin, arc_tail, arc_edge, arc_score, goals)`: items and the arcs
-    between them (see `intersection.Items`, but with tails as long as those of the edges), and the first and last
-    item of the goal. A vertex has a queue of candidates: an edge and the rank of an item for each place of
-    its tail. The best candidate becomes an item, or an arc of an item with the same states, and the
-    candidates with one rank higher join (Chiang 2007; Huang & Chiang 2007). A rank grows only at or after
-    the place where one grew last, so no candidate comes twice.
+    Returns `(item_score, arc_head, arc_tail_begin, arc_tail, arc_edge, arc_score, goals)`: items and the
+    arcs between them (see `intersection.Items`, but with tails as long as those of the edges), and the
+    first and last item of the goal. A vertex has a queue of candidates: an edge and the rank of an item for
+    each place of its tail. The best candidate becomes an item, or an arc of an item with the same states,
+    and the candidates with one rank higher join (Chiang 2007; Huang & Chiang 2007). A rank grows only at or
+    after the place where one grew last, so no candidate comes twice.
     """
     lm, K = level.lm, level.K
     V = len(vertex_weight)
@@ -54,8 +55,16 @@ def cube(
     arc_begin[0] = 0
     count = arcs = arc_size = 0
     c_room = 1024
-    c_edge, c_ranks, c_place = np.empty(c_room, np.int32), np.empty(c_room, np.int64), np.empty(c_room, np.int32)
-    c_left, c_right, c_closed = np.empty(c_room, np.int32), np.empty(c_room, np.int32), np.empty(c_room, np.bool_)
+    c_edge, c_ranks, c_place = (
+        np.empty(c_room, np.int32),
+        np.empty(c_room, np.int64),
+        np.empty(c_room, np.int32),
+    )
+    c_left, c_right, c_closed = (
+        np.empty(c_room, np.int32),
+        np.empty(c_room, np.int32),
+        np.empty(c_room, np.bool_),
+    )
     c_score, c_key = np.empty(c_room), np.empty(c_room)
     heap = np.empty(c_room, np.int64)
     ranks = np.empty(4096, np.int32)

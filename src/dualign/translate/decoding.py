@@ -43,10 +43,10 @@ def decode(
     | `exhaustive` | the complete construction of Bar-Hillel et al. |
     | `ilp`, `lp` | the integer program, and its linear relaxation, on HiGHS (`dualign.translate.program`) |
 
-    `order` is the longest n-gram that counts (the model's own order where that is less). `k > 1` gives a list of
-    the k best derivations, best first, shorter where there are not as many. With `time_limit`, in seconds, the
-    best so far is returned with the bound so far. Scores are recomputed from scratch; `certified` is only set
-    where no derivation (that is not before it in the list) can be better.
+    `order` is the longest n-gram that counts (the model's own order where that is less). `k > 1` gives a
+    list of the k best derivations, best first, shorter where there are not as many. With `time_limit`, in
+    seconds, the best so far is returned with the bound so far. Scores are recomputed from scratch;
+    `certified` is only set where no derivation (that is not before it in the list) can be better.
     """
     if not isinstance(hypergraph, Hypergraph):
         raise UsageError(f"hypergraph is a {type(hypergraph).__name__}; give a dualign.translate.Hypergraph")
@@ -66,7 +66,13 @@ def decode(
 
 
 def _decode(
-    hypergraph: Hypergraph, lm: LanguageModel, method: str, order: int, k: int, beam: int, time_limit: float | None
+    hypergraph: Hypergraph,
+    lm: LanguageModel,
+    method: str,
+    order: int,
+    k: int,
+    beam: int,
+    time_limit: float | None,
 ) -> Any:
     from dualign.translate.dynamic import Clock
 
@@ -84,7 +90,14 @@ def _decode(
             certified = False
         results.append(
             Certified(
-                problem.derivation(edges), score, limit, certified, method, len(trace), clock.seconds, tuple(trace)
+                problem.derivation(edges),
+                score,
+                limit,
+                certified,
+                method,
+                len(trace),
+                clock.seconds,
+                tuple(trace),
             )
         )
     return results if k > 1 else results[0]
@@ -92,7 +105,8 @@ def _decode(
 
 @cache
 def _compile(method: str) -> None:
-    """Compile the kernels of a method, or load them, on a forest of two words: no time limit should pay for it."""
+    """Compile the kernels of a method, or load them, on a forest of two words: no time limit should pay for
+    it."""
     graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
     _decode(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), method, 3, 1, 1, None)
 
@@ -110,7 +124,9 @@ def _stage(method: str) -> Stage:
         from dualign.translate.program import program
 
         whole = method == "ilp"
-        return lambda problem, incumbents, clock, trace, beam: program(problem, incumbents, clock, trace, whole)
+        return lambda problem, incumbents, clock, trace, beam: program(
+            problem, incumbents, clock, trace, whole
+        )
     return _cube if method == "cube" else _exhaustive
 
 

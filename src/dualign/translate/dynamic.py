@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.translate.bigrampass import bigram_pass, bigram_table, boundary_words
+from dualign.translate.bigrampass import Boundaries, bigram_pass, bigram_table, boundary_words
 from dualign.translate.cubekernel import cube as cube_kernel
 from dualign.translate.intersection import (
     COMPLETE,
@@ -99,7 +99,7 @@ class BigramPass:
 
     problem: Problem
     bound: float
-    words: tuple[Array, ...]
+    words: Boundaries
     inside: Array
     outside: Array
     left_shift: Array
@@ -109,8 +109,8 @@ class BigramPass:
     def of(cls, problem: Problem, target: float, threshold: float) -> BigramPass | None:
         """None if the forest is too large for it; `target` is a score that is attained."""
         lm, forest, pairs = problem.automaton, problem.forest, problem.pairs
-        *words, work = boundary_words(forest, len(pairs))
-        cells = words[-1]
+        words, work = boundary_words(forest, len(pairs))
+        cells = words.cells
         if cells[-1] > MOST_CELLS or work > 1e11:
             return None
         _, u = word_bound(problem, target)
@@ -120,17 +120,19 @@ class BigramPass:
         reach = outside_bounds(forest, score)
         inside, outside = np.empty(cells[-1]), np.empty(cells[-1])
         J = pairs - u[:, None] - before[None, :]
-        bound = bigram_pass(forest, J, score, *words, reach, threshold, inside, outside)
+        bound = bigram_pass(forest, J, score, words, reach, threshold, inside, outside)
         # From the world of the multipliers back to ours.
         left_shift = before - level(lm, 1).score
         left_shift[lm.begin] = 0.0
-        return cls(problem, bound, tuple(words), inside, outside, left_shift, u)
+        return cls(problem, bound, words, inside, outside, left_shift, u)
 
     def table(self, threshold: float) -> Table:
         """Outside scores of what can reach the threshold, which is at least that of the pass."""
         one = level(self.problem.automaton, 1)
-        shifts = self.left_shift, self.right_shift
-        return bigram_table(*self.words, self.inside, self.outside, one.left, one.right, *shifts, threshold)
+        return bigram_table(
+            self.words, self.inside, self.outside, one.left, one.right,
+            self.left_shift, self.right_shift, threshold,
+        )  # fmt: skip
 
 
 def one_pass(

@@ -1,13 +1,15 @@
 """Exact search: coarse to fine, with a threshold that is a score already found.
 
-Cube pruning finds a derivation; its score is the threshold. Multipliers on words and a complete pass with one word
-of context bound what every part of the forest can still contribute (`wordmultipliers`, `bigrampass`). Passes with
-2, 3, … n − 1 words follow, each over what the one before could not exclude, and the last one is exact: its best
-derivation is optimal, because nothing was dropped but what is provably below the threshold. This is A* with the
-coarser pass for its heuristic, level by level instead of item by item.
+Cube pruning finds a derivation; its score is the threshold. Multipliers on words and a complete pass with
+one word of context bound what every part of the forest can still contribute (`wordmultipliers`,
+`bigrampass`). Passes with 2, 3, … n − 1 words follow, each over what the one before could not exclude, and
+the last one is exact: its best derivation is optimal, because nothing was dropped but what is provably
+below the threshold. This is A* with the coarser pass for its heuristic, level by level instead of item by
+item.
 
-**Where that is too much**, thresholds above the best known score are tried: a pass that finds nothing at T proves the
-bound T, and one that finds something has found the optimum. So the bound falls as long as time allows.
+**Where that is too much**, thresholds above the best known score are tried: a pass that finds nothing at T
+proves the bound T, and one that finds something has found the optimum. So the bound falls as long as time
+allows.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ BEAMS = (20, 200)
 
 
 def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
-    """Fill `incumbents` with the best derivations; returns a bound and whether they are proved to be the best.
+    """Fill `incumbents` with the best derivations; returns a bound and whether they are proved to be the
+    best.
 
     `trace` receives `(what, bound, best score, seconds)` of each stage.
     """
@@ -93,8 +96,9 @@ def _fine_passes(
     threshold: float,
     effort: int,
 ) -> tuple[bool, float, bool]:
-    """Passes with `first` … n − 1 words of context: whether there is a derivation of at least the threshold, the
-    best score among those, and whether the passes came to their end (if not, nothing is known)."""
+    """Passes with `first` … n − 1 words of context: whether there is a derivation of at least the
+    threshold, the best score among those, and whether the passes came to their end (if not, nothing is
+    known)."""
     value = float("-inf")
     lm = problem.automaton
     for K in range(first, problem.order):
@@ -106,7 +110,7 @@ def _fine_passes(
         if trees is None:
             return False, threshold, True
         value = float(items.score[trees.goal])
-        last = K == problem.order - 1
+        last = problem.order - 1 == K
         table, kept = survivors(items, threshold)
         coarse = table, K
         if last and incumbents.k > 1:

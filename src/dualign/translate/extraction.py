@@ -3,7 +3,8 @@
 | feature | log of |
 |---|---|
 | `EgivenF`, `FgivenE` | relative frequency of the target side given the source side, and the reverse |
-| `LexEgivenF`, `LexFgivenE` | Π over the words of one side of the mean probability given the words they are linked to |
+| `LexEgivenF`, `LexFgivenE` | Π over the words of one side of the mean probability given the words they are
+linked to |
 | `Rules` | e for each rule |
 | `Hiero` | e for each rule with non-terminals |
 """
@@ -31,8 +32,8 @@ COUNTERS = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Settings: longest initial phrase, symbols of a source side, words behind a non-terminal, least count of a
-    rule unless it is nothing but `always` words or fewer, most target sides for one source side."""
+    """Settings: longest initial phrase, symbols of a source side, words behind a non-terminal, least count
+    of a rule unless it is nothing but `always` words or fewer, most target sides for one source side."""
 
     longest: int = 10
     symbols: int = 5
@@ -57,7 +58,9 @@ def extract(
     """The rules of linked sentence pairs, sorted by source side, the most frequent target sides first."""
     settings = settings or Extraction()
     if len(pairs) != len(alignments):
-        raise DataError(f"{len(pairs)} sentence pairs but links for {len(alignments)}; each pair needs its links")
+        raise DataError(
+            f"{len(pairs)} sentence pairs but links for {len(alignments)}; each pair needs its links"
+        )
     source_words, target_words = GrowingVocabulary(), GrowingVocabulary()
     bitext = encode(pairs, source_words, target_words, lowercase=False)
     begin = np.zeros(len(pairs) + 1, np.int64)
@@ -67,7 +70,9 @@ def extract(
     outside = (flat[:, 0] >= bitext.source.lengths[pair_of]) | (flat[:, 1] >= bitext.target.lengths[pair_of])
     if outside.any():
         at = int(pair_of[np.flatnonzero(outside)[0]])
-        raise DataError(f"pair {at + 1}: a link leads outside the sentences; are these the links of this text?")
+        raise DataError(
+            f"pair {at + 1}: a link leads outside the sentences; are these the links of this text?"
+        )
     left = bitext.source.offsets[pair_of] + flat[:, 0]
     right = bitext.target.offsets[pair_of] + flat[:, 1]
     source, target = bitext.source.tokens, bitext.target.tokens
@@ -77,8 +82,9 @@ def extract(
         size *= 2
     table = count_rules(
         Links(
-            source, bitext.source.offsets, target, bitext.target.offsets, begin, flat[:, 0].copy(), flat[:, 1].copy(),
-            _lexical_weights(source, target, left, right), _lexical_weights(target, source, right, left),
+            source, bitext.source.offsets, target, bitext.target.offsets, begin, flat[:, 0].copy(), flat[:,
+            1].copy(), _lexical_weights(source, target, left, right), _lexical_weights(target, source,
+            right, left),
         ),
         Limits(settings.longest, settings.symbols, settings.gap, settings.least, settings.always),
         np.zeros(size, np.uint8),
@@ -88,7 +94,8 @@ def extract(
 
 
 def _lexical_weights(words: Array, others: Array, left: Array, right: Array) -> Array:
-    """For each word log of the mean of p(word | other) over the words it is linked to, or p(word | nothing)."""
+    """For each word log of the mean of p(word | other) over the words it is linked to, or p(word |
+    nothing)."""
     linked = np.bincount(left, minlength=len(words))
     pair = words[left].astype(np.int64) * (int(others.max(initial=0)) + 1) + others[right]
     _, inverse, count = np.unique(pair, return_inverse=True, return_counts=True)
@@ -102,22 +109,24 @@ def _lexical_weights(words: Array, others: Array, left: Array, right: Array) -> 
 def _rules(
     table: RuleTable, source_words: list[str], target_words: list[str], settings: Extraction
 ) -> Iterator[Rule]:
-    rules = len(table.count)
+    rules = len(table.counts)
     pool = table.pool.tolist()
     begin, middle = table.begin.tolist(), table.middle.tolist()
     numbers: list[Array] = []
     for starts, ends in ((begin[:-1], middle), (middle, begin[1:])):
         seen: dict[tuple[int, ...], int] = {}
         numbers.append(
-            np.array([seen.setdefault(tuple(pool[a:b]), len(seen)) for a, b in zip(starts, ends, strict=True)])
+            np.array(
+                [seen.setdefault(tuple(pool[a:b]), len(seen)) for a, b in zip(starts, ends, strict=True)]
+            )
         )
     if not rules:
         return
     source_side, target_side = numbers
-    by_source, by_target = np.bincount(source_side, table.count), np.bincount(target_side, table.count)
-    forward = np.log(table.count / by_source[source_side])
-    backward = np.log(table.count / by_target[target_side])
-    order = np.lexsort((np.arange(rules), -table.count, source_side)).tolist()
+    by_source, by_target = np.bincount(source_side, table.counts), np.bincount(target_side, table.counts)
+    forward = np.log(table.counts / by_source[source_side])
+    backward = np.log(table.counts / by_target[target_side])
+    order = np.lexsort((np.arange(rules), -table.counts, source_side)).tolist()
     last, taken = -1, 0
     sides = source_side.tolist()
     for r in order:
@@ -125,7 +134,7 @@ def _rules(
         last = sides[r]
         codes = pool[begin[r] : middle[r]]
         hierarchical = any(code < 0 for code in codes)
-        rare = table.count[r] < settings.least and (hierarchical or len(codes) > settings.always)
+        rare = table.counts[r] < settings.least and (hierarchical or len(codes) > settings.always)
         if rare or taken > settings.limit:
             continue
         source = tuple("[X]" if code < 0 else source_words[code] for code in codes)

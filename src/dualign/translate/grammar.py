@@ -4,9 +4,10 @@ One rule a line, fields between `|||`:
 
     [X] ||| le [X,1] de [X,2] ||| the [X,2] 's [X,1] ||| EgivenF=0.7 FgivenE=0.2 ||| 0-0 2-2
 
-The left-hand side; the source side; the target side, where `[X,1]`, `[1]` or `[X,2]` refer to the non-terminals of the
-source side by their numbers; features, `name=value` or values alone, which get the names `0`, `1`, …; links of the
-words, which are read over. The two sides have the same non-terminals, each once.
+The left-hand side; the source side; the target side, where `[X,1]`, `[1]` or `[X,2]` refer to the
+non-terminals of the source side by their numbers; features, `name=value` or values alone, which get the
+names `0`, `1`, …; links of the words, which are read over. The two sides have the same non-terminals, each
+once.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ Symbol = str | int
 class Rule:
     """`left → source, target` with features.
 
-    `source` holds words, and non-terminals as `[X]`; `target` words and numbers of the source's non-terminals.
+    `source` holds words, and non-terminals as `[X]`; `target` words and numbers of the source's
+    non-terminals.
     """
 
     left: str
@@ -94,7 +96,9 @@ def parse_rule(line: str, place: str = "rule") -> Rule:
     if used != list(range(len(labels))):
         raise DataError(f"{place}: each non-terminal of the source side must come once on the target side")
     if not source or not target:
-        raise DataError(f"{place}: an empty {'target' if source else 'source'} side; a rule has words or non-terminals")
+        raise DataError(
+            f"{place}: an empty {'target' if source else 'source'} side; a rule has words or non-terminals"
+        )
     return Rule(left[1], tuple(source), tuple(target), _features(fields[3] if len(fields) > 3 else "", place))
 
 

@@ -112,7 +112,9 @@ class Hypergraph:
         tail = self.tail.tolist()
         return [
             (head, tuple(tail[begins[e] : begins[e + 1]]), weight)
-            for e, (head, weight) in enumerate(zip(self.head.tolist(), self.edge_weight.tolist(), strict=True))
+            for e, (head, weight) in enumerate(
+                zip(self.head.tolist(), self.edge_weight.tolist(), strict=True)
+            )
         ]
 
     def tail_of(self, edge: int) -> list[int]:
@@ -203,7 +205,7 @@ class Hypergraph:
         from dualign.translate.insideoutside import inside
 
         result = np.full(len(self.labels), -np.inf)
-        inside(*self._arrays(), maximum, result)
+        inside(self._arrays(), maximum, result)
         return result
 
     def outside(self, *, maximum: bool = False) -> Array:
@@ -215,7 +217,7 @@ class Hypergraph:
 
         within = self.inside(maximum=maximum)
         result = np.full(len(self.labels), -np.inf)
-        outside(*self._arrays(), maximum, within, result, np.empty(len(self.head)))
+        outside(self._arrays(), maximum, within, result, np.empty(len(self.head)))
         return result
 
     def edge_marginals(self, *, maximum: bool = False) -> Array:
@@ -224,7 +226,7 @@ class Hypergraph:
 
         within = self.inside(maximum=maximum)
         edges = np.full(len(self.head), -np.inf)
-        outside(*self._arrays(), maximum, within, np.full(len(self.labels), -np.inf), edges)
+        outside(self._arrays(), maximum, within, np.full(len(self.labels), -np.inf), edges)
         return edges
 
     def best(self) -> tuple[Derivation, float]:
@@ -246,8 +248,10 @@ class Hypergraph:
         ):
             yield self.derivation(edges), score
 
-    def _arrays(self) -> tuple[Array, ...]:
-        return (
+    def _arrays(self) -> Any:
+        from dualign.translate.insideoutside import Weighted
+
+        return Weighted(
             self.order,
             self.incoming_begin,
             self.incoming,
@@ -255,7 +259,6 @@ class Hypergraph:
             self.tail,
             self.vertex_weight,
             self.edge_weight,
-            self.head,
         )
 
     # Derivations
@@ -413,4 +416,4 @@ def _checked_weight(place: str, weight: Any) -> float:
 
 
 def _is_index(value: Any, count: int) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < count
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(0 <= value < count)

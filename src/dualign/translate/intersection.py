@@ -4,16 +4,16 @@ An *item* of a node of the forest (`problem.Forest`) stands for all its derivati
 language model from outside. With K words of context kept (K = n − 1 is exact for an n-gram model), that is
 
 - its **left state**: its first words, at most K, as a node of the model's trie. Their probabilities still
-  depend on what comes before. Words join the left state as long as some longer n-gram begins before them; it is
-  *closed* when the next word cannot join (or there are K), and *open* if the whole yield is in it.
+  depend on what comes before. Words join the left state as long as some longer n-gram begins before them;
+  it is *closed* when the next word cannot join (or there are K), and *open* if the whole yield is in it.
 - its **right state**: its last words, as a node of depth at most K, as far as the model remembers them.
 
-The score of an item is that of its best derivation, with an **upper bound** for what is not known: for each word
-of the left state, `upper` over all words that may come before; for the words after a closed left state, `close`,
-the most that leaving a longer context could add; and where K < n − 1, the same for contexts cut off at K words.
-So scores can only fall when items are combined, a pass with K words bounds every pass with more, and what a
-derivation can still reach from an item, its *outside* score in a coarse pass, bounds the same in a finer pass.
-`intersect` drops every item that such a bound proves to be below a threshold.
+The score of an item is that of its best derivation, with an **upper bound** for what is not known: for each
+word of the left state, `upper` over all words that may come before; for the words after a closed left
+state, `close`, the most that leaving a longer context could add; and where K < n − 1, the same for contexts
+cut off at K words. So scores can only fall when items are combined, a pass with K words bounds every pass
+with more, and what a derivation can still reach from an item, its *outside* score in a coarse pass, bounds
+the same in a finer pass. `intersect` drops every item that such a bound proves to be below a threshold.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ def cut(lm: Automaton, K: int, node: int) -> int:
 def combine(
     lm: Automaton, K: int, la: int, ca: bool, ra: int, lb: int, cb: bool, rb: int, words: Array
 ) -> tuple[int, bool, int, float]:
-    """Put item b after item a: new left state, closed, right state, and what the scores' sum changes by (≤ 0).
+    """Put item b after item a: new left state, closed, right state, and what the scores' sum changes by (≤
+    0).
 
     `la`, `ca`, `ra` and `lb`, `cb`, `rb` are left state, closed and right state; `words` is scratch (≥ K).
     """
@@ -119,7 +120,7 @@ def combine(
     for i in range(k - 1, -1, -1):
         words[i] = word[node]
         node = lm.parent[node]
-    inner = K < lm.order - 1
+    inner = lm.order - 1 > K
     left, closed, s = la, ca, ra
     change = -lm.cumulative[lb]
     if cb and k < K:
@@ -187,7 +188,7 @@ def hashed(node: int, left: int, closed: bool, right: int, mask: int) -> int:
     code ^= code >> np.uint64(29)
     code *= np.uint64(0xBF58476D1CE4E5B9)
     code ^= code >> np.uint64(32)
-    return np.int64(code & np.uint64(mask))
+    return int(code & np.uint64(mask))
 
 
 @kernel()
@@ -230,7 +231,12 @@ def look_up(guide: Guide, n: int, left: int, closed: bool, right: int) -> float:
     h = hashed(n, left, closed, right, mask)
     while table.slot[h] >= 0:
         i = table.slot[h]
-        if table.node[i] == n and table.left[i] == left and table.right[i] == right and table.closed[i] == closed:
+        if (
+            table.node[i] == n
+            and table.left[i] == left
+            and table.right[i] == right
+            and table.closed[i] == closed
+        ):
             return table.outside[i]
         h = (h + 1) & mask
     return -np.inf

@@ -15,7 +15,8 @@ __all__ = ["ItemTrees"]
 
 @dataclass(frozen=True, slots=True)
 class ItemTrees:
-    """Items with scores, and arcs: `head`, `tail[tail_begin[a] : tail_begin[a + 1]]`, `edge` (−1: none), `score`.
+    """Items with scores, and arcs: `head`, `tail[tail_begin[a] : tail_begin[a + 1]]`, `edge` (−1: none),
+    `score`.
 
     The score of an arc is that of its head if made by this arc from the best of its tails. Items are numbered
     in topological order, and arcs by their heads' nodes; `goal` is the item whose trees are wanted.

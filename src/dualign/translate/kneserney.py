@@ -1,12 +1,14 @@
 """Interpolated modified Kneser-Ney estimates (Chen & Goodman 1998; Heafield et al. 2013).
 
-Counts `a(g)`: of the longest n-grams, and of those that begin with `<s>`, how often they occur; of all others, how many
-different words stand before them. With discounts `D(1), D(2), D(3+)` of each length from its counts of counts,
+Counts `a(g)`: of the longest n-grams, and of those that begin with `<s>`, how often they occur; of all
+others, how many different words stand before them. With discounts `D(1), D(2), D(3+)` of each length from
+its counts of counts,
 
     p(w | c) = ( a(cw) − D(a(cw)) ) / Σ_v a(cv)  +  γ(c) p(w | c'),      γ(c) = Σ_v D(a(cv)) / Σ_v a(cv)
 
-where c' is c without its first word; single words are interpolated with the uniform distribution over the vocabulary,
-which has `<unk>` and `</s>` but not `<s>`. In ARPA form p is that of each n-gram seen, γ its back-off weight.
+where c' is c without its first word; single words are interpolated with the uniform distribution over the
+vocabulary, which has `<unk>` and `</s>` but not `<s>`. In ARPA form p is that of each n-gram seen, γ its
+back-off weight.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ _SPECIAL = ("<unk>", "<s>", "</s>")
 
 @dataclass(frozen=True, slots=True)
 class _Types:
-    """n-grams of one length: a place in the text where each occurs, occurrences, number at each place (−1: none)."""
+    """n-grams of one length: a place in the text where each occurs, occurrences, number at each place (−1:
+    none)."""
 
     place: Array
     count: Array
@@ -88,7 +91,9 @@ def _text(sentences: Iterable[Sequence[str]]) -> tuple[Array, Array, list[str]]:
             continue
         coded = [number[word] for word in sentence]
         if begin in coded or end in coded:
-            raise DataError(f"sentence {at} has the word <s> or </s>, which a language model adds itself; remove it")
+            raise DataError(
+                f"sentence {at} has the word <s> or </s>, which a language model adds itself; remove it"
+            )
         tokens += [begin, *coded, end]
         ends.append(len(tokens))
     if not ends:

@@ -1,7 +1,7 @@
 """`LanguageModel`: an n-gram back-off model, read from ARPA, queried in kernels.
 
-Layout and formula are in `dualign.translate.lmkernels`. Scores are natural logarithms. A sentence begins in the
-context `<s>` and ends with `</s>`; both are implicit. Words outside the vocabulary count as `<unk>`.
+Layout and formula are in `dualign.translate.lmkernels`. Scores are natural logarithms. A sentence begins in
+the context `<s>` and ends with `</s>`; both are implicit. Words outside the vocabulary count as `<unk>`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class LanguageModel:
 
     @classmethod
     def of_arpa(cls, model: Arpa) -> LanguageModel:
-        """Build the trie of a model; n-grams that a longer one presupposes are added with the same probabilities."""
+        """Build the trie of a model; n-grams that a longer one presupposes are added with the same
+        probabilities."""
         words = list(model.words)
         grams = [(g.words, g.logprob * _LOG10, g.backoff * _LOG10) for g in model.grams]
         if "<unk>" not in words and "<UNK>" in words:
@@ -124,7 +125,9 @@ class LanguageModel:
         except OSError as error:
             raise DataError(f"{path}: cannot read: {error.strerror or error}") from None
         except (ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise ModelError(f"{path}: not a saved language model, or damaged ({error}); train again") from None
+            raise ModelError(
+                f"{path}: not a saved language model, or damaged ({error}); train again"
+            ) from None
         if len(arrays[0]) != len(arrays[1]) + 1 or arrays[-1][2] != len(words) + 1:
             raise ModelError(f"{path}: a damaged language model: its arrays do not fit; train again")
         return cls(words, *arrays)
@@ -134,7 +137,13 @@ class LanguageModel:
         if not isfinite(weight):
             raise UsageError(f"weight={weight} must be finite")
         return LanguageModel(
-            self.words, self.first, self.word, self.logprob * weight, self.backoff * weight, self.suffix, self.level
+            self.words,
+            self.first,
+            self.word,
+            self.logprob * weight,
+            self.backoff * weight,
+            self.suffix,
+            self.level,
         )
 
     def __len__(self) -> int:

@@ -50,7 +50,8 @@ def score_sentences(
     begin: int,
     scores: Array,
 ) -> None:
-    """`scores[t] = log p(tokens[t] | before)`, in each sentence `offsets[n] .. offsets[n + 1]` from state `begin`.
+    """`scores[t] = log p(tokens[t] | before)`, in each sentence `offsets[n] .. offsets[n + 1]` from state
+    `begin`.
 
     `order` may be less than the model's: then only the last `order − 1` words count.
     """
@@ -77,11 +78,11 @@ def restrict(
 ) -> tuple[Array, Array, Array, Array, Array, Array]:
     """The part of a trie with n-grams up to `order` whose neighbouring words are all `adjacent`.
 
-    `kept` int32, ascending: the words that remain, renumbered by their position; `place` int32 is −1 for each
-    word of the model, on entry and on return; `adjacent` bool (kept, kept). Returns `(origin, parent, label,
-    level, first, suffix)`: for each new node its old one, its new parent and word, in `level[d] .. level[d + 1]`
-    the nodes of depth d, and the rest of the layout. Work is proportional to the children of what remains, or
-    where those are many, to the words kept.
+    `kept` int32, ascending: the words that remain, renumbered by their position; `place` int32 is −1 for
+    each word of the model, on entry and on return; `adjacent` bool (kept, kept). Returns `(origin, parent,
+    label, level, first, suffix)`: for each new node its old one, its new parent and word, in `level[d] ..
+    level[d + 1]` the nodes of depth d, and the rest of the layout. Work is proportional to the children of
+    what remains, or where those are many, to the words kept.
     """
     W = len(kept)
     for i in range(W):
@@ -155,7 +156,8 @@ def bounds(
 ) -> None:
     """What unseen words on the left can do at most, for each node; all outputs (N).
 
-    With x any words that can stand before the n-gram g = c·w (`adjacent[x, w]`: x may stand directly before w):
+    With x any words that can stand before the n-gram g = c·w (`adjacent[x, w]`: x may stand directly before
+    w):
 
     - `upper[g] ≥ log p(w | x c)` for every x;
     - `close[c] ≥` what is charged for leaving the contexts `x c` that are in the model for c, when the word
@@ -221,7 +223,11 @@ def bounds(
     for g in range(N - 1, 0, -1):
         # Marked already if a longer context that ends in g is worth remembering: the set stays closed.
         # Nothing follows </s>.
-        if depth[g] < order and after[word[g]] > 0 and (depth[g] == 1 or first[g] < first[g + 1] or backoff[g] != 0.0 or state[g] == g):
+        if (
+            depth[g] < order
+            and after[word[g]] > 0
+            and (depth[g] == 1 or first[g] < first[g + 1] or backoff[g] != 0.0 or state[g] == g)
+        ):
             state[g] = g
             state[suffix[g]] = suffix[g]
     for g in range(1, N):

@@ -1,18 +1,20 @@
 """Paths between leaves (Rush & Collins 2011, §5, Figure 2), for the relaxation and the integer program.
 
-A walk through a derivation, top down and left to right, passes *positions*: a vertex on the way down (`v↓`) and on
-the way up (`v↑`). Steps between positions are the paper's *states* ⟨a, b⟩: from a head down to the first vertex of
-its tail, from one vertex of a tail over to the next, from the last one up to the head. The walk from a leaf w↑ to
-the next leaf is a path of states. Each edge fixes the states that it contributes to a derivation.
+A walk through a derivation, top down and left to right, passes *positions*: a vertex on the way down (`v↓`)
+and on the way up (`v↑`). Steps between positions are the paper's *states* ⟨a, b⟩: from a head down to the
+first vertex of its tail, from one vertex of a tail over to the next, from the last one up to the head. The
+walk from a leaf w↑ to the next leaf is a path of states. Each edge fixes the states that it contributes to
+a derivation.
 
-Above the root stand as many `<s>` and `</s>` as the order of the model asks for, so that every word, and every end, has
-an n-gram of full length that ends in it. Vertices are numbered from the leaves up, positions v↑ before v↓ and those
-in the order of the walk: every state leads to a position with a higher number.
+Above the root stand as many `<s>` and `</s>` as the order of the model asks for, so that every word, and
+every end, has an n-gram of full length that ends in it. Vertices are numbered from the leaves up, positions
+v↑ before v↓ and those in the order of the walk: every state leads to a position with a higher number.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -28,10 +30,11 @@ class Paths:
     """Vertices 0..V − 1 in topological order, the goal last; edges as in `Hypergraph`, the goal's edge last.
 
     `leaf[v]`: the word of a leaf in the problem's vocabulary, −1 otherwise. `vertex[v]`: its number in the
-    hypergraph, −1 if it was added; `starts` and `ends`: the leaves `<s>` and `</s>`, from left to right. State s
-    leads from position `tail_of[s]` to `head_of[s]`, and the states that leave position p are `leaving[leave[p] :
-    leave[p + 1]]`. Edge e has states `states[state_begin[e] : state_begin[e + 1]]`. Pairs: leaf `before[p]` can be
-    directly followed by leaf `after[p]`; those with the same leaf before are `pair_begin[v] .. pair_begin[v + 1]`.
+    hypergraph, −1 if it was added; `starts` and `ends`: the leaves `<s>` and `</s>`, from left to right.
+    State s leads from position `tail_of[s]` to `head_of[s]`, and the states that leave position p are
+    `leaving[leave[p] : leave[p + 1]]`. Edge e has states `states[state_begin[e] : state_begin[e + 1]]`.
+    Pairs: leaf `before[p]` can be directly followed by leaf `after[p]`; those with the same leaf before are
+    `pair_begin[v] .. pair_begin[v + 1]`.
     """
 
     leaf: Array
@@ -62,7 +65,8 @@ class Paths:
 
     @classmethod
     def of(cls, problem: Problem, extra: int, most_pairs: int) -> Paths | None:
-        """Of a problem, with `extra` words `<s>` and `</s>`; None if more pairs of leaves than allowed can meet."""
+        """Of a problem, with `extra` words `<s>` and `</s>`; None if more pairs of leaves than allowed can
+        meet."""
         graph = problem.hypergraph
         place = {v: n for n, v in enumerate(graph.order.tolist())}
         used = len(place)
@@ -80,7 +84,7 @@ class Paths:
         for head, tail, _ in edges:
             # v↑ is v, v↓ is 2V − 1 − v.
             steps = [(2 * V - 1 - head, 2 * V - 1 - tail[0]), (tail[-1], head)]
-            steps += [(a, 2 * V - 1 - b) for a, b in zip(tail, tail[1:], strict=False)]
+            steps += [(a, 2 * V - 1 - b) for a, b in pairwise(tail)]
             states += [number.setdefault(step, len(number)) for step in steps]
             state_begin.append(len(states))
         tail_of = np.array([a for a, _ in number], np.int32)
@@ -91,18 +95,18 @@ class Paths:
         before, after = find_pairs(leaves, V, leave, leaving, head_of, most_pairs)
         if len(before) >= most_pairs:
             return None
-        head = np.array([e[0] for e in edges], np.int32)
-        incoming = np.argsort(head, kind="stable").astype(np.int32)
+        heads = np.array([e[0] for e in edges], np.int32)
+        incoming = np.argsort(heads, kind="stable").astype(np.int32)
         lengths = [len(e[1]) for e in edges]
         return cls(
             np.array(leaf, np.int32),
             np.array([*graph.order.tolist(), *[-1] * (2 * extra + 1)], np.int32),
             np.array(weight),
-            head,
+            heads,
             np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
             np.array([t for e in edges for t in e[1]], np.int32),
             np.array([e[2] for e in edges]),
-            np.searchsorted(head[incoming], np.arange(V + 1)).astype(np.int64),
+            np.searchsorted(heads[incoming], np.arange(V + 1)).astype(np.int64),
             incoming,
             starts,
             ends,
@@ -167,7 +171,8 @@ def best_paths(
     before: Array, after: Array, pair_begin: Array, V: int, leave: Array, leaving: Array, head_of: Array,
     cost: Array, result: Array,
 ) -> None:  # fmt: skip
-    """`result[p]`: the largest −Σ cost over the states of a path, for each pair of leaves; O(leaves · states)."""
+    """`result[p]`: the largest −Σ cost over the states of a path, for each pair of leaves; O(leaves ·
+    states)."""
     value = np.full(2 * V, -np.inf)
     for v in range(V):
         if pair_begin[v] == pair_begin[v + 1]:
@@ -186,7 +191,8 @@ def best_paths(
 
 @kernel()
 def best_path(
-    v: int, w: int, V: int, leave: Array, leaving: Array, head_of: Array, tail_of: Array, cost: Array, add: Array,
+    v: int, w: int, V: int, leave: Array, leaving: Array, head_of: Array, tail_of: Array,
+    cost: Array, add: Array,
 ) -> None:  # fmt: skip
     """Subtract 1 in `add` for each state of the path of `best_paths` from leaf v to leaf w."""
     value, back = np.full(2 * V, -np.inf), np.full(2 * V, -1, np.int32)

@@ -1,11 +1,12 @@
 """A forest and a language model, made ready for the decoders.
 
-**Binary steps.** Every decoder that follows the language model builds the yield of an edge from left to right.
-So an edge with tail `t_1..t_k` becomes k − 1 steps over *prefixes* `t_1..t_i`, each the pair of the prefix
-before it and `t_i`. Edges with a common prefix share it. Above the root stands the goal, `<s> root </s>`.
+**Binary steps.** Every decoder that follows the language model builds the yield of an edge from left to
+right. So an edge with tail `t_1..t_k` becomes k − 1 steps over *prefixes* `t_1..t_i`, each the pair of the
+prefix before it and `t_i`. Edges with a common prefix share it. Above the root stands the goal, `<s> root
+</s>`.
 
-**Only what can occur.** Words that can stand side by side somewhere in the forest are found from the first and
-last words of all vertices; of the language model only n-grams of such pairs are kept.
+**Only what can occur.** Words that can stand side by side somewhere in the forest are found from the first
+and last words of all vertices; of the language model only n-grams of such pairs are kept.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Problem:
 
     @cached_property
     def leaf_word(self) -> Array:
-        """For each vertex the position of its word in `vocabulary`, −1 unless a leaf that is used; int32 (V)."""
+        """For each vertex the position of its word in `vocabulary`, −1 unless a leaf that is used; int32
+        (V)."""
         graph = self.hypergraph
         used = [v for v in graph.order.tolist() if graph.labels[v] is not None]
         result = np.full(len(graph.labels), -1, np.int32)

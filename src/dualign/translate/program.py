@@ -1,15 +1,17 @@
 """The decoding problem as an integer program, and its linear relaxation, on HiGHS.
 
-Variables: `y_e` for each edge; for each state s (see `paths`) and leaf c, the flow `f(s, c) ≥ 0` of walks through s that left
-c last; for each chain of k = 3..n leaves that can follow each other, `z_k`. With `b(c, w)` the flow of c into w↓:
+Variables: `y_e` for each edge; for each state s (see `paths`) and leaf c the flow `f(s, c) ≥ 0` of walks
+through s that left c last; for each chain of k = 3..n leaves that can follow each other, `z_k`. With `b(c, w)`
+the flow of c into w↓:
 
-    Σ_e into the root = 1;   Σ_{e: h(e)=v} y_e = Σ_{e: v∈t(e)} y_e              a derivation            (D0)
-    Σ_c f(s, c) = Σ_{e: s∈S(e)} y_e                                             states                  (D1, D5, D6)
-    Σ_in f(·, c) = Σ_out f(·, c)  at each position but leaves                   paths
-    Σ_first z_k = z_{k−1}(all but the first),  Σ_last z_k = z_{k−1}(all but the last),  z_2 = b         (D2-D4)
+    Σ_e into the root = 1;  Σ_{e: h(e)=v} y_e = Σ_{e: v∈t(e)} y_e       a derivation (D0)
+    Σ_c f(s, c) = Σ_{e: s∈S(e)} y_e                                     states (D1, D5, D6)
+    Σ_in f(·, c) = Σ_out f(·, c)  at each position but leaves           paths
+    Σ_first z_k = z_{k−1}(all but the first)                            chains (D2-D4),
+    Σ_last z_k = z_{k−1}(all but the last)                              z_2 = b
 
-maximise θ · y + Σ log p · z_n. The two sets of path variables of D5 and D6 are one here: they agree in every derivation,
-so the linear program is smaller and at least as tight. Only y need be whole.
+maximise θ · y + Σ log p · z_n. The two sets of path variables of D5 and D6 are one here: they agree in
+every derivation, so the linear program is smaller and at least as tight. Only y need be whole.
 
 This holds where no derivation uses a vertex twice. In other forests such vertices are copied first.
 """
@@ -118,7 +120,9 @@ def single_use(graph: Hypergraph) -> tuple[Hypergraph, list[int]] | None:
 class _Program:
     """Columns: y of the edges, then flows, then chains of leaves of length 3 … n."""
 
-    def __init__(self, paths: Paths, problem: Problem, columns: int, objective: Array, rows: Array) -> None:
+    def __init__(
+        self, paths: Paths, problem: Problem, columns: int, objective: Array, rows: tuple[Any, Array]
+    ) -> None:
         self.paths = paths
         self.problem = problem
         self.columns = columns
@@ -243,7 +247,8 @@ def _chains(
     entries: list[tuple[int, int, float]],
     right: list[float],
 ) -> bool | None:
-    """Variables of chains of leaves and their rows; scores go to the longest, or where <s> begins one, to it."""
+    """Variables of chains of leaves and their rows; scores go to the longest, or where <s> begins one, to
+    it."""
     lm, n = problem.automaton, problem.order
     start = paths.starts[0]
 
@@ -266,7 +271,7 @@ def _chains(
     following: dict[int, list[int]] = {}
     for a, b in pairs:
         following.setdefault(a, []).append(b)
-    now: dict[tuple[int, ...], list[int]] = dict(pairs)
+    now: dict[tuple[int, ...], list[int]] = {(a, b): columns for (a, b), columns in pairs.items()}
     for length in range(2, n + 1):
         # Words near the beginning have no n-gram of full length; that with <s> is all there is.
         for chain, columns in now.items():

@@ -1,16 +1,17 @@
 """Lagrangian relaxation with paths between leaves (Rush & Collins 2011, §4-5), for n-grams of any length.
 
-Every leaf of the derivation chooses, by itself, the n − 1 leaves before it *and the paths between them*. Multipliers ask
-that the choices agree with the derivation: for each place k of an n-gram, a leaf v is chosen there as often as it
-is used (`λ^k_v`), and each state s lies on chosen paths between places k and k + 1 as often as the derivation has
-it (`u^k_s`). For any multipliers
+Every leaf of the derivation chooses, by itself, the n − 1 leaves before it *and the paths between them*.
+Multipliers ask that the choices agree with the derivation: for each place k of an n-gram, a leaf v is
+chosen there as often as it is used (`λ^k_v`), and each state s lies on chosen paths between places k and k
++ 1 as often as the derivation has it (`u^k_s`). For any multipliers
 
     L = max over derivations of  Σ_v [ θ_v + Σ_k λ^k_v + α_v ] + Σ_e [ θ_e + Σ_{s∈S(e)} Σ_k u^k_s ]
-    α_v = max over leaves v_1..v_{n−1} before v of  log p − Σ_k λ^k_{v_k} − Σ_k (cost of the path from v_k to v_{k+1})
+    α_v = max over leaves v_1..v_{n−1} before v of  log p − Σ_k λ^k_{v_k} − Σ_k (path from v_k to v_{k+1})
 
-is an upper bound (Figure 3 as corrected: λ belongs to place 2, γ to place 1). L is made small by subgradient steps;
-each derivation met on the way is scored in full. For a bigram model and a forest in which the order of any two leaves is
-fixed the paths say nothing that the leaves do not, and this is the simple algorithm of Figure 1.
+is an upper bound (Figure 3 as corrected: λ belongs to place 2, γ to place 1). L is made small by
+subgradient steps; each derivation met on the way is scored in full. For a bigram model and a forest in
+which the order of any two leaves is fixed the paths say nothing that the leaves do not, and this is the
+simple algorithm of Figure 1.
 
 Where there are too many n-grams of leaves, shorter ones are enumerated, and bounded over all that is longer.
 """
@@ -25,6 +26,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.translate.dynamic import Clock, cube, word_bound
 from dualign.translate.incumbents import Incumbents, rounding
+from dualign.translate.insideoutside import Weighted
 from dualign.translate.insideoutside import inside as inside_kernel
 from dualign.translate.intersection import cut
 from dualign.translate.languagemodel import Automaton
@@ -59,14 +61,23 @@ class _Relaxation:
         self.parents: list[Array] = [np.empty(0, np.int32)]
         self.pairs: list[Array] = [np.empty(0, np.int32)]
         lm = problem.automaton
-        states = np.array([cut_all(lm, problem.order - 1, 1 + w) if w >= 0 else 0 for w in paths.leaf], np.int32)
+        states = np.array(
+            [cut_all(lm, problem.order - 1, 1 + w) if w >= 0 else 0 for w in paths.leaf], np.int32
+        )
         score = np.zeros(0)
         for length in range(2, problem.order + 1):
             counts = np.diff(paths.pair_begin)[self.grams[-1]]
             if int(counts.sum()) > MOST_GRAMS:
                 break
             parent, pair, last, states, score = extend(
-                lm, length - 1, self.grams[-1], states, paths.leaf, paths.pair_begin, paths.after, int(counts.sum())
+                lm,
+                length - 1,
+                self.grams[-1],
+                states,
+                paths.leaf,
+                paths.pair_begin,
+                paths.after,
+                int(counts.sum()),
             )
             self.parents.append(parent)
             self.pairs.append(pair)
@@ -77,7 +88,8 @@ class _Relaxation:
         self.edge_of = paths.edge_numbers(problem)
 
     def _free(self) -> tuple[Array, Array]:
-        """Which leaves, at each place, and which states have a constraint: not those at the ends of the sentence."""
+        """Which leaves, at each place, and which states have a constraint: not those at the ends of the
+        sentence."""
         paths, n = self.paths, self.length
         leaf = np.tile(paths.leaf >= 0, (n - 1, 1))
         leaf[:, paths.starts], leaf[:, paths.ends] = False, False
@@ -152,7 +164,7 @@ class _Relaxation:
         edge_weight = paths.edge_weight + np.add.reduceat(shared[paths.states], paths.state_begin[:-1])
         within = np.full(V, -np.inf)
         arrays = paths.incoming_begin, paths.incoming, paths.tail_begin, paths.tail
-        inside_kernel(paths.order, *arrays, weight, edge_weight, paths.head, True, within)
+        inside_kernel(Weighted(paths.order, *arrays, weight, edge_weight), True, within)
         edges, leaves = self._trace(within, edge_weight)
         leaf_gradient, state_gradient = np.zeros_like(leaf), np.zeros_like(state)
         for v in leaves:
@@ -187,7 +199,9 @@ class _Relaxation:
                 continue
             best, top = -1, -np.inf
             for e in paths.incoming[paths.incoming_begin[v] : paths.incoming_begin[v + 1]].tolist():
-                value = edge_weight[e] + within[paths.tail[paths.tail_begin[e] : paths.tail_begin[e + 1]]].sum()
+                value = (
+                    edge_weight[e] + within[paths.tail[paths.tail_begin[e] : paths.tail_begin[e + 1]]].sum()
+                )
                 if value > top:
                     best, top = e, value
             edges.append(best)
@@ -213,12 +227,19 @@ def cut_all(lm: Automaton, K: int, node: int) -> int:
 
 @kernel()
 def extend(
-    lm: Automaton, K: int, last: Array, states: Array, leaf: Array, pair_begin: Array, after: Array, count: int
+    lm: Automaton,
+    K: int,
+    last: Array,
+    states: Array,
+    leaf: Array,
+    pair_begin: Array,
+    after: Array,
+    count: int,
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Grams one leaf longer: parent, pair, last leaf, right state, and score of the last word.
 
-    `K` is the length of the grams so far: where the model looks further back, and the gram does not begin with
-    <s>, the score is a bound over all that can be before.
+    `K` is the length of the grams so far: where the model looks further back, and the gram does not begin
+    with <s>, the score is a bound over all that can be before.
     """
     parent, pair = np.empty(count, np.int32), np.empty(count, np.int32)
     new_last, new_states, score = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count)
@@ -237,7 +258,7 @@ def extend(
                 node = find(lm.first, lm.word, s, w)
                 value = 0.0
                 c = s
-                longer = lm.depth[s] == K and K < lm.order - 1
+                longer = lm.depth[s] == K and lm.order - 1 > K
                 if longer and node >= 0:
                     value = lm.upper[node]
                 else:

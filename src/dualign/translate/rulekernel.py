@@ -1,13 +1,13 @@
 """Hiero rules of linked sentence pairs, counted (Chiang 2007, §3.2).
 
-An *initial phrase* is a pair of spans, at most `longest` words each, with links inside and none that leave it, whose first
-and last source words are linked. A rule is an initial phrase in which at most two smaller ones, not side by side in
-the source, have become non-terminals, with at most `symbols` symbols on the source side, and at least one link
-between its words.
+An *initial phrase* is a pair of spans, at most `longest` words each, with links inside and none that leave
+it, whose first and last source words are linked. A rule is an initial phrase in which at most two smaller
+ones, not side by side in the source, have become non-terminals, with at most `symbols` symbols on the
+source side, and at least one link between its words.
 
-A sentence pair counts a rule once, however many of its phrases have it. Rules are counted twice: first by a small
-table of counters at hashed places, then those whose counter says that they may occur `least` times, exactly. Rules
-that occur once are nine of ten, and are not worth their memory.
+A sentence pair counts a rule once, however many of its phrases have it. Rules are counted twice: first by a
+small table of counters at hashed places, then those whose counter says that they may occur `least` times,
+exactly. Most rules occur once, and are not worth their memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["Links", "Limits", "RuleTable", "count_rules"]
+__all__ = ["Limits", "Links", "RuleTable", "count_rules"]
 
 WIDEST = 16  # symbols of a target side
 
@@ -43,8 +43,8 @@ class Links(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Of the rules. `gap`: the fewest source words that a non-terminal stands for; `always`: rules of at most so many
-    words, and nothing else, on the source side are kept however rare they are."""
+    """Of the rules. `gap`: the fewest source words that a non-terminal stands for; `always`: rules of at
+    most so many words, and nothing else, on the source side are kept however rare they are."""
 
     longest: int
     symbols: int
@@ -54,16 +54,17 @@ class Limits(NamedTuple):
 
 
 class RuleTable(NamedTuple):
-    """Rules by their number: symbols `pool[begin[r] : middle[r]]` (source) and `pool[middle[r] : begin[r + 1]]` (target).
+    """Rules by their number: symbols `pool[begin[r] : middle[r]]` (source) and `pool[middle[r] : begin[r +
+    1]]` (target).
 
-    Words are numbers, non-terminals −1 and −2. `count`; `forward` and `backward`, the best log lexical weights
-    of target given source and the reverse.
+    Words are numbers, non-terminals −1 and −2. `counts`; `forward` and `backward`, the best log lexical
+    weights of target given source and the reverse.
     """
 
     begin: Array
     middle: Array
     pool: Array
-    count: Array
+    counts: Array
     forward: Array
     backward: Array
 
@@ -85,7 +86,8 @@ def doubled(array: Array) -> Array:
 def choose_holes(start: Array, i: int, length: int, symbols: int, gap: int, holes: Array) -> int:
     """All ways to make no, one or two non-terminals in the phrase at source i; returns their number.
 
-    Row c of `holes` int64 (·, 4): source position and length of the first, then of the second; length 0: none.
+    Row c of `holes` int64 (·, 4): source position and length of the first, then of the second; length 0:
+    none.
     """
     count = 0
     if length <= symbols:
@@ -114,7 +116,8 @@ def write_rule(
 ) -> bool:  # fmt: skip
     """Write the symbols of a rule to `rule`, the lengths of its source side and of all to `size`.
 
-    False if no word of it is linked, or the target side is too wide. `high[i] < 0`: source word i has no link.
+    False if no word of it is linked, or the target side is too wide. `high[i] < 0`: source word i has no
+    link.
     """
     at, p = 0, i
     linked = False
@@ -234,7 +237,9 @@ def count_rules(links: Links, limits: Limits, counters: Array, tags: Array) -> R
                             continue
                         if (holes[c, 1] > 0 or length > limits.always) and counters[spot] < limits.least:
                             continue
-                        back = outside_sum(source_sum, i, i + length, holes[c, 0], holes[c, 1], holes[c, 2], holes[c, 3])
+                        back = outside_sum(
+                            source_sum, i, i + length, holes[c, 0], holes[c, 1], holes[c, 2], holes[c, 3]
+                        )
                         ahead = target_sum[stop[i, length]] - target_sum[start[i, length]]
                         for g in range(0, 4, 2):
                             if holes[c, g + 1] > 0:
@@ -272,5 +277,10 @@ def count_rules(links: Links, limits: Limits, counters: Array, tags: Array) -> R
                         forward[r] = max(forward[r], ahead)
                         backward[r] = max(backward[r], back)
     return RuleTable(
-        begin[: rules + 1], middle[:rules], pool[: begin[rules]], count[:rules], forward[:rules], backward[:rules]
+        begin[: rules + 1],
+        middle[:rules],
+        pool[: begin[rules]],
+        count[:rules],
+        forward[:rules],
+        backward[:rules],
     )

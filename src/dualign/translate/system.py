@@ -1,7 +1,7 @@
 """A translation system: rules, language model and weights, learnt from two parallel texts.
 
-A folder holds `rules.gz` (`dualign.translate.grammar`), `model.npz` (`LanguageModel.save`) and `settings.json`: the
-weights of the features and how forests are made.
+A folder holds `rules.gz` (`dualign.translate.grammar`), `model.npz` (`LanguageModel.save`) and
+`settings.json`: the weights of the features and how forests are made.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,8 @@ Pair = tuple[Sequence[str], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How forests are made: longest span of a rule, most rules for a source side, order of the model; weights."""
+    """How forests are made: longest span of a rule, most rules for a source side, order of the model;
+    weights."""
 
     span: int = 10
     limit: int = 20
@@ -100,7 +102,9 @@ class Translator:
             weights = {str(name): float(weight) for name, weight in values.pop("weights").items()}
             settings = Settings(weights=weights, **values)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ModelError(f"{path}: not the settings of a translation system ({error}); train again") from None
+            raise ModelError(
+                f"{path}: not the settings of a translation system ({error}); train again"
+            ) from None
         words = None if sentences is None else {word for sentence in sentences for word in sentence}
         grammar = Grammar(read_rules(os.path.join(folder, "rules.gz"), words))
         return cls(grammar, LanguageModel.load(os.path.join(folder, "model.npz")), settings)
@@ -168,7 +172,8 @@ def _tuned(
     top = -1.0
     for number in range(1, rounds + 1):
         translator = Translator(grammar, model, settings)
-        found = list(ordered_map(lambda pair: translator.candidates(pair[0], 50, 30), dev, threads))
+        sources = [pair[0] for pair in dev]
+        found = list(ordered_map(partial(translator.candidates, k=50, beam=30), sources, threads))
         first = []
         for entry, pair, several in zip(lists, dev, found, strict=True):
             for words, features in several:

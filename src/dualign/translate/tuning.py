@@ -1,8 +1,9 @@
 """Minimum error rate training of feature weights on lists of translations (Och 2003).
 
-Along a line `w + t d` the score of each translation is linear in t, so the best translation of a sentence changes at
-the corners of an upper envelope, and BLEU is constant between corners. All corners of all sentences, sorted, give
-BLEU on the whole line exactly. Lines go along each weight and in random directions; from several starts.
+Along a line `w + t d` the score of each translation is linear in t, so the best translation of a sentence
+changes at the corners of an upper envelope, and BLEU is constant between corners. All corners of all
+sentences, sorted, give BLEU on the whole line exactly. Lines go along each weight and in random directions;
+from several starts.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ def _line_search(
     for f, c in zip(features, counts, strict=True):
         order, corners = envelope(f @ line, f @ weights)
         total += c[order[0]]
-        for at, before, after in zip(corners, order, order[1:], strict=False):
-            places.append(at)
+        for corner, before, after in zip(corners, order, order[1:], strict=False):
+            places.append(corner)
             changes.append(c[after] - c[before])
     if not places:
         return 0.0, float(bleu_of_counts(total, smooth=1.0))

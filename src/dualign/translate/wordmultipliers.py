@@ -1,14 +1,14 @@
 """Lagrange multipliers on words: the simple bigram relaxation, made useful for every forest.
 
-Every word of a yield but `</s>` is followed by exactly one other. So for any u, adding `u(w)` for each word w and
-taking `u(x)` off wherever a word follows x changes the score of no derivation. It changes bounds: where each word
-may choose the best word before it, whether that stands there or not, the bound is
+Every word of a yield but `</s>` is followed by exactly one other. So for any u, adding `u(w)` for each word
+w and taking `u(x)` off wherever a word follows x changes the score of no derivation. It changes bounds:
+where each word may choose the best word before it, whether that stands there or not, the bound is
 
     L(u) = max over derivations of Σ_w [ θ_w + u(w) + max_x ( log p(w|x) − u(x) ) ]
 
-which is the dual of Rush & Collins (2011), Figure 1, with one multiplier for each word instead of each leaf (so that
-it holds for leaves in any order, and any number of times). L is convex; its subgradient counts how often a word is
-in the best derivation, less how often it was chosen to stand before one.
+which is the dual of Rush & Collins (2011), Figure 1, with one multiplier for each word instead of each leaf
+(so that it holds for leaves in any order, and any number of times). L is convex; its subgradient counts how
+often a word is in the best derivation, less how often it was chosen to stand before one.
 """
 
 from __future__ import annotations

@@ -12,8 +12,12 @@ __all__ = ["decode"]
 
 
 def decode(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder that `dualign translate train` has made.")],
-    text: Annotated[str, typer.Argument(metavar="INPUT", help="Tokenised text to translate, a sentence a line.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="Folder that `dualign translate train` has made.")
+    ],
+    text: Annotated[
+        str, typer.Argument(metavar="INPUT", help="Tokenised text to translate, a sentence a line.")
+    ],
     output: Output = "-",
     # The names stand here too because the module of `METHODS` imports NumPy, too slow for `--help`.
     method: Annotated[

@@ -18,7 +18,9 @@ def train(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder to write; made if it is not there.")],
     dev_source: Annotated[
         str | None,
-        typer.Option("--dev-source", metavar="FILE", help="Source text to tune on; else some pairs are kept apart."),
+        typer.Option(
+            "--dev-source", metavar="FILE", help="Source text to tune on; else some pairs are kept apart."
+        ),
     ] = None,
     dev_target: Annotated[
         str | None, typer.Option("--dev-target", metavar="FILE", help="Target text to tune on.")
@@ -33,7 +35,8 @@ def train(
         int, typer.Option("--limit", min=1, metavar="N", help="Most target sides for one source side.")
     ] = 20,
     rounds: Annotated[
-        int, typer.Option("--rounds", min=0, metavar="N", help="Rounds of tuning; 0 leaves the weights alone.")
+        int,
+        typer.Option("--rounds", min=0, metavar="N", help="Rounds of tuning; 0 leaves the weights alone."),
     ] = 4,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,

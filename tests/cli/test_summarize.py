@@ -45,7 +45,7 @@ def test_align_writes_the_page_of_its_run(tmp_path, capsys):
     shown = page.read_text(encoding="utf-8")
     for part in (
         "Corpus: 120 sentence pairs",
-        "HMM 4",
+        "HMM 3",
         "bits a word",
         "120 of 120",
         "Least certain pairs",

@@ -1,8 +1,8 @@
 """The decoding problem as an integer program, and its linear relaxation, on HiGHS.
 
 Variables: `y_e` for each edge; for each state s (see `paths`) and leaf c the flow `f(s, c) ≥ 0` of walks
-through s that left c last; for each chain of k = 3..n leaves that can follow each other, `z_k`. With `b(c, w)`
-the flow of c into w↓:
+through s that left c last; for each chain of k = 3..n leaves that can follow each other, `z_k`. With
+`b(c, w)` the flow of c into w↓:
 
     Σ_e into the root = 1;  Σ_{e: h(e)=v} y_e = Σ_{e: v∈t(e)} y_e       a derivation (D0)
     Σ_c f(s, c) = Σ_{e: s∈S(e)} y_e                                     states (D1, D5, D6)

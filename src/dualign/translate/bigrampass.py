@@ -56,7 +56,8 @@ def boundary_words(forest: Forest, W: int) -> tuple[Boundaries, float]:
         for side in range(2):
             count = 0
             for w in range(W):
-                count += int(sets[side, n, w >> 6] >> np.uint64(w & 63) & one)
+                if sets[side, n, w >> 6] >> np.uint64(w & 63) & one:
+                    count += 1
             begins[side, n + 1] = begins[side, n] + count
     members = np.empty((2, max(begins[0, N], begins[1, N])), np.int32)
     cells = np.zeros(N + 1, np.int64)

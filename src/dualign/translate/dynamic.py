@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.ascent import new_ascent
 from dualign.translate.bigrampass import Boundaries, bigram_pass, bigram_table, boundary_words
 from dualign.translate.cubekernel import cube as cube_kernel
 from dualign.translate.intersection import (
@@ -89,7 +90,8 @@ def word_bound(problem: Problem, target: float) -> tuple[float, Array]:
     """The bound by multipliers on words (see `wordmultipliers`), and the multipliers."""
     lm = problem.automaton
     u = np.zeros(len(problem.vocabulary))
-    bound, _ = descend(problem.forest, problem.pairs, lm.begin, lm.end, target, ROUNDS, u)
+    ascent = new_ascent(score=target)
+    bound = descend(problem.forest, problem.pairs, lm.begin, lm.end, target, ROUNDS, ascent, u)
     return bound, u
 
 

@@ -18,7 +18,7 @@ the same in a finer pass. `intersect` drops every item that such a bound proves 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -182,13 +182,13 @@ def combine(
 
 
 @kernel()
-def hashed(node: int, left: int, closed: bool, right: int, mask: int) -> int:
+def hashed(node: int, left: int, closed: bool, right: int, mask: int) -> Any:
     code = np.uint64(left) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(right) * np.uint64(0xC2B2AE3D27D4EB4F)
     code += np.uint64(2 * node + (1 if closed else 0)) * np.uint64(0x165667B19E3779F9)
     code ^= code >> np.uint64(29)
     code *= np.uint64(0xBF58476D1CE4E5B9)
     code ^= code >> np.uint64(32)
-    return int(code & np.uint64(mask))
+    return np.int64(code & np.uint64(mask))
 
 
 @kernel()

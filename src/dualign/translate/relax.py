@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.ascent import BOUND, FACTOR, new_ascent, observe, polyak_step
 from dualign.core.jit import kernel
 from dualign.translate.dynamic import Clock, cube, word_bound
 from dualign.translate.incumbents import Incumbents, rounding
@@ -39,6 +40,7 @@ __all__ = ["relax"]
 MOST_PAIRS = 300_000
 MOST_GRAMS = 3_000_000
 ROUNDS = 300
+PATIENCE, LEAST = 10, 0.02
 
 
 def relax(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
@@ -113,31 +115,26 @@ class _Relaxation:
         leaf = np.zeros((places, len(paths.leaf)))
         state = np.zeros((places, len(paths.tail_of)))
         best_leaf, best_state = leaf.copy(), state.copy()
-        lowest, scale, stalled = np.inf, 1.0, 0
+        ascent = new_ascent(score=incumbents.score)
         for number in range(ROUNDS):
             value, edges, leaf_gradient, state_gradient = self._evaluate(leaf, state)
             if incumbents.k == 1 or number % 10 == 0:
                 incumbents.offer([edges])
             target = incumbents.score
-            if value < lowest - 1e-3 * abs(lowest - target):
-                stalled = 0
-            else:
-                stalled += 1
-            if value < lowest:
-                lowest = value
+            factor = ascent.numbers[FACTOR]
+            if observe(ascent, value, target, PATIENCE, 0.5):
                 best_leaf, best_state = leaf.copy(), state.copy()
-            bound = min(bound, lowest)
+            bound = min(bound, float(ascent.numbers[BOUND]))
             trace.append(("relaxation", bound, target, clock.seconds))
             norm = float((leaf_gradient**2).sum() + (state_gradient**2).sum())
             if bound - target <= rounding(target) or norm == 0.0 or clock.left <= 0:
                 break
-            if stalled >= 10:
-                scale, stalled = scale / 2, 0
+            if ascent.numbers[FACTOR] < factor:
                 leaf, state = best_leaf.copy(), best_state.copy()
-                if scale < 0.02:
+                if ascent.numbers[FACTOR] < LEAST:
                     break
                 continue
-            step = scale * (value - target) / norm
+            step = polyak_step(ascent, value, norm, target)
             leaf = leaf - step * leaf_gradient
             state = state - step * state_gradient
         # Sums of thousands of terms, in another order than the score's.

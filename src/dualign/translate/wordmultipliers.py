@@ -16,33 +16,40 @@ from __future__ import annotations
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.ascent import BOUND, FACTOR, Ascent, observe, polyak_step
 from dualign.core.jit import kernel
 from dualign.translate.problem import Forest
 
 __all__ = ["descend", "outside_bounds"]
 
+PATIENCE, LEAST = 6, 0.02
+"""Rounds without a better bound before steps are halved, and when steps are too short to go on."""
+
 
 @kernel()
 def descend(
-    forest: Forest, pairs: Array, begin: int, end: int, target: float, rounds: int, best: Array
-) -> tuple[float, int]:
-    """Minimise L from `best` on, into `best` float64 (W); returns its least value and the rounds taken.
+    forest: Forest,
+    pairs: Array,
+    begin: int,
+    end: int,
+    target: float,
+    rounds: int,
+    ascent: Ascent,
+    best: Array,
+) -> float:
+    """Minimise L from `best` on, into `best` float64 (W), and return its least value.
 
-    `pairs` float64 (x, w): log p(w|x), −inf where w cannot follow x. `target` is a score that is attained:
-    steps are Polyak's, `β (L(u) − target) / |g|²`, with β halved when L has not fallen for a while.
+    `pairs` float64 (x, w): log p(w|x), −inf where w cannot follow x. `target` is a score that is attained;
+    steps are Polyak's (`dualign.core.ascent`).
     """
     N, W = len(forest.word), len(pairs)
     u = best.copy()
-    bound = np.inf
     chosen = np.zeros(W, np.int64)
     score = np.empty(W)
     inside, back = np.empty(N), np.empty(N, np.int64)
     gradient = np.empty(W)
     stack = np.empty(N + 2, np.int32)
-    scale, stalled = 1.0, 0
-    taken = 0
     for _ in range(rounds):
-        taken += 1
         for w in range(W):
             top = -np.inf
             for x in range(W):
@@ -66,18 +73,12 @@ def descend(
                     back[n] = s
             inside[n] = top
         value = inside[N - 1]
-        if value < bound - 1e-4 * abs(bound - target) or bound == np.inf:
-            stalled = 0
-        else:
-            stalled += 1
-        if value < bound:
-            bound = value
+        factor = ascent.numbers[FACTOR]
+        if observe(ascent, value, target, PATIENCE, 0.5):
             best[:] = u
-        if stalled >= 6:
-            stalled = 0
-            scale *= 0.5
+        elif ascent.numbers[FACTOR] < factor:
             u[:] = best
-            if scale < 0.02:
+            if ascent.numbers[FACTOR] < LEAST:
                 break
         gradient[:] = 0.0
         stack[0] = N - 1
@@ -107,10 +108,10 @@ def descend(
             norm += gradient[w] ** 2
         if norm == 0.0 or value <= target:
             break
-        step = scale * (value - target) / norm
+        step = polyak_step(ascent, value, norm, target)
         for w in range(W):
             u[w] -= step * gradient[w]
-    return bound, taken
+    return ascent.numbers[BOUND]
 
 
 @kernel()

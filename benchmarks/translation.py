@@ -1,0 +1,180 @@
+"""Exact translation beside its baselines, on forests of our own making and on Joshua's Bengali test.
+
+    python -m benchmarks.translation forests [--corpus europarl-es-en] [--pairs 5k] [--sentences 60]
+    python -m benchmarks.translation joshua [--order 5] [--limit 30]
+
+`forests`: a system is learnt from the first pairs of the shuffled text, without tuning; sentences that come
+after them are parsed with as many rules for each source side as keep the forest below `--most-edges` (0: no
+limit), and every method decodes every forest. Seconds are of processor time, decoding alone, kernels compiled
+before.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log
+from pathlib import Path
+from statistics import median
+from time import process_time
+from typing import Any
+
+from benchmarks.corpora import Corpus, present, size_of
+from benchmarks.runs import add_data, describe, guarded, parser, record
+from dualign.core.certified import Certified
+from dualign.measure.bleu import bleu
+from dualign.measure.table import markdown
+from dualign.translate import Grammar, Hypergraph, LanguageModel, decode
+from dualign.translate.chart import parse
+from dualign.translate.grammar import read_rules
+from dualign.translate.system import Settings, Translator, train_system
+
+TIMES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+GROUPS = (0, 300, 1000, 3000, 10_000, 30_000, 10**9)
+BEAMS = (50, 500, 1000)
+
+
+@dataclass
+class Run:
+    """One method on one forest."""
+
+    method: str
+    edges: int
+    words: int
+    seconds: float
+    result: Certified[Any]
+
+
+def main() -> None:
+    options = parser(__doc__.splitlines()[0], "translation.jsonl")
+    add_data(options)
+    options.add_argument("what", choices=("forests", "joshua"))
+    options.add_argument("--corpus", default="europarl-es-en")
+    options.add_argument("--pairs", default="5k", help="pairs to learn from")
+    options.add_argument("--sentences", type=int, default=60, help="sentences to translate")
+    options.add_argument(
+        "--most-edges", type=int, default=2635, help="edges of a forest; 0: as many as there are"
+    )
+    options.add_argument("--methods", nargs="+", default=["exact", "relax", "exhaustive", "ilp", "lp"])
+    options.add_argument("--order", type=int, default=3)
+    options.add_argument("--limit", type=float, default=30.0, help="seconds for each forest and method")
+    chosen = options.parse_args()
+    print(describe(chosen.threads), f"seed {chosen.seed}", flush=True)
+    beams = [f"cube {beam}" for beam in BEAMS]
+    if chosen.what == "joshua":
+        joshua(chosen)
+        return
+    present(chosen.data, [chosen.corpus])
+    runs: list[Run] = []
+    for number, (graph, model, words) in enumerate(forests(chosen)):
+        for method in [*chosen.methods, *beams]:
+            runs.append(run(graph, model, method, words, chosen.order, chosen.limit))
+        print(f"forest {number + 1}: {words} words, {len(graph.head)} edges", flush=True)
+    report(runs, [*chosen.methods, *beams])
+    for one in runs:
+        result = one.result
+        record(
+            chosen.json,
+            {"method": one.method, "edges": one.edges, "words": one.words, "seconds": one.seconds,
+             "score": result.score, "bound": result.bound, "certified": result.certified},
+        )  # fmt: skip
+
+
+def run(graph: Hypergraph, model: LanguageModel, method: str, words: int, order: int, limit: float) -> Run:
+    name, _, beam = method.partition(" ")
+    settings: dict[str, Any] = {"method": name, "order": order, "beam": int(beam or 50), "time_limit": limit}
+    tiny = Hypergraph([("a", 0.0)], [], 0)
+    decode(tiny, model, **settings)  # compiles
+    began = process_time()
+    result = decode(graph, model, **settings)
+    return Run(method, len(graph.head), words, process_time() - began, result)
+
+
+def forests(chosen: Any) -> Iterator[tuple[Hypergraph, LanguageModel, int]]:
+    corpus = Corpus(chosen.data, chosen.corpus, chosen.seed)
+    size = size_of(chosen.pairs) or len(corpus) - 10 * chosen.sentences
+    pairs = [tuple(side.split() for side in line.split("\t")) for line in corpus.lines]
+    later = [source for source, _ in pairs[size:] if 4 <= len(source) <= 30][: chosen.sentences]
+    with tempfile.TemporaryDirectory() as place:
+        train_system(pairs[:size], place, order=chosen.order, rounds=0, threads=chosen.threads)
+        translator = Translator.load(place, later)
+    model = translator.model.scaled(translator.settings.weights["LanguageModel"])
+    for source in later:
+        graph = None
+        for limit in (20, 10, 5, 3, 2, 1):
+            settings = Settings(limit=limit, weights=translator.settings.weights)
+            graph = Translator(translator.grammar, translator.model, settings).forest(source).hypergraph
+            if not chosen.most_edges or len(graph.head) <= chosen.most_edges:
+                break
+        assert graph is not None
+        yield graph, model, len(source)
+
+
+def report(runs: list[Run], methods: list[str]) -> None:
+    by_method = {method: [run for run in runs if run.method == method] for method in methods}
+    best = [max(found.result.score for found in same) for same in zip(*by_method.values(), strict=True)]
+    proved = [any(found.result.certified for found in same) for same in zip(*by_method.values(), strict=True)]
+    print(f"\n{len(best)} forests, the optimum of {sum(proved)} is proved\n")
+    rows = []
+    for method, found in by_method.items():
+        seconds = [one.seconds for one in found]
+        certified = [one.result.certified for one in found]
+        errors = sum(one.result.score < top - 1e-6 for one, top in zip(found, best, strict=True))
+        within = [f"{share(s <= t and c for s, c in zip(seconds, certified, strict=True))}" for t in TIMES]
+        rows.append([method, f"{median(seconds):.3f}", share(certified), str(errors), *within])
+    print(markdown(["method", "median s", "certified", "worse", *(f"≤ {t:g} s" for t in TIMES)], rows))
+    print("\nMedian seconds, and share certified, by the number of edges:\n")
+    rows = []
+    for low, high in pairwise(GROUPS):
+        chosen = {m: [one for one in found if low <= one.edges < high] for m, found in by_method.items()}
+        if any(chosen.values()):
+            cells = [
+                f"{median(one.seconds for one in found):.3f} {share(one.result.certified for one in found)}"
+                for found in chosen.values()
+            ]
+            rows.append([f"{low}-{high - 1}", str(len(chosen[methods[0]])), *cells])
+    print(markdown(["edges", "forests", *methods], rows))
+    if "lp" in by_method:
+        whole = [one.result.trace[-1][0] == "fractional" for one in by_method["lp"] if one.result.trace]
+        print(f"\nlinear programs with a fractional solution: {share(whole)} of {len(whole)}")
+    left = [one.result.gap for one in by_method[methods[0]] if not one.result.certified]
+    print(f"\n{methods[0]}: gaps that remain {[round(gap, 2) for gap in sorted(left)]}")
+
+
+def share(values: Any) -> str:
+    listed = list(values)
+    return f"{100 * sum(listed) / max(len(listed), 1):.1f}%"
+
+
+def joshua(chosen: Any) -> None:
+    """Joshua's grammar negates values without a name, its model is in log10, a word costs −0.4343."""
+    folder: Path = chosen.data / "joshua-bn-en"
+    tuned = dict(line.split() for line in (folder / "weights.txt").read_text().splitlines())
+    weights = {name[6:]: -float(value) for name, value in tuned.items() if name.startswith("tm_pt_")}
+    weights["Glue"] = float(tuned["tm_glue_0"])
+    weights["Words"] = -0.4343 * float(tuned["WordPenalty"])
+    weights["Copy"] = -100 * float(tuned["OOVPenalty"])
+    grammar = Grammar(read_rules(str(folder / "grammar.gz")))
+    model = LanguageModel.read(str(folder / "lm.arpa.gz")).scaled(float(tuned["lm_0"]) / log(10))
+    references = [
+        [line.split() for line in (folder / f"reference.en.{n}").read_text().splitlines()] for n in range(4)
+    ]
+    methods = ["exact", *(f"cube {beam}" for beam in BEAMS)]
+    runs: list[Run] = []
+    for line in (folder / "input.bn").read_text().splitlines():
+        words = line.split()
+        graph = parse(words, grammar, weights, span=12).hypergraph
+        runs += [run(graph, model, method, len(words), chosen.order, chosen.limit) for method in methods]
+    report(runs, methods)
+    print()
+    for method in methods:
+        found = [one.result.solution.words for one in runs if one.method == method]
+        print(
+            f"{method}: BLEU {bleu(found, [list(several) for several in zip(*references, strict=True)]):.2f}"
+        )
+
+
+if __name__ == "__main__":
+    guarded(main)

@@ -209,7 +209,7 @@ def test_the_package_lists_its_names_and_knows_no_others():
 def test_importing_loads_neither_numpy_nor_numba(statement):
     program = f"{statement}; import sys; print(sorted({{'numpy', 'numba', 'scipy'}} & set(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True
     )
     assert done.stdout.strip() == "[]"
 
@@ -222,7 +222,7 @@ def test_help_loads_neither_numpy_nor_numba(verb):
         "print(code, sorted({'numpy', 'numba', 'scipy'} & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True
     )
     assert done.stdout.splitlines()[-1] == "0 []"
 

@@ -23,7 +23,7 @@ def dualign(*arguments: str, stdin: str = "", **more: str) -> subprocess.Complet
         capture_output=True,
         text=True,
         env=environment(**more),
-        timeout=60,
+        timeout=300,
     )
 
 

@@ -112,7 +112,7 @@ def test_interrupt_ends_with_130_and_one_line():
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
         assert process.stderr.read() == b"dualign: interrupted\n"
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=300) == 130
 
 
 def pipeline(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -121,7 +121,7 @@ def pipeline(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         env=environment(PYTHON=DUALIGN[0]),
-        timeout=60,
+        timeout=300,
     )
 
 

@@ -25,7 +25,7 @@ def modules_after(*arguments: str) -> set[str]:
     """What a fresh interpreter has imported once it has run a command line."""
     script = "import sys; from dualign.cli.main import run; print(run(sys.argv[1:]), *sys.modules, sep='\\n')"
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=300, check=True
     )
     shown, _, modules = done.stdout.partition("\n0\n")
     assert "Usage: dualign" in shown

@@ -101,7 +101,7 @@ def test_ctrl_c_during_training_leaves_the_old_model_and_nothing_else(tmp_path: 
             if "HMM round 3/" in line:
                 break
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 130

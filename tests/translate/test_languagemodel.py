@@ -133,3 +133,10 @@ def test_discounts_of_few_counts_are_the_customary_ones():
 def test_what_cannot_be_learnt_from_is_refused(text, order, message):
     with pytest.raises((dualign.DataError, dualign.UsageError), match=message):
         estimate(text, order)
+
+
+def test_binary_models_are_recognised(tmp_path):
+    path = tmp_path / "lm.binary"
+    path.write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\0\xff\xfe")
+    with pytest.raises(dualign.DataError, match=r"lm\.binary: a binary model of KenLM"):
+        LanguageModel.read(str(path))

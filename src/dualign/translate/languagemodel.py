@@ -16,7 +16,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.text.arpa import Arpa, read_arpa
-from dualign.text.streams import open_binary_output
+from dualign.text.streams import open_binary_output, open_input
 
 __all__ = ["Automaton", "LanguageModel"]
 
@@ -24,6 +24,8 @@ _LOG10 = log(10.0)
 _MISSING = -100.0 * _LOG10
 """Of `<unk>` in a model that has none: the value that KenLM takes."""
 
+
+_KENLM = b"mmap lm http://kheafield.com/code"
 
 _ARRAYS = ("first", "word", "logprob", "backoff", "suffix", "level")
 
@@ -73,6 +75,9 @@ class LanguageModel:
     @classmethod
     def read(cls, path: str) -> LanguageModel:
         """Read an ARPA file; log10 becomes the natural logarithm."""
+        with open_input(path) as stream:
+            if stream.peek(len(_KENLM)).startswith(_KENLM):
+                raise DataError(f"{path}: a binary model of KenLM; give the ARPA file that it was made from")
         try:
             return cls.of_arpa(read_arpa(path))
         except DataError as error:

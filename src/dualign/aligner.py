@@ -24,7 +24,7 @@ from dualign.decode.aligning import (
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options
 from dualign.text.alignment import Alignment
-from dualign.text.corpus import Bitext, GrowingVocabulary, Sentences, encode
+from dualign.text.corpus import Bitext, Sentences, numbered
 from dualign.text.lines import tokenize
 from dualign.train.constraints import ConstraintSet
 from dualign.train.training import Progress, train, usable
@@ -87,20 +87,21 @@ class Aligner:
 
         For `judge` and `constraints` see `dualign.train.training.train`; constraints hold when aligning, too.
         """
-        self.fit_encoded(as_pairs(bitext), report=report, judge=judge, constraints=constraints)
+        text = numbered(as_pairs(bitext), self.options.lowercase)
+        self.fit_encoded(*text, report=report, judge=judge, constraints=constraints)
         return self
 
     def fit_encoded(
         self,
-        pairs: Iterable[tuple[Sequence[str], Sequence[str]]],
+        encoded: Bitext,
+        source: list[str],
+        target: list[str],
         *,
         report: Callable[[Progress], None] = lambda progress: None,
         judge: Callable[[Model], float] | None = None,
         constraints: ConstraintSet | None = None,
     ) -> Bitext:
-        """Learn from pairs of token lists, and return them encoded, ready for `links_of`."""
-        source, target = GrowingVocabulary(), GrowingVocabulary()
-        encoded = encode(pairs, source, target, self.options.lowercase)
+        """Learn from sentences of numbered words; returns them with the model's numbers, for `links_of`."""
         self.constraints = constraints
         self.history = []
 
@@ -110,8 +111,8 @@ class Aligner:
 
         # Words of the pairs that are left out of training come last: they are unknown to the model.
         chosen = usable(encoded, self.options.max_length)
-        left, source_words, self._strange[0] = known_first(encoded.source, list(source), chosen)
-        right, target_words, self._strange[1] = known_first(encoded.target, list(target), chosen)
+        left, source_words, self._strange[0] = known_first(encoded.source, source, chosen)
+        right, target_words, self._strange[1] = known_first(encoded.target, target, chosen)
         encoded = Bitext(left, right)
         self._model = train(
             encoded, source_words, target_words, self.options, self.threads, hear, judge, constraints

@@ -17,16 +17,18 @@ from dualign.cli.exits import say
 from dualign.cli.options import one_standard_input
 from dualign.cli.progress import metered
 from dualign.cli.rounds import show_rounds
-from dualign.cli.warm import compile_kernels
+from dualign.cli.warm import compile_kernels, load_kernels
 from dualign.core.errors import DataError, UsageError
 from dualign.decode.aligning import Links
 from dualign.measure.tuning import area_judge, tune
 from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import read_pairs
-from dualign.text.corpus import Bitext
+from dualign.text.corpus import Bitext, numbered
 from dualign.text.formats import read_links
-from dualign.text.streams import open_output
+from dualign.text.numbering import encode_files
+from dualign.text.printing import print_links
+from dualign.text.streams import open_binary_output, open_output
 from dualign.train.constraints import Glossary
 from dualign.train.training import NothingToLearn
 
@@ -80,10 +82,9 @@ def run(
     one_standard_input(source, target, tuning.gold, tuning.source, tuning.target, glossary)
     check_outputs(outputs)
     compile_kernels(quiet, options.get("decoder", ""))
-    pairs: Iterable[Pair] = read_pairs(source, target, errors=errors)
     if model is None:
         try:
-            encoded, aligner = learn(pairs, options, tuning, glossary, threads, errors, quiet)
+            encoded, aligner = learn(source, target, options, tuning, glossary, threads, errors, quiet)
         except NothingToLearn as error:
             if error.pairs == 0 or outputs.model is not None or outputs.page is not None:
                 raise
@@ -97,6 +98,7 @@ def run(
             raise UsageError("--early-stop is for training, but --model is given")
         aligner = Aligner.load(model, threads=threads).set_options(**options)
         aligner.constraints = read_glossary(glossary, errors)
+        pairs: Iterable[Pair] = read_pairs(source, target, errors=errors)
         if tuning.gold is not None:
             gold = read_gold(tuning.gold, errors)
             begin = [] if tuning.source else list(islice(pairs, len(gold)))
@@ -116,7 +118,8 @@ def run(
 
 
 def learn(
-    pairs: Iterable[Pair],
+    source: str,
+    target: str | None,
     options: dict[str, Any],
     tuning: Tuning,
     glossary: str | None,
@@ -126,17 +129,20 @@ def learn(
 ) -> tuple[Bitext, Aligner]:
     """Train an aligner, tuned if there is gold; returns the bitext encoded, and the aligner."""
     aligner = Aligner(threads=threads, **options)
+    load_kernels(aligner.threads)
     gold = read_gold(tuning.gold, errors) if tuning.gold else []
     begin: list[Pair] = []
-    if gold and tuning.source is None:
-        pairs = iter(pairs)
-        begin = list(islice(pairs, len(gold)))
-        pairs = chain(begin, pairs)
+    if target is not None and not (gold and tuning.source is None):
+        text = encode_files(source, target, aligner.options.lowercase, errors=errors)
+    else:
+        pairs = read_pairs(source, target, errors=errors)
+        begin = list(islice(pairs, len(gold))) if tuning.source is None else []
+        text = numbered(chain(begin, pairs), aligner.options.lowercase)
     labelled = tuning_pairs(tuning, begin, gold, errors) if gold else []
     judge = area_judge(labelled, gold, aligner.threads) if tuning.early_stop else None
     with show_rounds(quiet) as report:
         constraints = read_glossary(glossary, errors)
-        encoded = aligner.fit_encoded(pairs, report=report, judge=judge, constraints=constraints)
+        encoded = aligner.fit_encoded(*text, report=report, judge=judge, constraints=constraints)
     note_unused(encoded, aligner, quiet)
     if gold:
         choose(aligner, labelled, gold, quiet)
@@ -202,8 +208,10 @@ def write(links: Iterator[Links], aligner: Aligner, outputs: Outputs, quiet: boo
     everything is written."""
     line = too_long = proved = 0
     with ExitStack() as stack:
-        out = stack.enter_context(open_output(outputs.links))
-        scored = stack.enter_context(open_output(outputs.probabilities)) if outputs.probabilities else None
+        out = stack.enter_context(open_binary_output(outputs.links))
+        scored = (
+            stack.enter_context(open_binary_output(outputs.probabilities)) if outputs.probabilities else None
+        )
         report = stack.enter_context(open_output(outputs.report)) if outputs.report else None
         began = perf_counter()
         for chunk in metered(links, outputs.links, quiet):
@@ -221,28 +229,12 @@ def write(links: Iterator[Links], aligner: Aligner, outputs: Outputs, quiet: boo
         say(f"warning: {too_long:,} pairs are too long to align (over 10 million cells); they have no links")
 
 
-class _Written(dict[tuple[int, int], str]):
-    """Links as they are written, each put together once: the same few come again and again."""
-
-    def __missing__(self, link: tuple[int, int]) -> str:
-        text = f"{link[0]}-{link[1]}"
-        if max(link) < 1000:
-            self[link] = text
-        return text
-
-
-_WRITTEN = _Written()
-
-
-def write_links(chunk: Links, out: IO[str], scored: IO[str] | None) -> None:
+def write_links(chunk: Links, out: IO[bytes], scored: IO[bytes] | None) -> None:
     """A line for each pair: `i-j …`, and `i-j:probability …` where wanted."""
-    words = list(map(_WRITTEN.__getitem__, zip(chunk.source.tolist(), chunk.target.tolist(), strict=True)))
-    spans = list(zip(chunk.begin.tolist(), (chunk.begin + chunk.count).tolist(), strict=True))
-    out.writelines(f"{' '.join(words[begin:end])}\n" for begin, end in spans)
+    links = chunk.source, chunk.target, chunk.probability, chunk.begin, chunk.count
+    out.write(print_links(*links, False))
     if scored is not None:
-        probabilities = chunk.probability.tolist()
-        words = [f"{word}:{p:.6f}" for word, p in zip(words, probabilities, strict=True)]
-        scored.writelines(f"{' '.join(words[begin:end])}\n" for begin, end in spans)
+        scored.write(print_links(*links, True))
 
 
 def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> None:

@@ -12,6 +12,7 @@ NumPy or Numba to the function, so that `dualign <verb> --help` is as quick.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -183,6 +184,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> NoReturn:
     """Run the command line of this process."""
+    gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
     code = run(sys.argv[1:])
     # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
     # compiled kernels apart, 0.2 s of it.

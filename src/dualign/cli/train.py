@@ -53,7 +53,6 @@ def train(
     from dualign.cli.aligning import Tuning, learn
     from dualign.cli.warm import compile_kernels
     from dualign.model.storage import checked_path
-    from dualign.text.bitext import read_pairs
 
     chosen = settings(
         set_, model=model_type, constraint=constraint, rounds=rounds, max_length=max_length,
@@ -61,11 +60,11 @@ def train(
     )  # fmt: skip
     if not 2 <= len(files) <= 3:
         raise UsageError(f"{len(files)} files named; write SOURCE TARGET MODEL, or BITEXT MODEL")
-    *texts, model = files
-    one_standard_input(*texts, tune, tune_source, tune_target, glossary)
+    source, *others, model = files
+    target = others[0] if others else None
+    one_standard_input(source, target, tune, tune_source, tune_target, glossary)
     checked_path(model)
     compile_kernels(quiet)
-    pairs = read_pairs(*texts, errors=errors)
     tuning = Tuning(tune, tune_source, tune_target, early_stop)
-    _, aligner = learn(pairs, chosen, tuning, glossary, threads, errors, quiet)
+    _, aligner = learn(source, target, chosen, tuning, glossary, threads, errors, quiet)
     aligner.save(model)

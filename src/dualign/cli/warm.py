@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
+from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ from dualign.text.corpus import Bitext, GrowingVocabulary, encode
 if TYPE_CHECKING:
     from dualign.model.model import Model
 
-__all__ = ["compile_kernels"]
+__all__ = ["compile_kernels", "load_kernels"]
 
 # Ctrl-C is for us to handle; an error shows again where the kernel is used.
 QUIETLY: dict[str, Any] = {
@@ -65,6 +67,21 @@ def compile_kernels(quiet: bool, decoder: str = "") -> None:
         say(f"kernels compiled in {perf_counter() - began:.0f} s")
 
 
+def load_kernels(threads: int) -> None:
+    """Load the kernels of training from the cache on a thread of its own, while the text is being read.
+
+    Only if there is more than one: with one, reading would wait just as long.
+    """
+
+    def load() -> None:
+        with suppress(Exception):  # it shows again where the kernel is used
+            compile_chains()
+            compile_others()
+
+    if threads > 1:
+        Thread(target=load, daemon=True).start()
+
+
 def compile_chains() -> None:
     """The posteriors' kernel, half of all the work."""
     from dualign.model.blocks import block_of
@@ -78,8 +95,10 @@ def compile_others() -> None:
     """All other kernels of training and decoding."""
     from dataclasses import replace
 
-    from dualign.decode.aligning import encode_chunk, links_of_block
+    from dualign.decode.aligning import encode_chunk, joined, links_of_block
     from dualign.model.blocks import block_of
+    from dualign.text.numbering import Side
+    from dualign.text.printing import print_links
     from dualign.train.expectation import add_counts, add_null_counts
     from dualign.train.ibm1 import prune, train_ibm1
     from dualign.train.smoothing import make_priors, reestimate_lexicon
@@ -95,7 +114,10 @@ def compile_others() -> None:
     add_counts(0, len(words[0]), block, True, posterior, counts, nulls[0])
     add_null_counts(block, posterior, nulls[1])
     for decoder in ("soft-union", "viterbi"):
-        links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
+        found = links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
+    links = joined([found], np.zeros(len(bitext), np.bool_))
+    print_links(links.source, links.target, links.probability, links.begin, links.count, False)
+    Side().add(b"a b\n")
     strange, source, target = encode_chunk(model, [(["new", "a"], ["x", "newer"])])
     block_of(model, strange, 1, (source.new, target.new))
 

@@ -1,14 +1,15 @@
 """How kernels are compiled: the one home of Numba's options.
 
 Kernels are compiled when they are first called, release the GIL, and are cached on disk in a directory named
-after a hash of the package's sources. Numba's own cache looks only at the file of the function it stores and
-so misses an edit to a kernel that is called from another file; the hash does not.
+after the state of the package's sources. Numba's own cache looks only at the file of the function it stores
+and so misses an edit to a kernel that is called from another file; the name does not.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -24,12 +25,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 @cache
 def cache_directory() -> Path:
     """Where compiled kernels are kept: a folder keyed by our sources, in `NUMBA_CACHE_DIR` if that is set."""
-    package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        # Place and time as well: by these Numba decides whether a stored kernel is still the right one.
-        digest.update(f"{path} {path.stat().st_mtime_ns}".encode())
-        digest.update(path.read_bytes())
+    for folder, _, names in sorted(os.walk(Path(__file__).resolve().parents[1])):
+        for name in sorted(names):
+            if name.endswith(".py"):
+                # As Numba sees whether a file is still the one it compiled.
+                status = os.stat(path := os.path.join(folder, name))
+                digest.update(f"{path} {status.st_mtime_ns} {status.st_size} ".encode())
     name = f"kernels-{digest.hexdigest()[:16]}"
     for variable, below in (
         ("NUMBA_CACHE_DIR", ""),
@@ -51,7 +53,7 @@ def cache_directory() -> Path:
 
 def kernel() -> Callable[[F], F]:
     """Compile a hot loop: arrays in, arrays out, no exceptions, no Python objects, no GIL."""
-    numba: Any = import_module("numba")
+    numba = _numba()
     numba.config.CACHE_DIR = str(cache_directory())
 
     def compiled(function: F) -> F:
@@ -61,6 +63,18 @@ def kernel() -> Callable[[F], F]:
         return _quick_to_load(numba.njit(**options)(function))
 
     return compiled
+
+
+def _numba() -> Any:
+    """Numba, without the import of SciPy, of which it asks nothing but the version."""
+    missing = object()
+    if (scipy := sys.modules.get("scipy", missing)) is missing:
+        sys.modules["scipy"] = None  # type: ignore[assignment]
+    try:
+        return import_module("numba")
+    finally:
+        if scipy is missing:
+            del sys.modules["scipy"]
 
 
 def _quick_to_load(dispatcher: Any) -> Any:

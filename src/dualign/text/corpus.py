@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bitext", "GrowingVocabulary", "Sentences", "encode"]
+__all__ = ["Bitext", "GrowingVocabulary", "Sentences", "encode", "numbered"]
 
 Ints = npt.NDArray[Any]
 
@@ -103,3 +103,12 @@ def encode(
         for tokens, offsets, _ in sides
     )
     return Bitext(left, right)
+
+
+def numbered(
+    pairs: Iterable[tuple[Sequence[str], Sequence[str]]], lowercase: bool
+) -> tuple[Bitext, list[str], list[str]]:
+    """Number the words of both sides as they come; the sentences, and the words of either side."""
+    source, target = GrowingVocabulary(), GrowingVocabulary()
+    bitext = encode(pairs, source, target, lowercase)
+    return bitext, list(source), list(target)

@@ -23,7 +23,7 @@ from unicodedata import is_normalized, normalize
 from dualign.core.errors import DataError, UsageError
 from dualign.text.streams import open_input
 
-__all__ = ["read_lines", "tokenize"]
+__all__ = ["read_blocks", "read_lines", "tokenize"]
 
 _BLOCK = 1 << 18
 _BOM = "\ufeff"
@@ -31,9 +31,15 @@ _BOM = "\ufeff"
 
 def read_lines(path: str, errors: str = "strict") -> Iterator[str]:
     """Yield the lines of `path` (see `open_input`) by the rules above, in memory for the longest line."""
-    if errors not in ("strict", "replace"):
-        raise UsageError(f'errors="{errors}" is not known; use "strict" or "replace"')
-    return _lines(path, errors)
+    return _lines(path, _checked(errors))
+
+
+def read_blocks(path: str, errors: str = "strict") -> Iterator[bytes]:
+    """Yield the same lines in UTF-8, many at a time, each with its `\\n`, and the rules for tokens applied.
+
+    What is left to do is to split at white space.
+    """
+    return _blocks(path, _checked(errors))
 
 
 def tokenize(line: str) -> list[str]:
@@ -48,7 +54,37 @@ def tokenize(line: str) -> list[str]:
     return line.split()
 
 
+def _checked(errors: str) -> str:
+    if errors not in ("strict", "replace"):
+        raise UsageError(f'errors="{errors}" is not known; use "strict" or "replace"')
+    return errors
+
+
 def _lines(path: str, errors: str) -> Iterator[str]:
+    for text in _texts(path, errors):
+        lines = text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        if "\r" in text:
+            lines = [line.removesuffix("\r") for line in lines]
+        if _BOM in text:
+            lines = [line.removeprefix(_BOM) for line in lines]
+        yield from lines
+
+
+def _blocks(path: str, errors: str) -> Iterator[bytes]:
+    for text in _texts(path, errors):
+        if not text.endswith("\n"):
+            text += "\n"
+        if not is_normalized("NFC", text):
+            text = normalize("NFC", text)
+        if _BOM in text:
+            text = "".join(f"{' '.join(tokenize(line))}\n" for line in text.split("\n")[:-1])
+        yield text.encode()
+
+
+def _texts(path: str, errors: str) -> Iterator[str]:
+    """Whole lines, decoded; an error names its line, and comes after the text before it."""
     number = 1  # of the first line in the next piece
     for piece in _whole_lines(path):
         try:
@@ -61,15 +97,8 @@ def _lines(path: str, errors: str) -> Iterator[str]:
                 yield from _lines_before_error(path, piece, number)
                 return
             text = text.replace("\0", "\ufffd")
-        lines = text.split("\n")
-        if not lines[-1]:
-            lines.pop()
-        if "\r" in text:
-            lines = [line.removesuffix("\r") for line in lines]
-        if _BOM in text:
-            lines = [line.removeprefix(_BOM) for line in lines]
-        yield from lines
-        number += len(lines)
+        yield text
+        number += piece.count(b"\n")
 
 
 def _whole_lines(path: str) -> Iterator[bytes]:
@@ -102,4 +131,4 @@ def _lines_before_error(path: str, piece: bytes, number: int) -> Iterator[str]:
             raise DataError(f"{path}:{at}: invalid UTF-8 ({bad}); {remedy}") from None
         if "\0" in text:
             raise DataError(f"{path}:{at}: NUL character; is this a text file? If so, use --errors replace")
-        yield text.removesuffix("\r").removeprefix(_BOM)
+        yield text + "\n"

@@ -179,6 +179,24 @@ def test_report_has_an_object_for_each_line(files, model, decoder, tmp_path, cap
         assert record["links"] == len(line.split())
 
 
+def test_joint_decoding_reports_its_proofs_round_by_round(files, model, tmp_path, capsys):
+    report = tmp_path / "report.jsonl"
+    arguments = ["--model", model, "--decoder", "bidirectional", "--report", str(report)]
+    assert run(["align", *files, *arguments]) == 0
+    shown = capsys.readouterr()
+    assert f"{LINES} of {LINES} alignments are proved optimal" in shown.err
+    records = [json.loads(line) for line in report.read_text().splitlines()]
+    assert len(records) == LINES
+    for record in records:
+        assert record["certified"]
+        assert record["bound"] == pytest.approx(record["score"])
+        if "iterations" in record:
+            assert all(bound is None or bound >= record["score"] - 1e-6 for bound, _ in record["trace"])
+    assert any(record.get("trace") for record in records)
+    assert run(["align", *files, *arguments[:4], "--threads", "1", "--quiet"]) == 0
+    assert capsys.readouterr().out == shown.out
+
+
 def test_probabilities_are_read_back_as_links(files, model, tmp_path, capsys):
     path = str(tmp_path / "p")
     assert run(["align", *files, "--model", model, "--probabilities", path, "--quiet"]) == 0

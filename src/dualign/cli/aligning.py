@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
-from math import isnan
+from math import isfinite, isnan
 from time import perf_counter
 from typing import IO, Any
 
@@ -245,7 +245,7 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
         begin, count = int(chunk.begin[n]), int(chunk.count[n])
         probabilities = chunk.probability[begin : begin + count]
         score, bound = float(chunk.score[n]), float(chunk.bound[n])
-        record = {
+        record: dict[str, Any] = {
             "line": line + n + 1,
             "links": count,
             "mean_probability": round(float(probabilities.mean()), 6) if count else None,
@@ -256,6 +256,8 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
         }
         if chunk.rounds[n]:
             record["iterations"] = int(chunk.rounds[n])
+        if len(chunk.trace) and chunk.trace[n]:
+            record["trace"] = [[value if isfinite(value) else None for value in r] for r in chunk.trace[n]]
         report.write(json.dumps(record) + "\n")
 
 

@@ -45,8 +45,8 @@ class Links:
 
     `score` is what the decoder takes a pair's links to be worth, `bound` the most that any set of links is,
     `certified` whether they have met; both are NaN for a pair that a decoder had to leave to the chains.
-    `rounds`, `seconds`: the search for a pair, 0 where there is none. `too_long` marks the pairs that were
-    not aligned because of their size.
+    `rounds`, `seconds`: the search for a pair, 0 where there is none; `trace`: its bound and score by round, or
+    empty. `too_long` marks the pairs that were not aligned because of their size.
     """
 
     begin: Array
@@ -59,6 +59,7 @@ class Links:
     certified: Array
     rounds: Array
     seconds: Array
+    trace: Array
     too_long: Array
 
     def __len__(self) -> int:
@@ -164,6 +165,7 @@ def joined(parts: Sequence[kernels.Found], too_long: Array) -> Links:
         together([part.certified for part in parts], np.bool_),
         together([part.rounds for part in parts], np.int64),
         together([part.seconds for part in parts], np.float64),
+        together([part.trace for part in parts], np.float64),
         too_long,
     )
 
@@ -237,6 +239,7 @@ def links_of_block(
         np.zeros(len(I), np.bool_),
         np.zeros(len(I), np.int64),
         np.zeros(len(I)),
+        np.empty(0),
     )
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.blocks import match_block

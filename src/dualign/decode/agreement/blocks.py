@@ -25,13 +25,14 @@ MOST_SCORES = 20_000_000
 
 class Proofs(NamedTuple):
     """For each pair of a block: score and proved bound of the joint objective (NaN where a pair was not
-    decoded), whether they have met, rounds and seconds."""
+    decoded), whether they have met, rounds and seconds, and bound and score by round."""
 
     score: Array
     bound: Array
     certified: Array
     rounds: Array
     seconds: Array
+    trace: Array
 
 
 def agree_block(options: Options, block: Block, threads: int, marks: Array) -> Proofs:
@@ -46,7 +47,7 @@ def agree_block(options: Options, block: Block, threads: int, marks: Array) -> P
     gamma = options.unsupported if options.agreement == "soft" else NEVER
     proofs = Proofs(
         np.full(len(lengths), np.nan), np.full(len(lengths), np.nan), np.zeros(len(lengths), bool),
-        np.zeros(len(lengths), np.int64), np.zeros(len(lengths)),
+        np.zeros(len(lengths), np.int64), np.zeros(len(lengths)), np.empty(len(lengths), object),
     )  # fmt: skip
 
     def decode(n: int) -> None:
@@ -57,6 +58,7 @@ def agree_block(options: Options, block: Block, threads: int, marks: Array) -> P
         result = certified(problem, outcome, "exact", perf_counter() - began)
         proofs.score[n], proofs.bound[n], proofs.certified[n] = result.score, result.bound, result.certified
         proofs.rounds[n], proofs.seconds[n] = result.iterations, result.seconds
+        proofs.trace[n] = result.trace
         a, b = result.solution
         cells = marks[block.first[n] : block.first[n + 1]].reshape(I, J, 2)
         cells[:] = 0

@@ -45,7 +45,7 @@ class Links:
 
     `score` is what the decoder takes a pair's links to be worth, `bound` the most that any set of links is,
     `certified` whether they have met; both are NaN for a pair that a decoder had to leave to the chains.
-    `rounds`, `seconds`: the search for a pair, 0 where there is none; `trace`: its bound and score by round, or
+    `rounds`, `seconds`: the search for a pair, 0 where there is none; `trace`: bound and score by round, or
     empty. `too_long` marks the pairs that were not aligned because of their size.
     """
 

@@ -29,7 +29,7 @@ CONSTRAINTS = ("none", "agreement", "symmetric", "bijective")
 PROJECTIONS = ("none", "symmetric", "bijective")
 DECODERS = ("soft-union", "posterior", "viterbi", "bidirectional", "submodular", "matching")
 AGREEMENTS = ("full", "adjacent", "soft")
-SCORES = ("posterior", "forward", "backward")
+SCORES = ("posterior", "forward-posterior", "backward-posterior", "forward", "backward")
 CONCAVE = ("source", "target", "both")
 SYMMETRIZATIONS = (
     "intersection",
@@ -112,7 +112,8 @@ class Options:
     time_limit: float = option(0.0, "bidirectional: most seconds for a pair; 0 for no limit")
     scores: str = option(
         "posterior",
-        "what submodular and matching add up: posterior, or forward or backward scores of ibm1, ibm2",
+        "what submodular and matching add up: posterior, forward-posterior, backward-posterior; "
+        "for ibm1 and ibm2 also forward, backward",
     )
     alpha: float = option(0.5, "submodular: what a word's links are worth is their sum to this power")
     concave: str = option("both", "submodular: whose further links are worth less: source, target or both")
@@ -161,9 +162,9 @@ class Options:
             raise UsageError(f"alpha={self.alpha} must be over 0 and at most 1")
         if not 0 <= self.quantile < 1:
             raise UsageError(f"quantile={self.quantile} must be at least 0 and below 1")
-        if self.scores != "posterior" and self.model == "hmm":
+        if self.scores in ("forward", "backward") and self.model == "hmm":
             raise UsageError(
-                f'scores="{self.scores}" are those of ibm1 and ibm2; the hmm has posterior alone'
+                f'scores="{self.scores}" are those of ibm1 and ibm2; the hmm has posteriors alone'
             )
 
     def _check_types(self) -> None:

@@ -107,6 +107,25 @@ def test_scores_of_ibm_2_are_those_of_the_papers_equation(ibm2):
             assert sum(matrix[link] for link in found.links) == pytest.approx(expected.score, rel=1e-3)
 
 
+def test_scores_of_one_direction_are_its_posteriors(ibm2):
+    for direction, scores in enumerate(("forward-posterior", "backward-posterior")):
+        ibm2.set_options(
+            scores=scores,
+            concave="both",
+            threshold=1e-6,
+            source_limit=1,
+            target_limit=2,
+            alpha=0.5,
+            quantile=0.0,
+        )
+        pairs = [pair for pair in BITEXT[:30] if all(pair)]
+        matrices = ibm2.posteriors(pairs, directions=True)
+        for found, matrix in zip(ibm2.align(pairs), matrices, strict=True):
+            clipped = np.where(matrix[direction] > 1e-6, matrix[direction], 0).astype(np.float64)
+            expected = submodular(clipped, alpha=0.5, row_limits=1, column_limits=2, concave="both")
+            assert set(found.links) == expected.solution
+
+
 def encoded(aligner, source, target):
     from dualign.decode.aligning import encode_chunk
 

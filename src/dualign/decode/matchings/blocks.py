@@ -1,10 +1,14 @@
 """Links of a block of sentence pairs by a matching decoder: from posteriors to scores, to links.
 
-The score of a link is its probability, the mean of the two directions' posteriors, or for IBM Models 1 and 2
-also (Lin & Bilmes 2011, Eq. 5)
+The score of a link is its probability, the mean of the two directions' posteriors, or one direction's alone:
+`forward-posterior` p(b_j = i) or `backward-posterior` p(a_i = j). For IBM Models 1 and 2 also, as Lin and
+Bilmes 2011 print it in Eq. 5,
 
     forward:   s_ij = p(t_j | s_i) p(i | j, I, J) / Σ_j' p(t_j' | s_i) p(i | j', I, J)
     backward:  s_ij = p(s_i | t_j) p(j | i, I, J) / Σ_i' p(s_i' | t_j) p(j | i', I, J)
+
+which differ from a direction's posterior in what they add up to 1 over: the words that choose instead of the
+words to choose from.
 
 Scores that are not over the threshold count as 0, so their links are never taken.
 """
@@ -31,6 +35,7 @@ from dualign.train.posteriors import SHARD
 
 __all__ = ["ORIENTATION", "match_block", "scores_of_block"]
 
+DIRECTIONS = ("forward-posterior", "backward-posterior")
 ORIENTATION = {"source": "rows", "target": "columns", "both": "both"}
 """Source words are rows, target words columns."""
 
@@ -89,6 +94,8 @@ def scores_of_block(options: Options, block: Block, posterior: Array, threads: i
     """The scores of all cells of a block, float64 (slots)."""
     if options.scores == "posterior":
         return (np.float32(0.5) * (posterior[:, 0] + posterior[:, 1])).astype(np.float64)
+    if options.scores in DIRECTIONS:
+        return posterior[:, DIRECTIONS.index(options.scores)].astype(np.float64)
     scores = np.empty(len(posterior))
     backward = options.scores == "backward"
     shards = spans(len(block.first) - 1, SHARD)

@@ -6,8 +6,8 @@ IBM 2 (plain EM, no smoothing by spelling) is trained on N pairs of the Hansards
 front, without their links. Scores are those of Eq. 5, French given English: once as printed, where the scores
 of an English word add up to 1, and once as posteriors, where those of a French word do. French is our source,
 English our target, so the paper's rows are target words, its limits `Fert_F` are on source words. Parameters
-are tuned on the last 100 development pairs and results are for the 347 test pairs. Then the decoders run on the
-posteriors of the HMM and of the HMM with symmetric constraints (S-HMM).
+are tuned on the last 100 development pairs and results are for the 347 test pairs. Then the decoders run on
+the posteriors of the HMM and of the HMM with symmetric constraints (S-HMM).
 
 A score that is not over the threshold counts as 0. The paper has none; here it is as good as none, one in a
 million, but where it says so. Time is processor time of one core for all test pairs, kernels compiled before,

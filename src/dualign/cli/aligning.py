@@ -20,12 +20,10 @@ from dualign.cli.rounds import show_rounds
 from dualign.cli.warm import compile_kernels, load_kernels
 from dualign.core.errors import DataError, UsageError
 from dualign.decode.aligning import Links
-from dualign.measure.tuning import area_judge, tune
 from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import read_pairs
 from dualign.text.corpus import Bitext, numbered
-from dualign.text.formats import read_links
 from dualign.text.numbering import encode_files
 from dualign.text.printing import print_links
 from dualign.text.streams import open_binary_output, open_output
@@ -139,7 +137,11 @@ def learn(
         begin = list(islice(pairs, len(gold))) if tuning.source is None else []
         text = numbered(chain(begin, pairs), aligner.options.lowercase)
     labelled = tuning_pairs(tuning, begin, gold, errors) if gold else []
-    judge = area_judge(labelled, gold, aligner.threads) if tuning.early_stop else None
+    judge = None
+    if tuning.early_stop:
+        from dualign.measure.tuning import area_judge
+
+        judge = area_judge(labelled, gold, aligner.threads)
     with show_rounds(quiet) as report:
         constraints = read_glossary(glossary, errors)
         encoded = aligner.fit_encoded(*text, report=report, judge=judge, constraints=constraints)
@@ -151,6 +153,8 @@ def learn(
 
 def read_gold(path: str, errors: str) -> list[Alignment]:
     """The gold links to tune by."""
+    from dualign.text.formats import read_links
+
     gold = list(read_links(path, errors=errors))
     if not gold:
         raise DataError(f"{path}: no gold links, the file is empty")
@@ -182,6 +186,8 @@ def tuning_pairs(tuning: Tuning, begin: list[Pair], gold: Sequence[Alignment], e
 
 def choose(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], quiet: bool) -> None:
     """Tune the decoder and say what was chosen."""
+    from dualign.measure.tuning import tune
+
     chosen = tune(aligner, pairs, gold)
     if not quiet:
         values = ", ".join(

@@ -482,3 +482,28 @@ def test_one_file_without_a_separator_is_refused(files, capsys):
 def test_gold_without_a_line_is_refused(files, tmp_path, extra, capsys):
     gold = write_lines(tmp_path / "gold", [])
     assert "gold" in failure(capsys, *files, "--tune", gold, *extra, *FAST)
+
+
+def test_gold_without_a_link_is_nothing_to_tune_by(files, tmp_path, capsys):
+    gold = write_lines(tmp_path / "gold", ["", ""])
+    assert "gold: no gold links in 2 lines" in failure(capsys, *files, "--tune", gold)
+
+
+def test_joint_decoding_takes_no_glossary(files, model, tmp_path, capsys):
+    glossary = write_lines(tmp_path / "glossary", ["a\tx"])
+    arguments = ["--model", model, "--decoder", "bidirectional", "--glossary", glossary]
+    assert "looks at no constraints" in failure(capsys, *files, *arguments, code=2)
+
+
+def test_a_limit_that_leaves_nothing_is_lifted_and_says_so(files, capsys):
+    assert run(["align", *files, "--rounds", "1", "--max-length", "1"]) == 0
+    assert (
+        "every pair has more than 1 words on a side; learnt from them all the same" in capsys.readouterr().err
+    )
+
+
+def test_text_in_other_languages_than_the_models(files, model, capsys):
+    assert run(["align", *files, "--model", model]) == 0
+    assert "warning" not in capsys.readouterr().err
+    assert run(["align", *reversed(files), "--model", model]) == 0
+    assert "the model does not know" in capsys.readouterr().err

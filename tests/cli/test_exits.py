@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -92,14 +93,17 @@ def test_message_with_nobody_to_hear_it_is_dropped(monkeypatch, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_interrupt_ends_with_130_and_one_line():
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [("INT", 130, b"interrupted"), ("TERM", 143, b"terminated")]
+)
+def test_signals_end_with_a_code_and_one_line(number, code, word, tmp_path):
     # Whoever runs the tests in the background may have them ignore Ctrl-C, and Python would go on to do so.
     script = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "from dualign.cli.main import main; main()"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", script, "convert", "-", "-", "--to", "talp"],
+        [sys.executable, "-c", script, "convert", "-", str(tmp_path / "out"), "--to", "talp"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -110,9 +114,10 @@ def test_interrupt_ends_with_130_and_one_line():
         # More than a pipe holds: once all is written, the command is reading. It will wait for more.
         process.stdin.write(b"0-0\n" * 50_000)
         process.stdin.flush()
-        process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == b"dualign: interrupted\n"
-        assert process.wait(timeout=300) == 130
+        process.send_signal(signal.Signals[f"SIG{number}"])
+        assert process.stderr.read() == b"dualign: " + word + b"\n"
+        assert process.wait(timeout=300) == code
+    assert os.listdir(tmp_path) == []
 
 
 def pipeline(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:

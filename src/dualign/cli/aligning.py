@@ -19,16 +19,17 @@ from dualign.cli.progress import metered
 from dualign.cli.rounds import show_rounds
 from dualign.cli.warm import compile_kernels, load_kernels
 from dualign.core.errors import DataError, UsageError
-from dualign.decode.aligning import Links
+from dualign.decode.aligning import CHUNK, Links
 from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import read_pairs
 from dualign.text.corpus import Bitext, numbered
 from dualign.text.numbering import encode_files
+from dualign.text.places import refuse_inputs
 from dualign.text.printing import print_links
 from dualign.text.streams import open_binary_output, open_output
 from dualign.train.constraints import Glossary
-from dualign.train.training import NothingToLearn
+from dualign.train.training import NothingToLearn, usable
 
 __all__ = ["Outputs", "Tuning", "learn", "run"]
 
@@ -78,7 +79,7 @@ def run(
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
     one_standard_input(source, target, tuning.gold, tuning.source, tuning.target, glossary)
-    check_outputs(outputs)
+    check_outputs(outputs, source, target, model, tuning.gold, tuning.source, tuning.target, glossary)
     compile_kernels(quiet, options.get("decoder", ""))
     if model is None:
         try:
@@ -102,6 +103,10 @@ def run(
             begin = [] if tuning.source else list(islice(pairs, len(gold)))
             choose(aligner, tuning_pairs(tuning, begin, gold, errors), gold, quiet)
             pairs = chain(begin, pairs)
+        pairs = iter(pairs)
+        begin = list(islice(pairs, CHUNK))
+        note_strange(aligner, begin, quiet)
+        pairs = chain(begin, pairs)
         links = aligner.align_stream(pairs)
     if outputs.model is not None:
         aligner.save(outputs.model)
@@ -158,6 +163,8 @@ def read_gold(path: str, errors: str) -> list[Alignment]:
     gold = list(read_links(path, errors=errors))
     if not gold:
         raise DataError(f"{path}: no gold links, the file is empty")
+    if not any(each.links or each.possible for each in gold):
+        raise DataError(f"{path}: no gold links in {len(gold)} lines; there is nothing to tune by")
     return gold
 
 
@@ -205,8 +212,26 @@ def note_unused(encoded: Bitext, aligner: Aligner, quiet: bool) -> None:
     if empty := int(((lengths == 0) | (widths == 0)).sum()):
         say(f"note: {empty:,} of {len(encoded):,} pairs have an empty side; not learnt from, no links")
     limit = aligner.options.max_length
-    if long := int((((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)).sum()):
-        say(f"note: {long:,} pairs have more than {limit} words a side; aligned, but not learnt from")
+    long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
+    if (long & usable(encoded, limit)).any():
+        say(f"note: every pair has more than {limit} words on a side; learnt from them all the same")
+    elif count := int(long.sum()):
+        say(f"note: {count:,} pairs have more than {limit} words on a side; aligned, but not learnt from")
+
+
+def note_strange(aligner: Aligner, pairs: Sequence[Pair], quiet: bool) -> None:
+    """Warn where the first pairs of a text are in other languages than the model's."""
+    model = aligner.model
+    for side, vocabulary, name in ((0, model.source, "source"), (1, model.target, "target")):
+        words = [word for pair in pairs for word in pair[side]]
+        if model.options.lowercase:
+            words = [word.lower() for word in words]
+        strange = sum(word not in vocabulary.numbers for word in words)
+        if 2 * strange > len(words) and not quiet:
+            say(
+                f"warning: the model does not know {100 * strange / len(words):.0f} % of the {name} words at "
+                "the beginning; is it of these languages, in this order?"
+            )
 
 
 def write(links: Iterator[Links], aligner: Aligner, outputs: Outputs, quiet: bool) -> None:
@@ -267,8 +292,9 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
         report.write(json.dumps(record) + "\n")
 
 
-def check_outputs(outputs: Outputs) -> None:
-    """Refuse before the work what could not be written after it: two things in one place, no folder."""
+def check_outputs(outputs: Outputs, *inputs: str | None) -> None:
+    """Refuse before the work what could not be written after it: two things in one place, or in that of an
+    input, or in no folder."""
     if outputs.model is not None:
         checked_path(outputs.model)
     places = [
@@ -276,6 +302,7 @@ def check_outputs(outputs: Outputs) -> None:
         for p in (outputs.links, outputs.model, outputs.probabilities, outputs.report, outputs.page)
         if p is not None
     ]
+    refuse_inputs(places, inputs)
     names = [p if p == "-" else os.path.realpath(p) for p in places]
     for place, name in zip(places, names, strict=True):
         if names.count(name) > 1:

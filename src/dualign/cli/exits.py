@@ -7,6 +7,7 @@
 | 2 | wrong usage | what is wrong, and where to read on |
 | 70 | a bug in dualign (`EX_SOFTWARE` in sysexits.h) | please report it; the traceback if DUALIGN_DEBUG=1 |
 | 130 | Ctrl-C | one line |
+| 143 | told to end (SIGTERM), as by `timeout` or a batch system | one line |
 | 141 | the reader of our output went away, as in `dualign … | head -1` | none |
 
 141 is what the shell reports of `cat` and its kin in that place (128 + SIGPIPE), so scripts with `pipefail`
@@ -23,7 +24,11 @@ from contextlib import suppress
 
 from dualign.core.errors import DualignError
 
-__all__ = ["guarded", "say"]
+__all__ = ["Terminated", "guarded", "say"]
+
+
+class Terminated(KeyboardInterrupt):
+    """Somebody sent SIGTERM."""
 
 
 def guarded(action: Callable[[], int]) -> int:
@@ -51,12 +56,14 @@ def say(message: str) -> None:
 
 
 def _explain(error: BaseException) -> int:
-    if _interrupted(error):
-        error = KeyboardInterrupt()
+    error = _interruption(error) or error
     match error:
         case DualignError():
             say(f"error: {error}")
             return error.exit_code
+        case Terminated():
+            say("terminated")
+            return 143
         case KeyboardInterrupt():
             say("interrupted")
             return 130
@@ -81,13 +88,13 @@ def _explain(error: BaseException) -> int:
             return 70
 
 
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is at the bottom of it: compiled code that it hits may report something else."""
+def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Ctrl-C, if it is at the bottom of it: compiled code that it hits may report something else."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
-            return True
+            return error
         error = error.__cause__ or error.__context__
-    return False
+    return None
 
 
 def _discard_output() -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -23,8 +24,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from dualign.cli.exits import guarded, say
+from dualign.cli.exits import Terminated, guarded, say
 from dualign.core.errors import UsageError
+from dualign.text.places import kept_apart
 
 __all__ = ["GROUPS", "VERBS", "commands", "main", "run"]
 
@@ -184,6 +186,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> NoReturn:
     """Run the command line of this process."""
+    signal.signal(signal.SIGTERM, _end)
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
     code = run(sys.argv[1:])
     # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
@@ -191,11 +194,16 @@ def main() -> NoReturn:
     os._exit(code)
 
 
+def _end(*_: object) -> NoReturn:
+    """End in good order when told to: files that are half written are removed."""
+    raise Terminated
+
+
 def _invoke(arguments: list[str]) -> int:
     # Not `app()`: Typer would decide on messages and exit codes for Ctrl-C and broken pipes itself.
     command = typer.main.get_command(app)
     try:
-        with command.make_context("dualign", arguments) as context:
+        with kept_apart(), command.make_context("dualign", arguments) as context:
             command.invoke(context)
     except typer.Exit as end:
         return end.exit_code

@@ -53,6 +53,7 @@ def train(
     from dualign.cli.aligning import Tuning, learn
     from dualign.cli.warm import compile_kernels
     from dualign.model.storage import checked_path
+    from dualign.text.places import refuse_inputs
 
     chosen = settings(
         set_, model=model_type, constraint=constraint, rounds=rounds, max_length=max_length,
@@ -64,6 +65,7 @@ def train(
     target = others[0] if others else None
     one_standard_input(source, target, tune, tune_source, tune_target, glossary)
     checked_path(model)
+    refuse_inputs([model], [source, target, tune, tune_source, tune_target, glossary])
     compile_kernels(quiet)
     tuning = Tuning(tune, tune_source, tune_target, early_stop)
     _, aligner = learn(source, target, chosen, tuning, glossary, threads, errors, quiet)

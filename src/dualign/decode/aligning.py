@@ -126,8 +126,10 @@ class Prepared:
 
 def check_constraints(options: Options, constraints: ConstraintSet | None) -> None:
     """Refuse constraints where they would be ignored."""
-    if constraints is not None and options.decoder == "viterbi":
-        raise UsageError("the viterbi decoder looks at no constraints; use soft-union or posterior with them")
+    if constraints is not None and options.decoder in ("viterbi", "bidirectional"):
+        raise UsageError(
+            f"the {options.decoder} decoder looks at no constraints; use soft-union or posterior with them"
+        )
 
 
 def without_long(bitext: Bitext) -> tuple[Bitext, Array]:

@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualign.core.errors import ModelError, UsageError
+from dualign.text.places import reading
 from dualign.text.streams import open_binary_output
 
 __all__ = ["FORMAT_VERSION", "checked_path", "read_container", "write_container"]
@@ -183,6 +184,7 @@ def _map(name: str) -> mmap.mmap:
                 raise ModelError(f"{name}: not a regular file, and a model is memory-mapped; copy it to one")
             if status.st_size == 0:
                 raise _truncated(name, "it is empty")
+            reading(status)
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except FileNotFoundError:
         raise ModelError(f"{name}: no such model file; check the path, or train one") from None

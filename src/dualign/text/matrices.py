@@ -22,6 +22,7 @@ import numpy as np
 
 from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
+from dualign.text.places import reading
 
 __all__ = ["read_matrices"]
 
@@ -57,6 +58,7 @@ def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
     try:
         # Opened here, because NumPy leaves the file open if it is no archive.
         with open(path, "rb") as file:
+            reading(os.fstat(file.fileno()))
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise DataError(f"{path}: one array and no archive; write it with numpy.savez")

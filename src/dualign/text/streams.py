@@ -8,7 +8,8 @@ the file. An archive that ends early is an error, never a short text.
 Writing. The bytes go to a temporary file beside the destination, which is synced and renamed over it when
 the `with` block ends well, and removed when it does not: readers see the old file or the new one, nothing
 between. A symbolic link keeps pointing where it did; its target is replaced. What is no regular file
-(`/dev/null`, a named pipe) is written directly. Compressed output depends on the content alone: no time
+(`/dev/null`, a named pipe) is written directly. A command never overwrites what it reads
+(`dualign.text.places`). Compressed output depends on the content alone: no time
 stamp, no file name.
 
 A `BrokenPipeError` (the reader of our output went away) is passed on as it is: it is no fault in the data,
@@ -26,7 +27,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from dualign.core.errors import DataError
+from dualign.core.errors import DataError, UsageError
+from dualign.text.places import reading, writing
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -49,10 +51,11 @@ def open_input(path: str) -> io.BufferedReader:
         return io.BufferedReader(_Source("standard input", buffer), _BLOCK)
     with _explaining(path, "read"):
         file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
+    status = os.fstat(file.fileno())
+    reading(status)
     method = _method(path)
     if method is None:
         return io.BufferedReader(_Source(path, file, file), _BLOCK)
-    status = os.fstat(file.fileno())
     if stat.S_ISREG(status.st_mode) and status.st_size == 0:
         # `gzip.GzipFile` takes no bytes for an empty text; like gzip(1), we take them for a lost one.
         file.close()
@@ -105,6 +108,7 @@ def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]
             if final is None:
                 file = open(path, "wb")  # noqa: SIM115 - closed by `_Sink.finish` or `_Sink.abandon`
             else:
+                writing(path, final)
                 temporary = os.path.join(os.path.dirname(final), f".dualign-{secrets.token_hex(8)}.tmp")
                 file = _create_like(final, temporary)
         sink = _Sink(path, file, owned=True)
@@ -324,7 +328,7 @@ def _explaining(name: str, action: str) -> Iterator[None]:
     """Turn an operating system's error into a `DataError` that says what to do."""
     try:
         yield
-    except (BrokenPipeError, DataError):
+    except (BrokenPipeError, DataError, UsageError):
         raise
     except FileNotFoundError:
         wanted = "file" if action == "read" else "directory to write it in"

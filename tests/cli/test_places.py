@@ -1,0 +1,73 @@
+"""No command overwrites what it reads, whatever the names, or writes two things to one place."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from tests.cli.bitexts import write_bitext, write_lines
+
+from dualign.cli.main import run
+from dualign.text.places import kept_apart
+from dualign.text.streams import open_input, open_output
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a text `s`, `t`, links, scores, and other names for `s`."""
+    source, target = write_bitext(tmp_path)
+    os.rename(source, tmp_path / "s")
+    os.rename(target, tmp_path / "t")
+    lines = len((tmp_path / "s").read_text(encoding="utf-8").splitlines())
+    write_lines(tmp_path / "links", ["0-0"] * lines)
+    np.savez(tmp_path / "scores.npz", np.eye(3))
+    os.symlink(tmp_path / "s", tmp_path / "symbolic")
+    os.link(tmp_path / "s", tmp_path / "hard")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "lost"),
+    [
+        ("align s t -o s", "s"),
+        ("align s t -o ./t", "t"),
+        ("align s t -o symbolic", "s"),
+        ("align s t -o hard", "s"),
+        ("align s t -o out --save t", "t"),
+        ("align s t -o out --report t", "t"),
+        ("align s t -o links --tune links", "links"),
+        ("train s t s", "s"),
+        ("convert links links --to talp", "links"),
+        ("symmetrize links links -o links", "links"),
+        ("decode scores.npz -o scores.npz", "scores.npz"),
+        ("phrases extract s t links -o links", "links"),
+        ("translate lm s s", "s"),
+    ],
+)
+def test_an_input_is_not_overwritten(place, command, lost, capsys):
+    before = (place / lost).read_bytes()
+    assert run(command.split()) == 2
+    assert "would be lost; name another output" in capsys.readouterr().err
+    assert (place / lost).read_bytes() == before
+    assert not list(place.glob(".dualign-*"))
+
+
+def test_two_outputs_in_one_place(place, capsys):
+    assert run(["phrases", "extract", "s", "t", "links", "-o", "table", "--reordering", "table"]) == 2
+    assert "two outputs have the same place, table" in capsys.readouterr().err
+    assert not (place / "table").exists()
+
+
+def test_programs_may_write_what_they_have_read(place):
+    """Only within a command are the files kept apart."""
+    with open_input("s") as stream:
+        text = stream.read().decode()
+    with open_output("s") as out:
+        out.write(text)
+    with kept_apart(), open_input("s"):
+        pass
+    with open_output("s") as out:
+        out.write(text)
+    assert (place / "s").read_text(encoding="utf-8") == text

@@ -76,6 +76,36 @@ def test_exact_is_exact(seed, kind):
         assert_honest(instance, "exact", best)
 
 
+def test_a_bound_is_one_also_where_scores_differ_by_less_than_the_tolerance():
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        I, J = random.integers(1, 4, 2)
+        theta, omega = (
+            random.integers(-2, 3, shape) + 1e-7 * random.integers(-5, 6, shape)
+            for shape in ((I, J + 1, J + 1), (J, I + 1, I + 1))
+        )
+        instance = Instance(theta, omega, *AGREEMENTS[seed % len(AGREEMENTS)])
+        answer = bidirectional(theta, omega, **instance.options)
+        assert answer.certified
+        assert answer.bound >= instance.best().score - 1e-9
+
+
+@pytest.mark.parametrize("method", ["exact", "constrain"])
+def test_rounding_of_large_scores_prunes_no_optimum(method):
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        I, J = random.integers(1, 4, 2)
+        theta, omega = (
+            random.integers(-3, 4, shape) * 0.1 * 10.0 ** random.integers(9, 13)
+            for shape in ((I, J + 1, J + 1), (J, I + 1, I + 1))
+        )
+        instance = Instance(theta, omega, *AGREEMENTS[seed % len(AGREEMENTS)])
+        best = instance.best().score
+        answer = bidirectional(theta, omega, method=method, **instance.options)
+        assert answer.bound >= best - 1
+        assert all(bound >= best - 1 for bound, _ in answer.trace)
+
+
 @kinds
 def test_exact_agrees_with_the_integer_program_on_longer_pairs(kind):
     for seed, (I, J) in enumerate([(8, 8), (9, 12), (12, 10)]):

@@ -15,7 +15,7 @@ from dualign.core.arrays import Array
 from dualign.core.ascent import BOUND, FACTOR, ROUNDS, Ascent, new_ascent, observe, polyak_step, run, trace_of
 from dualign.core.jit import kernel
 from dualign.decode.agreement.chain import IMPOSSIBLE
-from dualign.decode.agreement.dual import CLOSED, MET, OPEN, prune_by_chains
+from dualign.decode.agreement.dual import CLOSED, MET, OPEN, aim, prune_by_chains
 from dualign.decode.agreement.lattice import Lattice, lattice_of
 from dualign.decode.agreement.masks import Masks, all_allowed, propagate
 from dualign.decode.agreement.outcome import Outcome
@@ -29,7 +29,6 @@ from dualign.decode.agreement.relax import (
     SHRINK,
     WORK,
     Relaxation,
-    aim,
     descend,
     evaluate,
     move,

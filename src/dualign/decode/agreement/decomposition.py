@@ -20,12 +20,12 @@ from dualign.core.arrays import Array
 from dualign.core.ascent import BOUND, ROUNDS, Ascent, new_ascent, observe, polyak_step, run, trace_of
 from dualign.core.jit import kernel
 from dualign.decode.agreement.chain import IMPOSSIBLE, NEVER
-from dualign.decode.agreement.dual import CLOSED, MET, OPEN, prune_by_chains
+from dualign.decode.agreement.dual import CLOSED, MET, OPEN, aim, prune_by_chains
 from dualign.decode.agreement.masks import Masks, all_allowed, copied
 from dualign.decode.agreement.outcome import Outcome
 from dualign.decode.agreement.primal import Incumbent, climb, new_incumbent, offer
 from dualign.decode.agreement.problem import Problem, link_cost
-from dualign.decode.agreement.relax import MOST_ROUNDS, PATIENCE, REPAIR_EVERY, SHRINK, WORK, aim
+from dualign.decode.agreement.relax import MOST_ROUNDS, PATIENCE, REPAIR_EVERY, SHRINK, WORK
 
 __all__ = ["directed", "search"]
 

@@ -41,7 +41,7 @@ from dualign.decode.agreement.masks import Masks, best_through, propagate
 from dualign.decode.agreement.primal import Incumbent, climb, offer
 from dualign.decode.agreement.problem import Problem
 
-__all__ = ["Halves", "Multipliers", "ascend", "new_halves", "new_multipliers", "prune_by_chains"]
+__all__ = ["Halves", "Multipliers", "aim", "ascend", "new_halves", "new_multipliers", "prune_by_chains"]
 
 PATIENCE, SHRINK = 4, 0.75
 """Polyak's factor shrinks when the bound stalls."""
@@ -206,6 +206,12 @@ def prune_by_chains(problem: Problem, masks: Masks, incumbent: Incumbent, slack:
 
 
 @kernel()
+def aim(value: float, least: float) -> float:
+    """Where Polyak's step aims at: the best score, or somewhat lower than here while there is none."""
+    return least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
+
+
+@kernel()
 def ascend(
     problem: Problem,
     masks: Masks,
@@ -261,6 +267,5 @@ def ascend(
             ) and not propagate(masks, strict):
                 ascent.numbers[BOUND] = min(ascent.numbers[BOUND], least)
                 return CLOSED
-        target = least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
-        compare(halves, multipliers, polyak_step(ascent, value, norm, target))
+        compare(halves, multipliers, polyak_step(ascent, value, norm, aim(value, least)))
     return OPEN

@@ -38,15 +38,15 @@ from dualign.decode.agreement.chain import (
     trace_back,
     weigh,
 )
-from dualign.decode.agreement.dual import CLOSED, MET, OPEN, prune_by_chains
+from dualign.decode.agreement.dual import CLOSED, MET, OPEN, aim, prune_by_chains
 from dualign.decode.agreement.masks import Masks, all_allowed, copied, propagate
 from dualign.decode.agreement.outcome import Outcome
 from dualign.decode.agreement.primal import Incumbent, climb, new_incumbent, offer
 from dualign.decode.agreement.problem import Problem
 
 __all__ = [
-    "MOST_ROUNDS", "PATIENCE", "REPAIR_EVERY", "SHRINK", "WORK", "Relaxation", "aim", "descend", "evaluate",
-    "move", "new_relaxation", "only_choice", "predecessors", "repair", "search", "slope",
+    "MOST_ROUNDS", "PATIENCE", "REPAIR_EVERY", "SHRINK", "WORK", "Relaxation", "descend", "evaluate", "move",
+    "new_relaxation", "only_choice", "predecessors", "repair", "search", "slope",
 ]  # fmt: skip
 
 MOST_ROUNDS = 400
@@ -216,12 +216,6 @@ def move(relaxation: Relaxation, step: float) -> None:
     for j in range(relaxation.slope.shape[0] - 1):
         for i in range(relaxation.slope.shape[1]):
             relaxation.multipliers[j, i] += step * relaxation.slope[j, i]
-
-
-@kernel()
-def aim(value: float, least: float) -> float:
-    """Where Polyak's step aims at: the best score, or somewhat lower than here while there is none."""
-    return least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
 
 
 @kernel()

@@ -20,6 +20,7 @@ from tests.oracles.agreement import shortest_path
 
 import dualign
 from dualign.decode.agreement import constrain
+from dualign.decode.agreement.dual import WORK, rounds_at_once
 from dualign.decode.agreement.solve import METHODS, bidirectional, solve
 
 pytestmark = pytest.mark.kernel
@@ -117,7 +118,7 @@ def test_exact_agrees_with_the_integer_program_on_longer_pairs(kind):
                 assert_honest(instance, method, program.score)
 
 
-@pytest.mark.parametrize("cities", range(2, 8))
+@pytest.mark.parametrize("cities", range(2, 10))
 def test_alignments_of_a_travelling_salesman_are_shortest_ways(cities):
     instance, start, distances = travelling_salesman(cities, cities)
     answer = assert_honest(instance, "exact", -shortest_path(start, distances))
@@ -214,6 +215,13 @@ def test_out_of_time_there_is_still_an_answer_and_a_bound(method):
     assert answer.bound >= optimum - CLOSE
     assert answer.score == pytest.approx(instance.score(*answer.solution), abs=1e-7)
     assert answer.certified == (answer.bound - answer.score <= 1e-6 * max(1, abs(answer.score)))
+
+
+def test_the_clock_is_looked_at_more_often_where_rounds_take_longer():
+    steps = [I * J * (I + J) * rounds_at_once(I, J) for I, J in ((1, 1), (60, 60), (120, 120), (1, 2000))]
+    assert max(steps) <= WORK
+    assert rounds_at_once(60, 60) == 25
+    assert rounds_at_once(1000, 1000) == 1
 
 
 def test_a_search_that_is_cut_short_does_not_claim_to_be_exact():

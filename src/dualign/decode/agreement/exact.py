@@ -28,6 +28,7 @@ from dualign.decode.agreement.dual import (
     new_halves,
     new_multipliers,
     prune_by_chains,
+    rounds_at_once,
 )
 from dualign.decode.agreement.masks import Masks, all_allowed, copied, decided, propagate
 from dualign.decode.agreement.outcome import Outcome
@@ -37,8 +38,6 @@ from dualign.decode.agreement.problem import Problem
 __all__ = ["search"]
 
 ROOT_ROUNDS, NODE_ROUNDS = 300, 60
-WORK = 250_000
-"""Cells that are visited between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class _Search:
         I, J = len(problem.theta), len(problem.omega)
         self.halves: Halves = new_halves(I, J)
         self.incumbent = new_incumbent(I, J)
-        self.chunk = max(1, min(25, WORK // (I * J)))
+        self.chunk = min(25, rounds_at_once(I, J))
         self.strict = problem.gamma < IMPOSSIBLE
         self.rounds = 0
         self.root: Ascent = new_ascent(trace)

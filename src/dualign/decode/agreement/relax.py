@@ -38,14 +38,14 @@ from dualign.decode.agreement.chain import (
     trace_back,
     weigh,
 )
-from dualign.decode.agreement.dual import CLOSED, MET, OPEN, aim, prune_by_chains
+from dualign.decode.agreement.dual import CLOSED, MET, OPEN, aim, prune_by_chains, rounds_at_once
 from dualign.decode.agreement.masks import Masks, all_allowed, copied, propagate
 from dualign.decode.agreement.outcome import Outcome
 from dualign.decode.agreement.primal import Incumbent, climb, new_incumbent, offer
 from dualign.decode.agreement.problem import Problem
 
 __all__ = [
-    "MOST_ROUNDS", "PATIENCE", "REPAIR_EVERY", "SHRINK", "WORK", "Relaxation", "descend", "evaluate", "move",
+    "MOST_ROUNDS", "PATIENCE", "REPAIR_EVERY", "SHRINK", "Relaxation", "descend", "evaluate", "move",
     "new_relaxation", "only_choice", "predecessors", "repair", "search", "slope",
 ]  # fmt: skip
 
@@ -58,9 +58,6 @@ FADE = 0.95
 
 REPAIR_EVERY = 4
 """Rounds between two attempts at a better alignment."""
-
-WORK = 250_000
-"""Cells that are visited between two looks at the clock."""
 
 
 class Relaxation(NamedTuple):
@@ -326,7 +323,7 @@ def search(
     def advance(rounds: int) -> int:
         return descend(problem, masks, relaxation, incumbent, ascent, rounds, tolerance, False)
 
-    run(advance, ascent, MOST_ROUNDS, max(1, WORK // (I * J)), deadline)
+    run(advance, ascent, MOST_ROUNDS, rounds_at_once(I, J), deadline)
     bound = min(plain, float(ascent.numbers[BOUND]))
     return Outcome(
         incumbent, max(bound, float(incumbent.value[0])), int(ascent.numbers[ROUNDS]), trace_of(ascent)

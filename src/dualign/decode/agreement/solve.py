@@ -133,6 +133,8 @@ def problem_of(
 def scores(array: npt.ArrayLike, name: str) -> Array:
     """An argument as float64, −inf written as the kernels know it."""
     try:
+        if np.iscomplexobj(array):
+            raise TypeError("they are complex")
         values = np.array(array, np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} is not an array of numbers: {error}") from None

@@ -122,6 +122,16 @@ def test_time_limit_keeps_the_bound_honest():
     assert result.bound >= align(weights, 20, 20).score
 
 
+def test_greedy_looks_at_the_clock_between_changes(monkeypatch):
+    weights, I, J = filled(random.Random(3), 12, 12, 0.3, 3), 12, 12
+    whole = align(weights, I, J, method="greedy")
+    monkeypatch.setattr("dualign.phrase.greedy._WORK", 1)
+    cut = align(weights, I, J, method="greedy", time_limit=1e-9)
+    assert cut.iterations <= 1 < whole.iterations
+    assert cut.bound == whole.bound
+    assert align(weights, I, J, method="greedy").solution == whole.solution
+
+
 def test_large_weights_are_compared_with_a_tolerance_of_their_size():
     weights = {(n, n + 1, m, m + 1): -1e9 * ((n * 7 + m * 3) % 5 + 1) for n in range(5) for m in range(5)}
     best, _, _ = oracle.answers({link: w / 1e9 for link, w in weights.items()}, 5, 5)
@@ -178,3 +188,5 @@ def test_wrong_options_are_named():
         align({}, 1.5, 1)
     with pytest.raises(UsageError, match="threshold"):
         decide({}, 1, 1, math.nan)
+    with pytest.raises(UsageError, match="time_limit"):
+        decide({}, 1, 1, time_limit=math.nan)

@@ -36,6 +36,9 @@ def test_extraction_is_the_definition(I, J, links, longest):
 def test_links_outside_the_pair_are_named():
     with pytest.raises(DataError, match="2-0"):
         extract([(2, 0)], 2, 2)
+    for links in ([(0.5, 0)], [("a", 0)], "0-0", [(0,)], 5):
+        with pytest.raises(DataError, match="of whole numbers"):
+            extract(links, 2, 2)
     with pytest.raises(UsageError, match="max_length"):
         extract([], 2, 2, max_length=17)
 

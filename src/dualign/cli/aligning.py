@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from dualign.aligner import Aligner
 from dualign.cli.exits import say
-from dualign.cli.options import one_standard_input
+from dualign.cli.options import one_standard_input, separate_outputs
 from dualign.cli.progress import metered
 from dualign.cli.rounds import show_rounds
 from dualign.cli.warm import compile_kernels, load_kernels
@@ -303,9 +303,7 @@ def check_outputs(outputs: Outputs, *inputs: str | None) -> None:
         if p is not None
     ]
     refuse_inputs(places, inputs)
-    names = [p if p == "-" else os.path.realpath(p) for p in places]
-    for place, name in zip(places, names, strict=True):
-        if names.count(name) > 1:
-            raise UsageError(f"two outputs have the same place, {place}; give each its own")
-        if place != "-" and not os.path.isdir(folder := os.path.dirname(name)):
+    separate_outputs(*places)
+    for place in places:
+        if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):
             raise DataError(f"{place}: there is no folder {folder} to write to; make it first")

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads, one_standard_input
+from dualign.cli.options import (
+    Errors,
+    OnErrors,
+    Output,
+    Quiet,
+    Report,
+    Threads,
+    one_standard_input,
+    separate_outputs,
+)
 from dualign.cli.progress import counted
 from dualign.core.errors import DataError, UsageError
 
@@ -84,8 +93,7 @@ def decode(
     for name, limit in (("--source-limit", source_limit), ("--target-limit", target_limit)):
         if limit < 0:
             raise UsageError(f"{name} {limit} must not be negative; use 0 for no limit")
-    if report is not None and report == output:
-        raise UsageError(f"two outputs have the same place, {report}; give each its own")
+    separate_outputs(output, report)
     one_standard_input(scores, source, target)
     limits = source_limit or None, target_limit or None
     settings = Settings(decoder, alpha, ORIENTATION[concave], *limits, threshold)

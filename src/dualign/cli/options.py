@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import Annotated
 
@@ -20,6 +21,7 @@ __all__ = [
     "Report",
     "Threads",
     "one_standard_input",
+    "separate_outputs",
 ]
 
 
@@ -80,3 +82,12 @@ def one_standard_input(*paths: str | None) -> None:
     """Refuse to read two files from standard input."""
     if paths.count("-") > 1:
         raise UsageError("only one file can be standard input (-); name the others")
+
+
+def separate_outputs(*paths: str | None) -> None:
+    """Refuse to write two things in one place."""
+    given = [path for path in paths if path is not None]
+    places = [path if path == "-" else os.path.realpath(path) for path in given]
+    for path, place in zip(given, places, strict=True):
+        if places.count(place) > 1:
+            raise UsageError(f"two outputs have the same place, {path}; give each its own")

@@ -67,14 +67,14 @@ def kernel() -> Callable[[F], F]:
 
 def _numba() -> Any:
     """Numba, without the import of SciPy, of which it asks nothing but the version."""
-    missing = object()
-    if (scipy := sys.modules.get("scipy", missing)) is missing:
-        sys.modules["scipy"] = None  # type: ignore[assignment]
+    # Once: another thread may be importing SciPy later on.
+    if "numba" in sys.modules or "scipy" in sys.modules:
+        return import_module("numba")
+    sys.modules["scipy"] = None  # type: ignore[assignment]
     try:
         return import_module("numba")
     finally:
-        if scipy is missing:
-            del sys.modules["scipy"]
+        del sys.modules["scipy"]
 
 
 def _quick_to_load(dispatcher: Any) -> Any:

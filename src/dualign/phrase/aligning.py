@@ -51,7 +51,7 @@ def align(
     absent are impossible. Raises `Infeasible` where it is proved that there is no alignment. With a
     `time_limit` (seconds) the best that was found is returned with its bound; if none was found, `solution`
     is None and `score` −∞. `greedy`, which proves little, may end like that too. `exact` looks at the clock
-    between searches, which take up to a second or so for long sentences; `greedy` does not look at it.
+    between searches, which take up to a second or so for long sentences.
     """
     return align_pair(weighted_pair(weights, source_length, target_length), method, time_limit)
 
@@ -62,8 +62,7 @@ def align_pair(
     """`align` for a pair that has been checked; `states` is for tests of the branching."""
     if method not in METHODS:
         raise UsageError(f"method={method!r} is not known; there are {', '.join(METHODS)}")
-    if time_limit is not None and not time_limit > 0:
-        raise UsageError(f"time_limit={time_limit} must be more than 0 seconds")
+    _check_limit(time_limit)
     began = perf_counter()
     if method == "exact":
         found = _exact(pair, time_limit, states, enough=math.inf)
@@ -74,7 +73,7 @@ def align_pair(
     else:
         from dualign.phrase.greedy import climb
 
-        found = climb(pair)
+        found = climb(pair, time_limit)
     links = sorted(map(pair.link, found.links.tolist()))
     score = float(pair.weights[np.sort(found.links)].sum()) if found.found else -math.inf
     if not found.found and found.bound == -math.inf:
@@ -110,6 +109,7 @@ def decide(
     pair = weighted_pair(weights, source_length, target_length)
     if math.isnan(threshold):
         raise UsageError("threshold is not a number")
+    _check_limit(time_limit)
     least = threshold - tolerance_of(pair)
     # What scores less is of no interest.
     found = _exact(pair, time_limit, STATES, enough=least, known=least)
@@ -118,6 +118,11 @@ def decide(
     if not found.open:
         return False
     raise UsageError(f"time_limit={time_limit} was too short to decide; allow more")
+
+
+def _check_limit(time_limit: float | None) -> None:
+    if time_limit is not None and not time_limit > 0:
+        raise UsageError(f"time_limit={time_limit} must be more than 0 seconds")
 
 
 def _exact(
@@ -151,6 +156,7 @@ def _exact(
     while nodes:
         bound, _, links, multipliers = heappop(nodes)
         if -bound <= score + tolerance:
+            closed = max(closed, -bound)
             continue
         if perf_counter() > ends and iterations:
             heappush(nodes, (bound, next(ticket), links, multipliers))

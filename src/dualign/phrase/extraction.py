@@ -12,6 +12,7 @@ The ends of the sentences count as words linked to each other.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import index
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +80,10 @@ def extract(
     """All consistent phrase pairs of one sentence pair, up to `max_length` words a side, sorted."""
     if not 1 <= max_length <= LONGEST:
         raise UsageError(f"max_length={max_length} is not in 1..{LONGEST}")
-    points = sorted(set(Alignment.of(links).links))
+    try:
+        points = sorted({(index(i), index(j)) for i, j in Alignment.of(links).links})
+    except (TypeError, ValueError):
+        raise DataError(f"links={links!r:.60} are not pairs (i, j) of whole numbers") from None
     for i, j in points:
         if not (0 <= i < source_length and 0 <= j < target_length):
             raise DataError(f"link {i}-{j} is outside a pair of {source_length} and {target_length} words")

@@ -8,6 +8,7 @@ in the same manner; the change stays if more words are covered, or as many and t
 from __future__ import annotations
 
 import math
+from time import perf_counter
 
 import numpy as np
 
@@ -19,9 +20,13 @@ from dualign.phrase.weighted import WeightedPair
 
 __all__ = ["climb"]
 
+_WORK = 1_000_000
+"""Links that are looked at between two looks at the clock."""
 
-def climb(pair: WeightedPair) -> Found:
+
+def climb(pair: WeightedPair, time_limit: float | None = None) -> Found:
     """A good alignment, if one is met, and the bound of a short relaxation."""
+    ends = math.inf if time_limit is None else perf_counter() + time_limit
     if (answer := trivial(pair)) is not None:
         return answer
     tolerance = tolerance_of(pair)
@@ -29,7 +34,14 @@ def climb(pair: WeightedPair) -> Found:
     order = np.argsort(-pair.weights / sizes.sum(axis=1), kind="stable")
     chosen = np.zeros(len(pair.weights), np.bool_)
     lengths = np.array([pair.source_length, pair.target_length])
-    steps = _climb(pair.spans, pair.weights, order, lengths, chosen)
+    rows, columns = (np.full(length, -1) for length in lengths)
+    _fill(pair.spans, order, chosen, rows, columns)
+    state = np.zeros(3, np.int64)
+    tries = max(1, _WORK // len(order))
+    while _climb(pair.spans, pair.weights, order, chosen, rows, columns, state, tries):
+        if perf_counter() >= ends:
+            break
+    steps = int(state[2])
     links = np.flatnonzero(chosen)
     found = int(sizes[links].sum()) == int(lengths.sum())
     outcome = solve(
@@ -76,38 +88,51 @@ def _fill(spans: Array, order: Array, chosen: Array, rows: Array, columns: Array
 
 
 @kernel()
-def _climb(spans: Array, weights: Array, order: Array, lengths: Array, chosen: Array) -> int:
-    """Mark in `chosen` the links of a local optimum; returns the number of changes tried."""
-    rows = np.full(lengths[0], -1)
-    columns = np.full(lengths[1], -1)
-    _fill(spans, order, chosen, rows, columns)
+def _climb(
+    spans: Array,
+    weights: Array,
+    order: Array,
+    chosen: Array,
+    rows: Array,
+    columns: Array,
+    state: Array,
+    tries: int,
+) -> bool:
+    """Look at so many links for a change that improves what is `chosen`; False at a local optimum.
+
+    `state` int64 [3] is where the next call goes on: the place in `order`, whether this pass over it has
+    improved anything, and the number of changes tried.
+    """
     covered, score = _value(weights, chosen, rows, columns)
-    tried = 0
-    improved = True
-    while improved:
-        improved = False
-        for a in order:
-            if chosen[a]:
-                continue
-            tried += 1
-            now, now_rows, now_columns = chosen.copy(), rows.copy(), columns.copy()
-            for x in range(spans[a, 0], spans[a, 1]):
-                owner = now_rows[x]
-                if owner >= 0:
-                    _put(spans[owner], now_rows, now_columns, -1)
-                    now[owner] = False
-            for y in range(spans[a, 2], spans[a, 3]):
-                owner = now_columns[y]
-                if owner >= 0:
-                    _put(spans[owner], now_rows, now_columns, -1)
-                    now[owner] = False
-            _put(spans[a], now_rows, now_columns, a)
-            now[a] = True
-            _fill(spans, order, now, now_rows, now_columns)
-            now_covered, now_score = _value(weights, now, now_rows, now_columns)
-            if now_covered > covered or (now_covered == covered and now_score > score + 1e-12):
-                chosen[:] = now
-                rows, columns = now_rows, now_columns
-                covered, score = now_covered, now_score
-                improved = True
-    return tried
+    for _ in range(tries):
+        if state[0] == len(order):
+            if not state[1]:
+                return False
+            state[0] = state[1] = 0
+        a = order[state[0]]
+        state[0] += 1
+        if chosen[a]:
+            continue
+        state[2] += 1
+        now, now_rows, now_columns = chosen.copy(), rows.copy(), columns.copy()
+        for x in range(spans[a, 0], spans[a, 1]):
+            owner = now_rows[x]
+            if owner >= 0:
+                _put(spans[owner], now_rows, now_columns, -1)
+                now[owner] = False
+        for y in range(spans[a, 2], spans[a, 3]):
+            owner = now_columns[y]
+            if owner >= 0:
+                _put(spans[owner], now_rows, now_columns, -1)
+                now[owner] = False
+        _put(spans[a], now_rows, now_columns, a)
+        now[a] = True
+        _fill(spans, order, now, now_rows, now_columns)
+        now_covered, now_score = _value(weights, now, now_rows, now_columns)
+        if now_covered > covered or (now_covered == covered and now_score > score + 1e-12):
+            chosen[:] = now
+            rows[:] = now_rows
+            columns[:] = now_columns
+            covered, score = now_covered, now_score
+            state[1] = 1
+    return True

@@ -28,6 +28,7 @@ def with_value(array: np.ndarray, value: float) -> np.ndarray:
         (THETA, with_value(OMEGA, np.inf), r"omega\[1, 2, 0\] is inf"),
         (with_value(THETA, 1e13), OMEGA, "theta has a score of size 1e"),
         ([["a"]], OMEGA, "theta is not an array of numbers"),
+        (THETA + 1j, OMEGA, "theta is not an array of numbers"),
         (THETA, [[1.0], [2.0, 3.0]], "omega is not an array of numbers"),
     ],
 )

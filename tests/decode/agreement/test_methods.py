@@ -20,6 +20,7 @@ from tests.oracles.agreement import shortest_path
 
 import dualign
 from dualign.decode.agreement import constrain
+from dualign.decode.agreement.dual import WORK, rounds_at_once
 from dualign.decode.agreement.solve import METHODS, bidirectional, solve
 
 pytestmark = pytest.mark.kernel
@@ -76,6 +77,36 @@ def test_exact_is_exact(seed, kind):
         assert_honest(instance, "exact", best)
 
 
+def test_a_bound_is_one_also_where_scores_differ_by_less_than_the_tolerance():
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        I, J = random.integers(1, 4, 2)
+        theta, omega = (
+            random.integers(-2, 3, shape) + 1e-7 * random.integers(-5, 6, shape)
+            for shape in ((I, J + 1, J + 1), (J, I + 1, I + 1))
+        )
+        instance = Instance(theta, omega, *AGREEMENTS[seed % len(AGREEMENTS)])
+        answer = bidirectional(theta, omega, **instance.options)
+        assert answer.certified
+        assert answer.bound >= instance.best().score - 1e-9
+
+
+@pytest.mark.parametrize("method", ["exact", "constrain"])
+def test_rounding_of_large_scores_prunes_no_optimum(method):
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        I, J = random.integers(1, 4, 2)
+        theta, omega = (
+            random.integers(-3, 4, shape) * 0.1 * 10.0 ** random.integers(9, 13)
+            for shape in ((I, J + 1, J + 1), (J, I + 1, I + 1))
+        )
+        instance = Instance(theta, omega, *AGREEMENTS[seed % len(AGREEMENTS)])
+        best = instance.best().score
+        answer = bidirectional(theta, omega, method=method, **instance.options)
+        assert answer.bound >= best - 1
+        assert all(bound >= best - 1 for bound, _ in answer.trace)
+
+
 @kinds
 def test_exact_agrees_with_the_integer_program_on_longer_pairs(kind):
     for seed, (I, J) in enumerate([(8, 8), (9, 12), (12, 10)]):
@@ -87,7 +118,7 @@ def test_exact_agrees_with_the_integer_program_on_longer_pairs(kind):
                 assert_honest(instance, method, program.score)
 
 
-@pytest.mark.parametrize("cities", range(2, 8))
+@pytest.mark.parametrize("cities", range(2, 10))
 def test_alignments_of_a_travelling_salesman_are_shortest_ways(cities):
     instance, start, distances = travelling_salesman(cities, cities)
     answer = assert_honest(instance, "exact", -shortest_path(start, distances))
@@ -184,6 +215,13 @@ def test_out_of_time_there_is_still_an_answer_and_a_bound(method):
     assert answer.bound >= optimum - CLOSE
     assert answer.score == pytest.approx(instance.score(*answer.solution), abs=1e-7)
     assert answer.certified == (answer.bound - answer.score <= 1e-6 * max(1, abs(answer.score)))
+
+
+def test_the_clock_is_looked_at_more_often_where_rounds_take_longer():
+    steps = [I * J * (I + J) * rounds_at_once(I, J) for I, J in ((1, 1), (60, 60), (120, 120), (1, 2000))]
+    assert max(steps) <= WORK
+    assert rounds_at_once(60, 60) == 25
+    assert rounds_at_once(1000, 1000) == 1
 
 
 def test_a_search_that_is_cut_short_does_not_claim_to_be_exact():

@@ -16,6 +16,7 @@ from tests.oracles import matching as oracle
 import dualign
 from dualign import Certified, DataError, UsageError
 from dualign.decode import matching, penalized, submodular
+from dualign.decode.matchings.batch import Settings, decode_matrices
 from dualign.decode.matchings.bounds import tangent_bound
 from dualign.decode.matchings.greedy import value
 from dualign.decode.matchings.problem import as_limits, as_scores, rule_of
@@ -152,6 +153,33 @@ def test_the_integer_program_finds_what_greedy_misses() -> None:
         assert best <= greedy.bound * (1 + CLOSE)
         missed += greedy.score < best * (1 - 1e-6)
     assert missed > 0
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-12, 1e-60, 1e60])
+def test_certificates_do_not_depend_on_the_size_of_scores(size: float) -> None:
+    scores = size * np.array([[1.0, 0.9], [0.9, 0.0]])
+    greedy = submodular(scores, alpha=1, row_limits=1, column_limits=1)
+    assert greedy.score == pytest.approx(size)
+    assert greedy.bound >= 1.8 * size * (1 - CLOSE)
+    assert not greedy.certified
+    for best in (
+        submodular(scores, alpha=1, row_limits=1, column_limits=1, method="exact"),
+        matching(scores),
+        penalized(scores, row_costs=[], column_costs=[]),
+    ):
+        assert best.score == pytest.approx(1.8 * size)
+        assert best.certified
+    settings = Settings(alpha=1.0, row_limit=1, column_limit=1)
+    assert [found.certified for found in decode_matrices([scores], settings, 1)] == [False]
+
+
+def test_scores_that_limits_exclude_do_not_matter_to_the_integer_program() -> None:
+    scores = [[1e9, 1e9, 1e9], [0.0, 1.0, 0.9], [0.0, 0.9, 0.0]]
+    found = submodular(
+        scores, alpha=1, row_limits=[0, 1, 1], column_limits=[1, 1, 1], concave="both", method="exact"
+    )
+    assert found.certified
+    assert found.solution == {(1, 2), (2, 1)}
 
 
 def test_an_integer_program_out_of_time_keeps_greedys_answer_and_bound() -> None:
@@ -292,6 +320,7 @@ def test_bad_options_are_refused_by_name(keywords: dict, message: str) -> None:
         ([1.0, 2.0], "must be a whole number"),
         ("1", "must be a whole number"),
         ([[1, 1]], "has shape (1, 2)"),
+        ([[1], [1, 2]], "must be a whole number"),
     ],
 )
 @pytest.mark.parametrize("side", ["row_limits", "column_limits"])

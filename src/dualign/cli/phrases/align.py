@@ -10,7 +10,15 @@ import typer
 
 from dualign.cli.align import Source, Target
 from dualign.cli.exits import say
-from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads, one_standard_input
+from dualign.cli.options import (
+    Errors,
+    OnErrors,
+    Output,
+    Quiet,
+    Threads,
+    one_standard_input,
+    separate_outputs,
+)
 from dualign.cli.phrases.files import Features, MaxLength, Table, compile_kernels, entry_weights
 from dualign.text.streams import open_output
 
@@ -52,6 +60,7 @@ def align(
     l-1, counted from 0. A pair that the table cannot make, and that is proved, has no links and -inf twice.
     """
     one_standard_input(table, source, target)
+    separate_outputs(output, report)
 
     from dualign.cli.progress import counted
     from dualign.core.errors import UsageError

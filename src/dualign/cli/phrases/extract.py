@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from dualign.cli.exits import say
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Quiet, Threads, one_standard_input
+from dualign.cli.options import (
+    Errors,
+    LinkFormat,
+    OnErrors,
+    Output,
+    Quiet,
+    Threads,
+    one_standard_input,
+    separate_outputs,
+)
 from dualign.cli.phrases.files import LinkedText, MaxLength, compile_kernels
 
 __all__ = ["extract"]
@@ -49,6 +58,8 @@ def extract(
     text.
     """
     one_standard_input(source, target, links)
+    words = [] if dictionary is None else [f"{dictionary}.s2t", f"{dictionary}.t2s"]
+    separate_outputs(output, reordering, *words)
 
     from dualign.cli.progress import counted
     from dualign.phrase.table_building import build_table

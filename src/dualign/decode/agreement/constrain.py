@@ -15,7 +15,7 @@ from dualign.core.arrays import Array
 from dualign.core.ascent import BOUND, FACTOR, ROUNDS, Ascent, new_ascent, observe, polyak_step, run, trace_of
 from dualign.core.jit import kernel
 from dualign.decode.agreement.chain import IMPOSSIBLE
-from dualign.decode.agreement.dual import CLOSED, MET, OPEN, prune_by_chains
+from dualign.decode.agreement.dual import CLOSED, MET, OPEN, aim, prune_by_chains, rounds_at_once
 from dualign.decode.agreement.lattice import Lattice, lattice_of
 from dualign.decode.agreement.masks import Masks, all_allowed, propagate
 from dualign.decode.agreement.outcome import Outcome
@@ -27,9 +27,7 @@ from dualign.decode.agreement.relax import (
     PATIENCE,
     REPAIR_EVERY,
     SHRINK,
-    WORK,
     Relaxation,
-    aim,
     descend,
     evaluate,
     move,
@@ -116,7 +114,7 @@ def search(
     def advance(rounds: int) -> int:
         return descend(problem, masks, relaxation, incumbent, ascent, rounds, tolerance, True)
 
-    chunk = max(1, min(EVERY, WORK // (I * J)))
+    chunk = min(EVERY, rounds_at_once(I, J))
     status = run(advance, ascent, MOST_ROUNDS, chunk, deadline)
     if status == OPEN and perf_counter() < deadline and evaluate(relaxation, problem, masks)[0] > IMPOSSIBLE:
         lattice: Lattice = lattice_of(relaxation, problem, masks, MOST_EDGES)

@@ -20,12 +20,12 @@ from dualign.core.arrays import Array
 from dualign.core.ascent import BOUND, ROUNDS, Ascent, new_ascent, observe, polyak_step, run, trace_of
 from dualign.core.jit import kernel
 from dualign.decode.agreement.chain import IMPOSSIBLE, NEVER
-from dualign.decode.agreement.dual import CLOSED, MET, OPEN, prune_by_chains
+from dualign.decode.agreement.dual import CLOSED, MET, OPEN, aim, prune_by_chains, rounds_at_once
 from dualign.decode.agreement.masks import Masks, all_allowed, copied
 from dualign.decode.agreement.outcome import Outcome
 from dualign.decode.agreement.primal import Incumbent, climb, new_incumbent, offer
 from dualign.decode.agreement.problem import Problem, link_cost
-from dualign.decode.agreement.relax import MOST_ROUNDS, PATIENCE, REPAIR_EVERY, SHRINK, WORK, aim
+from dualign.decode.agreement.relax import MOST_ROUNDS, PATIENCE, REPAIR_EVERY, SHRINK
 
 __all__ = ["directed", "search"]
 
@@ -128,7 +128,7 @@ def search(
     def advance(rounds: int) -> int:
         return descend(problem, masks, u, incumbent, ascent, rounds, tolerance)
 
-    run(advance, ascent, MOST_ROUNDS, max(1, WORK // (I * J)), deadline)
+    run(advance, ascent, MOST_ROUNDS, rounds_at_once(I, J), deadline)
     bound = min(plain, float(ascent.numbers[BOUND]))
     return Outcome(
         incumbent, max(bound, float(incumbent.value[0])), int(ascent.numbers[ROUNDS]), trace_of(ascent)

@@ -41,7 +41,10 @@ from dualign.decode.agreement.masks import Masks, best_through, propagate
 from dualign.decode.agreement.primal import Incumbent, climb, offer
 from dualign.decode.agreement.problem import Problem
 
-__all__ = ["Halves", "Multipliers", "ascend", "new_halves", "new_multipliers", "prune_by_chains"]
+__all__ = [
+    "Halves", "Multipliers", "aim", "ascend", "new_halves", "new_multipliers", "prune_by_chains",
+    "rounds_at_once",
+]  # fmt: skip
 
 PATIENCE, SHRINK = 4, 0.75
 """Polyak's factor shrinks when the bound stalls."""
@@ -51,6 +54,9 @@ FADE = 0.85
 
 OPEN, CLOSED, MET = 0, 1, 2
 """Outcomes of `ascend`: rounds used up; bound below the best score; the halves agree."""
+
+WORK = 11_000_000
+"""Steps from cell to cell between two looks at the clock: 25 rounds of a pair of 60 words a side."""
 
 
 class Multipliers(NamedTuple):
@@ -71,6 +77,11 @@ class Halves(NamedTuple):
     y_rows: Array
     x_columns: Array
     y_columns: Array
+
+
+def rounds_at_once(I: int, J: int) -> int:
+    """How many rounds, of O(I J (I + J)) steps each, to take between two looks at the clock."""
+    return max(1, WORK // (I * J * (I + J)))
 
 
 def new_multipliers(I: int, J: int) -> Multipliers:
@@ -206,6 +217,12 @@ def prune_by_chains(problem: Problem, masks: Masks, incumbent: Incumbent, slack:
 
 
 @kernel()
+def aim(value: float, least: float) -> float:
+    """Where Polyak's step aims at: the best score, or somewhat lower than here while there is none."""
+    return least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
+
+
+@kernel()
 def ascend(
     problem: Problem,
     masks: Masks,
@@ -261,6 +278,5 @@ def ascend(
             ) and not propagate(masks, strict):
                 ascent.numbers[BOUND] = min(ascent.numbers[BOUND], least)
                 return CLOSED
-        target = least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
-        compare(halves, multipliers, polyak_step(ascent, value, norm, target))
+        compare(halves, multipliers, polyak_step(ascent, value, norm, aim(value, least)))
     return OPEN

@@ -28,6 +28,7 @@ from dualign.decode.agreement.dual import (
     new_halves,
     new_multipliers,
     prune_by_chains,
+    rounds_at_once,
 )
 from dualign.decode.agreement.masks import Masks, all_allowed, copied, decided, propagate
 from dualign.decode.agreement.outcome import Outcome
@@ -37,8 +38,6 @@ from dualign.decode.agreement.problem import Problem
 __all__ = ["search"]
 
 ROOT_ROUNDS, NODE_ROUNDS = 300, 60
-WORK = 250_000
-"""Cells that are visited between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class _Search:
         I, J = len(problem.theta), len(problem.omega)
         self.halves: Halves = new_halves(I, J)
         self.incumbent = new_incumbent(I, J)
-        self.chunk = max(1, min(25, WORK // (I * J)))
+        self.chunk = min(25, rounds_at_once(I, J))
         self.strict = problem.gamma < IMPOSSIBLE
         self.rounds = 0
         self.root: Ascent = new_ascent(trace)
@@ -71,7 +70,7 @@ class _Search:
         return perf_counter() >= self.deadline
 
     def tighten(self, masks: Masks, multipliers: Multipliers, ascent: Ascent, most: int) -> float:
-        """Dual ascent until the gap is closed (bound NEVER), progress is slow, or time is up."""
+        """Dual ascent until the gap is closed, progress is slow, or time is up; the bound that it proves."""
         before = np.inf
         while True:
             outcome = ascend(
@@ -86,7 +85,7 @@ class _Search:
             )
             bound = float(ascent.numbers[BOUND])
             if outcome == CLOSED:
-                return NEVER
+                return bound
             rounds = int(ascent.numbers[ROUNDS])
             slow = before - bound < 0.1 * (bound - self.least)
             # Halves that agree have no direction to step in; in soft agreement a gap may remain even so.
@@ -118,8 +117,11 @@ def search(
     rounds, nodes = int(state.root.numbers[ROUNDS]), 1
     heap: list[tuple[float, int, Node]] = []
     numbers = count()
+    closed = NEVER  # what is in parts that are not searched any further is worth at most this
     if bound > state.least + tolerance:
         heappush(heap, (-bound, next(numbers), Node(masks, multipliers, bound)))
+    else:
+        closed = bound
     most_nodes = most_nodes or sys.maxsize
     while heap and heap[0][2].bound > state.least + tolerance:
         if nodes >= most_nodes or state.out_of_time():
@@ -136,8 +138,10 @@ def search(
             nodes += 1
             if bound > state.least + tolerance:
                 heappush(heap, (-bound, next(numbers), Node(masks, multipliers, bound)))
+            else:
+                closed = max(closed, bound)
     bound = max((node.bound for _, _, node in heap), default=NEVER)
-    return Outcome(state.incumbent, max(bound, state.least), rounds, trace_of(state.root), nodes)
+    return Outcome(state.incumbent, max(bound, closed, state.least), rounds, trace_of(state.root), nodes)
 
 
 def children(node: Node, strict: bool) -> Iterator[Masks]:

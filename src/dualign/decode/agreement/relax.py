@@ -38,15 +38,15 @@ from dualign.decode.agreement.chain import (
     trace_back,
     weigh,
 )
-from dualign.decode.agreement.dual import CLOSED, MET, OPEN, prune_by_chains
+from dualign.decode.agreement.dual import CLOSED, MET, OPEN, aim, prune_by_chains, rounds_at_once
 from dualign.decode.agreement.masks import Masks, all_allowed, copied, propagate
 from dualign.decode.agreement.outcome import Outcome
 from dualign.decode.agreement.primal import Incumbent, climb, new_incumbent, offer
 from dualign.decode.agreement.problem import Problem
 
 __all__ = [
-    "MOST_ROUNDS", "PATIENCE", "REPAIR_EVERY", "SHRINK", "WORK", "Relaxation", "aim", "descend", "evaluate",
-    "move", "new_relaxation", "only_choice", "predecessors", "repair", "search", "slope",
+    "MOST_ROUNDS", "PATIENCE", "REPAIR_EVERY", "SHRINK", "Relaxation", "descend", "evaluate", "move",
+    "new_relaxation", "only_choice", "predecessors", "repair", "search", "slope",
 ]  # fmt: skip
 
 MOST_ROUNDS = 400
@@ -58,9 +58,6 @@ FADE = 0.95
 
 REPAIR_EVERY = 4
 """Rounds between two attempts at a better alignment."""
-
-WORK = 250_000
-"""Cells that are visited between two looks at the clock."""
 
 
 class Relaxation(NamedTuple):
@@ -219,12 +216,6 @@ def move(relaxation: Relaxation, step: float) -> None:
 
 
 @kernel()
-def aim(value: float, least: float) -> float:
-    """Where Polyak's step aims at: the best score, or somewhat lower than here while there is none."""
-    return least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
-
-
-@kernel()
 def repair(relaxation: Relaxation, problem: Problem, masks: Masks, incumbent: Incumbent) -> None:
     """An alignment from what was chosen: in each column the link that the chain has, too, if there is one."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
@@ -332,7 +323,7 @@ def search(
     def advance(rounds: int) -> int:
         return descend(problem, masks, relaxation, incumbent, ascent, rounds, tolerance, False)
 
-    run(advance, ascent, MOST_ROUNDS, max(1, WORK // (I * J)), deadline)
+    run(advance, ascent, MOST_ROUNDS, rounds_at_once(I, J), deadline)
     bound = min(plain, float(ascent.numbers[BOUND]))
     return Outcome(
         incumbent, max(bound, float(incumbent.value[0])), int(ascent.numbers[ROUNDS]), trace_of(ascent)

@@ -17,7 +17,7 @@ from dualign.decode.agreement.outcome import Outcome
 from dualign.decode.agreement.problem import Problem, score
 from dualign.model.options import AGREEMENTS
 
-__all__ = ["METHODS", "TOLERANCE", "bidirectional", "certified", "problem_of", "solve"]
+__all__ = ["METHODS", "TOLERANCE", "bidirectional", "certified", "problem_of", "solve", "tolerance_of"]
 
 METHODS: dict[str, Callable[[Problem, float, float | None], Outcome]] = {
     "exact": exact.search,
@@ -64,12 +64,22 @@ def bidirectional(
 def solve(problem: Problem, method: str, time_limit: float | None = None) -> Certified[tuple[Array, Array]]:
     """Run a method on a problem that is known to be sound."""
     began = perf_counter()
-    outcome = METHODS[method](problem, TOLERANCE, time_limit)
-    return certified(problem, outcome, method, perf_counter() - began)
+    tolerance = tolerance_of(problem)
+    outcome = METHODS[method](problem, tolerance, time_limit)
+    return certified(problem, outcome, method, perf_counter() - began, tolerance)
+
+
+def tolerance_of(problem: Problem) -> float:
+    """`TOLERANCE`, or what rounding alone can make of sums of so many scores, if that is more."""
+    heaviest = max(
+        float(np.abs(part, where=part > IMPOSSIBLE, out=np.zeros_like(part)).max())
+        for part in (problem.theta, problem.omega)
+    )
+    return max(TOLERANCE, 1e-14 * heaviest * (len(problem.theta) + len(problem.omega)))
 
 
 def certified(
-    problem: Problem, outcome: Outcome, method: str, seconds: float
+    problem: Problem, outcome: Outcome, method: str, seconds: float, tolerance: float = TOLERANCE
 ) -> Certified[tuple[Array, Array]]:
     """What a method found, its score recomputed, and what that proves."""
     value = float(score(problem, outcome.incumbent.a, outcome.incumbent.b))
@@ -77,7 +87,7 @@ def certified(
         if outcome.bound < IMPOSSIBLE:
             raise Infeasible("no alignment is possible: every one has a score of minus infinity")
         value = -np.inf
-    met = value > -np.inf and outcome.bound - value <= TOLERANCE * max(1.0, abs(value))
+    met = value > -np.inf and outcome.bound - value <= max(tolerance, TOLERANCE * abs(value))
     return Certified(
         (outcome.incumbent.a[1:], outcome.incumbent.b[1:]),
         value,
@@ -123,6 +133,8 @@ def problem_of(
 def scores(array: npt.ArrayLike, name: str) -> Array:
     """An argument as float64, −inf written as the kernels know it."""
     try:
+        if np.iscomplexobj(array):
+            raise TypeError("they are complex")
         values = np.array(array, np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} is not an array of numbers: {error}") from None

@@ -57,7 +57,7 @@ class Decoded:
     @property
     def certified(self) -> bool:
         """Whether no links are worth more."""
-        return self.bound - self.score <= TOLERANCE * (1 + self.score)
+        return self.bound - self.score <= TOLERANCE * self.score
 
 
 def decode_matrices(matrices: Sequence[Array], settings: Settings, threads: int) -> Iterator[Decoded]:

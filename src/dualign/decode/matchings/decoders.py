@@ -21,7 +21,7 @@ __all__ = ["TOLERANCE", "matching", "penalized", "submodular"]
 METHODS = ("lazy", "plain", "exact")
 
 TOLERANCE = 1e-9
-"""A bound this close to the score, relative to 1 + score, has met it."""
+"""A bound this close to the score, relative to it, has met it: scores are of any size."""
 
 PROGRAM_TOLERANCE = 1e-6
 """The same for integer programs, whose solver works to that."""
@@ -67,7 +67,7 @@ def submodular(
         chosen, bound, iterations = best_links(S, rule, *limits, chosen, bound, PROGRAM_TOLERANCE, time_limit)
         tolerance = PROGRAM_TOLERANCE
     score = value(S, chosen, rule)
-    return certified(chosen, score, bound, tolerance, f"submodular, {method}", iterations, began)
+    return certified(chosen, score, bound, tolerance * score, f"submodular, {method}", iterations, began)
 
 
 def matching(scores: Any) -> Links:
@@ -80,7 +80,8 @@ def matching(scores: Any) -> Links:
     S = as_scores(scores)
     chosen = np.zeros(S.shape, np.uint8)
     bound = match(S, chosen)
-    return certified(chosen, float(S[chosen > 0].sum()), bound, TOLERANCE, "matching", min(S.shape), began)
+    score = float(S[chosen > 0].sum())
+    return certified(chosen, score, bound, TOLERANCE * score, "matching", min(S.shape), began)
 
 
 def penalized(
@@ -95,7 +96,8 @@ def penalized(
 
     The fertility-penalised integer program of Lacoste-Julien et al. 2006: a word's second link costs
     `costs[word, 0]`, its third `costs[word, 1]` more, and so on, not falling; it can have one link more than
-    there are levels. One list of levels serves all words.
+    there are levels. One list of levels serves all words. A link with score 0 is never taken, whatever
+    `link_cost` is.
     """
     began = perf_counter()
     S = as_scores(scores)
@@ -109,7 +111,7 @@ def penalized(
 
     chosen, bound, nodes = penalized_links(S, *costs, link_cost, time_limit)
     score = penalized_value(S, *costs, link_cost, chosen)
-    return certified(chosen, score, bound, PROGRAM_TOLERANCE, "penalized", nodes, began)
+    return certified(chosen, score, bound, PROGRAM_TOLERANCE * abs(score), "penalized", nodes, began)
 
 
 def certified(
@@ -118,5 +120,5 @@ def certified(
     """The answer with its proof; a bound that rounding has put below the score is the score."""
     links = {(int(i), int(j)) for i, j in np.argwhere(chosen)}
     score, bound = float(score), max(float(bound), float(score))
-    met = bound - score <= tolerance * (1 + abs(score))
+    met = bool(bound - score <= tolerance)
     return Certified(links, score, bound, met, method, iterations, perf_counter() - began)

@@ -71,7 +71,10 @@ def as_limits(limits: Limits, words: int, most: int, name: str) -> Array:
     """One limit for each of so many words as int32; none is over `most`, the number of words to link to."""
     if limits is None:
         return np.full(words, most, np.int32)
-    given = np.asarray(limits)
+    try:
+        given = np.asarray(limits)
+    except ValueError:
+        raise DataError(f"{name}={limits!r:.60} must be a whole number, or one for each word") from None
     if given.dtype == object or given.dtype.kind not in "iu":
         # An empty list has no whole numbers, and needs none.
         if given.size or words:

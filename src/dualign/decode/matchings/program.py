@@ -88,16 +88,16 @@ def best_links(
 ) -> tuple[Array, float, int]:
     """The best links, their bound, and how many programs were solved; greedy's answer is where it starts.
 
-    Scores are divided by the largest, which scales f.
+    Scores are divided by the largest that a link can have, which scales f.
     """
     best = chosen.copy()
-    if not S.any():
+    cells = np.argwhere((S > 0) & (row_limits[:, None] > 0) & (column_limits > 0))
+    if len(cells) == 0:
         return best, bound, 0
-    unit = S.max()
+    unit = S[tuple(cells.T)].max()
     scale = unit**rule.alpha
     T = S / unit
     most, least = bound / scale, value(T, best, rule)
-    cells = np.argwhere((S > 0) & (row_limits[:, None] > 0) & (column_limits > 0))
     lines = [
         (side, line, np.flatnonzero(cells[:, side] == line), weight)
         for side, weight in ((0, rule.rows), (1, rule.columns))
@@ -147,14 +147,18 @@ def best_links(
 def penalized_links(
     S: Array, row_costs: Array, column_costs: Array, link_cost: float, time_limit: float | None
 ) -> tuple[Array, float, int]:
-    """The best links of the fertility-penalised program, their bound, and the nodes searched."""
+    """The best links of the fertility-penalised program, their bound, and the nodes searched.
+
+    Scores and costs are divided by the most that a link is worth.
+    """
     chosen = np.zeros(S.shape, np.uint8)
     least = max(link_cost, 0.0)
     cells = np.argwhere(S - least > 0)
     if len(cells) == 0:
         return chosen, 0.0, 0
     worth = S[tuple(cells.T)] - link_cost
-    values = np.concatenate((worth, -row_costs.ravel(), -column_costs.ravel()))
+    unit = worth.max()
+    values = np.concatenate((worth, -row_costs.ravel(), -column_costs.ravel())) / unit
     program = Program(values, np.ones(len(values)), np.arange(len(values)) < len(cells), time_limit)
     begin = len(cells)
     for side, costs in ((0, row_costs), (1, column_costs)):
@@ -170,7 +174,7 @@ def penalized_links(
     if solution is not None:
         chosen[tuple(cells[solution[: len(cells)] > 0.5].T)] = 1
     # Without a bound of the solver's, for want of time, there is the one without limits and costs.
-    return chosen, min(bound, float(worth.sum())), nodes
+    return chosen, min(bound * unit, float(worth.sum())), nodes
 
 
 def penalized_value(

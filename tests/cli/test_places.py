@@ -39,7 +39,6 @@ def place(tmp_path, monkeypatch):
         ("align s t -o out --report t", "t"),
         ("align s t -o links --tune links", "links"),
         ("train s t s", "s"),
-        ("convert links links --to talp", "links"),
         ("symmetrize links links -o links", "links"),
         ("decode scores.npz -o scores.npz", "scores.npz"),
         ("phrases extract s t links -o links", "links"),

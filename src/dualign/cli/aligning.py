@@ -214,9 +214,9 @@ def note_unused(encoded: Bitext, aligner: Aligner, quiet: bool) -> None:
     limit = aligner.options.max_length
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
     if (long & usable(encoded, limit)).any():
-        say(f"note: every pair has more than {limit} words on a side; learnt from them all the same")
+        say(f"note: every pair has more than {limit} words a side; learnt from them all the same")
     elif count := int(long.sum()):
-        say(f"note: {count:,} pairs have more than {limit} words on a side; aligned, but not learnt from")
+        say(f"note: {count:,} pairs have more than {limit} words a side; aligned, but not learnt from")
 
 
 def note_strange(aligner: Aligner, pairs: Sequence[Pair], quiet: bool) -> None:

@@ -11,6 +11,7 @@ from dualign.cli.options import Errors, OnErrors, Pairs, Quiet
 from dualign.cli.progress import counted
 from dualign.core.errors import UsageError
 from dualign.text.formats import FORMATS, read_links, write_links
+from dualign.text.places import in_place
 
 __all__ = ["convert"]
 
@@ -43,9 +44,10 @@ def convert(
     Pharaoh counts words from 0, the other formats from 1. Only NAACL files are written with probabilities.
     """
     links = read_links(input, from_format, errors, count=pairs)
-    write_links(
-        counted(links, "convert", output=output, quiet=quiet), output, to_format or _by_suffix(output)
-    )
+    with in_place():  # OUT may be IN: nothing is lost, the links are the same
+        write_links(
+            counted(links, "convert", output=output, quiet=quiet), output, to_format or _by_suffix(output)
+        )
 
 
 def _by_suffix(path: str) -> str:

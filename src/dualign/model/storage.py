@@ -184,7 +184,7 @@ def _map(name: str) -> mmap.mmap:
                 raise ModelError(f"{name}: not a regular file, and a model is memory-mapped; copy it to one")
             if status.st_size == 0:
                 raise _truncated(name, "it is empty")
-            reading(status)
+            reading(name, status)
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except FileNotFoundError:
         raise ModelError(f"{name}: no such model file; check the path, or train one") from None

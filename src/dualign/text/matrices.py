@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dualign.core.errors import DataError
+from dualign.core.errors import DataError, UsageError
 from dualign.text.lines import read_lines
 from dualign.text.places import reading
 
@@ -58,7 +58,7 @@ def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
     try:
         # Opened here, because NumPy leaves the file open if it is no archive.
         with open(path, "rb") as file:
-            reading(os.fstat(file.fileno()))
+            reading(path, os.fstat(file.fileno()))
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise DataError(f"{path}: one array and no archive; write it with numpy.savez")
@@ -71,7 +71,7 @@ def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
                 yield f"{path}, {key}", matrix
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
-    except DataError:
+    except (DataError, UsageError):
         raise
     except _TOO_MUCH as error:
         raise DataError(f"{path}: no archive of arrays as numpy.savez writes: {_first_line(error)}") from None

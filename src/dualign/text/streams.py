@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from dualign.core.errors import DataError, UsageError
-from dualign.text.places import reading, writing
+from dualign.text.places import reading, writing, written
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -52,7 +52,11 @@ def open_input(path: str) -> io.BufferedReader:
     with _explaining(path, "read"):
         file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
     status = os.fstat(file.fileno())
-    reading(status)
+    try:
+        reading(path, status)
+    except UsageError:
+        file.close()
+        raise
     method = _method(path)
     if method is None:
         return io.BufferedReader(_Source(path, file, file), _BLOCK)
@@ -121,6 +125,7 @@ def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]
         if temporary is not None and final is not None:
             with _explaining(path, "write"):
                 os.replace(temporary, final)
+            written(final)
     except BaseException:
         sink.abandon()
         if temporary is not None:

@@ -318,5 +318,5 @@ def check_outputs(outputs: Outputs) -> None:
             raise UsageError(f"two outputs have the same place, {place}; give each its own")
         if place != "-" and not os.path.isdir(folder := os.path.dirname(name)):
             raise DataError(f"{place}: there is no folder {folder} to write to; make it first")
-        if os.path.isdir(name):
+        if place != "-" and os.path.isdir(name):
             raise DataError(f"{place}: a directory; name a file to write")

@@ -67,13 +67,14 @@ DECODING = (
 )
 """Options that matter for aligning, and can be changed after training."""
 
-_HMM = {"model": ("hmm",)}
-_CHAINS_OR_POSITIONS = {"model": ("hmm", "ibm2")}
-_BIDIRECTIONAL = {"decoder": ("bidirectional",)}
-_SUBMODULAR = {"decoder": ("submodular",)}
-USED_WITH: dict[str, dict[str, tuple[str, ...]]] = {
-    "rounds": _CHAINS_OR_POSITIONS,
-    "constraint": _CHAINS_OR_POSITIONS,
+Values = dict[str, tuple[str, ...]]
+_HMM: Values = {"model": ("hmm",)}
+_NOT_IBM1: Values = {"model": ("hmm", "ibm2")}
+_BIDIRECTIONAL: Values = {"decoder": ("bidirectional",)}
+_SUBMODULAR: Values = {"decoder": ("submodular",)}
+USED_WITH: dict[str, Values] = {
+    "rounds": _NOT_IBM1,
+    "constraint": _NOT_IBM1,
     "projection": _HMM,
     "slack": _HMM,
     "tolerance": _HMM,

@@ -146,9 +146,8 @@ def remapped(
         yield _carry(work, alignment, sides[0], sides[1], f"{work.links}, sentence pair {number}"), None
     for file in files:
         if file.unmarked:
-            warn(
-                f"no token of {file.path} has the mark of {file.kind}, `{MARKS[file.kind]}`; are they words?"
-            )
+            mark = MARKS[file.kind]
+            warn(f"no token of {file.path} has the mark of {file.kind}, `{mark}`; are they words?")
 
 
 def _line(work: Remapping, side: Side, lines: Iterator[str], number: int) -> _Line:

@@ -105,9 +105,10 @@ def settings(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
         name = name.strip().replace("-", "_")
         if not equals or name not in types:
             raise UsageError(f"--set {assignment}: write NAME=VALUE with one of {', '.join(sorted(types))}")
-        if given.get(name) is not None:
-            raise UsageError(f"{_FLAGS[name]} and --set {assignment} say the same twice; give one of them")
-        chosen[name] = _value(name, text.strip(), types[name])
+        value = _value(name, text.strip(), types[name])
+        if given.get(name) not in (None, value):
+            raise UsageError(f"{_FLAGS[name]} and --set {assignment} contradict each other; give one of them")
+        chosen[name] = value
     return chosen
 
 

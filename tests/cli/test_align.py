@@ -497,10 +497,8 @@ def test_options_without_effect_are_noted(files, model, arguments, noted, capsys
 
 
 def test_the_threshold_is_part_of_viterbis_report(files, model, tmp_path, capsys):
-    report = ["--report", str(tmp_path / "report")]
-    assert (
-        run(["align", *files, "--model", model, "--decoder", "viterbi", "--threshold", "0.3", *report]) == 0
-    )
+    options = ["--decoder", "viterbi", "--threshold", "0.3", "--report", str(tmp_path / "report")]
+    assert run(["align", *files, "--model", model, *options]) == 0
     assert capsys.readouterr().err == ""
 
 

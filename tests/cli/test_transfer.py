@@ -98,10 +98,8 @@ def test_bio_in_misc_is_read_and_written(tmp_path: Path) -> None:
 def test_a_column_that_is_nowhere_is_named(files: tuple[str, str, str]) -> None:
     ended = dualign("transfer", "tags", *files, "--column", "upso")
     assert ended.returncode == 2
-    assert (
-        f"{files[0]}: no word has `upso`, which is none of the columns lemma, upos, xpos, feats"
-        in ended.stderr
-    )
+    assert f"{files[0]}: no word has `upso`" in ended.stderr
+    assert "none of the columns lemma, upos, xpos, feats" in ended.stderr
 
 
 def test_a_tag_that_misc_cannot_hold_is_named(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +119,10 @@ def test_options_that_need_another_are_idle_without_it():
         ("penalty", "agreement"),
         ("threshold", "decoder"),
     ]
+
+
+def test_the_documentation_lists_every_option_with_its_default():
+    text = (Path(__file__).parents[2] / "docs" / "model.md").read_text(encoding="utf-8")
+    for field in fields(Options):
+        default = str(field.default).lower() if isinstance(field.default, bool) else field.default
+        assert f"| `{field.name}` | {default} | {field.metadata['help']} |\n" in text

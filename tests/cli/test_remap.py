@@ -82,7 +82,7 @@ def test_lines_that_differ_are_named_or_skipped(place: dict[str, str], tmp_path:
     assert not (tmp_path / "out").exists()
     skipped = dualign("remap", place["links"], *files, "--skip")
     assert skipped.stdout == "\n\n"
-    assert "1 lines were left empty" in skipped.stderr
+    assert "1 line was left empty" in skipped.stderr
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,7 @@ def test_early_stop_trains_no_longer_than_it_pays(files, tmp_path, capsys):
     shown = capsys.readouterr()
     rounds = shown.err.count("HMM round")
     assert 1 <= rounds < 30
+    assert f"early stop: kept round {rounds - 1} of 30, area under the curve 0." in shown.err
     assert len(shown.out.splitlines()) == LINES
 
 
@@ -298,8 +299,8 @@ def test_notes_on_what_was_not_learnt_from(tmp_path, capsys):
     pair = write_lines(tmp_path / "s", source), write_lines(tmp_path / "t", target)
     assert run(["align", *pair, "--max-length", "20"]) == 0
     shown = capsys.readouterr()
-    assert "1 of 4 pairs have an empty side" in shown.err
-    assert "1 pairs have more than 20 words a side" in shown.err
+    assert "1 of 4 pairs has an empty side" in shown.err
+    assert "1 pair has more than 20 words a side" in shown.err
     assert "round" in shown.err
     assert len(shown.out.splitlines()) == 4
     assert shown.out.splitlines()[1] == ""
@@ -438,6 +439,9 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
         (["--set", "colour=red"], "--set colour=red: write NAME=VALUE with one of"),
         (["--set", "threshold"], "--set threshold: write NAME=VALUE"),
         (["--set", "slack=much"], "--set slack=much: not a number"),
+        (["--set", "rounds=0.5"], "--set rounds=0.5: not a whole number"),
+        (["--threshold", "0.5", "--set", "threshold=0.3"], "--threshold and --set threshold=0.3 contradict"),
+        (["--keep-case", "--set", "lowercase=true"], "--keep-case and --set lowercase=true contradict"),
         (["--set", "lowercase=maybe"], "--set lowercase=maybe: write true or false"),
         (["--early-stop"], "need --tune GOLD"),
         (["--tune-source", "x"], "need --tune GOLD"),
@@ -472,6 +476,46 @@ def test_one_place_for_two_things_is_refused(files, tmp_path, capsys):
         capsys, *files, "-o", here, "--report", roundabout, code=2
     )
     assert "two outputs have the same place" in failure(capsys, *files, "--probabilities", "-", code=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "noted"),
+    [
+        (["--agreement", "full"], "--agreement has no effect with --decoder soft-union"),
+        (["--symmetrize", "union"], "--symmetrize has no effect with --decoder soft-union"),
+        (["--set", "alpha=0.7"], "--set alpha has no effect with --decoder soft-union"),
+        (["--decoder", "viterbi", "--threshold", "0.3"], "--threshold has no effect with --decoder viterbi"),
+        (["--decoder", "matching", "--threshold", "0.3"], None),
+    ],
+)
+def test_options_without_effect_are_noted(files, model, arguments, noted, capsys):
+    assert run(["align", *files, "--model", model, *arguments]) == 0
+    shown = capsys.readouterr().err
+    assert shown == ("" if noted is None else f"dualign: note: {noted}\n")
+    assert run(["align", *files, "--model", model, *arguments, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_the_threshold_is_part_of_viterbis_report(files, model, tmp_path, capsys):
+    options = ["--decoder", "viterbi", "--threshold", "0.3", "--report", str(tmp_path / "report")]
+    assert run(["align", *files, "--model", model, *options]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_training_options_without_effect_are_noted(files, tmp_path, capsys):
+    options = ["--model-type", "ibm1", "--rounds", "2", "--constraint", "symmetric", "--set", "alpha=0.7"]
+    for verb in (["align", *files, "-o"], ["train", *files]):
+        assert run([*verb, str(tmp_path / "out"), *options]) == 0
+        shown = capsys.readouterr().err
+        assert "note: --rounds has no effect with --model-type ibm1\n" in shown
+        assert "note: --constraint has no effect with --model-type ibm1\n" in shown
+        # A model keeps decoders' options, whichever aligns with it.
+        assert ("--set alpha" in shown) == (verb[0] == "align")
+
+
+def test_a_directory_as_output_is_refused_before_the_work(files, tmp_path, capsys):
+    for option in ("-o", "--probabilities", "--report", "--save"):
+        assert f"{tmp_path}: a directory" in failure(capsys, *files, option, str(tmp_path))
 
 
 def test_one_file_without_a_separator_is_refused(files, capsys):

@@ -142,6 +142,17 @@ def test_bad_matrices_are_named_by_line_and_index(tmp_path: Path, line: str, mes
     assert not out.exists()
 
 
+def test_options_without_effect_are_noted(scores: str, capsys) -> None:
+    options = ["--decoder", "matching", "--alpha", "0.3", "--source-limit", "2", "--threshold", "0.1"]
+    assert run(["decode", scores, *options]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "dualign: note: --alpha has no effect with --decoder matching",
+        "dualign: note: --source-limit has no effect with --decoder matching",
+    ]
+    assert run(["decode", scores, *options, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

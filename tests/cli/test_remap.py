@@ -36,6 +36,17 @@ def test_words_to_subwords_and_back(scheme: str, place: dict[str, str], tmp_path
     assert dualign("remap", there, "--from", scheme, *back).stdout == LINKS
 
 
+@pytest.mark.parametrize("scheme", ["bpe", "wordpiece", "sentencepiece"])
+def test_subwords_without_marks_are_warned_of(scheme: str, place: dict[str, str]) -> None:
+    files = "--source-from", place["words"], "--source-to", place["words"]
+    ended = dualign("remap", place["links"], "--to", scheme, *files)
+    assert ended.stdout == LINKS
+    assert f"warning: no token of {place['words']} has the mark of {scheme}" in ended.stderr
+    assert dualign("remap", place["links"], "--to", scheme, *files, "-q").stderr == ""
+    marked = "--source-from", place["words"], "--source-to", place[scheme]
+    assert dualign("remap", place["links"], "--to", scheme, *marked).stderr == ""
+
+
 @pytest.mark.parametrize("unit", ["characters", "bytes", "utf16"])
 def test_words_to_offsets_and_back(unit: str, place: dict[str, str], tmp_path: Path) -> None:
     there = str(tmp_path / "there")
@@ -71,7 +82,7 @@ def test_lines_that_differ_are_named_or_skipped(place: dict[str, str], tmp_path:
     assert not (tmp_path / "out").exists()
     skipped = dualign("remap", place["links"], *files, "--skip")
     assert skipped.stdout == "\n\n"
-    assert "1 lines were left empty" in skipped.stderr
+    assert "1 line was left empty" in skipped.stderr
 
 
 @pytest.mark.parametrize(

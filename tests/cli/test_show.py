@@ -19,7 +19,7 @@ def files(tmp_path):
 def test_pairs_are_printed_with_a_grid(files, capsys):
     assert run(["show", *files, "--lines", "1", "-q"]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert shown[:3] == ["1", "das Haus ist klein ", "the house is small "]
+    assert shown[:3] == ["1", "das Haus ist klein", "the house is small"]
     assert [line.strip() for line in shown[-5:-1]] == [
         "das  ■ · · ·",
         "Haus  · ■ · ·",

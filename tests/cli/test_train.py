@@ -83,7 +83,10 @@ def test_bad_data_leaves_the_old_model(files, tmp_path, capsys):
     assert f"has {len(SOURCE)} lines but {shorter} has {len(SOURCE) - 1}" in capsys.readouterr().err
     assert model.read_bytes() == b"old"
     assert run(["train", *files, str(tmp_path / "no" / "model"), *FAST]) == 1
-    assert "no such directory" in capsys.readouterr().err
+    assert "there is no folder" in capsys.readouterr().err
+    assert run(["train", *files, str(tmp_path)]) == 1
+    # At once: not a round has been reported.
+    assert capsys.readouterr().err == f"dualign: error: {tmp_path}: a directory; name a file to write\n"
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

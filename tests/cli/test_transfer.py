@@ -62,6 +62,9 @@ def test_trees_are_carried_to_conllu_whole_or_over_a_threshold(
     assert problems(ended.stdout, whole=True) == []
     assert "1\tthe\t_\tX\t_\t_\t3\tdep\t_\t_\n" in ended.stdout
     assert ended.stderr == ""
+    told = dualign("transfer", "tree", files[0], target, files[2], "--complete", "--threshold", "0.6")
+    assert told.stdout == ended.stdout
+    assert "words 5, edges 1, source edges 2, roots before 1, completed 3" in told.stderr
     filtered = dualign("transfer", "tree", files[0], target, files[2], "--pos", "same", "-q")
     assert "1\tthe\t_\tX\t_\t_\t2\tdet\t_\tProjection=0.45\n" in filtered.stdout  # X goes with all
 
@@ -90,6 +93,13 @@ def test_bio_in_misc_is_read_and_written(tmp_path: Path) -> None:
     target, links = write(tmp_path / "target", TARGET), write(tmp_path / "links", LINKS)
     ended = dualign("transfer", "tags", source, target, links, "--bio", "--column", "NER", "-q")
     assert "2\tdog\t_\t_\t_\t_\t_\t_\t_\tNER=B-ANIMAL|Projection=0.9\n" in ended.stdout
+
+
+def test_a_column_that_is_nowhere_is_named(files: tuple[str, str, str]) -> None:
+    ended = dualign("transfer", "tags", *files, "--column", "upso")
+    assert ended.returncode == 2
+    assert f"{files[0]}: no word has `upso`" in ended.stderr
+    assert "none of the columns lemma, upos, xpos, feats" in ended.stderr
 
 
 def test_a_tag_that_misc_cannot_hold_is_named(tmp_path: Path) -> None:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from dualign.core.errors import UsageError
-from dualign.model.options import CONSTRAINTS, DECODERS, MODELS, SYMMETRIZATIONS, Options
+from dualign.model.options import (
+    AGREEMENTS,
+    CONSTRAINTS,
+    DECODERS,
+    MODELS,
+    SYMMETRIZATIONS,
+    USED_WITH,
+    Options,
+)
 
 NAN = float("nan")
 BAD = {
@@ -95,3 +104,25 @@ def test_options_survive_json():
 def test_every_option_has_a_help_text():
     for field in fields(Options):
         assert field.metadata["help"]
+
+
+def test_options_that_need_another_are_idle_without_it():
+    known = {"model": MODELS, "decoder": DECODERS, "agreement": AGREEMENTS}
+    names = {field.name for field in fields(Options)}
+    assert names >= USED_WITH.keys()
+    for values in USED_WITH.values():
+        for other, fitting in values.items():
+            assert set(fitting) < set(known[other])
+    options = Options(decoder="bidirectional", agreement="full")
+    assert list(options.idle(["unsupported", "penalty", "agreement", "threshold", "rounds"])) == [
+        ("unsupported", "agreement"),
+        ("penalty", "agreement"),
+        ("threshold", "decoder"),
+    ]
+
+
+def test_the_documentation_lists_every_option_with_its_default():
+    text = (Path(__file__).parents[2] / "docs" / "model.md").read_text(encoding="utf-8")
+    for field in fields(Options):
+        default = str(field.default).lower() if isinstance(field.default, bool) else field.default
+        assert f"| `{field.name}` | {default} | {field.metadata['help']} |\n" in text

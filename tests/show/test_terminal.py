@@ -18,8 +18,8 @@ def test_grid_of_a_pair():
     pair = Shown(7, ["das", "Haus"], ["the", "old", "house"], parse_pharaoh("0-0 1-2"))
     assert plain(pair) == [
         "7",
-        "das Haus ",
-        "the old house ",
+        "das Haus",
+        "the old house",
         "",
         "          h",
         "          o",
@@ -54,7 +54,7 @@ def test_long_sentences_are_cut_into_blocks_of_the_width():
 
 
 def test_empty_sides():
-    assert plain(Shown(1, [], ["x"], parse_pharaoh(""))) == ["1", "(empty)", "x "]
+    assert plain(Shown(1, [], ["x"], parse_pharaoh(""))) == ["1", "(empty)", "x"]
 
 
 def test_tokens_cannot_command_the_terminal():

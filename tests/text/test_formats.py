@@ -392,6 +392,17 @@ def test_content_that_fits_no_format(tmp_path: Path) -> None:
         links_of(tmp_path, "\ndas Haus\n", None)
 
 
+@pytest.mark.parametrize("bad", ["a-b", "99999999999-3", "1-", "3-4x"])
+def test_a_line_with_a_link_is_pharaoh_and_what_is_none_is_named(tmp_path: Path, bad: str) -> None:
+    with pytest.raises(DataError, match=rf"links:1: `{bad}` is not a link"):
+        links_of(tmp_path, f"0-0 {bad}\n", None)
+
+
+def test_a_link_with_too_many_digits_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"links:1: `99999999999-3` is not a link; .*nine digits"):
+        links_of(tmp_path, "99999999999-3\n", None)
+
+
 def test_guess_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n2 1 1 S\n1 1 1 P\n")))
     assert list(read_links("-")) == [Alignment((), ((0, 0),)), Alignment(((0, 0),))]

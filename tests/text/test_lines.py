@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import sys
 import unicodedata
 from pathlib import Path
@@ -99,6 +100,18 @@ def test_invalid_utf8_in_a_last_line_without_end(tmp_path: Path) -> None:
 def test_utf16_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"text:1: invalid UTF-8 .*UTF-16: convert it"):
         lines_of(tmp_path, "häuser\n".encode("utf-16"))
+
+
+@pytest.mark.parametrize("errors", ["strict", "replace"])
+def test_compressed_data_without_suffix_are_recognised(tmp_path: Path, errors: str) -> None:
+    text = b"das Haus\n"
+    for method, data, suffix in (
+        ("gzip", gzip.compress(text), "gz"),
+        ("xz", lzma.compress(text), "xz"),
+        ("zstd", b"\x28\xb5\x2f\xfd rest", "zst"),
+    ):
+        with pytest.raises(DataError, match=rf"text: looks like {method} data; name the file \.{suffix}"):
+            lines_of(tmp_path, data, errors)
 
 
 def test_replace_makes_replacement_characters(tmp_path: Path) -> None:

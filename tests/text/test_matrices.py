@@ -115,13 +115,14 @@ def test_files_that_are_no_archives_are_refused(tmp_path: Path) -> None:
         ("absent.npz", "no such file"),
         ("absent.jsonl", "no such file"),
     ):
-        with pytest.raises(DataError, match=message):
+        with pytest.raises(DataError, match=message) as error:
             list(read_matrices(str(tmp_path / name)))
+        assert "allow_pickle" not in str(error.value)
 
 
 def test_pickles_are_never_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", np.array([{"a": 1}], dtype=object))
-    with pytest.raises(DataError, match="array `arr_0`"):
+    with pytest.raises(DataError, match=r"array `arr_0`: .*Python objects, which are never read"):
         list(read_matrices(str(tmp_path / "a.npz")))
     folder = tmp_path / "d"
     folder.mkdir()

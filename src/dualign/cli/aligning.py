@@ -17,9 +17,12 @@ from dualign.cli.exits import say
 from dualign.cli.options import one_standard_input, separate_outputs
 from dualign.cli.progress import metered
 from dualign.cli.rounds import show_rounds
+from dualign.cli.settings import note_idle
 from dualign.cli.warm import compile_kernels, load_kernels
 from dualign.core.errors import DataError, UsageError
 from dualign.decode.aligning import CHUNK, Links
+from dualign.model.model import Model
+from dualign.model.options import Options
 from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import read_pairs
@@ -80,6 +83,8 @@ def run(
         raise UsageError("--html-report reads the text a second time; name files instead of -")
     one_standard_input(source, target, tuning.gold, tuning.source, tuning.target, glossary)
     check_outputs(outputs, source, target, model, tuning.gold, tuning.source, tuning.target, glossary)
+    if model is None:
+        note_options(Options.of(options), options, outputs, quiet)
     compile_kernels(quiet, options.get("decoder", ""))
     if model is None:
         try:
@@ -96,6 +101,7 @@ def run(
         if tuning.early_stop:
             raise UsageError("--early-stop is for training, but --model is given")
         aligner = Aligner.load(model, threads=threads).set_options(**options)
+        note_options(aligner.options, options, outputs, quiet)
         aligner.constraints = read_glossary(glossary, errors)
         pairs: Iterable[Pair] = read_pairs(source, target, errors=errors)
         if tuning.gold is not None:
@@ -142,15 +148,23 @@ def learn(
         begin = list(islice(pairs, len(gold))) if tuning.source is None else []
         text = numbered(chain(begin, pairs), aligner.options.lowercase)
     labelled = tuning_pairs(tuning, begin, gold, errors) if gold else []
+    areas: list[float] = []
     judge = None
     if tuning.early_stop:
         from dualign.measure.tuning import area_judge
 
-        judge = area_judge(labelled, gold, aligner.threads)
+        area = area_judge(labelled, gold, aligner.threads)
+
+        def judge(model: Model) -> float:
+            areas.append(area(model))
+            return areas[-1]
+
     with show_rounds(quiet) as report:
         constraints = read_glossary(glossary, errors)
         encoded = aligner.fit_encoded(*text, report=report, judge=judge, constraints=constraints)
     note_unused(encoded, aligner, quiet)
+    if tuning.early_stop and not quiet:
+        say(kept_round(areas, aligner.options))
     if gold:
         choose(aligner, labelled, gold, quiet)
     return encoded, aligner
@@ -204,19 +218,39 @@ def choose(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], q
         say(f"tuned on {len(gold)} pairs: {values}")
 
 
+def kept_round(areas: Sequence[float], options: Options) -> str:
+    """Which round early stopping has kept, by the area under the curve after each."""
+    if not areas:
+        return f"note: --early-stop has no effect with {options.model} and rounds={options.rounds}"
+    # Training ends with the first round that is no better, and keeps the one before.
+    kept = len(areas) - (len(areas) > 1 and areas[-1] <= areas[-2])
+    return f"early stop: kept round {kept} of {options.rounds}, area under the curve {areas[kept - 1]:.4f}"
+
+
+def note_options(options: Options, given: dict[str, Any], outputs: Outputs, quiet: bool) -> None:
+    """Tell which of the given options have no effect on what is written."""
+    # The score of viterbi's links, which reports have, is relative to the threshold.
+    scored = options.decoder == "viterbi" and (outputs.report or outputs.page)
+    note_idle(options, [name for name in given if not (scored and name == "threshold")], quiet)
+
+
 def note_unused(encoded: Bitext, aligner: Aligner, quiet: bool) -> None:
     """Tell how many pairs took no part in training, and why."""
     if quiet:
         return
     lengths, widths = encoded.source.lengths, encoded.target.lengths
     if empty := int(((lengths == 0) | (widths == 0)).sum()):
-        say(f"note: {empty:,} of {len(encoded):,} pairs have an empty side; not learnt from, no links")
+        have = "has" if empty == 1 else "have"
+        say(f"note: {empty:,} of {len(encoded):,} pairs {have} an empty side; not learnt from, no links")
     limit = aligner.options.max_length
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
     if (long & usable(encoded, limit)).any():
         say(f"note: every pair has more than {limit} words a side; learnt from them all the same")
     elif count := int(long.sum()):
-        say(f"note: {count:,} pairs have more than {limit} words a side; aligned, but not learnt from")
+        say(
+            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {limit} words a side; "
+            "aligned, but not learnt from"
+        )
 
 
 def note_strange(aligner: Aligner, pairs: Sequence[Pair], quiet: bool) -> None:
@@ -257,7 +291,8 @@ def write(links: Iterator[Links], aligner: Aligner, outputs: Outputs, quiet: boo
     if aligner.options.decoder == "bidirectional" and not quiet:
         say(f"{proved:,} of {line:,} alignments are proved optimal")
     if too_long and not quiet:
-        say(f"warning: {too_long:,} pairs are too long to align (over 10 million cells); they have no links")
+        pairs = "pair is" if too_long == 1 else "pairs are"
+        say(f"warning: {too_long:,} {pairs} too long to align (over 10 million cells), and without links")
 
 
 def write_links(chunk: Links, out: IO[bytes], scored: IO[bytes] | None) -> None:
@@ -307,3 +342,5 @@ def check_outputs(outputs: Outputs, *inputs: str | None) -> None:
     for place in places:
         if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):
             raise DataError(f"{place}: there is no folder {folder} to write to; make it first")
+        if place != "-" and os.path.isdir(place):
+            raise DataError(f"{place}: a directory; name a file to write")

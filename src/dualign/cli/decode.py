@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dualign.cli.exits import say
 from dualign.cli.options import (
     Errors,
     OnErrors,
@@ -23,6 +24,7 @@ from dualign.cli.options import (
 )
 from dualign.cli.progress import counted
 from dualign.core.errors import DataError, UsageError
+from dualign.model.options import USED_WITH
 
 if TYPE_CHECKING:
     from dualign.decode.matchings.batch import Decoded, Settings
@@ -31,6 +33,7 @@ __all__ = ["decode"]
 
 # Sentence pairs in memory at a time.
 _CHUNK = 1024
+_ALPHA, _CONCAVE, _LIMIT = 0.5, "both", 1
 
 
 def decode(
@@ -48,19 +51,19 @@ def decode(
     ] = "submodular",
     alpha: Annotated[
         float, typer.Option("--alpha", metavar="A", help="A word's links are worth their sum to this power.")
-    ] = 0.5,
+    ] = _ALPHA,
     concave: Annotated[
         str,
         typer.Option(
             "--concave", metavar="source|target|both", help="Whose further links are worth less and less."
         ),
-    ] = "both",
+    ] = _CONCAVE,
     source_limit: Annotated[
         int, typer.Option("--source-limit", metavar="N", help="Most links of a source word; 0 for no limit.")
-    ] = 1,
+    ] = _LIMIT,
     target_limit: Annotated[
         int, typer.Option("--target-limit", metavar="N", help="Most links of a target word; 0 for no limit.")
-    ] = 1,
+    ] = _LIMIT,
     threshold: Annotated[
         float, typer.Option("--threshold", metavar="S", help="Leave out links whose score is not over this.")
     ] = 0.0,
@@ -97,6 +100,13 @@ def decode(
     one_standard_input(scores, source, target)
     limits = source_limit or None, target_limit or None
     settings = Settings(decoder, alpha, ORIENTATION[concave], *limits, threshold)
+    changed = {
+        "alpha": alpha != _ALPHA, "concave": concave != _CONCAVE,
+        "source_limit": source_limit != _LIMIT, "target_limit": target_limit != _LIMIT,
+    }  # fmt: skip
+    for name, given in changed.items():
+        if given and not quiet and decoder not in USED_WITH[name]["decoder"]:
+            say(f"note: --{name.replace('_', '-')} has no effect with --decoder {decoder}")
     found = _decoded(_checked(scores, source, target, errors), settings, available(threads))
     with ExitStack() as stack:
         links = stack.enter_context(open_output(output))

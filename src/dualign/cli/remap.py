@@ -70,9 +70,14 @@ def remap(
         pairs,
         errors,
     )
+
+    def warn(message: str) -> None:
+        if not quiet:
+            say(f"warning: {message}")
+
     skipped = 0
     with open_output(output) as stream:
-        for line, problem in counted(remapped(work), "remap", output=output, quiet=quiet):
+        for line, problem in counted(remapped(work, warn), "remap", output=output, quiet=quiet):
             if problem is not None:
                 if not skip:
                     raise problem
@@ -81,4 +86,4 @@ def remap(
                     say(f"skipped: {problem}")
             stream.write(line + "\n")
     if skipped and not quiet:
-        say(f"{skipped:,} lines were left empty: tokens and text differ")
+        say(f"{skipped:,} {'line was' if skipped == 1 else 'lines were'} left empty: tokens and text differ")

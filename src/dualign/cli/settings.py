@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from dualign.cli.exits import say
 from dualign.core.errors import UsageError
-from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, MODELS, Options
+from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, Options
 
 __all__ = [
     "Agreement",
@@ -28,11 +30,14 @@ __all__ = [
     "TuneSource",
     "TuneTarget",
     "Unsupported",
+    "note_idle",
     "settings",
 ]
 
 _HELP = {field.name: field.metadata["help"] for field in fields(Options)}
 _DEFAULT = {field.name: field.default for field in fields(Options)}
+_FLAGS = {"model": "--model-type", "lowercase": "--keep-case"}
+"""Options that have a flag of their own; `_flag` adds those that are called like it."""
 
 
 def _text(name: str) -> str:
@@ -40,7 +45,8 @@ def _text(name: str) -> str:
 
 
 def _flag(name: str, metavar: str) -> Any:
-    return typer.Option(f"--{name.replace('_', '-')}", metavar=metavar, help=_text(name))
+    _FLAGS[name] = f"--{name.replace('_', '-')}"
+    return typer.Option(_FLAGS[name], metavar=metavar, help=_text(name))
 
 
 Decoder = Annotated[str | None, _flag("decoder", "|".join(DECODERS))]
@@ -61,7 +67,7 @@ GlossaryFile = Annotated[
     typer.Option(
         "--glossary",
         metavar="FILE",
-        help="Known translations, source<TAB>target on a line: linked wherever both words occur.",
+        help="Known translations, source<TAB>target on a line: expected to be linked where both words occur.",
     ),
 ]
 Tune = Annotated[
@@ -99,8 +105,22 @@ def settings(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
         name = name.strip().replace("-", "_")
         if not equals or name not in types:
             raise UsageError(f"--set {assignment}: write NAME=VALUE with one of {', '.join(sorted(types))}")
-        chosen[name] = _value(name, text.strip(), types[name])
+        value = _value(name, text.strip(), types[name])
+        if given.get(name) not in (None, value):
+            raise UsageError(f"{_FLAGS[name]} and --set {assignment} contradict each other; give one of them")
+        chosen[name] = value
     return chosen
+
+
+def note_idle(options: Options, given: Iterable[str], quiet: bool, *, training: bool = False) -> None:
+    """Tell which of the given options have no effect.
+
+    With `training` nothing is said of options that wait for another decoder: the model keeps them for it.
+    """
+    for name, other in () if quiet else options.idle(given):
+        if other == "model" or not training:
+            flag = _FLAGS.get(name, f"--set {name}")
+            say(f"note: {flag} has no effect with {_FLAGS[other]} {getattr(options, other)}")
 
 
 def _value(name: str, text: str, kind: Any) -> Any:
@@ -111,4 +131,4 @@ def _value(name: str, text: str, kind: Any) -> Any:
     try:
         return kind(text)
     except ValueError:
-        raise UsageError(f"--set {name}={text}: not a number") from None
+        raise UsageError(f"--set {name}={text}: not {KIND_NAMES[kind]}") from None

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Quiet
-from dualign.cli.showing import Links, Probabilities, Reports, Source, Target, dataset_of
+from dualign.cli.showing import Probabilities, Reports, Source, Target, dataset_of
 from dualign.core.errors import UsageError
 from dualign.text.streams import open_output
 
 __all__ = ["summarize"]
+
+Links = Annotated[
+    list[str] | None,
+    typer.Option("--links", "-l", metavar="[NAME=]FILE", help="Links of the system that the page is about."),
+]
 
 
 def summarize(

@@ -19,6 +19,7 @@ from dualign.cli.settings import (
     Tune,
     TuneSource,
     TuneTarget,
+    note_idle,
     settings,
 )
 from dualign.core.errors import UsageError
@@ -50,10 +51,9 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Learn an alignment model from two parallel files and save it."""
-    from dualign.cli.aligning import Tuning, learn
+    from dualign.cli.aligning import Outputs, Tuning, check_outputs, learn
     from dualign.cli.warm import compile_kernels
-    from dualign.model.storage import checked_path
-    from dualign.text.places import refuse_inputs
+    from dualign.model.options import Options
 
     chosen = settings(
         set_, model=model_type, constraint=constraint, rounds=rounds, max_length=max_length,
@@ -64,8 +64,8 @@ def train(
     source, *others, model = files
     target = others[0] if others else None
     one_standard_input(source, target, tune, tune_source, tune_target, glossary)
-    checked_path(model)
-    refuse_inputs([model], [source, target, tune, tune_source, tune_target, glossary])
+    check_outputs(Outputs("-", model, None, None), source, target, tune, tune_source, tune_target, glossary)
+    note_idle(Options.of(chosen), chosen, quiet, training=True)
     compile_kernels(quiet)
     tuning = Tuning(tune, tune_source, tune_target, early_stop)
     _, aligner = learn(source, target, chosen, tuning, glossary, threads, errors, quiet)

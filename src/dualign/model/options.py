@@ -5,6 +5,7 @@ Python keywords, command-line flags and the saved model read the same fields.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "PROJECTIONS",
     "SCORES",
     "SYMMETRIZATIONS",
+    "USED_WITH",
     "Options",
 ]
 
@@ -65,6 +67,35 @@ DECODING = (
 )
 """Options that matter for aligning, and can be changed after training."""
 
+Values = dict[str, tuple[str, ...]]
+_HMM: Values = {"model": ("hmm",)}
+_NOT_IBM1: Values = {"model": ("hmm", "ibm2")}
+_BIDIRECTIONAL: Values = {"decoder": ("bidirectional",)}
+_SUBMODULAR: Values = {"decoder": ("submodular",)}
+USED_WITH: dict[str, Values] = {
+    "rounds": _NOT_IBM1,
+    "constraint": _NOT_IBM1,
+    "projection": _HMM,
+    "slack": _HMM,
+    "tolerance": _HMM,
+    "evaluations": _HMM,
+    "mixture": _HMM,
+    "symmetrize": {"decoder": ("posterior", "viterbi", "bidirectional")},
+    "threshold": {"decoder": ("soft-union", "posterior", "submodular", "matching")},
+    "agreement": _BIDIRECTIONAL,
+    "penalty": _BIDIRECTIONAL | {"agreement": ("adjacent", "soft")},
+    "unsupported": _BIDIRECTIONAL | {"agreement": ("soft",)},
+    "nodes": _BIDIRECTIONAL,
+    "time_limit": _BIDIRECTIONAL,
+    "scores": {"decoder": ("submodular", "matching")},
+    "alpha": _SUBMODULAR,
+    "concave": _SUBMODULAR,
+    "source_limit": _SUBMODULAR,
+    "target_limit": _SUBMODULAR,
+    "quantile": _SUBMODULAR,
+}
+"""Options that change the links only where another option has one of these values."""
+
 KIND_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a name"}
 
 
@@ -104,7 +135,9 @@ class Options:
     symmetrize: str = option(
         "grow-diag-final-and", "how links of both directions join (posterior, viterbi, bidirectional)"
     )
-    threshold: float = option(0.4, "least link probability, or score (all decoders but viterbi)")
+    threshold: float = option(
+        0.4, "least link probability, or score (all decoders but viterbi and bidirectional)"
+    )
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")
     unsupported: float = option(-3.0, "bidirectional, soft: cost of a link without a counterpart")
@@ -184,6 +217,14 @@ class Options:
     def _at_least(self, name: str, least: int) -> None:
         if not getattr(self, name) >= least:
             raise UsageError(f"{name}={getattr(self, name)} must be at least {least}")
+
+    def idle(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Those of the named options that have no effect, each with the option whose value is the reason."""
+        for name in names:
+            for other, values in USED_WITH.get(name, {}).items():
+                if getattr(self, other) not in values:
+                    yield name, other
+                    break
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> Options:

@@ -51,8 +51,8 @@ def pair_on_terminal(shown: Shown, width: int) -> Iterator[Text]:
         for at, word in enumerate(words):
             group = groups[side].get(at)
             style = "dim" if group is None else COLOURS[group % len(COLOURS)]
+            line.append(" " if at else "")
             line.append(printable(word), style=style)
-            line.append(" ")
         yield line if words else Text("(empty)", style="dim")
     if shown.source and shown.target:
         yield Text()

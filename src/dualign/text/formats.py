@@ -15,9 +15,9 @@ blanks alone.
 **Which format?** `read_links` without a format goes by the name, without its compression suffix: `.talp` is
 TALP, `.naacl` NAACL, `.A3.final…` GIZA. Any other name, `.wa` included, says nothing sure, and the first
 line that is not empty decides: `# Sentence pair (…` is GIZA, three to five fields that start with three
-numbers are NAACL, links are Pharaoh; all else is an error. TALP looks just like Pharaoh and is therefore
-never guessed from content. A file of nothing but empty lines is NAACL if it is called `.wa`, otherwise
-Pharaoh.
+numbers are NAACL, a line with a link in it is Pharaoh; all else is an error. TALP looks just like Pharaoh
+and is therefore never guessed from content. A file of nothing but empty lines is NAACL if it is called
+`.wa`, otherwise Pharaoh.
 
 **Probabilities** are kept for sure links, where the file has them. In Pharaoh and TALP all sure links of a
 line have one, or none; in NAACL one that is missing is 1 (so the shared task of 2003), and confidences of
@@ -56,6 +56,7 @@ REAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 _BARE_LINKS = re.compile(rf"(?:{NUMBER}+-{NUMBER}+(?: |\Z))*+")
 _SCORED_LINKS = re.compile(rf"(?:{NUMBER}+-{NUMBER}+:[01]\.?[0-9]*(?: |\Z))++")
 _LINK = re.compile(rf"({NUMBER})([-?p])({NUMBER})(?::({REAL}))?")
+_LIKE_A_LINK = re.compile(r"[0-9]+[-?p][0-9]+")
 _NAACL = re.compile(rf"\s*0*({NUMBER})\s+({NUMBER})\s+({NUMBER})(?:\s+([SP]))?(?:\s+({REAL}))?\s*")
 _NAACL_SENTENCE = re.compile(rf"\s*0*({NUMBER})\s")
 _GIZA = re.compile(
@@ -130,7 +131,8 @@ def _guess(path: str, lines: Iterator[str]) -> tuple[str, Iterator[str]]:
             format = "giza"
         elif _NAACL.fullmatch(line):
             format = "naacl"
-        elif all(map(_LINK.fullmatch, line.split())):
+        elif any(map(_LIKE_A_LINK.match, line.split())):
+            # Some of it may be none; the reader says what.
             format = "pharaoh"
         else:
             raise DataError(
@@ -176,7 +178,7 @@ def _parse_line(line: str, first: int) -> Alignment:
         if match is None:
             raise DataError(
                 f"{_quoted(token)} is not a link; "
-                "expected `i-j`, `i?j`, `ipj` or `i-j:probability` with numbers i and j"
+                "expected `i-j`, `i?j`, `ipj` or `i-j:probability` with numbers i and j of up to nine digits"
             )
         source, mark, target, probability = match.groups()
         link = int(source) - first, int(target) - first

@@ -27,6 +27,8 @@ __all__ = ["read_blocks", "read_lines", "tokenize"]
 
 _BLOCK = 1 << 18
 _BOM = "\ufeff"
+_PACKED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_SUFFIXES = {"gzip": ".gz", "xz": ".xz", "zstd": ".zst"}
 
 
 def read_lines(path: str, errors: str = "strict") -> Iterator[str]:
@@ -87,6 +89,8 @@ def _texts(path: str, errors: str) -> Iterator[str]:
     """Whole lines, decoded; an error names its line, and comes after the text before it."""
     number = 1  # of the first line in the next piece
     for piece in _whole_lines(path):
+        if number == 1:
+            _refuse_packed(path, piece)
         try:
             text = piece.decode("utf-8", errors)
         except UnicodeDecodeError:
@@ -115,6 +119,14 @@ def _whole_lines(path: str) -> Iterator[bytes]:
                 begun.append(block)
         if rest := b"".join(begun):
             yield rest
+
+
+def _refuse_packed(path: str, beginning: bytes) -> None:
+    """Compressed data are decompressed by their suffix; without it they are no text."""
+    for magic, method in _PACKED.items():
+        if beginning.startswith(magic):
+            remedy = "decompress it first" if path == "-" else f"name the file {_SUFFIXES[method]}"
+            raise DataError(f"{path}: looks like {method} data; {remedy}")
 
 
 def _lines_before_error(path: str, piece: bytes, number: int) -> Iterator[str]:

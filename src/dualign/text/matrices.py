@@ -51,7 +51,7 @@ def _from_directory(path: str) -> Iterator[tuple[str, Any]]:
         try:
             yield place, np.load(place, allow_pickle=False)
         except _TOO_MUCH as error:
-            raise DataError(f"{place}: cannot read the array: {_first_line(error)}") from None
+            raise DataError(f"{place}: cannot read the array: {_reason(error)}") from None
 
 
 def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
@@ -67,14 +67,14 @@ def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
                 try:
                     matrix = archive[key]
                 except _TOO_MUCH as error:
-                    raise DataError(f"{path}: cannot read array `{key}`: {_first_line(error)}") from None
+                    raise DataError(f"{path}: cannot read array `{key}`: {_reason(error)}") from None
                 yield f"{path}, {key}", matrix
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
     except (DataError, UsageError):
         raise
     except _TOO_MUCH as error:
-        raise DataError(f"{path}: no archive of arrays as numpy.savez writes: {_first_line(error)}") from None
+        raise DataError(f"{path}: no archive of arrays as numpy.savez writes: {_reason(error)}") from None
 
 
 def _from_lines(path: str, errors: str) -> Iterator[tuple[str, Any]]:
@@ -86,7 +86,7 @@ def _from_lines(path: str, errors: str) -> Iterator[tuple[str, Any]]:
         try:
             content = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: no JSON: {_first_line(error)}; write a list of rows") from None
+            raise DataError(f"{place}: no JSON: {_reason(error)}; write a list of rows") from None
         if isinstance(content, dict):
             if "scores" not in content:
                 raise DataError(f'{place}: an object without "scores"; write {{"scores": [[…]]}}')
@@ -118,5 +118,8 @@ def _in_order(path: str, names: list[str]) -> list[str]:
     return [found[number] for number in sorted(found)]
 
 
-def _first_line(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
+    if "pickle" in str(error):
+        # NumPy's own message advises to read it in spite of that.
+        return "neither numbers nor an archive, or Python objects, which are never read"
     return str(error).partition("\n")[0] or type(error).__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from dualign.transfer.remapping import (
     remap_from_offsets,
     remap_to_offsets,
 )
-from dualign.transfer.tokens import SCHEMES, Interval, covering, letters, locate, overlaps, word_groups
+from dualign.transfer.tokens import MARKS, SCHEMES, Interval, covering, letters, locate, overlaps, word_groups
 
 __all__ = ["Remapping", "Side", "remapped"]
 
@@ -102,19 +102,40 @@ class _Line:
     """The characters of each token, where given or new links are offsets."""
 
 
-def remapped(work: Remapping) -> Iterator[tuple[str, DataError | None]]:
+class _Tokens:
+    """A file of tokens that remembers, as its lines go by, whether one had the mark of its kind."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        self.path, self.kind = path, kind
+        self.unmarked = False
+
+    def lines(self, errors: str) -> Iterator[str]:
+        looking = self.kind in MARKS
+        for line in read_lines(self.path, errors):
+            if looking and (tokens := tokenize(line)):
+                looking = self.unmarked = letters(tokens, self.kind) == tokens
+            yield line
+
+
+def remapped(
+    work: Remapping, warn: Callable[[str], None] = lambda message: None
+) -> Iterator[tuple[str, DataError | None]]:
     """A line of links for each pair; where tokens and text differ an empty one, with the error that says so.
 
-    Links outside their sentences are errors in any case, and raised.
+    Links outside their sentences are errors in any case, and raised. `warn` is told at the end of files of
+    subwords without any mark of such.
     """
-    paths = [
-        path for side in (work.source, work.target) for path in (side.given, side.new) if path is not None
+    files = [
+        _Tokens(path, kind)
+        for side in (work.source, work.target)
+        for path, kind in ((side.given, work.given), (side.new, work.new))
+        if path is not None
     ]
     if work.given in UNITS:
         links: Iterable[Any] = _offset_lines(work.links, work.errors)
     else:
         links = read_links(work.links, work.format, work.errors, count=work.pairs)
-    streams = [(work.links, links), *((path, read_lines(path, work.errors)) for path in paths)]
+    streams = [(work.links, links), *((file.path, file.lines(work.errors)) for file in files)]
     for number, (alignment, *lines) in enumerate(together(*streams), 1):
         rest = iter(lines)
         try:
@@ -123,6 +144,10 @@ def remapped(work: Remapping) -> Iterator[tuple[str, DataError | None]]:
             yield "", error
             continue
         yield _carry(work, alignment, sides[0], sides[1], f"{work.links}, sentence pair {number}"), None
+    for file in files:
+        if file.unmarked:
+            mark = MARKS[file.kind]
+            warn(f"no token of {file.path} has the mark of {file.kind}, `{mark}`; are they words?")
 
 
 def _line(work: Remapping, side: Side, lines: Iterator[str], number: int) -> _Line:

@@ -21,7 +21,14 @@ from dualign.transfer.links import WeightedLink, check, check_threshold, weighte
 from dualign.transfer.markup import parse_markup, place_markup
 from dualign.transfer.parallel import read_sentences, together
 from dualign.transfer.records import Record, carry_record, plain_record, read_records
-from dualign.transfer.sentences import Settings, links_between, read_tags, transfer_tree, write_tags
+from dualign.transfer.sentences import (
+    COLUMNS,
+    Settings,
+    links_between,
+    read_tags,
+    transfer_tree,
+    write_tags,
+)
 from dualign.transfer.spans import GAP
 from dualign.transfer.tags import carry_bio, vote
 from dualign.transfer.tokens import Interval, locate
@@ -116,6 +123,8 @@ def tags(files: Files, settings: Settings, how: TagSettings) -> Iterator[tuple[S
     else:
         target_stream = _bare_sentences(files.target, files.errors)
     streams = ((files.source, source_stream), (files.target, target_stream), files.read_links())
+    looked_for = files.source_is_conllu and how.column not in COLUMNS
+    number = 0
     for number, (source, target, alignment) in enumerate(together(*streams), 1):
         given = read_tags(source, how.column) if files.source_is_conllu else source.column(FORM)
         links = links_between(source, target, alignment, settings, files.place(number))
@@ -127,7 +136,13 @@ def tags(files: Files, settings: Settings, how: TagSettings) -> Iterator[tuple[S
             raise DataError(f"{_place_of(files.source, source, number)}: {error}") from None
         if as_conllu and not files.target_is_conllu:
             _identify(target, source if files.source_is_conllu else None, number)
+        looked_for = looked_for and set(given) <= {"_"}
         yield target if as_conllu else result, counts
+    if looked_for and number:
+        raise UsageError(
+            f"{files.source}: no word has `{how.column}`, which is none of the columns {', '.join(COLUMNS)} "
+            "and no attribute in MISC"
+        )
 
 
 def _carry_tags(

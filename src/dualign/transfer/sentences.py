@@ -115,12 +115,13 @@ def transfer_tree(
         row[DEPREL] = relation
         confidence = f"{projection.confidence[j]:.6g}" if projected else None
         row[MISC] = _with_attribute(row[MISC], KEY, confidence)
+    # `complete` leaves nothing unattached; what it found is told under other names.
+    roots, unattached = ("roots_before", "completed") if whole else ("roots", "unattached")
     return Counter(
         words=len(target),
         edges=sum(1 for head in projection.heads if head >= 0),
         source_edges=sum(1 for head in heads if head >= 0),
-        roots=projection.heads.count(ROOT),
-        unattached=projection.heads.count(UNKNOWN),
+        **{roots: projection.heads.count(ROOT), unattached: projection.heads.count(UNKNOWN)},
     )
 
 

@@ -25,15 +25,17 @@ from itertools import accumulate
 
 from dualign.core.errors import DataError, UsageError
 
-__all__ = ["SCHEMES", "Interval", "covering", "letters", "locate", "overlaps", "word_groups"]
+__all__ = ["MARKS", "SCHEMES", "Interval", "covering", "letters", "locate", "overlaps", "word_groups"]
 
 SCHEMES = ("words", "sentencepiece", "wordpiece", "bpe")
 """How tokens are marked; `words` fits any tokens that are pieces of the text as they are."""
 
+MARKS = {"sentencepiece": "\u2581", "wordpiece": "##", "bpe": "@@"}
+
 Interval = tuple[int, int]
 """From and to, the latter not included."""
 
-_BLANK = "\u2581"
+_BLANK = MARKS["sentencepiece"]
 
 
 def letters(tokens: Sequence[str], scheme: str = "words") -> list[str]:

@@ -1,7 +1,7 @@
 """Exact translation beside its baselines, on forests of our own making and on Joshua's Bengali test.
 
     python -m benchmarks.translation forests [--corpus europarl-es-en] [--pairs 5k] [--sentences 60]
-    python -m benchmarks.translation joshua [--order 5] [--limit 30]
+    python -m benchmarks.translation joshua [--order 5] [--limit 30] [--sentences 20]
 
 `forests`: a system is learnt from the first pairs of the shuffled text, without tuning; sentences that come
 after them are parsed with as many rules for each source side as keep the forest below `--most-edges` (0: no
@@ -53,7 +53,7 @@ def main() -> None:
     options.add_argument("what", choices=("forests", "joshua"))
     options.add_argument("--corpus", default="europarl-es-en")
     options.add_argument("--pairs", default="5k", help="pairs to learn from")
-    options.add_argument("--sentences", type=int, default=60, help="sentences to translate")
+    options.add_argument("--sentences", type=int, help="sentences to translate (60; joshua: all)")
     options.add_argument(
         "--most-edges", type=int, default=2635, help="edges of a forest; 0: as many as there are"
     )
@@ -66,6 +66,7 @@ def main() -> None:
     if chosen.what == "joshua":
         joshua(chosen)
         return
+    chosen.sentences = chosen.sentences or 60
     present(chosen.data, [chosen.corpus])
     runs: list[Run] = []
     for number, (graph, model, words) in enumerate(forests(chosen)):
@@ -73,10 +74,14 @@ def main() -> None:
             runs.append(run(graph, model, method, words, chosen.order, chosen.limit))
         print(f"forest {number + 1}: {words} words, {len(graph.head)} edges", flush=True)
     report(runs, [*chosen.methods, *beams])
+    write(runs, chosen.json)
+
+
+def write(runs: list[Run], path: Path) -> None:
     for one in runs:
         result = one.result
         record(
-            chosen.json,
+            path,
             {"method": one.method, "edges": one.edges, "words": one.words, "seconds": one.seconds,
              "score": result.score, "bound": result.bound, "certified": result.certified},
         )  # fmt: skip
@@ -163,17 +168,22 @@ def joshua(chosen: Any) -> None:
     ]
     methods = ["exact", *(f"cube {beam}" for beam in BEAMS)]
     runs: list[Run] = []
-    for line in (folder / "input.bn").read_text().splitlines():
+    inputs = (folder / "input.bn").read_text().splitlines()[: chosen.sentences or None]
+    for number, line in enumerate(inputs, 1):
         words = line.split()
         graph = parse(words, grammar, weights, span=12).hypergraph
-        runs += [run(graph, model, method, len(words), chosen.order, chosen.limit) for method in methods]
+        found = [run(graph, model, method, len(words), chosen.order, chosen.limit) for method in methods]
+        runs += found
+        scores = " ".join(f"{one.result.score:.4f}" for one in found)
+        print(f"input {number}: {len(words)} words, {len(graph.head)} edges, {found[0].seconds:.2f} s, ", end="")
+        print(f"gap {found[0].result.gap:.4f}, scores {scores}", flush=True)
+        write(found, chosen.json)
     report(runs, methods)
     print()
     for method in methods:
-        found = [one.result.solution.words for one in runs if one.method == method]
-        print(
-            f"{method}: BLEU {bleu(found, [list(several) for several in zip(*references, strict=True)]):.2f}"
-        )
+        chosen_words = [one.result.solution.words for one in runs if one.method == method]
+        several = [list(four) for four in zip(*references, strict=True)][: len(inputs)]
+        print(f"{method}: BLEU {bleu(chosen_words, several):.2f}")
 
 
 if __name__ == "__main__":

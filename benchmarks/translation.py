@@ -175,7 +175,9 @@ def joshua(chosen: Any) -> None:
         found = [run(graph, model, method, len(words), chosen.order, chosen.limit) for method in methods]
         runs += found
         scores = " ".join(f"{one.result.score:.4f}" for one in found)
-        print(f"input {number}: {len(words)} words, {len(graph.head)} edges, {found[0].seconds:.2f} s, ", end="")
+        print(
+            f"input {number}: {len(words)} words, {len(graph.head)} edges, {found[0].seconds:.2f} s, ", end=""
+        )
         print(f"gap {found[0].result.gap:.4f}, scores {scores}", flush=True)
         write(found, chosen.json)
     report(runs, methods)

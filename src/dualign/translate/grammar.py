@@ -21,7 +21,7 @@ from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
-__all__ = ["Grammar", "Rule", "parse_rule", "read_rules", "write_rules"]
+__all__ = ["Grammar", "Node", "Rule", "parse_rule", "read_rules", "write_rules"]
 
 _NONTERMINAL = re.compile(r"\[([^\[\],\s]+)(?:,([0-9]{1,3}))?\]")
 _LEFT = re.compile(r"\[([^\[\],\s]+)\]")
@@ -135,13 +135,13 @@ def write_rules(rules: Iterable[Rule], path: str) -> None:
         out.writelines(f"{rule}\n" for rule in rules)
 
 
-class _Node:
+class Node:
     """Of the tree of source sides: what can follow, and the rules that end here."""
 
     __slots__ = ("next", "rules")
 
     def __init__(self) -> None:
-        self.next: dict[str, _Node] = {}
+        self.next: dict[str, Node] = {}
         self.rules: list[int] = []
 
 
@@ -150,7 +150,7 @@ class Grammar:
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
-        self.root = _Node()
+        self.root = Node()
         for rule in rules:
             self.add(rule)
 
@@ -159,7 +159,7 @@ class Grammar:
         node = self.root
         for symbol in rule.source:
             if symbol not in node.next:
-                node.next[symbol] = _Node()
+                node.next[symbol] = Node()
             node = node.next[symbol]
         node.rules.append(len(self.rules))
         self.rules.append(rule)

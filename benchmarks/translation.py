@@ -74,11 +74,13 @@ def main() -> None:
     present(chosen.data, [chosen.corpus])
     runs: list[Run] = []
     for number, (graph, model, words) in enumerate(forests(chosen)):
-        for method in [*chosen.methods, *beams]:
-            runs.append(run(graph, model, method, words, chosen.order, chosen.limit))
-        print(f"forest {number + 1}: {words} words, {len(graph.head)} edges", flush=True)
+        methods = [*chosen.methods, *beams]
+        found = [run(graph, model, method, words, chosen.order, chosen.limit) for method in methods]
+        write(found, chosen.json)
+        runs += found
+        times = ", ".join(f"{one.method} {one.seconds:.2f} s" for one in found)
+        print(f"forest {number + 1}: {words} words, {len(graph.head)} edges, {times}", flush=True)
     report(runs, [*chosen.methods, *beams])
-    write(runs, chosen.json)
 
 
 def write(runs: list[Run], path: Path) -> None:

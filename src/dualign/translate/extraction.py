@@ -21,7 +21,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.corpus import GrowingVocabulary, encode
-from dualign.translate.grammar import Rule, Symbol
+from dualign.translate.grammar import Rule, Symbol, is_markup
 from dualign.translate.rulekernel import Limits, Links, RuleTable, count_rules
 
 __all__ = ["FEATURES", "Extraction", "LinkedText", "extract", "linked_text"]
@@ -155,6 +155,7 @@ def _rules(
     forward = np.log(table.counts / by_source[source_side])
     backward = np.log(table.counts / by_target[target_side])
     order = np.lexsort((np.arange(rules), -table.counts, source_side)).tolist()
+    strange_source, strange_target = (list(map(is_markup, words)) for words in (source_words, target_words))
     last, taken = -1, 0
     sides = source_side.tolist()
     for r in order:
@@ -165,7 +166,12 @@ def _rules(
         rare = table.counts[r] < settings.least and (hierarchical or len(codes) > settings.always)
         if rare or taken > settings.limit:
             continue
+        right = pool[middle[r] : begin[r + 1]]
+        if any(c >= 0 and strange_source[c] for c in codes) or any(
+            c >= 0 and strange_target[c] for c in right
+        ):
+            continue
         source = tuple("[X]" if code < 0 else source_words[code] for code in codes)
-        target: list[Symbol] = [-1 - c if c < 0 else target_words[c] for c in pool[middle[r] : begin[r + 1]]]
+        target: list[Symbol] = [-1 - c if c < 0 else target_words[c] for c in right]
         values = (forward[r], backward[r], table.forward[r], table.backward[r], 1.0, float(hierarchical))
         yield Rule("X", source, tuple(target), dict(zip(FEATURES, map(float, values), strict=True)))

@@ -21,7 +21,16 @@ from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
-__all__ = ["Grammar", "Node", "Rule", "parse_rule", "read_rules", "write_rules"]
+__all__ = [
+    "Grammar",
+    "Node",
+    "Rule",
+    "is_markup",
+    "is_nonterminal",
+    "parse_rule",
+    "read_rules",
+    "write_rules",
+]
 
 _NONTERMINAL = re.compile(r"\[([^\[\],\s]+)(?:,([0-9]{1,3}))?\]")
 _LEFT = re.compile(r"\[([^\[\],\s]+)\]")
@@ -59,6 +68,11 @@ class Rule:
 def is_nonterminal(symbol: str) -> bool:
     """Whether a symbol of a source side is a non-terminal such as `[X]`."""
     return len(symbol) > 2 and symbol[0] == "[" and symbol[-1] == "]"
+
+
+def is_markup(word: str) -> bool:
+    """Whether a word of a text would read as something else in a rule."""
+    return is_nonterminal(word) or "|||" in word
 
 
 def parse_rule(line: str, place: str = "rule") -> Rule:

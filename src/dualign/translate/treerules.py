@@ -26,7 +26,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.brackets import Tree
 from dualign.translate.extraction import FEATURES, linked_text
-from dualign.translate.grammar import Rule, Symbol, is_nonterminal
+from dualign.translate.grammar import Rule, Symbol, is_markup
 
 __all__ = ["Fragment", "TreeExtraction", "extract_from_trees", "fragments"]
 
@@ -188,7 +188,7 @@ def _target_side(
             number, j = hole_at[j]
             symbols.append(number)
             continue
-        if is_nonterminal(target[j]) or "|||" in target[j]:
+        if is_markup(target[j]):
             return None
         symbols.append(target[j])
         words.append(j)

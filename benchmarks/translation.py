@@ -62,11 +62,12 @@ def main() -> None:
     )
     options.add_argument("--trees", action="store_true", help="tree-to-string rules instead of Hiero's")
     options.add_argument("--methods", nargs="+", default=["exact", "relax", "exhaustive", "ilp", "lp"])
+    options.add_argument("--beams", nargs="*", type=int, default=BEAMS, help="of cube pruning")
     options.add_argument("--order", type=int, default=3)
     options.add_argument("--limit", type=float, default=30.0, help="seconds for each forest and method")
     chosen = options.parse_args()
     print(describe(chosen.threads), f"seed {chosen.seed}", flush=True)
-    beams = [f"cube {beam}" for beam in BEAMS]
+    beams = [f"cube {beam}" for beam in chosen.beams]
     if chosen.what == "joshua":
         joshua(chosen)
         return
@@ -193,7 +194,7 @@ def joshua(chosen: Any) -> None:
     references = [
         [line.split() for line in (folder / f"reference.en.{n}").read_text().splitlines()] for n in range(4)
     ]
-    methods = ["exact", *(f"cube {beam}" for beam in BEAMS)]
+    methods = ["exact", *(f"cube {beam}" for beam in chosen.beams)]
     runs: list[Run] = []
     inputs = (folder / "input.bn").read_text().splitlines()[: chosen.sentences or None]
     for number, line in enumerate(inputs, 1):

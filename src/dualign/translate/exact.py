@@ -101,7 +101,7 @@ class _Cubes:
 
     def next(self) -> None:
         """Offer what the next beam finds, if that takes no more than half of the time that is left."""
-        if not self.beams or self.pace * self.beams[0] > self.clock.left / 2:
+        if not self.beams or self.pace * self.beams[0] > max(self.clock.left, 0.0) / 2:
             return
         beam, began = self.beams.pop(0), self.clock.seconds
         k = self.incumbents.k

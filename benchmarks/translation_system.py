@@ -2,7 +2,7 @@
 
     python -m benchmarks.translation_system [--corpus europarl-es-en] [--pairs 10k] [--test 200] [--trees]
 
-The shuffled text gives the training pairs, then 200 to tune on, then those to test on (4 to 40 words). The
+The shuffled text gives the training pairs, then those to tune on, then those to test on (4 to 40 words). The
 same rules, language model and weights are decoded by `exact` and by cube pruning; *word by word* takes for
 each word its most frequent translation by one word. With `--trees`, see `benchmarks.translation`.
 """
@@ -18,13 +18,10 @@ from typing import Any
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, parser, record
 from benchmarks.translation import halves, share
-from dualign.core.threads import ordered_map
 from dualign.measure.bleu import bleu
 from dualign.measure.table import markdown
-from dualign.translate import Grammar
+from dualign.translate import Grammar, decode
 from dualign.translate.system import Translator, train_system
-
-DEV = 200
 
 
 def main() -> None:
@@ -32,6 +29,8 @@ def main() -> None:
     add_data(options)
     options.add_argument("--corpus", default="europarl-es-en")
     options.add_argument("--pairs", default="10k", help="pairs to learn from")
+    options.add_argument("--dev", type=int, default=200, help="pairs to tune on")
+    options.add_argument("--rounds", type=int, default=4, help="rounds of tuning")
     options.add_argument("--test", type=int, default=200, help="pairs to test on")
     options.add_argument("--trees", action="store_true", help="tree-to-string rules instead of Hiero's")
     options.add_argument("--limit", type=float, default=10.0, help="seconds for each sentence")
@@ -40,9 +39,10 @@ def main() -> None:
     present(chosen.data, [chosen.corpus])
     lines = Corpus(chosen.data, chosen.corpus, chosen.seed).lines
     fits = [tuple(side.split() for side in line.split("\t")) for line in lines]
-    apart = [pair for pair in fits[-4 * (DEV + chosen.test) :] if 4 <= len(pair[0]) <= 40]
-    size = min(size_of(chosen.pairs) or len(fits), len(fits) - 4 * (DEV + chosen.test))
-    pairs, dev, test = fits[:size], apart[:DEV], apart[DEV : DEV + chosen.test]
+    held = 4 * (chosen.dev + chosen.test)
+    apart = [pair for pair in fits[-held:] if 4 <= len(pair[0]) <= 40]
+    size = min(size_of(chosen.pairs) or len(fits), len(fits) - held)
+    pairs, dev, test = fits[:size], apart[: chosen.dev], apart[chosen.dev : chosen.dev + chosen.test]
     del fits, lines
     sources: list[Any] = [halves(s) if chosen.trees else s for s, _ in test]
     references = [[target] for _, target in test]
@@ -53,6 +53,7 @@ def main() -> None:
             place,
             dev=[(halves(s) if chosen.trees else s, t) for s, t in dev],
             trees=[halves(s) for s, _ in pairs] if chosen.trees else None,
+            rounds=chosen.rounds,
             threads=chosen.threads,
             report=lambda message: print(f"{perf_counter() - began:7.1f} s  {message}", flush=True),
         )
@@ -61,15 +62,19 @@ def main() -> None:
         print(f"{seconds:7.1f} s  trained on {len(pairs):,} pairs, peak {peak:,.0f} MB", flush=True)
         translator = Translator.load(place, sources)
     rows = []
-    ways = [("exact", 50), ("cube", 50), ("cube", 500)]
-    for method, beam in ways:
+    settings = translator.settings
+    model = translator.model.scaled(settings.weights["LanguageModel"])
+    ways = {"exact": ("exact", 1), "cube 50": ("cube", 50), "cube 500": ("cube", 500)}
 
-        def translate(source: Any, method: str = method, beam: int = beam) -> Any:
-            return translator.translate(source, method=method, beam=beam, time_limit=chosen.limit)
+    def translate(source: Any) -> list[Any]:
+        forest = translator.forest(source).hypergraph
+        return [
+            decode(forest, model, method=method, beam=beam, order=settings.order, time_limit=chosen.limit)
+            for method, beam in ways.values()
+        ]
 
-        found = list(ordered_map(translate, sources, chosen.threads))
+    for name, found in zip(ways, zip(*map(translate, sources), strict=True), strict=True):
         value = bleu([one.solution.words for one in found], references)
-        name = method if method == "exact" else f"{method} {beam}"
         proved = share(one.certified for one in found)
         rows.append([name, f"{value:.2f}", proved, f"{median(one.seconds for one in found):.3f}"])
         record(chosen.json, {"pairs": len(pairs), "trees": chosen.trees, "method": name, "bleu": value})

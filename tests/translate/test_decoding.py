@@ -14,12 +14,6 @@ from dualign.translate import Hypergraph, LanguageModel, decode
 pytestmark = pytest.mark.kernel
 
 
-@pytest.fixture(autouse=True)
-def no_short_way(monkeypatch):
-    """Small forests would never get beyond the complete construction that exact search begins with."""
-    monkeypatch.setattr("dualign.translate.exact.EASY", 0)
-
-
 def problems(count, orders=(1, 2, 3, 4), begin=0):
     """Forest, model, and all derivations with their scores by the twin of the model."""
     for seed in range(begin, begin + count):
@@ -52,18 +46,6 @@ def test_exact_methods_find_the_best_and_say_so(method):
         check(result, scores, seed)
         assert result.certified, seed
         assert result.gap <= 1e-6 * (1 + abs(result.score)), seed
-
-
-def test_easy_forests_are_tried_completely(monkeypatch):
-    monkeypatch.setattr("dualign.translate.exact.EASY", 50_000)
-    for seed, order, graph, model, scores in problems(100, begin=7000):
-        wanted = sorted((score for score, _ in scores.values()), reverse=True)[:3]
-        found = decode(graph, model, order=order, k=3)
-        assert [r.score for r in found] == pytest.approx(wanted, abs=1e-7), seed
-        first = decode(graph, model, order=order)
-        check(first, scores, seed)
-        assert first.certified, seed
-        assert [stage[0] for stage in first.trace] == ["complete"]
 
 
 @pytest.mark.parametrize(("method", "count"), [("cube", 900), ("relax", 40), ("ilp", 60), ("lp", 60)])

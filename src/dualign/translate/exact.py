@@ -26,9 +26,6 @@ __all__ = ["exact"]
 FIRST_EFFORT = 30_000_000
 """Pairs of items for the first try of the fine passes, before other thresholds are tried."""
 
-EASY = 50_000
-"""Pairs of items for a complete construction, before anything else."""
-
 BEAMS = (20, 200, 1000, 4000)
 """Of cube pruning: at first, and again where the first answer leaves too much, as long as time allows."""
 
@@ -40,18 +37,12 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
     `trace` receives `(what, bound, best score, seconds)` of each stage.
     """
     k = incumbents.k
+    cubes = _Cubes(problem, incumbents, clock)
+    cubes.next()
 
     def note(what: str, bound: float) -> None:
         trace.append((what, bound, incumbents.score, clock.seconds))
 
-    # Where few derivations differ, everything is soon tried.
-    last, effort = problem.order - 1, min(clock.effort, EASY)
-    found, bound, _ = _fine_passes(problem, incumbents, None, last, float("-inf"), effort)
-    if found:
-        note("complete", bound)
-        return bound, True
-    cubes = _Cubes(problem, incumbents, clock)
-    cubes.next()
     if problem.order == 1:
         found, bound, _ = _fine_passes(problem, incumbents, None, 0, incumbents.threshold, clock.effort)
         note("no context", bound)

@@ -1,19 +1,20 @@
 """Exact translation beside its baselines, on forests of our own making and on Joshua's Bengali test.
 
-    python -m benchmarks.translation forests [--corpus europarl-es-en] [--pairs 5k] [--sentences 60]
-    python -m benchmarks.translation joshua [--order 5] [--limit 30]
+    python -m benchmarks.translation forests [--corpus europarl-es-en] [--pairs 5k] [--sentences 60] [--trees]
+    python -m benchmarks.translation joshua [--order 5] [--limit 30] [--sentences 20]
 
 `forests`: a system is learnt from the first pairs of the shuffled text, without tuning; sentences that come
 after them are parsed with as many rules for each source side as keep the forest below `--most-edges` (0: no
-limit), and every method decodes every forest. Seconds are of processor time, decoding alone, kernels compiled
-before.
+limit), and every method decodes every forest. With `--trees` the rules are tree-to-string rules, for trees
+that halve the sentence again and again, since there is no treebank. Seconds are of processor time, decoding
+alone, kernels compiled before.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log
 from pathlib import Path
@@ -26,14 +27,16 @@ from benchmarks.runs import add_data, describe, guarded, parser, record
 from dualign.core.certified import Certified
 from dualign.measure.bleu import bleu
 from dualign.measure.table import markdown
+from dualign.text.brackets import Tree, escaped, parse_tree
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode
 from dualign.translate.chart import parse
 from dualign.translate.grammar import read_rules
-from dualign.translate.system import Settings, Translator, train_system
+from dualign.translate.system import Translator, train_system
 
 TIMES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 GROUPS = (0, 300, 1000, 3000, 10_000, 30_000, 10**9)
 BEAMS = (50, 500, 1000)
+MARKS = {",", ";", ":", "."}
 
 
 @dataclass
@@ -53,30 +56,39 @@ def main() -> None:
     options.add_argument("what", choices=("forests", "joshua"))
     options.add_argument("--corpus", default="europarl-es-en")
     options.add_argument("--pairs", default="5k", help="pairs to learn from")
-    options.add_argument("--sentences", type=int, default=60, help="sentences to translate")
+    options.add_argument("--sentences", type=int, help="sentences to translate (60; joshua: all)")
     options.add_argument(
         "--most-edges", type=int, default=2635, help="edges of a forest; 0: as many as there are"
     )
+    options.add_argument("--trees", action="store_true", help="tree-to-string rules instead of Hiero's")
     options.add_argument("--methods", nargs="+", default=["exact", "relax", "exhaustive", "ilp", "lp"])
+    options.add_argument("--beams", nargs="*", type=int, default=BEAMS, help="of cube pruning")
     options.add_argument("--order", type=int, default=3)
     options.add_argument("--limit", type=float, default=30.0, help="seconds for each forest and method")
     chosen = options.parse_args()
     print(describe(chosen.threads), f"seed {chosen.seed}", flush=True)
-    beams = [f"cube {beam}" for beam in BEAMS]
+    beams = [f"cube {beam}" for beam in chosen.beams]
     if chosen.what == "joshua":
         joshua(chosen)
         return
+    chosen.sentences = chosen.sentences or 60
     present(chosen.data, [chosen.corpus])
     runs: list[Run] = []
     for number, (graph, model, words) in enumerate(forests(chosen)):
-        for method in [*chosen.methods, *beams]:
-            runs.append(run(graph, model, method, words, chosen.order, chosen.limit))
-        print(f"forest {number + 1}: {words} words, {len(graph.head)} edges", flush=True)
+        methods = [*chosen.methods, *beams]
+        found = [run(graph, model, method, words, chosen.order, chosen.limit) for method in methods]
+        write(found, chosen.json)
+        runs += found
+        times = ", ".join(f"{one.method} {one.seconds:.2f} s" for one in found)
+        print(f"forest {number + 1}: {words} words, {len(graph.head)} edges, {times}", flush=True)
     report(runs, [*chosen.methods, *beams])
+
+
+def write(runs: list[Run], path: Path) -> None:
     for one in runs:
         result = one.result
         record(
-            chosen.json,
+            path,
             {"method": one.method, "edges": one.edges, "words": one.words, "seconds": one.seconds,
              "score": result.score, "bound": result.bound, "certified": result.certified},
         )  # fmt: skip
@@ -96,20 +108,41 @@ def forests(chosen: Any) -> Iterator[tuple[Hypergraph, LanguageModel, int]]:
     corpus = Corpus(chosen.data, chosen.corpus, chosen.seed)
     size = size_of(chosen.pairs) or len(corpus) - 10 * chosen.sentences
     pairs = [tuple(side.split() for side in line.split("\t")) for line in corpus.lines]
-    later = [source for source, _ in pairs[size:] if 4 <= len(source) <= 30][: chosen.sentences]
+    later: list[Any] = [source for source, _ in pairs[size:] if 4 <= len(source) <= 30][: chosen.sentences]
+    lengths = [len(source) for source in later]
+    trees = None
+    if chosen.trees:
+        trees = [halves(source) for source, _ in pairs[:size]]
+        later = [halves(source) for source in later]
     with tempfile.TemporaryDirectory() as place:
-        train_system(pairs[:size], place, order=chosen.order, rounds=0, threads=chosen.threads)
+        train_system(pairs[:size], place, trees=trees, order=chosen.order, rounds=0, threads=chosen.threads)
         translator = Translator.load(place, later)
     model = translator.model.scaled(translator.settings.weights["LanguageModel"])
-    for source in later:
+    for source, words in zip(later, lengths, strict=True):
         graph = None
         for limit in (20, 10, 5, 3, 2, 1):
-            settings = Settings(limit=limit, weights=translator.settings.weights)
+            settings = replace(translator.settings, limit=limit)
             graph = Translator(translator.grammar, translator.model, settings).forest(source).hypergraph
             if not chosen.most_edges or len(graph.head) <= chosen.most_edges:
                 break
         assert graph is not None
-        yield graph, model, len(source)
+        yield graph, model, words
+
+
+def halves(words: Sequence[str]) -> Tree:
+    """A tree without a parser: words W, and X for what is cut into halves; a cut comes after a comma or the
+    like where one is near the middle."""
+    return parse_tree(_halves(words))
+
+
+def _halves(words: Sequence[str]) -> str:
+    if len(words) == 1:
+        return f"(W {escaped(words[0])})"
+    middle = len(words) // 2
+    marks = [at + 1 for at, word in enumerate(words[:-1]) if word in MARKS]
+    near = [at for at in marks if abs(at - middle) <= len(words) // 4]
+    cut = min(near, key=lambda at: abs(at - middle), default=middle)
+    return f"(X {_halves(words[:cut])} {_halves(words[cut:])})"
 
 
 def report(runs: list[Run], methods: list[str]) -> None:
@@ -161,19 +194,26 @@ def joshua(chosen: Any) -> None:
     references = [
         [line.split() for line in (folder / f"reference.en.{n}").read_text().splitlines()] for n in range(4)
     ]
-    methods = ["exact", *(f"cube {beam}" for beam in BEAMS)]
+    methods = ["exact", *(f"cube {beam}" for beam in chosen.beams)]
     runs: list[Run] = []
-    for line in (folder / "input.bn").read_text().splitlines():
+    inputs = (folder / "input.bn").read_text().splitlines()[: chosen.sentences or None]
+    for number, line in enumerate(inputs, 1):
         words = line.split()
         graph = parse(words, grammar, weights, span=12).hypergraph
-        runs += [run(graph, model, method, len(words), chosen.order, chosen.limit) for method in methods]
+        found = [run(graph, model, method, len(words), chosen.order, chosen.limit) for method in methods]
+        runs += found
+        scores = " ".join(f"{one.result.score:.4f}" for one in found)
+        print(
+            f"input {number}: {len(words)} words, {len(graph.head)} edges, {found[0].seconds:.2f} s, ", end=""
+        )
+        print(f"gap {found[0].result.gap:.4f}, scores {scores}", flush=True)
+        write(found, chosen.json)
     report(runs, methods)
     print()
     for method in methods:
-        found = [one.result.solution.words for one in runs if one.method == method]
-        print(
-            f"{method}: BLEU {bleu(found, [list(several) for several in zip(*references, strict=True)]):.2f}"
-        )
+        chosen_words = [one.result.solution.words for one in runs if one.method == method]
+        several = [list(four) for four in zip(*references, strict=True)][: len(inputs)]
+        print(f"{method}: BLEU {bleu(chosen_words, several):.2f}")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def test_lm_writes_a_model_that_can_be_read(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["decode", "nowhere", "text"], 1, "no such file"),
+        (["decode", "nowhere", "text"], 1, "no such folder"),
         (["decode", "{folder}", "{text}"], 1, "settings.json"),
         (["decode", "{folder}", "{text}", "--method", "magic"], 2, "is not one of exact"),
         (["decode", "{folder}", "{text}", "-o", "x", "--report", "x"], 2, "same place"),
@@ -118,3 +118,46 @@ def test_a_damaged_folder_is_explained(system, tmp_path):
         done = dualign("translate", "decode", str(folder), text)
         assert done.returncode == 1
         assert message in done.stderr
+
+
+TAGS = {"das": "DT", "der": "DT", "ist": "V", "schläft": "V", "klein": "JJ", "groß": "JJ"}
+
+
+def tree(sentence: str) -> str:
+    tagged = [f"({TAGS.get(word, 'NN')} {word})" for word in sentence.split()]
+    return f"(S (NP {' '.join(tagged[:2])}) (VP {' '.join(tagged[2:])}))"
+
+
+def test_a_system_learns_from_trees_and_translates_trees(tmp_path, capsys):
+    source = write(tmp_path / "s", "\n".join(SOURCE * 8) + "\n\n")
+    target = write(tmp_path / "t", "\n".join(TARGET * 8) + "\n\n")
+    trees = write(tmp_path / "trees", "\n".join(map(tree, SOURCE * 8)) + "\n\n")
+    folder = str(tmp_path / "model")
+    command = ["translate", "train", source, target, folder, "--rounds", "1", "--quiet"]
+    assert run([*command, "--source-trees", trees]) == 0
+    text = write(tmp_path / "new", tree("das Kind ist groß") + "\n\n" + tree("der Zebra schläft") + "\n")
+    report = str(tmp_path / "report.jsonl")
+    assert run(["translate", "decode", folder, text, "--report", report]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert lines == ["the child is big", "", "the Zebra sleeps", ""]
+    assert all(json.loads(line)["certified"] for line in Path(report).read_text().splitlines())
+    words = write(tmp_path / "words", "das Kind ist groß\n")
+    done = dualign("translate", "decode", folder, words)
+    assert done.returncode == 1
+    assert "words:1: 'das' stands outside all brackets" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("trees", "code", "message"),
+    [
+        ("(S (X a)\n", 1, "trees:1: 1 `(` without `)`"),
+        ("(S a)\n", 1, "trees:1: word 2 is 'missing' in the tree and 'b' in the text"),
+        ("(S a b)\n(S a b)\n", 1, "trees: more lines than the text"),
+    ],
+)
+def test_trees_that_do_not_fit_the_text_are_explained(tmp_path, trees, code, message):
+    source, target = write(tmp_path / "s", "a b\n"), write(tmp_path / "t", "x y\n")
+    path = write(tmp_path / "trees", trees)
+    done = dualign("translate", "train", source, target, str(tmp_path / "m"), "--source-trees", path)
+    assert done.returncode == code
+    assert message in done.stderr

@@ -161,6 +161,17 @@ def test_rare_rules_with_gaps_are_left_out_and_a_pair_counts_once():
     assert any("[X]" in rule.source for rule in twice)
 
 
+@pytest.mark.kernel
+def test_words_that_would_read_as_markup_make_no_rule(tmp_path):
+    pairs = [(["a", "[1]", "c"], ["x", "y", "|||"])] * 2
+    links = [Alignment.of([(0, 0), (1, 1), (2, 2)])] * 2
+    rules = list(extract(pairs, links, Extraction(least=1)))
+    assert {rule.source for rule in rules} == {("a",), ("a", "[X]")}
+    path = str(tmp_path / "rules")
+    write_rules(rules, path)
+    assert [rule.source for rule in read_rules(path)] == [rule.source for rule in rules]
+
+
 def test_links_that_do_not_fit_are_refused():
     with pytest.raises(dualign.DataError, match="pair 2: a link leads outside"):
         extract([(["a"], ["x"])] * 2, [Alignment.of([(0, 0)]), Alignment.of([(0, 1)])])

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 
 import numpy as np
 import pytest
 from tests.oracles.translation import kneser_ney
-from tests.translate.forests import WORDS, random_model
+from tests.translate.forests import WORDS, random_forest, random_model
 
 import dualign
 from dualign.text.arpa import Arpa, Grams, write_arpa
-from dualign.translate import LanguageModel
+from dualign.translate import Hypergraph, LanguageModel, decode
 from dualign.translate.kneserney import discounts, estimate
 
 pytestmark = pytest.mark.kernel
@@ -135,8 +136,51 @@ def test_what_cannot_be_learnt_from_is_refused(text, order, message):
         estimate(text, order)
 
 
-def test_binary_models_are_recognised(tmp_path):
+@pytest.fixture
+def through_kenlm(tmp_path):
+    """A model of ours, and the same in KenLM's hands."""
+    pytest.importorskip("kenlm", reason="kenlm is not installed (extra `lm`)")
+    from dualign.translate.kenlmmodel import KenlmModel
+
+    def both(model):
+        path = str(tmp_path / "lm.arpa")
+        write_arpa(model, path)
+        return LanguageModel.read(path), KenlmModel.open(path)
+
+    return both
+
+
+def test_kenlms_ngrams_among_some_words_are_found_by_queries(through_kenlm):
+    vocabulary = [f"w{n}" for n in range(30)]
+    ours, theirs = through_kenlm(estimate(sentences(5, 300, vocabulary, 15), 4))
+    some = [*vocabulary[:9], "strange"]
+    part = theirs.among(some)
+    assert 0 < len(part) < len(ours)
+    for words in sentences(6, 200, some, 12):
+        for order in (2, 3, 4):
+            expected = ours.score(words, order=order)
+            assert part.score(words, order=order) == pytest.approx(expected, abs=1e-4)
+            assert theirs.score(words, order=order) == pytest.approx(expected, abs=1e-4)
+    assert theirs.scaled(0.5).score(["w1"]) == pytest.approx(0.5 * ours.score(["w1"]), abs=1e-4)
+
+
+def test_forests_are_decoded_with_kenlms_models(through_kenlm):
+    ours, theirs = through_kenlm(estimate(sentences(5, 300, WORDS, 9), 3))
+    rng = random.Random(3)
+    for _ in range(20):
+        graph = Hypergraph(*random_forest(rng), root=0)
+        mine, other = decode(graph, ours), decode(graph, theirs)
+        assert other.certified
+        assert other.score == pytest.approx(mine.score, abs=1e-4)
+    with pytest.raises(dualign.UsageError, match="cannot be saved"):
+        theirs.save("x")
+
+
+def test_binary_models_are_recognised(tmp_path, monkeypatch):
     path = tmp_path / "lm.binary"
     path.write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\0\xff\xfe")
-    with pytest.raises(dualign.DataError, match=r"lm\.binary: a binary model of KenLM"):
+    with pytest.raises(dualign.DataError, match=r"lm\.binary: .*binary model"):
+        LanguageModel.read(str(path))
+    monkeypatch.setitem(sys.modules, "kenlm", None)
+    with pytest.raises(dualign.DataError, match=r"lm\.binary: a binary model of KenLM; install its package"):
         LanguageModel.read(str(path))

@@ -10,10 +10,11 @@ from typing import Any
 from dualign.cli.progress import counted
 from dualign.core.errors import UsageError
 from dualign.core.threads import available, ordered_map
+from dualign.text.brackets import read_trees
 from dualign.text.lines import read_lines, tokenize
 from dualign.text.streams import open_output
 from dualign.translate.decoding import METHODS
-from dualign.translate.system import Translator
+from dualign.translate.system import Translator, read_settings
 
 __all__ = ["run"]
 
@@ -35,10 +36,14 @@ def run(
         raise UsageError(f"--method {method} is not one of {', '.join(METHODS)}")
     if report is not None and report == output:
         raise UsageError(f"translations and report have the same place, {output}; give each its own")
-    sentences = [tokenize(line) for line in read_lines(text, errors)]
-    translator = Translator.load(folder, sentences)
+    sentences: list[Any] = (
+        list(read_trees(text, errors))
+        if read_settings(folder).trees
+        else [tokenize(line) for line in read_lines(text, errors)]
+    )
+    translator = Translator.load(folder, filter(None, sentences))
 
-    def translate(sentence: list[str]) -> tuple[str, dict[str, Any]]:
+    def translate(sentence: Any) -> tuple[str, dict[str, Any]]:
         if not sentence:
             return "", {"score": 0.0, "bound": 0.0, "certified": True, "seconds": 0.0}
         began = perf_counter()

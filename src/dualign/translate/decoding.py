@@ -77,6 +77,7 @@ def _decode(
     from dualign.translate.dynamic import Clock
 
     clock = Clock(time_limit)
+    lm = lm.among(label for label in hypergraph.labels if label is not None)
     problem = Problem(hypergraph, lm, order)
     incumbents = Incumbents(problem, k)
     trace: list[Any] = []

@@ -26,8 +26,8 @@ __all__ = ["exact"]
 FIRST_EFFORT = 30_000_000
 """Pairs of items for the first try of the fine passes, before other thresholds are tried."""
 
-BEAMS = (20, 200)
-"""Of cube pruning: at first, and again where the first answer leaves too much."""
+BEAMS = (20, 200, 1000, 4000)
+"""Of cube pruning: at first, and again where the first answer leaves too much, as long as time allows."""
 
 
 def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
@@ -37,7 +37,8 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
     `trace` receives `(what, bound, best score, seconds)` of each stage.
     """
     k = incumbents.k
-    incumbents.offer(cube(problem, max(BEAMS[0], 2 * k), k))
+    cubes = _Cubes(problem, incumbents, clock)
+    cubes.next()
 
     def note(what: str, bound: float) -> None:
         trace.append((what, bound, incumbents.score, clock.seconds))
@@ -56,7 +57,7 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
     bound = min(bound, coarse.bound)
     note("one word of context", bound)
     if bound - incumbents.score > 10.0 and clock.left > 0:
-        incumbents.offer(cube(problem, max(BEAMS[1], 2 * k), k))
+        cubes.next()
     effort = min(clock.effort, FIRST_EFFORT)
     share = 0.0
     while clock.left > 0:
@@ -79,6 +80,8 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
             break
         if not complete:
             # Too much; come closer to the bound, or when that has been tried, work longer.
+            if share in (0.0, 0.25):
+                cubes.next()
             share = 0.25 if share == 0.0 else share / 2
             if share < 0.01:
                 share, effort = 0.25, effort * 4
@@ -86,6 +89,24 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
                     break
         effort = min(effort, clock.effort)
     return bound, False
+
+
+class _Cubes:
+    """Cube pruning with one beam after the other."""
+
+    def __init__(self, problem: Problem, incumbents: Incumbents, clock: Clock) -> None:
+        self.problem, self.incumbents, self.clock = problem, incumbents, clock
+        self.beams = list(BEAMS)
+        self.pace = 0.0  # seconds for one item a vertex
+
+    def next(self) -> None:
+        """Offer what the next beam finds, if that takes no more than half of the time that is left."""
+        if not self.beams or self.pace * self.beams[0] > max(self.clock.left, 0.0) / 2:
+            return
+        beam, began = self.beams.pop(0), self.clock.seconds
+        k = self.incumbents.k
+        self.incumbents.offer(cube(self.problem, max(beam, 2 * k), k))
+        self.pace = (self.clock.seconds - began) / beam
 
 
 def _fine_passes(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,10 +21,10 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.corpus import GrowingVocabulary, encode
-from dualign.translate.grammar import Rule, Symbol
+from dualign.translate.grammar import Rule, Symbol, is_markup
 from dualign.translate.rulekernel import Limits, Links, RuleTable, count_rules
 
-__all__ = ["FEATURES", "Extraction", "extract"]
+__all__ = ["FEATURES", "Extraction", "LinkedText", "extract", "linked_text"]
 
 FEATURES = ("EgivenF", "FgivenE", "LexEgivenF", "LexFgivenE", "Rules", "Hiero")
 
@@ -57,6 +58,43 @@ def extract(
 ) -> Iterator[Rule]:
     """The rules of linked sentence pairs, sorted by source side, the most frequent target sides first."""
     settings = settings or Extraction()
+    text = linked_text(pairs, alignments)
+    # A counter table far larger than the rules there can be is only slow to clear.
+    size = 1 << 16
+    while size < min(64 * len(text.source) + 1, COUNTERS):
+        size *= 2
+    table = count_rules(
+        Links(
+            text.source, text.source_begin, text.target, text.target_begin, text.begin,
+            text.links[:, 0].copy(), text.links[:, 1].copy(), text.source_weight, text.target_weight,
+        ),
+        Limits(settings.longest, settings.symbols, settings.gap, settings.least, settings.always),
+        np.zeros(size, np.uint8),
+        np.zeros(size, np.int32),
+    )  # fmt: skip
+    return _rules(table, text.source_words, text.target_words, settings)
+
+
+class LinkedText(NamedTuple):
+    """Words as numbers, one sentence after the other; links `[begin[n] : begin[n + 1]]` of pair n, positions
+    in the sentences; log lexical weights of each word."""
+
+    source: Array
+    source_begin: Array
+    source_words: list[str]
+    target: Array
+    target_begin: Array
+    target_words: list[str]
+    begin: Array
+    links: Array
+    source_weight: Array
+    target_weight: Array
+
+
+def linked_text(
+    pairs: Sequence[tuple[Sequence[str], Sequence[str]]], alignments: Sequence[Alignment]
+) -> LinkedText:
+    """Number the words of linked pairs and weigh them."""
     if len(pairs) != len(alignments):
         raise DataError(
             f"{len(pairs)} sentence pairs but links for {len(alignments)}; each pair needs its links"
@@ -76,21 +114,11 @@ def extract(
     left = bitext.source.offsets[pair_of] + flat[:, 0]
     right = bitext.target.offsets[pair_of] + flat[:, 1]
     source, target = bitext.source.tokens, bitext.target.tokens
-    # A counter table far larger than the rules there can be is only slow to clear.
-    size = 1 << 16
-    while size < min(64 * len(source) + 1, COUNTERS):
-        size *= 2
-    table = count_rules(
-        Links(
-            source, bitext.source.offsets, target, bitext.target.offsets, begin, flat[:, 0].copy(), flat[:,
-            1].copy(), _lexical_weights(source, target, left, right), _lexical_weights(target, source,
-            right, left),
-        ),
-        Limits(settings.longest, settings.symbols, settings.gap, settings.least, settings.always),
-        np.zeros(size, np.uint8),
-        np.zeros(size, np.int32),
+    return LinkedText(
+        source, bitext.source.offsets, list(source_words), target, bitext.target.offsets, list(target_words),
+        begin, flat, _lexical_weights(source, target, left, right),
+        _lexical_weights(target, source, right, left),
     )  # fmt: skip
-    return _rules(table, list(source_words), list(target_words), settings)
 
 
 def _lexical_weights(words: Array, others: Array, left: Array, right: Array) -> Array:
@@ -127,6 +155,7 @@ def _rules(
     forward = np.log(table.counts / by_source[source_side])
     backward = np.log(table.counts / by_target[target_side])
     order = np.lexsort((np.arange(rules), -table.counts, source_side)).tolist()
+    strange_source, strange_target = (list(map(is_markup, words)) for words in (source_words, target_words))
     last, taken = -1, 0
     sides = source_side.tolist()
     for r in order:
@@ -137,7 +166,12 @@ def _rules(
         rare = table.counts[r] < settings.least and (hierarchical or len(codes) > settings.always)
         if rare or taken > settings.limit:
             continue
+        right = pool[middle[r] : begin[r + 1]]
+        if any(c >= 0 and strange_source[c] for c in codes) or any(
+            c >= 0 and strange_target[c] for c in right
+        ):
+            continue
         source = tuple("[X]" if code < 0 else source_words[code] for code in codes)
-        target: list[Symbol] = [-1 - c if c < 0 else target_words[c] for c in pool[middle[r] : begin[r + 1]]]
+        target: list[Symbol] = [-1 - c if c < 0 else target_words[c] for c in right]
         values = (forward[r], backward[r], table.forward[r], table.backward[r], 1.0, float(hierarchical))
         yield Rule("X", source, tuple(target), dict(zip(FEATURES, map(float, values), strict=True)))

@@ -21,7 +21,16 @@ from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
-__all__ = ["Grammar", "Rule", "parse_rule", "read_rules", "write_rules"]
+__all__ = [
+    "Grammar",
+    "Node",
+    "Rule",
+    "is_markup",
+    "is_nonterminal",
+    "parse_rule",
+    "read_rules",
+    "write_rules",
+]
 
 _NONTERMINAL = re.compile(r"\[([^\[\],\s]+)(?:,([0-9]{1,3}))?\]")
 _LEFT = re.compile(r"\[([^\[\],\s]+)\]")
@@ -59,6 +68,11 @@ class Rule:
 def is_nonterminal(symbol: str) -> bool:
     """Whether a symbol of a source side is a non-terminal such as `[X]`."""
     return len(symbol) > 2 and symbol[0] == "[" and symbol[-1] == "]"
+
+
+def is_markup(word: str) -> bool:
+    """Whether a word of a text would read as something else in a rule."""
+    return is_nonterminal(word) or "|||" in word
 
 
 def parse_rule(line: str, place: str = "rule") -> Rule:
@@ -135,13 +149,13 @@ def write_rules(rules: Iterable[Rule], path: str) -> None:
         out.writelines(f"{rule}\n" for rule in rules)
 
 
-class _Node:
+class Node:
     """Of the tree of source sides: what can follow, and the rules that end here."""
 
     __slots__ = ("next", "rules")
 
     def __init__(self) -> None:
-        self.next: dict[str, _Node] = {}
+        self.next: dict[str, Node] = {}
         self.rules: list[int] = []
 
 
@@ -150,7 +164,7 @@ class Grammar:
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
-        self.root = _Node()
+        self.root = Node()
         for rule in rules:
             self.add(rule)
 
@@ -159,7 +173,7 @@ class Grammar:
         node = self.root
         for symbol in rule.source:
             if symbol not in node.next:
-                node.next[symbol] = _Node()
+                node.next[symbol] = Node()
             node = node.next[symbol]
         node.rules.append(len(self.rules))
         self.rules.append(rule)

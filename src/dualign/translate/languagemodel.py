@@ -6,7 +6,7 @@ the context `<s>` and ends with `</s>`; both are implicit. Words outside the voc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite, log
 from typing import NamedTuple
 from zipfile import BadZipFile
@@ -18,10 +18,10 @@ from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.text.arpa import Arpa, read_arpa
 from dualign.text.streams import open_binary_output, open_input
 
-__all__ = ["Automaton", "LanguageModel"]
+__all__ = ["LOG10", "Automaton", "LanguageModel"]
 
-_LOG10 = log(10.0)
-_MISSING = -100.0 * _LOG10
+LOG10 = log(10.0)
+_MISSING = -100.0 * LOG10
 """Of `<unk>` in a model that has none: the value that KenLM takes."""
 
 
@@ -74,10 +74,14 @@ class LanguageModel:
 
     @classmethod
     def read(cls, path: str) -> LanguageModel:
-        """Read an ARPA file; log10 becomes the natural logarithm."""
+        """Read an ARPA file, or a binary file of KenLM where its package is installed; log10 becomes the
+        natural logarithm."""
         with open_input(path) as stream:
-            if stream.peek(len(_KENLM)).startswith(_KENLM):
-                raise DataError(f"{path}: a binary model of KenLM; give the ARPA file that it was made from")
+            binary = stream.peek(len(_KENLM)).startswith(_KENLM)
+        if binary:
+            from dualign.translate.kenlmmodel import KenlmModel
+
+            return KenlmModel.open(path)
         try:
             return cls.of_arpa(read_arpa(path))
         except DataError as error:
@@ -89,7 +93,7 @@ class LanguageModel:
         """Build the trie of a model; n-grams that a longer one presupposes are added with the same
         probabilities."""
         words = list(model.words)
-        grams = [(g.words, g.logprob * _LOG10, g.backoff * _LOG10) for g in model.grams]
+        grams = [(g.words, g.logprob * LOG10, g.backoff * LOG10) for g in model.grams]
         if "<unk>" not in words and "<UNK>" in words:
             words[words.index("<UNK>")] = "<unk>"
         for special, value in (("<s>", 0.0), ("</s>", None), ("<unk>", _MISSING)):
@@ -150,6 +154,10 @@ class LanguageModel:
             self.suffix,
             self.level,
         )
+
+    def among(self, words: Iterable[str]) -> LanguageModel:
+        """A model whose n-grams of these words can be listed: this one."""
+        return self
 
     def __len__(self) -> int:
         """Number of n-grams of all lengths."""

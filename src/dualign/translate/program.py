@@ -49,7 +49,7 @@ def program(
     graph, origin = copy
     small = Problem(graph, problem.model, problem.order)
     paths = Paths.of(small, 1, MOST_PAIRS)
-    built = None if paths is None else _Program.of(small, paths)
+    built = None if paths is None else _Program.of(small, paths, clock)
     if built is None:
         return bound, False
     value, y, proved = built.solve(whole, clock)
@@ -130,7 +130,7 @@ class _Program:
         self.rows = rows
 
     @classmethod
-    def of(cls, problem: Problem, paths: Paths) -> _Program | None:
+    def of(cls, problem: Problem, paths: Paths, clock: Clock) -> _Program | None:
         """None if there are too many variables."""
         V, E = len(paths.leaf), len(paths.head)
         objective: list[float] = paths.edge_weight.tolist()
@@ -185,13 +185,13 @@ class _Program:
                     if q not in seen:
                         seen.add(q)
                         stack.append(q)
-            if len(objective) > MOST_VARIABLES:
+            if len(objective) > MOST_VARIABLES or clock.left <= 0:
                 return None
         for e in range(E):
             for s in paths.states[paths.state_begin[e] : paths.state_begin[e + 1]].tolist():
                 if s in on_path:
                     entries.append((state_row[s], e, -1.0))
-        chains = _chains(problem, paths, pair_columns, objective, entries, right)
+        chains = _chains(problem, paths, pair_columns, objective, entries, right, clock)
         if chains is None:
             return None
         from scipy.sparse import csc_matrix
@@ -246,9 +246,10 @@ def _chains(
     objective: list[float],
     entries: list[tuple[int, int, float]],
     right: list[float],
+    clock: Clock,
 ) -> bool | None:
     """Variables of chains of leaves and their rows; scores go to the longest, or where <s> begins one, to
-    it."""
+    it. None if there are too many, or there is no time for them."""
     lm, n = problem.automaton, problem.order
     start = paths.starts[0]
 
@@ -277,6 +278,8 @@ def _chains(
         for chain, columns in now.items():
             if length == n or chain[0] == start:
                 charge(chain, columns)
+            if clock.left <= 0:
+                return None
         if length == n:
             break
         longer: dict[tuple[int, ...], list[int]] = {}
@@ -289,7 +292,7 @@ def _chains(
                 longer[(*chain, w)] = [column]
                 by_suffix.setdefault((*chain[1:], w), []).append(column)
                 by_prefix.setdefault(chain, []).append(column)
-            if len(objective) > MOST_VARIABLES:
+            if len(objective) > MOST_VARIABLES or clock.left <= 0:
                 return None
         for groups in (by_suffix, by_prefix):
             for chain, columns in groups.items():

@@ -16,7 +16,11 @@ def decode(
         str, typer.Argument(metavar="DIR", help="Folder that `dualign translate train` has made.")
     ],
     text: Annotated[
-        str, typer.Argument(metavar="INPUT", help="Tokenised text to translate, a sentence a line.")
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="Tokenised text to translate, a sentence a line; trees where it was trained on them.",
+        ),
     ],
     output: Output = "-",
     # The names stand here too because the module of `METHODS` imports NumPy, too slow for `--help`.
@@ -41,8 +45,9 @@ def decode(
 ) -> None:
     """Translate text, one output line for each input line.
 
-    Words without a rule are copied. With --report, each answer comes with its score and with a bound that no
-    translation of the same grammar and language model can exceed; certified means that the two have met.
+    Words without a rule are copied. A system of tree-to-string rules takes trees, in brackets, one a line.
+    With --report, each answer comes with its score and with a bound that no translation of the same grammar
+    and language model can exceed; certified means that the two have met.
     """
     from dualign.cli.translating import run
 

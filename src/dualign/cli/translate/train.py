@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,6 +25,18 @@ def train(
     dev_target: Annotated[
         str | None, typer.Option("--dev-target", metavar="FILE", help="Target text to tune on.")
     ] = None,
+    source_trees: Annotated[
+        str | None,
+        typer.Option(
+            "--source-trees",
+            metavar="FILE",
+            help="Trees of the source text in Penn Treebank brackets, one a line; for tree-to-string rules.",
+        ),
+    ] = None,
+    dev_source_trees: Annotated[
+        str | None,
+        typer.Option("--dev-source-trees", metavar="FILE", help="Trees of the source text to tune on."),
+    ] = None,
     order: Annotated[
         int, typer.Option("--order", min=1, max=9, metavar="N", help="Longest n-gram of the language model.")
     ] = 3,
@@ -42,27 +54,45 @@ def train(
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Learn to translate from two parallel files: links, rules, language model, weights."""
+    """Learn to translate from two parallel files: links, rules, language model, weights.
+
+    Rules are those of Hiero, or with --source-trees tree-to-string rules; `decode` then takes trees, too.
+    """
     from dualign.cli.exits import say
     from dualign.cli.warm import compile_kernels
     from dualign.text.bitext import read_pairs
+    from dualign.text.brackets import trees_of
     from dualign.translate.extraction import Extraction
     from dualign.translate.system import train_system
+    from dualign.translate.treerules import TreeExtraction
 
     if (dev_source is None) != (dev_target is None):
         raise UsageError("--dev-source and --dev-target belong together; give both or none")
-    one_standard_input(source, target, dev_source, dev_target)
+    if dev_source_trees is not None and (source_trees is None or dev_source is None):
+        raise UsageError("--dev-source-trees belongs to --source-trees and --dev-source; give all three")
+    if source_trees is not None and dev_source is not None and dev_source_trees is None:
+        raise UsageError("--source-trees with --dev-source needs --dev-source-trees, the trees of that text")
+    one_standard_input(source, target, dev_source, dev_target, source_trees, dev_source_trees)
     pairs = list(read_pairs(source, target, errors=errors))
-    dev = None
+    trees = None
+    if source_trees is not None:
+        trees = list(trees_of(source_trees, (pair[0] for pair in pairs), errors))
+    dev: list[Any] | None = None
     if dev_source is not None:
-        dev = [pair for pair in read_pairs(dev_source, dev_target, errors=errors) if pair[0] and pair[1]]
+        dev = list(read_pairs(dev_source, dev_target, errors=errors))
+        if dev_source_trees is not None:
+            listed = trees_of(dev_source_trees, [pair[0] for pair in dev], errors)
+            dev = [(tree, pair[1]) for tree, pair in zip(listed, dev, strict=True)]
+        dev = [pair for pair in dev if pair[0] and pair[1]]
     compile_kernels(quiet)
     train_system(
         pairs,
         folder,
         dev=dev,
+        trees=trees,
         order=order,
         settings=Extraction(longest=span, limit=limit),
+        tree_settings=TreeExtraction(limit=limit),
         rounds=rounds,
         threads=threads,
         report=(lambda message: None) if quiet else say,

@@ -1,0 +1,99 @@
+"""A translation system from a corpus alone: time, memory, and BLEU beside simpler ways.
+
+    python -m benchmarks.translation_system [--corpus europarl-es-en] [--pairs 10k] [--test 200] [--trees]
+
+The shuffled text gives the training pairs, then those to tune on, then those to test on (4 to 40 words). The
+same rules, language model and weights are decoded by `exact` and by cube pruning; *word by word* takes for
+each word its most frequent translation by one word. With `--trees`, see `benchmarks.translation`.
+"""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from benchmarks.corpora import Corpus, present, size_of
+from benchmarks.runs import add_data, describe, guarded, parser, record
+from benchmarks.translation import halves, share
+from dualign.measure.bleu import bleu
+from dualign.measure.table import markdown
+from dualign.translate import Grammar, decode
+from dualign.translate.system import Translator, train_system
+
+
+def main() -> None:
+    options = parser(__doc__.splitlines()[0], "translation_system.jsonl")
+    add_data(options)
+    options.add_argument("--corpus", default="europarl-es-en")
+    options.add_argument("--pairs", default="10k", help="pairs to learn from")
+    options.add_argument("--dev", type=int, default=200, help="pairs to tune on")
+    options.add_argument("--rounds", type=int, default=4, help="rounds of tuning")
+    options.add_argument("--test", type=int, default=200, help="pairs to test on")
+    options.add_argument("--trees", action="store_true", help="tree-to-string rules instead of Hiero's")
+    options.add_argument("--limit", type=float, default=10.0, help="seconds for each sentence")
+    chosen = options.parse_args()
+    print(describe(chosen.threads), f"seed {chosen.seed}", flush=True)
+    present(chosen.data, [chosen.corpus])
+    lines = Corpus(chosen.data, chosen.corpus, chosen.seed).lines
+    fits = [tuple(side.split() for side in line.split("\t")) for line in lines]
+    held = 4 * (chosen.dev + chosen.test)
+    apart = [pair for pair in fits[-held:] if 4 <= len(pair[0]) <= 40]
+    size = min(size_of(chosen.pairs) or len(fits), len(fits) - held)
+    pairs, dev, test = fits[:size], apart[: chosen.dev], apart[chosen.dev : chosen.dev + chosen.test]
+    del fits, lines
+    sources: list[Any] = [halves(s) if chosen.trees else s for s, _ in test]
+    references = [[target] for _, target in test]
+    with tempfile.TemporaryDirectory() as place:
+        began = perf_counter()
+        train_system(
+            pairs,
+            place,
+            dev=[(halves(s) if chosen.trees else s, t) for s, t in dev],
+            trees=[halves(s) for s, _ in pairs] if chosen.trees else None,
+            rounds=chosen.rounds,
+            threads=chosen.threads,
+            report=lambda message: print(f"{perf_counter() - began:7.1f} s  {message}", flush=True),
+        )
+        seconds = perf_counter() - began
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{seconds:7.1f} s  trained on {len(pairs):,} pairs, peak {peak:,.0f} MB", flush=True)
+        translator = Translator.load(place, sources)
+    rows = []
+    settings = translator.settings
+    model = translator.model.scaled(settings.weights["LanguageModel"])
+    ways = {"exact": ("exact", 1), "cube 50": ("cube", 50), "cube 500": ("cube", 500)}
+
+    def translate(source: Any) -> list[Any]:
+        forest = translator.forest(source).hypergraph
+        return [
+            decode(forest, model, method=method, beam=beam, order=settings.order, time_limit=chosen.limit)
+            for method, beam in ways.values()
+        ]
+
+    for name, found in zip(ways, zip(*map(translate, sources), strict=True), strict=True):
+        value = bleu([one.solution.words for one in found], references)
+        proved = share(one.certified for one in found)
+        rows.append([name, f"{value:.2f}", proved, f"{median(one.seconds for one in found):.3f}"])
+        record(chosen.json, {"pairs": len(pairs), "trees": chosen.trees, "method": name, "bleu": value})
+    if not chosen.trees:
+        plain = [word_by_word(translator.grammar, source) for source in sources]
+        rows.append(["word by word", f"{bleu(plain, references):.2f}", "", ""])
+    print(markdown(["method", "BLEU", "certified", "median s"], rows))
+
+
+def word_by_word(grammar: Grammar, sentence: list[str]) -> list[str]:
+    translations = []
+    for word in sentence:
+        node = grammar.root.next.get(word)
+        rules = [grammar.rules[number] for number in node.rules] if node else []
+        known = [rule for rule in rules if len(rule.target) == 1]
+        best = max(known, key=lambda rule: rule.features["EgivenF"], default=None)
+        translations.append(word if best is None else str(best.target[0]))
+    return translations
+
+
+if __name__ == "__main__":
+    guarded(main)

@@ -125,6 +125,14 @@ def test_reports_need_links(text, write):
     assert "give the links of each" in failure(Files(*text, reports=[write("r", "{}\n")]))
 
 
+def test_report_of_other_links(text, write):
+    links, report = (
+        write("l", "0-0\n\n1-1\n"),
+        write("r", '{"line": 1, "links": 1}\n{"line": 3, "links": 7}\n'),
+    )
+    assert "a report of 7 links of pair 3, which has 1" in failure(Files(*text, [links], reports=[report]))
+
+
 def test_names_of_systems(tmp_path):
     assert named("a=b") == ("a", "b")
     assert named("dir/b.links.gz") == ("b.links", "dir/b.links.gz")

@@ -61,6 +61,16 @@ def test_wrong_lines_are_named(tmp_path, line, message):
         list(read_table(path))
 
 
+def test_the_first_line_is_checked_though_nobody_wants_it(tmp_path):
+    with pytest.raises(DataError, match=r"table:1: `nonsense` is not a list of numbers"):
+        list(read_table(table(tmp_path, "a ||| x ||| nonsense\n"), wanted=lambda s, t: [False] * len(s)))
+
+
+def test_a_table_without_a_line_is_an_error(tmp_path):
+    with pytest.raises(DataError, match=r"table: no phrase pairs"):
+        list(read_table(table(tmp_path, "")))
+
+
 def test_bars_in_words_are_escaped():
     assert escape("a|b") == "a&#124;b"
     assert escape("ab") == "ab"

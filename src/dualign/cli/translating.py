@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from time import perf_counter
 from typing import Any
 
+from dualign.cli.options import separate_outputs
 from dualign.cli.progress import counted
 from dualign.core.errors import UsageError
 from dualign.core.threads import available, ordered_map
-from dualign.text.brackets import read_trees
+from dualign.text.brackets import Tree, read_trees
 from dualign.text.lines import read_lines, tokenize
 from dualign.text.streams import open_output
 from dualign.translate.decoding import METHODS
@@ -34,8 +35,7 @@ def run(
     """Translate a file; nothing appears under a final name before everything is written."""
     if method not in METHODS:
         raise UsageError(f"--method {method} is not one of {', '.join(METHODS)}")
-    if report is not None and report == output:
-        raise UsageError(f"translations and report have the same place, {output}; give each its own")
+    separate_outputs(output, report)
     sentences: list[Any] = (
         list(read_trees(text, errors))
         if read_settings(folder).trees
@@ -56,6 +56,9 @@ def run(
         }
         return str(result.solution), record
 
+    if shortest := min(filter(None, sentences), key=_length, default=None):
+        # Kernels are compiled, or loaded, now: they shall cost no sentence its time.
+        translator.translate(shortest, method=method, beam=beam, time_limit=time_limit)
     with ExitStack() as stack:
         out = stack.enter_context(open_output(output))
         records = stack.enter_context(open_output(report)) if report is not None else None
@@ -66,3 +69,7 @@ def run(
             out.write(words + "\n")
             if records is not None:
                 records.write(json.dumps({"line": number, **record}) + "\n")
+
+
+def _length(sentence: Any) -> int:
+    return len(sentence.tokens if isinstance(sentence, Tree) else sentence)

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from operator import itemgetter
 
 from dualign.core.errors import DataError, UsageError
-from dualign.show.records import read_records
+from dualign.show.records import read_records, record_of
 from dualign.text.alignment import Alignment, Link
 from dualign.text.bitext import read_pairs
 from dualign.text.formats import read_links
@@ -114,11 +114,24 @@ def _systems(files: Files, pairs: Sequence[Pair]) -> Iterator[System]:
             cells = _probabilities(links)
         records = None
         if k < len(files.reports):
-            records = read_records(named(files.reports[k])[1], len(pairs), files.errors)
+            path = named(files.reports[k])[1]
+            records = read_records(path, len(pairs), files.errors)
+            _check_records(path, records, links)
         while name in taken:
             name += "′"
         taken.add(name)
         yield System(name, links, cells, records)
+
+
+def _check_records(path: str, records: Sequence[str | None], alignments: Sequence[Alignment]) -> None:
+    """Refuse a report that counts other links than there are."""
+    for number, (line, alignment) in enumerate(zip(records, alignments, strict=True), 1):
+        count = None if line is None else record_of(line).get("links")
+        if isinstance(count, int) and count != len(alignment.links):
+            raise DataError(
+                f"{path}: a report of {count} links of pair {number}, which has {len(alignment.links)}; "
+                "give the report that was written with these links"
+            )
 
 
 def _probabilities(alignments: Iterable[Alignment]) -> list[dict[Link, float]]:

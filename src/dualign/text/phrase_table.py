@@ -41,26 +41,29 @@ def read_table(
     """Yield the lines of a phrase table; each has as many scores as the first, finite and not negative.
 
     `wanted` is told the source and target phrases of many lines at a time and says which to yield; of the
-    others the number of fields is checked and nothing else, which is several times as fast.
+    others, but for the first line, the number of fields is checked and nothing else, which is several times
+    as fast. A table without a line is an error.
     """
     lines = read_lines(path, errors)
     number = 1
-    scores = 0  # in the first line that was yielded
+    scores = 0  # in the first line
     while batch := list(islice(lines, _BATCH)):
         fields = [_normal(line).split(_BARS, 3) for line in _composed(batch)]
         for at, found in enumerate(fields):
             if len(found) < 4:
                 fields[at] = _few_fields(f"{path}:{number + at}", batch[at])
+        if number == 1:
+            scores = len(_line(f"{path}:1", 1, fields[0], 0).scores)
         if wanted is None:
             chosen: Sequence[bool] = [True] * len(fields)
         else:
             chosen = wanted([found[0] for found in fields], [found[1] for found in fields])
         for at, found in enumerate(fields):
             if chosen[at]:
-                line = _line(f"{path}:{number + at}", number + at, found, scores)
-                scores = scores or len(line.scores)
-                yield line
+                yield _line(f"{path}:{number + at}", number + at, found, scores)
         number += len(batch)
+    if number == 1:
+        raise DataError(f"{path}: no phrase pairs, the table is empty; was it written to the end?")
 
 
 def _composed(lines: list[str]) -> list[str]:

@@ -38,7 +38,7 @@ class Proofs(NamedTuple):
 def agree_block(options: Options, block: Block, threads: int, marks: Array) -> Proofs:
     """Mark the links of the best joint alignment in `marks`, uint8 (slots, 2): b, then a.
 
-    Pairs that are too large, or have an empty side, are left as they are.
+    Pairs that are too large are left as they are; one with an empty side has no links, and that is proved.
     """
     pairs = block.pairs
     lengths, widths = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
@@ -66,6 +66,9 @@ def agree_block(options: Options, block: Block, threads: int, marks: Array) -> P
         cells[rows, a[rows] - 1, 1] = 1
         cells[b[columns] - 1, columns, 0] = 1
 
-    decodable = np.flatnonzero((lengths > 0) & (widths > 0) & (scores <= MOST_SCORES))
+    empty = (lengths == 0) | (widths == 0)
+    proofs.score[empty] = proofs.bound[empty] = 0.0
+    proofs.certified[empty] = True
+    decodable = np.flatnonzero(~empty & (scores <= MOST_SCORES))
     list(ordered_map(decode, decodable.tolist(), threads))
     return proofs

@@ -6,7 +6,8 @@
 Shortest augmenting paths (the Hungarian method as in Jonker & Volgenant 1987): one row at a time, O(I² J) for
 I ≤ J. Prices that satisfy every inequality bound the score of any matching; where they add up to the score
 of the one found, it is proved to be best. For s ≥ 0 a row may as well take a column as stay alone, so the
-smaller side is matched completely, and links with score 0 are left out at the end.
+smaller side is matched completely, but for rows of nothing but zeros, and links with score 0 are left out at
+the end.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ def match(S: Array, chosen: Array) -> float:
     distance, come_from = np.empty(J), np.empty(J, np.int32)
     done = np.empty(J + 1, np.bool_)
     for start in range(I):
+        k = 0
+        while k < J and (S[k, start] if turned else S[start, k]) == 0:
+            k += 1
+        if k == J:
+            continue
         row_of[J] = start
         j = J
         distance[:] = np.inf

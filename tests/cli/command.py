@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 DUALIGN = [sys.executable, "-m", "dualign"]
 
+# Whoever runs the tests in the background may have them ignore Ctrl-C, and Python would go on to do so.
+_HEED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+INTERRUPTIBLE = [sys.executable, "-c", f"{_HEED}; from dualign.cli.main import main; main()"]
+
 
 def environment(**more: str) -> dict[str, str]:
     """The caller's environment, without what changes messages or hides what is left in a buffer at exit."""
     without = ("DUALIGN_DEBUG", "PYTHONUNBUFFERED")
     return {**{name: value for name, value in os.environ.items() if name not in without}, **more}
-
-
-def heed_interrupts() -> None:
-    """In a new process: whoever runs the tests in the background may have them ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def dualign(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:

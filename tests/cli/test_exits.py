@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.command import DUALIGN, dualign, environment, write
+from tests.cli.command import DUALIGN, INTERRUPTIBLE, dualign, environment, write
 
 from dualign.cli import exits
 from dualign.cli.exits import guarded, say
@@ -97,13 +97,8 @@ def test_message_with_nobody_to_hear_it_is_dropped(monkeypatch, capsys):
     ("number", "code", "word"), [("INT", 130, b"interrupted"), ("TERM", 143, b"terminated")]
 )
 def test_signals_end_with_a_code_and_one_line(number, code, word, tmp_path):
-    # Whoever runs the tests in the background may have them ignore Ctrl-C, and Python would go on to do so.
-    script = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from dualign.cli.main import main; main()"
-    )
     with subprocess.Popen(
-        [sys.executable, "-c", script, "convert", "-", str(tmp_path / "out"), "--to", "talp"],
+        [*INTERRUPTIBLE, "convert", "-", str(tmp_path / "out"), "--to", "talp"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

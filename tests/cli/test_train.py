@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.bitexts import GOLD, SOURCE, TARGET, write_bitext, write_lines
-from tests.cli.command import DUALIGN, environment, heed_interrupts
+from tests.cli.command import INTERRUPTIBLE, environment
 
 from dualign.aligner import Aligner
 from dualign.cli.main import run
@@ -94,14 +94,13 @@ def test_ctrl_c_during_training_leaves_the_old_model_and_nothing_else(tmp_path: 
     files = [write_lines(tmp_path / "s", SOURCE * 20), write_lines(tmp_path / "t", TARGET * 20)]
     model = tmp_path / "model"
     model.write_bytes(b"old")
-    command = [*DUALIGN, "train", *files, str(model), "--rounds", "1000", "--threads", threads]
+    command = [*INTERRUPTIBLE, "train", *files, str(model), "--rounds", "1000", "--threads", threads]
     process = subprocess.Popen(
         command,
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment(),
         text=True,
-        preexec_fn=heed_interrupts,
     )
     try:
         assert process.stderr is not None

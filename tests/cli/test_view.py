@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from tests.cli.command import DUALIGN, environment, heed_interrupts
+from tests.cli.command import INTERRUPTIBLE, environment
 from tests.show import samples
 
 from dualign.cli.main import run
@@ -70,14 +70,13 @@ def test_model_goes_along_with_posteriors_of_the_first_pairs(tmp_path, capsys):
 
 
 def test_server_serves_this_machine_until_interrupted(text):
-    command = [*DUALIGN, "view", *text, "--port", "0"]
+    command = [*INTERRUPTIBLE, "view", *text, "--port", "0"]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
-        preexec_fn=heed_interrupts,
     )
     try:
         address = process.stdout.readline().strip()

@@ -116,7 +116,7 @@ def main() -> None:
     options.add_argument("--corpus", default="hansards-fr-en", choices=CORPORA, metavar="NAME")
     options.add_argument("--sizes", default="10k", metavar="N,N", help="training pairs, such as 10k,100k,all")
     options.add_argument("--recalls", default="0.8,0.9", metavar="R,R", help="recalls to report precision at")
-    options.add_argument("--rounds", type=int, default=4, help="rounds of the HMM")
+    options.add_argument("--rounds", type=int, default=3, help="rounds of the HMM")
     options.add_argument("--plot", type=Path, metavar="FILE.svg", help="precision-recall curves")
     given = options.parse_args()
     sizes = [size_of(size) for size in given.sizes.split(",")]

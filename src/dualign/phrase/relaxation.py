@@ -28,7 +28,18 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.phrase.states import NO_STATE, consistent, due_columns, link_masks, longer, rows_of, slot_of
+from dualign.phrase.states import (
+    NO_STATE,
+    consistent,
+    due_columns,
+    extended,
+    link_masks,
+    longer,
+    rehashed,
+    rows_of,
+    slot_of,
+    wider,
+)
 
 __all__ = ["Outcome", "solve"]
 
@@ -265,16 +276,7 @@ def _search(
                 score = scores[state] + r[a]
                 if total + score + beta[j] <= floor + tolerance:
                     continue
-                fits = True
-                for word in range(words):
-                    if masks[state, word] & columns[a, word]:
-                        fits = False
-                        break
-                    mask[word] = masks[state, word] | columns[a, word]
-                    if due[j, word] & ~mask[word]:
-                        fits = False
-                        break
-                if not fits:
+                if not extended(masks, state, columns, a, due, j, mask):
                     continue
                 slot = slot_of(masks, rows, table, j, mask)
                 other = table[slot]
@@ -286,17 +288,13 @@ def _search(
                     continue
                 if used == size:
                     size *= 2
-                    wider = np.zeros((size, words), np.uint64)
-                    wider[:used] = masks
-                    masks = wider
+                    masks = wider(masks)
                     rows = longer(rows)
                     scores = longer(scores)
                     parents = longer(parents)
                     links = longer(links)
                     following = longer(following)
-                    table = np.full(4 * size, NO_STATE, np.int64)
-                    for n in range(used):
-                        table[slot_of(masks, rows, table, rows[n], masks[n])] = n
+                    table = rehashed(masks, rows, used)
                     slot = slot_of(masks, rows, table, j, mask)
                 for word in range(words):
                     masks[used, word] = mask[word]

@@ -11,7 +11,18 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["NO_STATE", "consistent", "due_columns", "link_masks", "longer", "rows_of", "slot_of"]
+__all__ = [
+    "NO_STATE",
+    "consistent",
+    "due_columns",
+    "extended",
+    "link_masks",
+    "longer",
+    "rehashed",
+    "rows_of",
+    "slot_of",
+    "wider",
+]
 
 NO_STATE = -1
 
@@ -96,6 +107,38 @@ def slot_of(masks: Array, rows: Array, table: Array, row: int, mask: Array) -> n
             if same:
                 return np.int64(slot)
         slot = (slot + np.uint64(1)) & last
+
+
+@kernel()
+def extended(masks: Array, state: int, columns: Array, a: int, due: Array, row: int, mask: Array) -> bool:
+    """Put the columns of a state and of link a, which leads to `row`, into `mask`.
+
+    False if they overlap, or if a column that is `due` by that row is missing.
+    """
+    for word in range(len(mask)):
+        if masks[state, word] & columns[a, word]:
+            return False
+        mask[word] = masks[state, word] | columns[a, word]
+        if due[row, word] & ~mask[word]:
+            return False
+    return True
+
+
+@kernel()
+def wider(masks: Array) -> Array:
+    """`longer` for the masks of states."""
+    more = np.zeros((2 * len(masks), masks.shape[1]), np.uint64)
+    more[: len(masks)] = masks
+    return more
+
+
+@kernel()
+def rehashed(masks: Array, rows: Array, used: int) -> Array:
+    """A hash table of the first `used` states, four slots for each there is room for."""
+    table = np.full(4 * len(rows), NO_STATE, np.int64)
+    for n in range(used):
+        table[slot_of(masks, rows, table, rows[n], masks[n])] = n
+    return table
 
 
 @kernel()

@@ -25,7 +25,18 @@ from dualign.core.arrays import Array
 from dualign.core.errors import Infeasible, UsageError
 from dualign.core.jit import kernel
 from dualign.phrase.aligning import align_pair
-from dualign.phrase.states import NO_STATE, consistent, due_columns, link_masks, longer, rows_of, slot_of
+from dualign.phrase.states import (
+    NO_STATE,
+    consistent,
+    due_columns,
+    extended,
+    link_masks,
+    longer,
+    rehashed,
+    rows_of,
+    slot_of,
+    wider,
+)
 from dualign.phrase.weighted import LinkWeights, PhraseLink, WeightedPair, weighted_pair
 
 __all__ = ["STATES", "Sums", "expectations", "sums", "total"]
@@ -290,16 +301,7 @@ def _walk(
                 continue
             for a in range(begin[i], begin[i + 1]):
                 j = spans[a, 1]
-                fits = True
-                for word in range(words):
-                    if masks[state, word] & columns[a, word]:
-                        fits = False
-                        break
-                    mask[word] = masks[state, word] | columns[a, word]
-                    if due[j, word] & ~mask[word]:
-                        fits = False
-                        break
-                if not fits:
+                if not extended(masks, state, columns, a, due, j, mask):
                     continue
                 slot = slot_of(masks, rows, table, j, mask)
                 other = table[slot]
@@ -308,14 +310,10 @@ def _walk(
                     continue
                 if used == size:
                     size *= 2
-                    wider = np.zeros((size, words), np.uint64)
-                    wider[:used] = masks
-                    masks = wider
+                    masks = wider(masks)
                     rows, sums, guess = longer(rows), longer(sums), longer(guess)
                     gone, following = longer(gone), longer(following)
-                    table = np.full(4 * size, NO_STATE, np.int64)
-                    for n in range(used):
-                        table[slot_of(masks, rows, table, rows[n], masks[n])] = n
+                    table = rehashed(masks, rows, used)
                     slot = slot_of(masks, rows, table, j, mask)
                 for word in range(words):
                     masks[used, word] = mask[word]
@@ -344,13 +342,7 @@ def _walk(
                 state = following[state]
                 continue
             for a in range(begin[i], begin[i + 1]):
-                fits = True
-                for word in range(words):
-                    if masks[state, word] & columns[a, word]:
-                        fits = False
-                        break
-                    mask[word] = masks[state, word] | columns[a, word]
-                if not fits:
+                if not extended(masks, state, columns, a, due, spans[a, 1], mask):
                     continue
                 other = table[slot_of(masks, rows, table, spans[a, 1], mask)]
                 if other == NO_STATE or gone[other] == np.inf or behind[other] == -np.inf:

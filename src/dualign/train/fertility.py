@@ -38,27 +38,25 @@ def count_fertilities(pairs: Pairs, first: Array, posterior: Array, source: Arra
     for n in range(len(first) - 1):
         s, t = pairs.source_offsets[n], pairs.target_offsets[n]
         I, J = pairs.source_offsets[n + 1] - s, pairs.target_offsets[n + 1] - t
+        P = posterior[first[n] : first[n + 1]].reshape(I, J, 2)
         chosen = np.zeros(J, np.int64)
-        for i in range(I):
-            best, most, null = -1, np.float32(0), np.float32(1)
-            for j in range(J):
-                p = posterior[first[n] + i * J + j, 1]
-                null -= p
-                if p > most:
-                    best, most = j, p
-            if best >= 0 and most > null:
-                chosen[best] += 1
+        count_choices(P[:, :, 1], chosen)
         for j in range(J):
             target[pairs.target[t + j], min(chosen[j], MOST_LINKS)] += 1
         chosen = np.zeros(I, np.int64)
-        for j in range(J):
-            best, most, null = -1, np.float32(0), np.float32(1)
-            for i in range(I):
-                p = posterior[first[n] + i * J + j, 0]
-                null -= p
-                if p > most:
-                    best, most = i, p
-            if best >= 0 and most > null:
-                chosen[best] += 1
+        count_choices(P[:, :, 0].T, chosen)
         for i in range(I):
             source[pairs.source[s + i], min(chosen[i], MOST_LINKS)] += 1
+
+
+@kernel()
+def count_choices(P: Array, chosen: Array) -> None:
+    """Add 1 to the column that each row of posteriors `P` prefers, unless it prefers null."""
+    for i in range(P.shape[0]):
+        best, most, null = -1, np.float32(0), np.float32(1)
+        for j in range(P.shape[1]):
+            null -= P[i, j]
+            if P[i, j] > most:
+                best, most = j, P[i, j]
+        if best >= 0 and most > null:
+            chosen[best] += 1

@@ -81,7 +81,7 @@ def tangent_bound(
             q[j] = rule.columns * slope(y[j], rule.alpha)
             constant += rule.columns * (1 - rule.alpha) * power(y[j], rule.alpha)
     by_row, by_column = np.any(row_limits < J), np.any(column_limits < I)
-    worth = best_of_rows(S, p, q, row_limits, taken)
+    worth = best_of_columns(S.T, q, p, row_limits, taken.T)
     if by_column:
         other = np.empty((I, J), np.uint8)
         by_columns = best_of_columns(S, p, q, column_limits, other)
@@ -138,31 +138,6 @@ def best_of_columns(S: Array, p: Array, q: Array, limits: Array, taken: Array) -
             if top < 0:
                 break
             taken[top, j] = 1
-            total += most
-    return total
-
-
-@kernel()
-def best_of_rows(S: Array, p: Array, q: Array, limits: Array, taken: Array) -> float:
-    """The same of rows."""
-    I, J = S.shape
-    taken[:, :] = 0
-    total = 0.0
-    for i in range(I):
-        if limits[i] >= J:
-            for j in range(J):
-                taken[i, j] = 1
-                total += (p[i] + q[j]) * S[i, j]
-            continue
-        for _ in range(limits[i]):
-            top, most = -1, 0.0
-            for j in range(J):
-                pi = (p[i] + q[j]) * S[i, j]
-                if pi > most and not taken[i, j]:
-                    top, most = j, pi
-            if top < 0:
-                break
-            taken[i, top] = 1
             total += most
     return total
 

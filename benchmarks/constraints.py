@@ -215,7 +215,7 @@ def assess(
     test = tests[0]
     before = shape_of(aligner.set_options(projection="none").posteriors(test.pairs, directions=True))
     aligner.set_options(projection=method.projection)
-    threshold = curve(aligner.posteriors(tuning.pairs), tuning.gold).best_threshold()
+    threshold = curve(aligner.posteriors(tuning.pairs), tuning.gold).steady_threshold()
     aer = {}
     for labelled in tests:
         links = [chosen(matrix, threshold) for matrix in aligner.posteriors(labelled.pairs)]

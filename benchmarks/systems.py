@@ -40,6 +40,7 @@ class Dualign:
     """`dualign align SOURCE TARGET` of the running interpreter, with nothing tuned."""
 
     name = "dualign"
+    more: tuple[str, ...] = ()
 
     def version(self) -> str:
         return version("dualign")
@@ -49,9 +50,16 @@ class Dualign:
 
     def run(self, text: Text, place: Path, threads: int) -> Answer:
         links = place / "links"
-        command = [*DUALIGN, "align", str(text.source), str(text.target), "-o", str(links)]
+        command = [*DUALIGN, "align", str(text.source), str(text.target), "-o", str(links), *self.more]
         usage = measure([*command, "--threads", str(threads), "--quiet"])
         return Answer(usage, {"default": first(links, len(text.gold))})
+
+
+class Symmetric(Dualign):
+    """The same, with symmetric constraints in training, too."""
+
+    name = "dualign-symmetric"
+    more = ("--constraint", "symmetric")
 
 
 class Eflomal:
@@ -153,7 +161,7 @@ class Mgiza:
         return Answer(usage, symmetrized(answers[0], turned))
 
 
-SYSTEMS = (Dualign, Eflomal, FastAlign, Mgiza)
+SYSTEMS = (Dualign, Symmetric, Eflomal, FastAlign, Mgiza)
 
 
 def found(program: str) -> str | None:

@@ -96,6 +96,7 @@ def test_fit_reports_its_rounds():
     heard = []
     Aligner(threads=2, ibm1_rounds=3, rounds=2).fit((SOURCE, TARGET), report=heard.append)
     assert [(p.stage, p.number, p.rounds) for p in heard] == [
+        ("IBM 1", 1, 3),
         ("IBM 1", 2, 3),
         ("IBM 1", 3, 3),
         ("HMM", 1, 2),

@@ -12,5 +12,5 @@ def test_only_the_first_import_of_numba_hides_scipy(monkeypatch):
     monkeypatch.delitem(sys.modules, "scipy", raising=False)
     seen = []
     monkeypatch.setattr(jit, "import_module", lambda name: seen.append("scipy" in sys.modules))
-    jit._numba()
+    jit.compiler()
     assert seen == [False]

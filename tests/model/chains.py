@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from tests.oracles.chain import Parameters
 
-from dualign.model.chain import FAR, NULL, REACH, START, STARTS, STATISTICS, WEIGHTS, forward_backward, padded
+from dualign.core.jit import kernel
+from dualign.core.lanes import LANES, eight
+from dualign.model.chain import (
+    FAR,
+    NULL,
+    REACH,
+    START,
+    STARTS,
+    STATISTICS,
+    WEIGHTS,
+    forward_backward,
+    transition,
+)
 from dualign.model.viterbi import viterbi
 
 
@@ -49,24 +62,61 @@ def random_chain(seed: int, rows: int, states: int, *, spread: float = 1.0, scal
     return Chain(emission, null, weights, parameters_of(weights))
 
 
-def run_forward_backward(chain: Chain, collect: bool = True) -> tuple[float, np.ndarray, np.ndarray]:
-    """Log-likelihood, posteriors with their padding (R, P), and the statistics."""
-    R, S = chain.emission.shape
-    P = padded(S)
-    E = np.zeros((R, P), np.float32)
-    E[:, :S] = chain.emission
-    A, M, B = (np.full((R, P), np.nan, np.float32) for _ in range(3))
-    lines = np.full((7, max(P, R) + 2 * REACH), np.nan, np.float32)
-    expected = np.zeros((STATISTICS if collect else 0, P), np.float32)
-    likelihood = forward_backward(R, S, E, chain.null, chain.weights, A, M, B, lines, expected)
-    return likelihood, A, expected
+def run_forward_backward(
+    chain: Chain, collect: bool = True, company: Sequence[Chain] = ()
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Log-likelihood, posteriors (R, S), and the statistics (STATISTICS, S), jumps in the first column.
+
+    The chain is alone, or in the last of eight lanes with up to seven others before it, of its own weights.
+    """
+    chains = [*company, *[chain] * (LANES - len(company))] if company else [chain]
+    W = len(chains)
+    R, S = (max(c.emission.shape[side] for c in chains) for side in (0, 1))
+    emission, null, live = (np.zeros(shape, np.float32) for shape in ((R, S, W), (R, W), (R, W)))
+    leave, start = np.zeros((2, S * W), np.float32)
+    for lane, c in enumerate(chains):
+        rows, states = c.emission.shape
+        emission[:rows, :states, lane] = c.emission
+        null[:rows, lane] = c.null
+        live[:rows, lane] = 1
+        transition(states, chain.weights, W, leave[lane:], start[lane:])
+    A, M = np.full((2, R * S * W), np.nan, np.float32)
+    lines = np.full((4, (max(R, S) + 2 * REACH) * W), np.nan, np.float32)
+    product, likelihood = np.full((2, W), np.nan)
+    expected = np.zeros((STATISTICS if collect else 0, S * W), np.float32)
+    run = run_in_step if company else run_alone
+    run(
+        R, S, emission.ravel(), null.ravel(), live.ravel(), chain.weights, leave, start, A, M, lines, product,
+        likelihood, expected,
+    )  # fmt: skip
+    rows, states = chain.emission.shape
+    posterior = A.reshape(R, S, W)[:, :, -1]
+    assert not posterior[rows:].any()
+    assert not posterior[:, states:].any()
+    assert not expected.reshape(-1, S, W)[:, states:, -1].any()
+    return float(likelihood[-1]), posterior[:rows, :states], expected.reshape(-1, S, W)[:, :states, -1]
+
+
+@kernel()
+def run_in_step(R, S, E, null, live, weights, leave, start, A, M, lines, product, likelihood, expected):
+    """Eight chains."""
+    forward_backward(
+        eight(), R, S, E, null, live, weights, leave, start, A, M, lines, product, likelihood, expected
+    )
+
+
+@kernel()
+def run_alone(R, S, E, null, live, weights, leave, start, A, M, lines, product, likelihood, expected):
+    """One chain."""
+    forward_backward(
+        np.float32(0), R, S, E, null, live, weights, leave, start, A, M, lines, product, likelihood, expected
+    )
 
 
 def run_viterbi(chain: Chain) -> tuple[float, tuple[int, ...]]:
     """Score and path."""
     R, S = chain.emission.shape
     path = np.full(R, -7, np.int32)
-    lines = np.full((7, max(padded(S), R) + 2 * REACH), np.nan, np.float32)
     back = np.full((2, R, S), -9, np.int32)
-    score = viterbi(R, S, chain.emission, chain.null, chain.weights, lines, back, path)
+    score = viterbi(R, S, chain.emission, chain.null, chain.weights, back, path)
     return score, tuple(path.tolist())

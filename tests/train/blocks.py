@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,14 +11,14 @@ from tests.oracles.chain import Parameters
 from tests.train.corpora import encoded
 
 from dualign.model.blocks import block_of
-from dualign.model.emission import COLD, Block, Warm
+from dualign.model.emission import COLD, Block, Given, Warm
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Vocabulary
-from dualign.train.em import NOTHING
-from dualign.train.expectation import expect
-from dualign.train.projection import Constraint
+from dualign.train.chains import Sums
+from dualign.train.dual import Constraint
+from dualign.train.expectation import expectations
 
 Direction = tuple[Parameters, np.ndarray, np.ndarray]
 
@@ -78,13 +79,27 @@ def random_pair(seed: int, I: int, J: int) -> OnePair:
     )
 
 
+def added(parts: Iterable[Sums]) -> Sums:
+    """The sums of all jobs."""
+    first, *others = parts
+    for part in others:
+        first = Sums(*(into + more for into, more in zip(first, part, strict=True)))
+    return first
+
+
 def posteriors(
-    pair: OnePair, rules: Constraint, multipliers: np.ndarray | None = None, warm: Warm = COLD
+    pair: OnePair,
+    rules: Constraint,
+    multipliers: np.ndarray | None = None,
+    warm: Warm = COLD,
+    given: Given | None = None,
 ) -> Outcome:
     """Run the E-step on one pair."""
     I, J, _ = pair.emission.shape
-    sums = NOTHING._replace(totals=np.zeros_like(NOTHING.totals))
     posterior = np.full((I * J, 2), np.nan, np.float32)
-    expect(0, 1, pair.block(multipliers)._replace(warm=warm), rules, sums, NOTHING, posterior)
+    block = pair.block(multipliers)._replace(warm=warm)
+    if given is not None:
+        block = block._replace(given=given)
+    sums = added(expectations(block, rules, 1, posterior))
     there, back = posterior.T.reshape(2, I, J)
     return Outcome(there, back, float(sums.totals[0]), float(sums.totals[1]))

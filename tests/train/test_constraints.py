@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.bitexts import SOURCE, TARGET, write_bitext, write_lines
 from tests.oracles.constraints import Dual, OracleRule, Projected, bijective, project, symmetric
-from tests.train.blocks import OnePair, random_pair
+from tests.train.blocks import OnePair, added, random_pair
 from tests.train.corpora import encoded
 
 from dualign.aligner import Aligner
@@ -27,10 +27,10 @@ from dualign.model.vocabulary import Vocabulary
 from dualign.text.corpus import Bitext
 from dualign.text.synthetic import generate
 from dualign.train.constraints import Glossary, Rule, give
-from dualign.train.em import NOTHING, em_round
-from dualign.train.expectation import KINDS, expect
+from dualign.train.dual import Constraint
+from dualign.train.em import em_round
+from dualign.train.expectation import KINDS, expectations
 from dualign.train.ibm1 import train_ibm1
-from dualign.train.projection import Constraint
 from dualign.train.smoothing import make_priors
 
 pytestmark = pytest.mark.kernel
@@ -94,10 +94,9 @@ def projected(
     mixture: bool = False,
 ) -> Outcome:
     I, J, _ = pair.emission.shape
-    sums = NOTHING._replace(totals=np.zeros(4))
     posterior = np.full((I * J, 2), np.nan, np.float32)
     how = Constraint(KINDS[kind], slack, tolerance, limit, mixture)
-    expect(0, 1, block_with(pair, rules), how, sums, NOTHING, posterior)
+    sums = added(expectations(block_with(pair, rules), how, 1, posterior))
     likelihood, evaluations, _, divergence = sums.totals.tolist()
     return Outcome(posterior.T.reshape(2, I, J).astype(float), likelihood, evaluations, divergence)
 
@@ -347,9 +346,8 @@ def objective(bitext: Bitext, model: Model, kind: str, constraints=None) -> floa
     posterior = np.empty((block.first[-1], 2), np.float32)
     totals = []
     for how in ("none", kind):
-        sums = NOTHING._replace(totals=np.zeros(4))
         rules = Constraint(KINDS[how], options.slack, options.tolerance, options.evaluations, options.mixture)
-        expect(0, len(bitext), block, rules, sums, NOTHING, posterior)
+        sums = added(expectations(block, rules, 1, posterior))
         totals.append(sums.totals)
     return float(totals[0][0] - totals[1][3])
 

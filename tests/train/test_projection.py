@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.oracles.chain import enumerate_chain
 from tests.oracles.projection import project
-from tests.train.blocks import OnePair, posteriors, random_pair
+from tests.train.blocks import OnePair, added, posteriors, random_pair
 
-from dualign.model.emission import Warm
-from dualign.train.expectation import KINDS
-from dualign.train.projection import Constraint
+from dualign.model.cells import Pairs
+from dualign.model.emission import Block, Given, Warm
+from dualign.train import expectation
+from dualign.train.chains import Sums
+from dualign.train.constraints import Rule, give
+from dualign.train.dual import Constraint
+from dualign.train.expectation import KINDS, expectations, new_sums
 
 pytestmark = pytest.mark.kernel
 
@@ -171,3 +179,133 @@ def test_a_pair_whose_directions_contradict_each_other_comes_to_agree():
         assert side.min() >= 0
     assert outcome.target_chooses.sum(axis=0).max() <= 1 + 1e-4
     assert outcome.source_chooses.sum(axis=1).max() <= 1 + 1e-4
+
+
+class Various:
+    """A few rules for every pair, more for longer ones; a node is in several."""
+
+    def rules(self, source: Sequence[str], target: Sequence[str]) -> list[Rule]:
+        last = (0, len(source) - 1, len(target) - 1)
+        found = [Rule.at_most(0.2, [last]), Rule.at_least(0.7, [(1, i, 0) for i in range(len(source))])]
+        if len(source) > 3:
+            found.append(Rule(((0, 3, 0), last, (1, 0, 0)), (1.0, -0.5, 2.0), 0.3, equality=True))
+        return found
+
+
+def rules_of(pairs: Sequence[OnePair]) -> Given:
+    words = [([""] * pair.emission.shape[0], [""] * pair.emission.shape[1]) for pair in pairs]
+    return give(Various(), words)
+
+
+def pairs_together(pairs: Sequence[OnePair]) -> Block:
+    """Pairs of the same weights as one block, each with words of its own."""
+    blocks = [pair.block() for pair in pairs]
+    first = np.concatenate(([0], np.cumsum([b.first[-1] for b in blocks])))
+    I, J = (np.array([pair.emission.shape[side] for pair in pairs]) for side in (0, 1))
+    source, target = (np.concatenate(([0], np.cumsum(lengths))) for lengths in (I, J))
+    members = Pairs(
+        np.arange(source[-1], dtype=np.int32), source, np.arange(target[-1], dtype=np.int32), target
+    )
+    return blocks[0]._replace(
+        pairs=members,
+        first=first,
+        filled=np.concatenate([b.filled for b in blocks]),
+        position=np.concatenate([b.position for b in blocks]),
+        entry=np.concatenate([b.entry + begin for b, begin in zip(blocks, first, strict=False)]).astype(
+            np.int32
+        ),
+        table=np.concatenate([b.table for b in blocks]),
+        null_target=np.concatenate([b.null_target for b in blocks]),
+        null_source=np.concatenate([b.null_source for b in blocks]),
+    )
+
+
+@pytest.mark.parametrize("ruled", [False, True])
+@pytest.mark.parametrize("kind", ["none", "symmetric", "mixture", "bijective", "given"])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shapes=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=2, max_size=19),
+)
+def test_a_pair_does_not_notice_its_company(kind, ruled, seed, shapes):
+    weights = random_pair(seed, 1, 1).weights
+    pairs = [random_pair(seed + n, *shape)._replace(weights=weights) for n, shape in enumerate(shapes)]
+    rules = rules_by_name(kind)
+    block = pairs_together(pairs)
+    if ruled:
+        block = block._replace(given=rules_of(pairs))
+    posterior = np.full((block.first[-1], 2), np.nan, np.float32)
+    total = added(expectations(block, rules, 1, posterior))
+    alone = [posteriors(pair, rules, given=rules_of([pair]) if ruled else None) for pair in pairs]
+    for n, outcome in enumerate(alone):
+        there, back = posterior[block.first[n] : block.first[n + 1]].T
+        np.testing.assert_array_equal(there, outcome.target_chooses.ravel())
+        np.testing.assert_array_equal(back, outcome.source_chooses.ravel())
+    assert total.totals[1] == sum(outcome.evaluations for outcome in alone)
+    assert total.totals[2] == len(pairs)
+
+
+def rules_by_name(kind: str) -> Constraint:
+    mixture = kind == "mixture"
+    return Constraint(KINDS["symmetric" if mixture else kind], 0.05, 0.01, 7, mixture)
+
+
+@pytest.mark.parametrize("ruled", [False, True])
+@pytest.mark.parametrize("kind", ["none", "symmetric", "mixture", "bijective", "given"])
+def test_long_pairs_one_at_a_time_have_the_same_posteriors(kind, ruled, monkeypatch):
+    rules = rules_by_name(kind)
+    for seed in range(4):
+        pair = random_pair(seed, 11, 8)
+        given = rules_of([pair]) if ruled else None
+        in_step = posteriors(pair, rules, given=given)
+        monkeypatch.setattr(expectation, "LONGEST_IN_STEP", 0)
+        alone = posteriors(pair, rules, given=given)
+        monkeypatch.undo()
+        np.testing.assert_array_equal(alone.target_chooses, in_step.target_chooses)
+        np.testing.assert_array_equal(alone.source_chooses, in_step.source_chooses)
+        assert alone.evaluations == in_step.evaluations
+
+
+def test_lanky_pairs_are_not_put_together():
+    # Each has few cells; a batch of the three would have as many as all of their longest sides.
+    shapes = [(200, 2), (2, 200), (120, 120), (3, 128), (128, 3)]
+    weights = random_pair(0, 1, 1).weights
+    pairs = [random_pair(n, *shape)._replace(weights=weights) for n, shape in enumerate(shapes)]
+    block = pairs_together(pairs)
+    for job in expectation.jobs_of(block):
+        longest = max(max(shapes[n]) for n in job.pairs)
+        assert job.alone == (longest > 128)
+    rules = rules_by_name("symmetric")
+    posterior = np.full((block.first[-1], 2), np.nan, np.float32)
+    added(expectations(block, rules, 1, posterior))
+    for n, pair in enumerate(pairs):
+        there, _ = posterior[block.first[n] : block.first[n + 1]].T
+        np.testing.assert_array_equal(there, posteriors(pair, rules).target_chooses.ravel())
+
+
+def test_statistics_and_warm_starts_do_not_notice_company():
+    shapes = [(3, 4), (6, 2), (5, 5), (1, 7), (9, 3), (4, 4), (2, 2), (8, 8), (7, 1), (5, 4)]
+    weights = random_pair(0, 1, 1).weights
+    pairs = [random_pair(n, *shape)._replace(weights=weights) for n, shape in enumerate(shapes)]
+    rules = rules_by_name("symmetric")
+    begin = np.concatenate(([0], np.cumsum([I * J for I, J in shapes])))
+    together = Warm(
+        begin, np.zeros(len(pairs), np.int32), np.zeros(begin[-1], np.int32), np.zeros(begin[-1], np.float32)
+    )
+    alone = [room(I * J) for I, J in shapes]
+    for _ in range(2):
+        block = pairs_together(pairs)._replace(warm=together)
+        posterior = np.full((block.first[-1], 2), np.nan, np.float32)
+        total = added(expectations(block, rules, 1, posterior, 9))
+        single = new_sums(9)
+        for n, (pair, warm) in enumerate(zip(pairs, alone, strict=True)):
+            own = np.full((len(pair.emission.reshape(-1, 2)), 2), np.nan, np.float32)
+            sums = added(expectations(pair.block()._replace(warm=warm), rules, 1, own, 9))
+            single = Sums(*(into + more for into, more in zip(single, sums, strict=True)))
+            np.testing.assert_array_equal(posterior[block.first[n] : block.first[n + 1]], own)
+            used = together.used[n]
+            assert used == warm.used[0]
+            np.testing.assert_array_equal(together.key[begin[n] : begin[n] + used], warm.key[:used])
+            np.testing.assert_array_equal(together.value[begin[n] : begin[n] + used], warm.value[:used])
+        for mine, others in zip(total, single, strict=True):
+            np.testing.assert_allclose(mine, others, rtol=1e-12)
+    assert together.used.sum() > 0

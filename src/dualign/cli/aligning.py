@@ -32,6 +32,7 @@ from dualign.text.places import refuse_inputs
 from dualign.text.printing import print_links
 from dualign.text.streams import open_binary_output, open_output
 from dualign.train.constraints import Glossary
+from dualign.train.expectation import LONGEST_IN_STEP
 from dualign.train.training import NothingToLearn, usable
 
 __all__ = ["Outputs", "Tuning", "learn", "run"]
@@ -112,8 +113,7 @@ def run(
         pairs = iter(pairs)
         begin = list(islice(pairs, CHUNK))
         note_strange(aligner, begin, quiet)
-        pairs = chain(begin, pairs)
-        links = aligner.align_stream(pairs)
+        links = aligner.align_stream(ready_for_long(chain(begin, pairs), quiet))
     if outputs.model is not None:
         aligner.save(outputs.model)
     if outputs.page is None:
@@ -159,6 +159,8 @@ def learn(
             areas.append(area(model))
             return areas[-1]
 
+    if max(int(side.lengths.max(initial=0)) for side in (text[0].source, text[0].target)) > LONGEST_IN_STEP:
+        compile_kernels(quiet, "long")
     with show_rounds(quiet) as report:
         constraints = read_glossary(glossary, errors)
         encoded = aligner.fit_encoded(*text, report=report, judge=judge, constraints=constraints)
@@ -168,6 +170,16 @@ def learn(
     if gold:
         choose(aligner, labelled, gold, quiet)
     return encoded, aligner
+
+
+def ready_for_long(pairs: Iterable[Pair], quiet: bool) -> Iterator[Pair]:
+    """The pairs; before the first with a very long sentence, its kernels are compiled."""
+    ready = False
+    for pair in pairs:
+        if not ready and max(len(pair[0]), len(pair[1])) > LONGEST_IN_STEP:
+            compile_kernels(quiet, "long")
+            ready = True
+        yield pair
 
 
 def read_gold(path: str, errors: str) -> list[Alignment]:

@@ -1,6 +1,6 @@
 """Compiling the kernels before their first use, in parallel, and saying so.
 
-Numba compiles one function at a time, whatever the number of threads, so the work is split between two
+Numba compiles one function at a time, whatever the number of threads, so the work is split between
 processes of their own. They leave the machine code in the cache, for this run and all later ones.
 """
 
@@ -38,14 +38,17 @@ TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
 
 
 def compile_kernels(quiet: bool, decoder: str = "") -> None:
-    """Compile whatever the word aligner needs, also by that decoder, unless that was done before."""
+    """Compile whatever the word aligner needs, also by that decoder, unless that was done before.
+
+    "long" stands for pairs with very long sentences, which have kernels of their own.
+    """
     wanted = ("chains", "others", *DECODERS.get(decoder, ()))
     done = {job: cache_directory() / f"{job}-compiled" for job in wanted}
     jobs = [job for job in wanted if not done[job].exists()]
     if not jobs:
         return
     if not quiet:
-        say("compiling kernels, once for this version (some 15 to 30 s) …")
+        say("compiling kernels, once for this version (some 20 to 40 s) …")
     began = perf_counter()
     if available() > 1:
         command = [sys.executable, "-m", "dualign.cli.warm"]
@@ -68,7 +71,7 @@ def compile_kernels(quiet: bool, decoder: str = "") -> None:
 
 
 def load_kernels(threads: int) -> None:
-    """Load the kernels of training from the cache on a thread of its own, while the text is being read.
+    """Load the kernels that every run needs on a thread of its own, while the text is being read.
 
     Only if there is more than one: with one, reading would wait just as long.
     """
@@ -76,7 +79,7 @@ def load_kernels(threads: int) -> None:
     def load() -> None:
         with suppress(Exception):  # it shows again where the kernel is used
             compile_chains()
-            compile_others()
+            compile_usual()
 
     if threads > 1:
         Thread(target=load, daemon=True).start()
@@ -91,11 +94,40 @@ def compile_chains() -> None:
     posteriors_of_block(model.options, block_of(model, bitext, 1), "symmetric", 1)
 
 
+def compile_long() -> None:
+    """The posteriors' kernel for pairs with a very long sentence."""
+    from dualign.model.blocks import block_of
+    from dualign.train.dual import Constraint
+    from dualign.train.expectation import KINDS, expect_long, new_sums
+
+    model, bitext = untrained()
+    block = block_of(model, bitext, 1)
+    rules = Constraint(KINDS["symmetric"], 0.1, 0.1, 3, False)
+    posterior = np.zeros((len(block.entry), 2), np.float32)
+    expect_long(np.arange(len(bitext)), block, rules, new_sums(0), posterior)
+
+
 def compile_others() -> None:
     """All other kernels of training and decoding."""
     from dataclasses import replace
 
-    from dualign.decode.aligning import encode_chunk, joined, links_of_block
+    from dualign.decode.aligning import encode_chunk, links_of_block
+    from dualign.model.blocks import block_of
+
+    compile_usual()
+    model, bitext = untrained()
+    block = block_of(model, bitext, 1)
+    posterior = np.zeros((len(block.entry), 2), np.float32)
+    links_of_block(replace(model.options, decoder="viterbi"), block, posterior, 1)
+    strange, source, target = encode_chunk(model, [(["new", "a"], ["x", "newer"])])
+    block_of(model, strange, 1, (source.new, target.new))
+
+
+def compile_usual() -> None:
+    """The kernels of training and decoding that every run needs, but for the posteriors'."""
+    from dataclasses import replace
+
+    from dualign.decode.aligning import joined, links_of_block
     from dualign.model.blocks import block_of
     from dualign.text.numbering import Side
     from dualign.text.printing import print_links
@@ -113,13 +145,9 @@ def compile_others() -> None:
     posterior = np.zeros((len(block.entry), 2), np.float32)
     add_counts(0, len(words[0]), block, True, posterior, counts, nulls[0])
     add_null_counts(block, posterior, nulls[1])
-    for decoder in ("soft-union", "viterbi"):
-        found = links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
-    links = joined([found], np.zeros(len(bitext), np.bool_))
+    links = joined([links_of_block(model.options, block, posterior, 1)], np.zeros(len(bitext), np.bool_))
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
     Side().add(b"a b\n")
-    strange, source, target = encode_chunk(model, [(["new", "a"], ["x", "newer"])])
-    block_of(model, strange, 1, (source.new, target.new))
 
 
 def compile_agreement() -> None:
@@ -166,11 +194,17 @@ def untrained() -> tuple[Model, Bitext]:
 JOBS = {
     "chains": compile_chains,
     "others": compile_others,
+    "long": compile_long,
     "agreement": compile_agreement,
     "matchings": compile_matchings,
 }
-DECODERS = {"bidirectional": ("agreement",), "submodular": ("matchings",), "matching": ("matchings",)}
-"""Jobs that only some decoders need."""
+DECODERS = {
+    "bidirectional": ("agreement",),
+    "submodular": ("matchings",),
+    "matching": ("matchings",),
+    "long": ("long",),
+}
+"""Jobs that only some decoders or texts need."""
 
 if __name__ == "__main__":
     JOBS[sys.argv[1]]()

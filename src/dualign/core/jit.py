@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["cache_directory", "kernel"]
+__all__ = ["cache_directory", "compiler", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,21 +51,28 @@ def cache_directory() -> Path:
     return Path(tempfile.mkdtemp(prefix="dualign-kernels-"))
 
 
-def kernel() -> Callable[[F], F]:
-    """Compile a hot loop: arrays in, arrays out, no exceptions, no Python objects, no GIL."""
-    numba = _numba()
+def kernel(*, allocates: bool = True) -> Callable[[F], F]:
+    """Compile a hot loop: arrays in, arrays out, no exceptions, no Python objects, no GIL.
+
+    A part of a kernel that is called very often and makes no arrays (views are none) can be told so: it then
+    does not count references to those it is given, which costs more than a call of it may be worth. Such
+    parts are kept with the kernels that call them, not on their own.
+    """
+    numba = compiler()
     numba.config.CACHE_DIR = str(cache_directory())
 
     def compiled(function: F) -> F:
         # No fastmath: sums keep the order that is written, so that the same input gives the same bits
         # however LLVM arranges the code, on whatever processor.
-        options = {"nogil": True, "cache": True, "error_model": "numpy"}
-        return _quick_to_load(numba.njit(**options)(function))
+        options = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
+        if not allocates:
+            return numba.njit(**options)(function)
+        return _quick_to_load(numba.njit(cache=True, **options)(function))
 
     return compiled
 
 
-def _numba() -> Any:
+def compiler() -> Any:
     """Numba, without the import of SciPy, of which it asks nothing but the version."""
     # Once: another thread may be importing SciPy later on.
     if "numba" in sys.modules or "scipy" in sys.modules:

@@ -23,7 +23,7 @@ from dualign.model.options import Options
 from dualign.model.vocabulary import Unknowns
 from dualign.text.corpus import Bitext, encode
 from dualign.train.constraints import ConstraintSet, give, patience
-from dualign.train.posteriors import SHARD, posteriors_of_block
+from dualign.train.posteriors import posteriors_of_block
 
 __all__ = ["CHUNK", "Links", "Prepared", "align_bitext", "chunks", "encode_chunk", "posteriors_of_bitext"]
 
@@ -31,7 +31,7 @@ CHUNK = 4096
 """Sentence pairs that are read, encoded and aligned together when text is streamed."""
 
 MOST_CELLS = 10_000_000
-"""A pair with more cells is left without links: its chains would take over half a gigabyte."""
+"""A pair with more cells is left without links: with its chains and cells it would take half a gigabyte."""
 
 ROUNDING = 1e-9
 """A score this close to its bound has met it."""
@@ -262,7 +262,7 @@ def links_of_block(
     def choose(shard: tuple[int, int]) -> None:
         kernels.choose_links(*shard, pairs, block.first, method, options.threshold, posterior, marks, found)
 
-    shards = spans(len(I), SHARD)
+    shards = spans(len(I), kernels.SHARD)
     list(ordered_map(mark, shards, threads))
     proofs = None
     if options.decoder == "bidirectional":

@@ -18,12 +18,15 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.symmetrize import symmetrize_links
 from dualign.model.cells import Pairs
-from dualign.model.emission import Block, allocate, emit, shape
+from dualign.model.emission import Block, emissions
 from dualign.model.positions import best_choices
 from dualign.model.viterbi import viterbi
-from dualign.train.expectation import priors_of, sizes
+from dualign.train.expectation import priors_of
 
-__all__ = ["Found", "choose_links", "mark_over_threshold", "mark_paths"]
+__all__ = ["SHARD", "Found", "choose_links", "mark_over_threshold", "mark_paths"]
+
+SHARD = 256
+"""Pairs whose links are chosen by one job."""
 
 
 class Found(NamedTuple):
@@ -52,23 +55,19 @@ class Found(NamedTuple):
 def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
     """Mark each direction's most probable path in `marks`, uint8 (slots, 2)."""
     pairs = block.pairs
-    longest, most = sizes(n0, n1, pairs)
-    buffers = allocate(longest, most, block.given)
-    path = np.empty(longest, np.int32)
     for n in range(n0, n1):
         I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
         J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
         if I == 0 or J == 0:
             continue
-        E0, E1 = shape(buffers.emission[0], J, I), shape(buffers.emission[1], I, J)
-        null0, null1 = buffers.null[0], buffers.null[1]
-        emit(n, block, E0, E1, null0, null1)
+        E0, E1, null0, null1 = emissions(n, block)
+        path = np.empty(max(I, J), np.int32)
         back = np.empty(2 * I * J, np.int32)
         if len(block.prior) > 0:
             forward, backward = priors_of(n, I, J, block)
             best_choices(J, I, E0, null0, forward, path)
         else:
-            viterbi(J, I, E0, null0, block.weights[0], buffers.lines, back.reshape(2, J, I), path)
+            viterbi(J, I, E0, null0, block.weights[0], back.reshape(2, J, I), path)
         for j in range(J):
             if path[j] >= 0:
                 marks[block.first[n] + path[j] * J + j, 0] = 1
@@ -76,7 +75,7 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
             forward, backward = priors_of(n, I, J, block)
             best_choices(I, J, E1, null1, backward, path)
         else:
-            viterbi(I, J, E1, null1, block.weights[1], buffers.lines, back.reshape(2, I, J), path)
+            viterbi(I, J, E1, null1, block.weights[1], back.reshape(2, I, J), path)
         for i in range(I):
             if path[i] >= 0:
                 marks[block.first[n] + i * J + path[i], 1] = 1

@@ -1,4 +1,4 @@
-"""Choosing decoder parameters on a few sentence pairs with gold links: least AER wins."""
+"""Choosing decoder parameters on a few sentence pairs with gold links: a low AER wins."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ Judge = Callable[[Trial], float]
 def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> dict[str, Any]:
     """Set the aligner's options to the best for these pairs; returns what was chosen.
 
-    soft-union: the threshold, exactly. matching: the threshold, on a grid. posterior: threshold and
-    symmetrisation, on a grid. viterbi: symmetrisation. bidirectional: the costs of agreement on a grid, then
-    symmetrisation. submodular: threshold, side and limits, α and (if the
-    model knows fertilities) quantile, each in turn on its grid until none of them helps.
+    soft-union: the threshold around which AER is lowest. matching: the threshold, on a grid. posterior:
+    threshold and symmetrisation, on a grid. viterbi: symmetrisation. bidirectional: the costs of agreement on
+    a grid, then symmetrisation. submodular: threshold, side and limits, α and (if the model knows
+    fertilities) quantile, each in turn on its grid until none of them helps.
     """
     options = aligner.options
     if options.decoder == "soft-union":
-        chosen: Trial = {"threshold": exact_threshold(aligner, pairs, gold)}
+        chosen: Trial = {"threshold": steady_threshold(aligner, pairs, gold)}
     else:
         decode = aligner.decoder_of(pairs)
 
@@ -54,17 +54,17 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
             joins: list[Trial] = [chosen | {"symmetrize": method} for method in SYMMETRIZATIONS]
             chosen = min(joins, key=judge)
         elif options.decoder == "submodular":
-            exact = (exact_threshold(aligner, pairs, gold),) if options.scores == "posterior" else ()
-            chosen = by_turns(judge, options, exact, aligner.model.fertilities is not None)
+            steady = (steady_threshold(aligner, pairs, gold),) if options.scores == "posterior" else ()
+            chosen = by_turns(judge, options, steady, aligner.model.fertilities is not None)
         else:
             chosen = min(trials(options), key=judge)
     aligner.set_options(**chosen)
     return chosen
 
 
-def exact_threshold(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:
-    """The threshold on link probabilities with the lowest AER, within what options allow."""
-    return min(max(curve(aligner.posteriors(pairs), gold).best_threshold(), 0.01), 0.99)
+def steady_threshold(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:
+    """The threshold on link probabilities with the lowest AER around it."""
+    return curve(aligner.posteriors(pairs), gold).steady_threshold()
 
 
 def trials(options: Options) -> Iterable[Trial]:

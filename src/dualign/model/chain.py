@@ -1,4 +1,4 @@
-"""The hidden Markov chain: forward-backward and Viterbi in time linear in the number of cells.
+"""The hidden Markov chain: forward-backward in time linear in the number of cells, several chains in step.
 
 A chain has `R` rows (the words that choose) and `S` states (the positions they choose from). With emission
 `E[j, i]`, null emission `null[j]` and null probability `p0`, the model of MATH §1 is
@@ -10,8 +10,11 @@ with probability `p0` and the next jump starts from where the chain stood. Becau
 position i equals the future of i itself, only the position mass `M[j, i]` (word or null) is carried.
 
 Beyond the window all jumps weigh the same, so a transition costs 11 multiplications for each state,
-not S: `Σ_{i'} u(i') w(i − i') = far · Σ u + Σ_{|d| ≤ 5} (w(d) − far) · u(i − d)`. Rows are padded to a
-multiple of 8 floats with emission 0, which keeps LLVM in its vector loops.
+not S: `Σ_{i'} u(i') w(i − i') = far · Σ u + Σ_{|d| ≤ 5} (w(d) − far) · u(i − d)`.
+
+The steps of one chain wait for each other, so eight of them are run at once, each in a lane of its own
+(`dualign.core.lanes`). They may differ in length: what a lane lacks of R rows and S states has emission 0,
+and adds exact zeros to its sums. A chain's answer does not depend on its company, to the last bit.
 
 Layout of one direction's `weights` (float32[26]): 11 jumps, far, 10 start positions, far start, p0, then
 the emission floor of a link and of a null.
@@ -19,12 +22,11 @@ the emission floor of a link and of a null.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.lanes import Vector, fused, load, spread, store, where_positive, width
 
 __all__ = [
     "FAR",
@@ -37,7 +39,7 @@ __all__ = [
     "STATISTICS",
     "WEIGHTS",
     "forward_backward",
-    "padded",
+    "transition",
 ]
 
 REACH = 5
@@ -53,174 +55,208 @@ WEIGHTS = NULL_FLOOR + 1
 STATISTICS = 1 + FAR + 1
 
 
-@kernel()
-def padded(length: int) -> int:
-    """Row length that keeps vector loops free of remainders."""
-    return max(16, (length + 7) & ~7)
-
-
-@kernel()
-def band(S: int, window: tuple[Array, ...], out: Array, taps: Array, constant: float) -> None:
-    """`out[i] = constant + Σ_k taps[k] · u[i + k]`, where `window[k]` is u from k on.
-
-    The windows are cut once a chain: with the loop variable itself as index nothing stops vectorisation.
-    """
-    u0, u1, u2, u3, u4, u5, u6, u7, u8, u9, u10 = window
-    c0, c1, c2, c3, c4, c5 = taps[0], taps[1], taps[2], taps[3], taps[4], taps[5]
-    c6, c7, c8, c9, c10 = taps[6], taps[7], taps[8], taps[9], taps[10]
-    for i in range(S):
-        left = c0 * u0[i] + c1 * u1[i] + c2 * u2[i] + c3 * u3[i] + c4 * u4[i]
-        right = c6 * u6[i] + c7 * u7[i] + c8 * u8[i] + c9 * u9[i] + c10 * u10[i]
-        out[i] = constant + left + c5 * u5[i] + right
-
-
-@kernel()
-def total(P: int, x: Array) -> Any:
-    """Σ x[:P] in a fixed order: eight partial sums, as wide as a vector register, then their sum.
-
-    A compiler may not reorder a sum; the plain loop would wait for each addition before the next.
-    """
-    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = np.float32(0)
-    for begin in range(0, P, 8):
-        y = x[begin : begin + 8]
-        a0 += y[0]
-        a1 += y[1]
-        a2 += y[2]
-        a3 += y[3]
-        a4 += y[4]
-        a5 += y[5]
-        a6 += y[6]
-        a7 += y[7]
-    return ((a0 + a4) + (a2 + a6)) + ((a1 + a5) + (a3 + a7))
-
-
-@kernel()
-def transition(S: int, P: int, weights: Array, leave: Array, start: Array) -> None:
-    """`leave[i'] = (1 − p0) / Z(i')`, and `start[i]` = p(first position is i); 0 in the padding."""
+@kernel(allocates=False)
+def transition(S: int, weights: Array, stride: int, leave: Array, start: Array) -> None:
+    """`leave[i'] = (1 − p0) / Z(i')`, and `start[i]` = p(first position is i), at every `stride`-th place."""
     word = np.float32(1) - weights[NULL]
     far = weights[FAR]
     z = np.float32(0)
     for i in range(S):
         z += weights[START + min(i, STARTS)]
     z = np.float32(1) / z
+    inside = np.float32(0)
     for i in range(S):
-        start[i] = weights[START + min(i, STARTS)] * z
-        first = max(-i, -REACH)
-        last = min(S - 1 - i, REACH)
-        inside = far * np.float32(S - 1 - last + first)
-        for d in range(first + REACH, last + REACH + 1):
-            inside += weights[d]
-        leave[i] = word / inside
-    for i in range(S, P):
-        start[i] = 0
-        leave[i] = 0
+        start[i * stride] = weights[START + min(i, STARTS)] * z
+        # Away from both ends all are alike.
+        if i <= REACH or i >= S - REACH:
+            first = max(-i, -REACH)
+            last = min(S - 1 - i, REACH)
+            inside = far * np.float32(S - 1 - last + first)
+            for d in range(first + REACH, last + REACH + 1):
+                inside += weights[d]
+        leave[i * stride] = word / inside
 
 
-@kernel()
+@kernel(allocates=False)
+def near(u: Array, k: int, W: int, taps: tuple[float, ...], base: Vector) -> Vector:
+    """`base + Σ_d taps[d] · u[i + d − REACH]` for the state whose window begins at `u[k]`."""
+    c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10 = taps
+    x = fused(load(base, u, k), c0, base)
+    y = load(base, u, k + W) * c1
+    x = fused(load(base, u, k + 2 * W), c2, x)
+    y = fused(load(base, u, k + 3 * W), c3, y)
+    x = fused(load(base, u, k + 4 * W), c4, x)
+    y = fused(load(base, u, k + 5 * W), c5, y)
+    x = fused(load(base, u, k + 6 * W), c6, x)
+    y = fused(load(base, u, k + 7 * W), c7, y)
+    x = fused(load(base, u, k + 8 * W), c8, x)
+    y = fused(load(base, u, k + 9 * W), c9, y)
+    return fused(load(base, u, k + 10 * W), c10, x) + y
+
+
+@kernel(allocates=False)
+def taps_of(weights: Array) -> tuple[float, ...]:
+    """What near jumps weigh more than far ones, from −REACH to REACH."""
+    far = weights[FAR]
+    return (
+        weights[0] - far, weights[1] - far, weights[2] - far, weights[3] - far, weights[4] - far,
+        weights[5] - far, weights[6] - far, weights[7] - far, weights[8] - far, weights[9] - far,
+        weights[10] - far,
+    )  # fmt: skip
+
+
+@kernel(allocates=False)
 def forward_backward(
+    like: Vector,
     R: int,
     S: int,
     E: Array,
     null: Array,
+    live: Array,
     weights: Array,
+    leave: Array,
+    start: Array,
     A: Array,
     M: Array,
-    B: Array,
     lines: Array,
+    product: Array,
+    likelihood: Array,
     expected: Array,
-) -> float:
-    """Posteriors of one chain; returns log p(words).
+) -> None:
+    """Posteriors of the chains in the lanes of `like`; their log p(words) into `likelihood`, float64 (lanes).
 
-    `E` float32 (R, P) with `P = padded(S)` and zeros in the padding; `null` float32 (≥R).
-    `A` float32 (R, P): afterwards the posteriors `A[j, i] = p(b_j = i | words)`. `M`, `B` alike, scratch.
-    `lines` float32 (7, ≥max(P, R) + 2·REACH), scratch.
-    `expected` float32 (STATISTICS, ≥P): if it has rows, row 0 gains the expected number of real departures
-    from each position, row 1 + d the jumps of d − REACH from it divided by their weight, the last the start.
+    All arrays are flat float32, W lanes next to each other: `E` (R, S, W), 0 where a chain has no such row or
+    state; `null`, `live` (R, W): 0 beyond a chain's rows, `live` 1 elsewhere; `leave`, `start` (S, W): see
+    `transition`, 0 beyond its states. `A` (R, S, W): afterwards `p(b_j = i | words)`. `M` alike, scratch.
+    `lines` float32 (4, (max(R, S) + 2·REACH) · W) and `product` float64 (W), scratch.
+    `expected` float32 (STATISTICS, S · W): if it has rows, row 0 gains the expected number of real departures
+    from each position; row 1 + d, in its first W numbers, the jumps of d − REACH from all positions divided
+    by their weight; the last row the start.
     """
-    P = padded(S)
-    u, leave, start, scale, out = lines[0], lines[1], lines[2], lines[3], lines[4]
-    taps, reversed_taps = lines[5], lines[6]
-    transition(S, P, weights, leave, start)
-    p0 = weights[NULL]
-    far = weights[FAR]
-    for k in range(FAR):
-        taps[k] = weights[k] - far
-        reversed_taps[FAR - 1 - k] = taps[k]
-    word = np.float32(1) - p0
-    likelihood = 0.0
-    for i in range(REACH):
-        u[i] = 0
-        u[P + REACH + i] = 0
-    inner = u[REACH : REACH + P]
-    window = (
-        u[0:P], u[1 : P + 1], u[2 : P + 2], u[3 : P + 3], u[4 : P + 4], u[5 : P + 5],
-        u[6 : P + 6], u[7 : P + 7], u[8 : P + 8], u[9 : P + 9], u[10 : P + 10],
-    )  # fmt: skip
+    W = width(like)
+    row = S * W
+    margin = REACH * W
+    u, scale, b, out = lines[0], lines[1], lines[2], lines[3]
+    t = taps_of(weights)
+    p0, far, one = weights[NULL], weights[FAR], np.float32(1)
+    word = one - p0
+    ones, zero = spread(like, one), spread(like, np.float32(0))
+    for k in range(0, margin, W):
+        store(u, k, zero)
+        store(u, margin + row + k, zero)
 
     # Rows of A and M are stored without their scale 1/z, which the next row and the posteriors apply.
-    q = p0 * null[0]
-    a, m, e = A[0], M[0], E[0]
-    for i in range(P):
-        x = start[i] * word * e[i]
-        a[i] = x
-        m[i] = x + start[i] * q
-    z = total(P, m)
-    product = float(z)  # of the scales: a logarithm for each row would cost as much as the row
-    r = np.float32(1) / z
-    scale[0] = r
+    q = load(like, null, 0) * p0
+    z = zero
+    for k in range(0, row, W):
+        s = load(like, start, k)
+        x = s * load(like, E, k) * word
+        store(A, k, x)
+        m = fused(s, q, x)
+        store(M, k, m)
+        z = z + m
+    r = ones / z
+    store(scale, 0, r)
+    store(out, 0, z)
+    for lane in range(W):
+        product[lane] = out[lane]
+        likelihood[lane] = 0
+    reverse = (t[10], t[9], t[8], t[7], t[6], t[5], t[4], t[3], t[2], t[1], t[0])
     for j in range(1, R):
-        before = m
-        a, m, e = A[j], M[j], E[j]
-        for i in range(P):
-            inner[i] = before[i] * leave[i] * r
-        band(P, window, out, reversed_taps, far * total(P, inner))
-        q = p0 * null[j] * r
-        for i in range(P):
-            x = out[i] * e[i]
-            a[i] = x
-            m[i] = x + q * before[i]
-        z = total(P, m)
-        product *= z
-        if product < 1e-250 or product > 1e250:
-            likelihood += np.log(product)
-            product = 1.0
-        r = np.float32(1) / z
-        scale[j] = r
-    likelihood += np.log(product)
+        here, before = j * row, (j - 1) * row
+        total = zero
+        for k in range(0, row, W):
+            x = load(like, M, before + k) * load(like, leave, k) * r
+            store(u, margin + k, x)
+            total = total + x
+        base = total * far
+        q = load(like, null, j * W) * p0 * r
+        z = zero
+        for k in range(0, row, W):
+            x = near(u, k, W, reverse, base) * load(like, E, here + k)
+            store(A, here + k, x)
+            m = fused(q, load(like, M, before + k), x)
+            store(M, here + k, m)
+            z = z + m
+        z = where_positive(load(like, live, j * W), z, ones)
+        r = ones / z
+        store(scale, j * W, r)
+        store(out, 0, z)
+        for lane in range(W):
+            # The product of the scales: a logarithm for each row would cost as much as the row.
+            product[lane] *= out[lane]
+            if product[lane] < 1e-250 or product[lane] > 1e250:
+                likelihood[lane] += np.log(product[lane])
+                product[lane] = 1.0
+    for lane in range(W):
+        likelihood[lane] += np.log(product[lane])
 
-    collect = expected.shape[0] > 0
-    b = B[R - 1]
-    for i in range(P):
-        b[i] = 1
+    collect = len(expected) > 0
+    last = (R - 1) * row
+    for k in range(0, row, W):
+        store(b, k, ones)
+        store(A, last + k, load(like, A, last + k) * r)
     for j in range(R - 1, 0, -1):
-        after, e, before = b, E[j], M[j - 1]
-        b = B[j - 1]
-        r = scale[j]
-        for i in range(P):
-            inner[i] = e[i] * after[i] * r
-        band(P, window, out, taps, far * total(P, inner))
-        q = p0 * null[j] * r
-        for i in range(P):
-            b[i] = q * after[i] + out[i] * leave[i]
+        here, before = j * row, (j - 1) * row
+        r = load(like, scale, j * W)
+        total = zero
+        for k in range(0, row, W):
+            x = load(like, E, here + k) * load(like, b, k) * r
+            store(u, margin + k, x)
+            total = total + x
+        base = total * far
+        # Beyond the last row of a chain b stays 1.
+        q = where_positive(load(like, live, j * W), load(like, null, j * W) * p0 * r, ones)
+        r = load(like, scale, (j - 1) * W)
+        for k in range(0, row, W):
+            y = near(u, k, W, t, base)
+            if collect:
+                store(out, k, y)
+            y = fused(q, load(like, b, k), y * load(like, leave, k))
+            store(b, k, y)
+            store(A, before + k, load(like, A, before + k) * y * r)
         if collect:
-            r = scale[j - 1]
-            gained = expected[0]
-            for i in range(P):
-                x = before[i] * leave[i] * r
-                gained[i] += x * out[i]
-                out[i] = x
-            for d in range(2 * REACH + 1):
-                gained = expected[1 + d]
-                shifted = u[d : d + P]
-                for i in range(P):
-                    gained[i] += out[i] * shifted[i]
+            count_jumps(like, row, M[before : before + row], leave, r, u, out, expected)
     if collect:
-        gained = expected[STATISTICS - 1]
-        for i in range(P):
-            gained[i] += M[0, i] * B[0, i] * scale[0]
-    for j in range(R):
-        a, b = A[j], B[j]
-        r = scale[j]
-        for i in range(P):
-            a[i] *= b[i] * r
-    return likelihood
+        r = load(like, scale, 0)
+        begun = expected[STATISTICS - 1]
+        for k in range(0, row, W):
+            store(begun, k, fused(load(like, M, k) * load(like, b, k), r, load(like, begun, k)))
+
+
+@kernel(allocates=False)
+def count_jumps(
+    like: Vector, row: int, M: Array, leave: Array, scale: Vector, u: Array, out: Array, expected: Array
+) -> None:
+    """Add one row's expected departures and jumps to the statistics: see `forward_backward`."""
+    W = width(like)
+    departed = expected[0]
+    j0, j1, j2 = load(like, expected[1], 0), load(like, expected[2], 0), load(like, expected[3], 0)
+    j3, j4, j5 = load(like, expected[4], 0), load(like, expected[5], 0), load(like, expected[6], 0)
+    j6, j7, j8 = load(like, expected[7], 0), load(like, expected[8], 0), load(like, expected[9], 0)
+    j9, j10 = load(like, expected[10], 0), load(like, expected[11], 0)
+    for k in range(0, row, W):
+        x = load(like, M, k) * load(like, leave, k) * scale
+        store(departed, k, fused(x, load(like, out, k), load(like, departed, k)))
+        j0 = fused(x, load(like, u, k), j0)
+        j1 = fused(x, load(like, u, k + W), j1)
+        j2 = fused(x, load(like, u, k + 2 * W), j2)
+        j3 = fused(x, load(like, u, k + 3 * W), j3)
+        j4 = fused(x, load(like, u, k + 4 * W), j4)
+        j5 = fused(x, load(like, u, k + 5 * W), j5)
+        j6 = fused(x, load(like, u, k + 6 * W), j6)
+        j7 = fused(x, load(like, u, k + 7 * W), j7)
+        j8 = fused(x, load(like, u, k + 8 * W), j8)
+        j9 = fused(x, load(like, u, k + 9 * W), j9)
+        j10 = fused(x, load(like, u, k + 10 * W), j10)
+    store(expected[1], 0, j0)
+    store(expected[2], 0, j1)
+    store(expected[3], 0, j2)
+    store(expected[4], 0, j3)
+    store(expected[5], 0, j4)
+    store(expected[6], 0, j5)
+    store(expected[7], 0, j6)
+    store(expected[8], 0, j7)
+    store(expected[9], 0, j8)
+    store(expected[10], 0, j9)
+    store(expected[11], 0, j10)

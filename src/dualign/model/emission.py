@@ -1,4 +1,4 @@
-"""From lexicon entries to the emission matrices of a sentence pair's two chains."""
+"""From lexicon entries to the emissions of a sentence pair's two chains, or of several pairs' at once."""
 
 from __future__ import annotations
 
@@ -8,27 +8,11 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.lanes import Vector, load, spread, store, width
 from dualign.model.cells import Pairs
-from dualign.model.chain import FLOOR, NULL_FLOOR, REACH, STATISTICS, padded
+from dualign.model.chain import FLOOR, NULL_FLOOR
 
-__all__ = [
-    "COLD",
-    "MEMORY",
-    "MOST_PROJECTED",
-    "Block",
-    "Buffers",
-    "Given",
-    "Warm",
-    "allocate",
-    "emit",
-    "shape",
-]
-
-MEMORY = 8
-"""Moves that L-BFGS remembers."""
-
-MOST_PROJECTED = 1 << 18
-"""Pairs with more cells are not projected: their multipliers would take more memory than their chains."""
+__all__ = ["COLD", "Batch", "Block", "Given", "Warm", "emissions", "emit", "lives"]
 
 
 class Given(NamedTuple):
@@ -51,7 +35,7 @@ class Warm(NamedTuple):
     """Multipliers that the projection of each pair ended with, where the next one begins; empty for none.
 
     Pair n has room from `begin[n]` to `begin[n + 1]`, of which `used[n]` are filled. `key` int32: the number
-    of a constraint that no cell brought along, or how many these are plus the cell, i · J + j.
+    of the constraint, the pair's own cells or words first, then those that are given for it.
     """
 
     begin: Array
@@ -89,100 +73,94 @@ class Block(NamedTuple):
     warm: Warm = COLD
 
 
-class Buffers(NamedTuple):
-    """Scratch for one sentence pair at a time, reused; flat, cut to the pair's shape by `shape`."""
+class Batch(NamedTuple):
+    """Sentence pairs of a block that are handled in step, one in each lane (see `dualign.core.lanes`).
 
-    emission: Array
-    projected: Array
-    work: Array
-    null: Array
-    lines: Array
-    expected: Array
-    multiplier: Array
-    bound: Array
-    signed: Array
-    node: Array
-    coefficient: Array
-    exponent: Array
-    listed: Array
-
-
-@kernel()
-def allocate(longest: int, most_cells: int, given: Given) -> Buffers:
-    """Buffers for pairs of at most `longest` words a side and `most_cells` padded cells."""
-    constraints = min(most_cells, MOST_PROJECTED) + 2 * longest
-    nodes = 2 * min(most_cells, MOST_PROJECTED)
-    most_given = most_nodes = 0
-    for n in range(len(given.pair_begin) - 1):
-        begin, end = given.pair_begin[n], given.pair_begin[n + 1]
-        most_given = max(most_given, end - begin)
-        most_nodes = max(most_nodes, given.node_begin[end] - given.node_begin[begin])
-    constraints += most_given
-    nodes += most_nodes
-    return Buffers(
-        np.zeros((2, most_cells), np.float32),
-        np.zeros((2, most_cells), np.float32),
-        np.zeros((6, most_cells), np.float32),
-        np.zeros((2, longest), np.float32),
-        np.zeros((7, padded(longest) + 2 * REACH), np.float32),
-        np.zeros((STATISTICS, padded(longest)), np.float32),
-        np.zeros((6 + 2 * MEMORY, constraints), np.float32),
-        np.zeros(constraints, np.float32),
-        np.zeros(constraints, np.uint8),
-        np.zeros((3, nodes), np.int32),
-        np.zeros(nodes, np.float32),
-        np.zeros((2, most_cells), np.float32),
-        np.zeros(most_cells, np.int32),
-    )
-
-
-@kernel()
-def shape(flat: Array, rows: int, states: int) -> Array:
-    """The beginning of a flat buffer as a matrix with padded rows."""
-    P = padded(states)
-    return flat[: rows * P].reshape(rows, P)
-
-
-@kernel()
-def emit(n: int, block: Block, E0: Array, E1: Array, null0: Array, null1: Array) -> None:
-    """Fill the emissions of pair n.
-
-    `E0` (J, padded I): p(t_j | s_i), target words choose; `E1` (I, padded J): p(s_i | t_j), source words
-    choose. Every cell has at least the floor, the padding is 0.
+    `pair` int64 (lanes): their numbers; only the first `used` are meant, the others repeat one of them.
+    `I`, `J`: the longest source and target sentence among them.
     """
-    pairs = block.pairs
-    s = pairs.source_offsets[n]
-    t = pairs.target_offsets[n]
-    I = pairs.source_offsets[n + 1] - s
-    J = pairs.target_offsets[n + 1] - t
+
+    pair: Array
+    used: int
+    I: int
+    J: int
+
+
+@kernel(allocates=False)
+def lives(like: Vector, lengths: Array, longest: int, live: Array) -> None:
+    """`live[p · W + lane]` = 1 if the lane has a position p, else 0, for p below `longest`."""
+    W = width(like)
+    for lane in range(W):
+        for p in range(longest):
+            live[p * W + lane] = np.float32(p < lengths[lane])
+
+
+@kernel(allocates=False)
+def emit(
+    like: Vector, batch: Batch, block: Block, by_target: Array, by_source: Array, E: Array, null: Array
+) -> None:
+    """Fill the emissions of a batch, lanes next to each other.
+
+    `E[0]` (J, I, W): p(t_j | s_i), target words choose; `E[1]` (I, J, W): p(s_i | t_j), source words choose.
+    Every cell of a pair has at least the floor; beyond it there are zeros. `by_target` (J, W) and `by_source`
+    (I, W) are the `lives` of both sides.
+    """
+    W = width(like)
+    I, J = batch.I, batch.J
+    E0, E1 = E[0], E[1]
+    floor0, floor1 = spread(like, block.weights[0, FLOOR]), spread(like, block.weights[1, FLOOR])
     for j in range(J):
-        row = E0[j]
+        x = load(like, by_target, j * W) * floor0
         for i in range(I):
-            row[i] = block.weights[0, FLOOR]
-        for i in range(I, len(row)):
-            row[i] = 0
-        w = pairs.target[t + j]
-        null0[j] = block.weights[0, NULL_FLOOR]
-        if w < len(block.null_target):
-            null0[j] += block.null_target[w]
+            store(E0, (j * I + i) * W, load(like, by_source, i * W) * x)
     for i in range(I):
-        row = E1[i]
+        x = load(like, by_source, i * W) * floor1
         for j in range(J):
-            row[j] = block.weights[1, FLOOR]
-        for j in range(J, len(row)):
-            row[j] = 0
-        v = pairs.source[s + i]
-        null1[i] = block.weights[1, NULL_FLOOR]
-        if v < len(block.null_source):
-            null1[i] += block.null_source[v]
-        slot = block.first[n] + i * J
-        for c in range(slot, slot + block.filled[s + i]):
-            j = block.position[c]
-            m = block.entry[c]
-            if m < len(block.table):
-                E0[j, i] += block.table[m, 0]
-                row[j] += block.table[m, 1]
-            else:
-                m -= len(block.table)
-                E0[j, i] += block.extra[m, 0]
-                row[j] += block.extra[m, 1]
+            store(E1, (i * J + j) * W, load(like, by_target, j * W) * x)
+    pairs, weights = block.pairs, block.weights
+    position, entry, table, extra = block.position, block.entry, block.table, block.extra
+    null_target, null_source = block.null_target, block.null_source
+    for lane in range(W):
+        n = batch.pair[lane]
+        s, t = pairs.source_offsets[n], pairs.target_offsets[n]
+        length = pairs.source_offsets[n + 1] - s
+        breadth = pairs.target_offsets[n + 1] - t
+        for j in range(J):
+            null[0, j * W + lane] = 0
+            if j < breadth:
+                w = pairs.target[t + j]
+                null[0, j * W + lane] = weights[0, NULL_FLOOR]
+                if w < len(null_target):
+                    null[0, j * W + lane] += null_target[w]
+        for i in range(I):
+            null[1, i * W + lane] = 0
+            if i >= length:
+                continue
+            v = pairs.source[s + i]
+            null[1, i * W + lane] = weights[1, NULL_FLOOR]
+            if v < len(null_source):
+                null[1, i * W + lane] += null_source[v]
+            slot = block.first[n] + i * breadth
+            for c in range(slot, slot + block.filled[s + i]):
+                j = position[c]
+                m = entry[c]
+                there, back = (j * I + i) * W + lane, (i * J + j) * W + lane
+                if m < len(table):
+                    E0[there] += table[m, 0]
+                    E1[back] += table[m, 1]
+                else:
+                    m -= len(table)
+                    E0[there] += extra[m, 0]
+                    E1[back] += extra[m, 1]
+
+
+@kernel()
+def emissions(n: int, block: Block) -> tuple[Array, Array, Array, Array]:
+    """Emissions of pair n alone, neither side of which is empty: `E0` (J, I), `E1` (I, J), nulls (J), (I)."""
+    pairs = block.pairs
+    I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+    J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+    one = np.ones(max(I, J), np.float32)
+    E, null = np.empty((2, I * J), np.float32), np.empty((2, max(I, J)), np.float32)
+    emit(np.float32(0), Batch(np.full(1, n), 1, I, J), block, one, one, E, null)
+    return E[0].reshape(J, I), E[1].reshape(I, J), null[0, :J], null[1, :I]

@@ -12,17 +12,15 @@ __all__ = ["viterbi"]
 
 
 @kernel()
-def viterbi(
-    R: int, S: int, E: Array, null: Array, weights: Array, lines: Array, back: Array, path: Array
-) -> float:
+def viterbi(R: int, S: int, E: Array, null: Array, weights: Array, back: Array, path: Array) -> float:
     """Best path into `path` int32 (≥R): the state of each row, or −1 for null; returns its log-probability.
 
-    `E` float32 (R, ≥S); `null` float32 (≥R); `lines` as in `forward_backward`; `back` int32 (2, R, S).
+    `E` float32 (R, S); `null` float32 (R); `back` int32 (2, R, S), scratch.
     Each position keeps its best way to end in a word and in a null. The best far predecessor is the best of
     those left of the window and right of it, found by running maxima: O(R · S) in all.
     """
-    leave, start = lines[1], lines[2]
-    transition(S, S, weights, leave, start)
+    leave, start = np.empty(S, np.float32), np.empty(S, np.float32)
+    transition(S, weights, 1, leave, start)
     word_step, null_step = np.log(1 - weights[NULL]), np.log(weights[NULL])
     jump = np.log(weights[: FAR + 1])
     word, rest = np.empty(S), np.empty(S)  # log-probability of the best path that ends in a word, in a null

@@ -67,27 +67,26 @@ def first_round(
     v0: int, v1: int, index: Index, pairs: Pairs, target_words: int, table: Table, column_sums: Array
 ) -> None:
     """List the entries and count them under uniform posteriors, which is the first round of Model 1."""
-    place = np.full(target_words, -1, np.int64)
+    sums = np.zeros((target_words, 2))
     t = table.t
     for v in range(v0, v1):
         begin = table.rows[v]
         end = begin
         for p in range(index.starts[v], index.starts[v + 1]):
             n = index.sentence[index.where[p]]
-            c0 = np.float32(1.0 / (pairs.source_offsets[n + 1] - pairs.source_offsets[n] + 1))
-            c1 = np.float32(1.0 / (pairs.target_offsets[n + 1] - pairs.target_offsets[n] + 1))
+            c0 = 1.0 / (pairs.source_offsets[n + 1] - pairs.source_offsets[n] + 1)
+            c1 = 1.0 / (pairs.target_offsets[n + 1] - pairs.target_offsets[n] + 1)
             for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
                 w = pairs.target[k]
-                m = place[w]
-                if m < begin:
-                    m = end
+                if sums[w, 0] == 0:
+                    table.columns[end] = w
                     end += 1
-                    place[w] = m
-                    table.columns[m] = w
-                    t[m, 0] = 0
-                    t[m, 1] = 0
-                t[m, 0] += c0
-                t[m, 1] += c1
+                sums[w, 0] += c0
+                sums[w, 1] += c1
+        for m in range(begin, end):
+            w = table.columns[m]
+            t[m, 0], t[m, 1] = sums[w, 0], sums[w, 1]
+            sums[w, 0] = sums[w, 1] = 0
         divide_row(v, table, column_sums)
 
 
@@ -161,22 +160,17 @@ def second_half(
 ) -> float:
     """New counts of rows v0..v1, written over the old probabilities; `total` is that of `totals`.
 
-    In the other direction a source token's own total needs its row only. Returns that direction's
-    log-likelihood of the tokens of words v0..v1.
+    In the other direction a source token's own total needs its row only. All occurrences of w share the
+    probabilities of its entry, so that what they are divided by is summed, and multiplied once. Returns that
+    direction's log-likelihood of the tokens of words v0..v1.
     """
-    t0 = np.zeros(target_words, np.float32)
     t1 = np.zeros(target_words, np.float32)
-    c0 = np.zeros(target_words)
-    c1 = np.zeros(target_words)
+    sums = np.zeros((target_words, 2))
     t = table.t
     likelihood = 0.0
     for v in range(v0, v1):
         for m in range(table.rows[v], table.rows[v + 1]):
-            w = table.columns[m]
-            t0[w] = t[m, 0]
-            t1[w] = t[m, 1]
-            c0[w] = 0
-            c1[w] = 0
+            t1[table.columns[m]] = t[m, 1]
         null_count = 0.0
         for p in range(index.starts[v], index.starts[v + 1]):
             n = index.sentence[index.where[p]]
@@ -190,13 +184,14 @@ def second_half(
             null_count += null[v] * z
             for k in range(begin, end):
                 w = pairs.target[k]
-                c0[w] += t0[w] * total[k]
-                c1[w] += t1[w] * z
+                sums[w, 0] += total[k]
+                sums[w, 1] += z
         null_counts[v] = null_count
         for m in range(table.rows[v], table.rows[v + 1]):
             w = table.columns[m]
-            t[m, 0] = c0[w]
-            t[m, 1] = c1[w]
+            t[m, 0] *= sums[w, 0]
+            t[m, 1] *= sums[w, 1]
+            sums[w, 0] = sums[w, 1] = 0
         divide_row(v, table, column_sums)
     return likelihood
 

@@ -9,10 +9,9 @@ from functools import partial
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.threads import ordered_map, spans
+from dualign.core.threads import ordered_map
 from dualign.model.blocks import block_of
 from dualign.model.cells import block_bounds, word_ranges
-from dualign.model.chain import FAR, STARTS
 from dualign.model.emission import Block, Warm
 from dualign.model.jumps import update_weights
 from dualign.model.model import Model
@@ -20,16 +19,10 @@ from dualign.model.positions import Positions, add_positions, starts, table_size
 from dualign.text.corpus import Bitext
 from dualign.train import expectation as kernels
 from dualign.train.constraints import ConstraintSet, give, patience
-from dualign.train.projection import Constraint, Sums
+from dualign.train.dual import Constraint
 from dualign.train.smoothing import Priors, reestimate_lexicon
 
-__all__ = ["NOTHING", "Round", "em_round", "warm_starts"]
-
-SHARD = 256
-"""Pairs whose statistics are summed by one job; shards are added in order, for any number of threads."""
-
-NOTHING = Sums(np.zeros((0, FAR)), np.zeros((0, 1, 1)), np.zeros((0, STARTS + 1)), np.zeros(4))
-"""Tells the chains to collect nothing."""
+__all__ = ["Round", "em_round", "warm_starts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,7 @@ def em_round(
     counts = np.zeros(lexicon.table.shape)
     null_target, null_source = np.zeros(len(lexicon.null_target)), np.zeros(len(lexicon.null_source))
     longest = int(max(bitext.source.lengths.max(), bitext.target.lengths.max()))
-    total = new_sums(longest)
+    total = kernels.new_sums(longest)
     frequency = np.bincount(bitext.source.tokens, minlength=len(model.source))
     ranges = word_ranges(np.concatenate(([0], np.cumsum(frequency))), threads)
     places = Places(bitext) if model.positions is not None else None
@@ -84,14 +77,9 @@ def em_round(
             block = block._replace(warm=warm[number])
         posterior = np.empty((len(block.entry), 2), np.float32)
 
-        def expect(bounds: tuple[int, int], block: Block = block, posterior: Array = posterior) -> Sums:
-            sums = new_sums(longest)
-            kernels.expect(*bounds, block, rules, sums, NOTHING, posterior)
-            return sums
-
-        for sums in ordered_map(expect, spans(len(part), SHARD), threads):
-            for into, shard in zip(total, sums, strict=True):
-                into += shard
+        for sums in kernels.expectations(block, rules, threads, posterior, longest):
+            for into, more in zip(total, sums, strict=True):
+                into += more
 
         def add(bounds: tuple[int, int], block: Block = block, posterior: Array = posterior) -> None:
             kernels.add_counts(*bounds, block, agree, posterior, counts, null_source)
@@ -138,10 +126,3 @@ class Places:
         self.lengths, of_pair = np.unique(lengths, axis=0, return_inverse=True)
         self.of_pair = starts(self.lengths)[of_pair.ravel()]
         self.counts = np.zeros(table_sizes(self.lengths).sum())
-
-
-def new_sums(longest: int) -> Sums:
-    """Zeros to add to."""
-    return Sums(
-        np.zeros((2, FAR)), np.zeros((2, longest + 1, longest)), np.zeros((2, STARTS + 1)), np.zeros(4)
-    )

@@ -51,6 +51,9 @@ def train_ibm1(
         return sums
 
     divide(table, list(ordered_map(begin, ranges, threads)), threads)
+    # Before it every word was as probable as any other.
+    tokens = len(pairs.source), len(pairs.target)
+    report(1, -float(np.dot(tokens, np.log((source_words, target_words)))))
     lengths, widths = bitext.source.lengths, bitext.target.lengths
     null_target = shares(pairs.target, np.repeat(1.0 / (lengths + 1), widths), target_words)
     null_source = shares(pairs.source, np.repeat(1.0 / (widths + 1), lengths), source_words)

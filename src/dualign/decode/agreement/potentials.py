@@ -10,8 +10,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.model.chain import FAR, NULL, REACH, START, STARTS, padded
-from dualign.model.emission import Block, allocate, emit, shape
+from dualign.model.chain import FAR, NULL, REACH, START, STARTS
+from dualign.model.emission import Block, emissions
 
 __all__ = ["potentials"]
 
@@ -19,14 +19,10 @@ __all__ = ["potentials"]
 @kernel()
 def potentials(n: int, block: Block) -> tuple[Array, Array]:
     """`theta` (I, J + 1, J + 1) and `omega` (J, I + 1, I + 1) of pair n, neither side of which is empty."""
-    pairs = block.pairs
-    I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-    J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
-    buffers = allocate(max(I, J), max(I * padded(J), J * padded(I)), block.given)
-    E0, E1 = shape(buffers.emission[0], J, I), shape(buffers.emission[1], I, J)
-    emit(n, block, E0, E1, buffers.null[0], buffers.null[1])
-    theta = chain_scores(I, J, E1, buffers.null[1], block.weights[1])
-    omega = chain_scores(J, I, E0, buffers.null[0], block.weights[0])
+    E0, E1, null0, null1 = emissions(n, block)
+    J, I = E0.shape
+    theta = chain_scores(I, J, E1, null1, block.weights[1])
+    omega = chain_scores(J, I, E0, null0, block.weights[0])
     return theta, omega
 
 

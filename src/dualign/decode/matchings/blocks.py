@@ -25,13 +25,12 @@ from dualign.decode.matchings.assignment import match_batch
 from dualign.decode.matchings.bounds import ROUNDS, bound_batch
 from dualign.decode.matchings.greedy import Matrices, greedy_batch
 from dualign.decode.matchings.problem import rule_of
-from dualign.decode.pairs import Found
+from dualign.decode.pairs import SHARD, Found
 from dualign.model.cells import Pairs
-from dualign.model.emission import Block, allocate, emit, shape
+from dualign.model.emission import Block, emissions
 from dualign.model.fertility import Fertilities
 from dualign.model.options import Options
-from dualign.train.expectation import priors_of, sizes
-from dualign.train.posteriors import SHARD
+from dualign.train.expectation import priors_of
 
 __all__ = ["ORIENTATION", "match_block", "scores_of_block"]
 
@@ -107,15 +106,12 @@ def scores_of_block(options: Options, block: Block, posterior: Array, threads: i
 def score_positions(n0: int, n1: int, block: Block, backward: bool, scores: Array) -> None:
     """Eq. 5 of pairs n0..n1 in one direction into `scores` float64 (slots)."""
     pairs = block.pairs
-    longest, most = sizes(n0, n1, pairs)
-    buffers = allocate(longest, most, block.given)
     for n in range(n0, n1):
         I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
         J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
         if I == 0 or J == 0:
             continue
-        E0, E1 = shape(buffers.emission[0], J, I), shape(buffers.emission[1], I, J)
-        emit(n, block, E0, E1, buffers.null[0], buffers.null[1])
+        E0, E1, _, _ = emissions(n, block)
         by_target, by_source = priors_of(n, I, J, block)
         S = scores[block.first[n] : block.first[n + 1]].reshape(I, J)
         if backward:

@@ -1,0 +1,280 @@
+"""Eight numbers as one: arithmetic on vectors of float32, for kernels that treat many things alike.
+
+A kernel written for vectors handles eight sentence pairs in step, each in a lane of its own. No lane looks
+at another, so what comes out of one does not depend on what the others hold; sums run over memory, never
+across lanes. The vectors are LLVM's: a machine whose registers are narrower does the same in several steps,
+to the same bits. `fused` is rounded once, whether or not there is an instruction for it.
+
+Memory is a flat float32 array in which the lanes of a thing lie next to each other: `load(like, a, k)` reads
+those from `a[k]` on. `like` is any value of the wanted kind. A float32 will do for a vector of one lane:
+the same kernel then handles one thing at a time, in an eighth of the memory.
+
+The operators `+ - * /` take vectors, and float32 numbers, which stand for all lanes.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from llvmlite import ir as _ir
+
+from dualign.core.arrays import Array
+from dualign.core.jit import compiler, kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "LANES",
+    "Vector",
+    "eight",
+    "exponential",
+    "fused",
+    "greater",
+    "lesser",
+    "load",
+    "spread",
+    "store",
+    "where_positive",
+    "width",
+]
+
+LANES = 8
+
+Vector = Any
+"""Eight float32 in a kernel, or one."""
+
+_numba = compiler()
+_types, _extending = _numba.types, _numba.extending
+_CHECKED = bool(_numba.config.BOUNDSCHECK)
+
+
+class _Lanes(_types.Type):  # type: ignore[misc, name-defined]
+    """Numba's type of a vector."""
+
+    def __init__(self) -> None:
+        super().__init__(name=f"Lanes({LANES})")
+
+
+_EIGHT, _ONE = _Lanes(), _types.float32
+_FLOAT, _INT = _ir.FloatType(), _ir.IntType(32)
+_FLOATS, _INTS = _ir.VectorType(_FLOAT, LANES), _ir.VectorType(_INT, LANES)
+
+
+@_extending.register_model(_Lanes)
+class _LanesModel(_extending.models.PrimitiveModel):  # type: ignore[misc, name-defined]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _FLOATS)
+
+
+def _splat(builder: Any, value: Any) -> Any:
+    """A number in every lane."""
+    undefined = _ir.Constant(_FLOATS, _ir.Undefined)
+    first = builder.insert_element(undefined, value, _INT(0))
+    return builder.shuffle_vector(first, undefined, _ir.Constant(_INTS, [0] * LANES))
+
+
+def _typed(build: Callable[..., Any], kinds: tuple[Any, ...]) -> Any:
+    """Signature and code of an operation lane by lane on vectors and numbers; a number goes to all lanes."""
+    if not all(kind in (_EIGHT, _ONE) for kind in kinds):
+        return None
+    result = _EIGHT if _EIGHT in kinds else _ONE
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del context, signature
+        wide = [
+            value if kind is result else _splat(builder, value)
+            for kind, value in zip(kinds, values, strict=True)
+        ]
+        return build(builder, *wide)
+
+    return result(*kinds), generate
+
+
+def _intrinsic(builder: Any, name: str, *values: Any) -> Any:
+    """A call of LLVM's function of that name for the type of the values."""
+    kind = values[0].type
+    suffix = f"v{LANES}f32" if kind == _FLOATS else "f32"
+    declared = _ir.FunctionType(kind, [kind] * len(values))
+    function = _numba.core.cgutils.get_or_insert_function(builder.module, declared, f"{name}.{suffix}")
+    return builder.call(function, values)
+
+
+def _power_of_two(builder: Any, exponent: Any) -> Any:
+    kind = exponent.type
+    whole = _INTS if kind == _FLOATS else _INT
+    constant = (lambda x: _ir.Constant(_INTS, [x] * LANES)) if kind == _FLOATS else _INT
+    biased = builder.add(builder.fptosi(exponent, whole), constant(127))
+    return builder.bitcast(builder.shl(biased, constant(23)), kind)
+
+
+def _chosen(builder: Any, condition: Any, x: Any, y: Any) -> Any:
+    zero = _ir.Constant(condition.type, [0.0] * LANES if condition.type == _FLOATS else 0.0)
+    return builder.select(builder.fcmp_ordered(">", condition, zero), x, y)
+
+
+@_extending.intrinsic
+def fused(typing, x, y, z):  # type: ignore[no-untyped-def]
+    """`x · y + z`, rounded once."""
+    return _typed(lambda builder, *v: _intrinsic(builder, "llvm.fma", *v), (x, y, z))
+
+
+@_extending.intrinsic
+def where_positive(typing, condition, x, y):  # type: ignore[no-untyped-def]
+    """`x` where the condition is over 0, else `y`."""
+    return _typed(_chosen, (condition, x, y))
+
+
+@_extending.intrinsic
+def _power(typing, exponent):  # type: ignore[no-untyped-def]
+    """`2 ** exponent` of a whole number from −126 to 127."""
+    return _typed(_power_of_two, (exponent,))
+
+
+@_extending.intrinsic
+def _add(typing, x, y):  # type: ignore[no-untyped-def]
+    return _typed(lambda builder, *v: builder.fadd(*v), (x, y))
+
+
+@_extending.intrinsic
+def _subtract(typing, x, y):  # type: ignore[no-untyped-def]
+    return _typed(lambda builder, *v: builder.fsub(*v), (x, y))
+
+
+@_extending.intrinsic
+def _multiply(typing, x, y):  # type: ignore[no-untyped-def]
+    return _typed(lambda builder, *v: builder.fmul(*v), (x, y))
+
+
+@_extending.intrinsic
+def _divide(typing, x, y):  # type: ignore[no-untyped-def]
+    return _typed(lambda builder, *v: builder.fdiv(*v), (x, y))
+
+
+@_extending.intrinsic
+def spread(typing, like, x):  # type: ignore[no-untyped-def]
+    """The number x in every lane of a vector like that one."""
+    return _typed(lambda builder, like, x: x, (like, x))
+
+
+@_extending.intrinsic
+def eight(typing):  # type: ignore[no-untyped-def]
+    """A vector of eight zeros."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del context, builder, signature, values
+        return _ir.Constant(_FLOATS, [0.0] * LANES)
+
+    return _EIGHT(), generate
+
+
+def _address(context: Any, builder: Any, kinds: Any, array: Any, k: Any, kind: Any) -> Any:
+    """Pointer to a vector that begins at element k of a flat float32 array."""
+    data = context.make_array(kinds)(context, builder, value=array).data
+    return builder.bitcast(builder.gep(data, [k]), (_FLOATS if kind is _EIGHT else _FLOAT).as_pointer())
+
+
+def _flat(array: Any) -> bool:
+    return bool(array.dtype == _ONE and array.ndim == 1 and array.layout == "C")
+
+
+@_extending.intrinsic
+def _read(typing, like, array, k):  # type: ignore[no-untyped-def]
+    if not _flat(array):
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del signature
+        return builder.load(_address(context, builder, array, values[1], values[2], like), align=4)
+
+    return like(like, array, _types.intp), generate
+
+
+@_extending.intrinsic
+def _write(typing, array, k, x):  # type: ignore[no-untyped-def]
+    if not _flat(array):
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del signature
+        builder.store(values[2], _address(context, builder, array, values[0], values[1], x), align=4)
+        return context.get_dummy_value()
+
+    return _types.void(array, _types.intp, x), generate
+
+
+@_extending.intrinsic
+def width(typing, like):  # type: ignore[no-untyped-def]
+    """The number of lanes."""
+    lanes = LANES if like is _EIGHT else 1
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del builder, values
+        return context.get_constant(signature.return_type, lanes)
+
+    return _types.intp(like), generate
+
+
+def _overload(operation: Any, made: Any) -> None:
+    """Let an operator of Python's stand for one of ours if a vector takes part."""
+
+    @_extending.overload(operation)
+    def _operate(x, y):  # type: ignore[no-untyped-def]
+        if _EIGHT in (x, y) and all(kind in (_EIGHT, _ONE) for kind in (x, y)):
+            return lambda x, y: made(x, y)
+        return None
+
+
+for _operation, _made in (
+    (operator.add, _add),
+    (operator.sub, _subtract),
+    (operator.mul, _multiply),
+    (operator.truediv, _divide),
+):
+    _overload(_operation, _made)
+
+
+@kernel(allocates=False)
+def load(like: Vector, array: Array, k: int) -> Vector:
+    """The lanes from `array[k]` on."""
+    if _CHECKED and (k < 0 or k + width(like) > len(array)):
+        raise IndexError("lanes out of bounds")
+    return _read(like, array, k)
+
+
+@kernel(allocates=False)
+def store(array: Array, k: int, x: Vector) -> None:
+    """Put the lanes of x at `array[k]` and after."""
+    if _CHECKED and (k < 0 or k + width(x) > len(array)):
+        raise IndexError("lanes out of bounds")
+    _write(array, k, x)
+
+
+@kernel(allocates=False)
+def lesser(x: Vector, y: Vector) -> Vector:
+    """The smaller of two, lane by lane; y if they cannot be compared."""
+    return where_positive(y - x, x, y)
+
+
+@kernel(allocates=False)
+def greater(x: Vector, y: Vector) -> Vector:
+    """The larger of two, lane by lane; y if they cannot be compared."""
+    return where_positive(x - y, x, y)
+
+
+@kernel(allocates=False)
+def exponential(x: Vector) -> Vector:
+    """`exp(x)` for |x| ≤ 80, to 4e-7 of itself: a power of two, times a polynomial on ±½ log 2."""
+    shift = np.float32(12582912)  # 1.5 · 2^23: adding it rounds to a whole number
+    n = fused(x, np.float32(1.4426950408889634), shift) - shift
+    r = fused(n, np.float32(-0.693145751953125), x)
+    r = fused(n, np.float32(-1.428606765330187e-6), r)
+    p = fused(r, np.float32(1 / 720), np.float32(1 / 120))
+    p = fused(p, r, np.float32(1 / 24))
+    p = fused(p, r, np.float32(1 / 6))
+    p = fused(p, r, np.float32(1 / 2))
+    p = fused(p, r, np.float32(1))
+    p = fused(p, r, np.float32(1))
+    return p * _power(n)

@@ -1,0 +1,102 @@
+"""Arithmetic in lanes is that of its numbers, one by one, to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dualign.core.jit import kernel
+from dualign.core.lanes import (
+    LANES,
+    eight,
+    exponential,
+    fused,
+    greater,
+    lesser,
+    load,
+    spread,
+    store,
+    where_positive,
+    width,
+)
+
+pytestmark = pytest.mark.kernel
+
+OPERATIONS = 9
+
+
+@kernel()
+def compute(like, x, y, z, out):
+    """All operations on the numbers of three arrays, into the rows of `out`."""
+    W = width(like)
+    two = spread(like, np.float32(2))
+    for k in range(0, len(x), W):
+        a, b, c = load(like, x, k), load(like, y, k), load(like, z, k)
+        store(out[0], k, a + b)
+        store(out[1], k, a - np.float32(3) * b)
+        store(out[2], k, a * b)
+        store(out[3], k, a / b)
+        store(out[4], k, fused(a, b, c))
+        store(out[5], k, where_positive(a, b, c))
+        store(out[6], k, lesser(a, b))
+        store(out[7], k, greater(a, b))
+        store(out[8], k, exponential(a) * two)
+
+
+@kernel()
+def compute_eight(x, y, z, out):
+    compute(eight(), x, y, z, out)
+
+
+@kernel()
+def compute_one(x, y, z, out):
+    compute(np.float32(0), x, y, z, out)
+
+
+@kernel()
+def reach(array, k):
+    """Read beyond the array, if k is close to its end."""
+    store(array, k, load(eight(), array, k))
+
+
+numbers = st.floats(-80, 80, width=32)
+
+
+@given(*(arrays(np.float32, 2 * LANES, elements=numbers) for _ in range(3)))
+def test_lanes_compute_what_numbers_do(x, y, z):
+    there, alone = np.zeros((2, OPERATIONS, len(x)), np.float32)
+    compute_eight(x, y, z, there)
+    compute_one(x, y, z, alone)
+    np.testing.assert_array_equal(there, alone)
+    with np.errstate(all="ignore"):
+        # A product of two float32 is exact in float64, and the sum is then rounded once more.
+        once = (x.astype(np.float64) * y + z).astype(np.float32)
+        expected = np.stack([x + y, x - np.float32(3) * y, x * y, x / y])
+    np.testing.assert_array_equal(there[:4], expected)
+    np.testing.assert_allclose(there[4], once, rtol=2e-7, atol=1e-30)
+    np.testing.assert_array_equal(there[5], np.where(x > 0, y, z))
+    np.testing.assert_array_equal(there[6], np.minimum(x, y))
+    np.testing.assert_array_equal(there[7], np.maximum(x, y))
+    np.testing.assert_allclose(there[8] / 2, np.exp(x.astype(np.float64)), rtol=5e-7)
+
+
+def test_what_is_not_a_number_loses_every_comparison():
+    x = np.full(LANES, np.nan, np.float32)
+    y, out = np.ones(LANES, np.float32), np.zeros((OPERATIONS, LANES), np.float32)
+    compute_eight(x, y, y, out)
+    for row in (5, 6, 7):
+        np.testing.assert_array_equal(out[row], y)
+
+
+def test_reading_beyond_an_array_is_noticed_where_bounds_are_checked():
+    from numba import config
+
+    array = np.zeros(LANES + 1, np.float32)
+    reach(array, 1)
+    if config.BOUNDSCHECK:
+        for k in (-1, 2):
+            with pytest.raises(IndexError, match="lanes"):
+                reach(array, k)

@@ -62,17 +62,24 @@ class Curve:
         """The threshold with the lowest AER; among equals the highest, which takes the fewest links."""
         return float(self.threshold[np.argmin(self.aer)])
 
-    def steady_threshold(self, reach: float = 0.12) -> float:
-        """The threshold (of 0.01, 0.02 … 0.99) with the lowest mean AER up to `reach` below and above it.
+    def aer_at(self, threshold: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """AER of the links with a score over each threshold."""
+        return self.aer[np.searchsorted(-self.lowest, -np.asarray(threshold)) - 1]
 
-        The lowest point of a curve from a few sentence pairs is a dent made by chance as often as not; what
-        is good together with its surroundings is good for other pairs, too. Among equals the highest.
+    def steady_threshold(self, margin: float = 0.005, present: float | None = None) -> float:
+        """The middle one of the thresholds 0.01, 0.02 … 0.99 whose AER is within `margin` of their lowest.
+
+        The lowest point of a curve from a few sentence pairs is a dent made by chance as often as not; the
+        middle of all that are about as good does better on other pairs. None that is worse than the `present`
+        threshold is taken.
         """
         grid = np.arange(1, 100) / 100
-        place = np.searchsorted(-self.lowest, -grid) - 1  # the last point that takes no score up to that
-        near = np.abs(grid[:, None] - grid) <= reach + 1e-9
-        means = near @ self.aer[place] / near.sum(axis=1)
-        return float(grid[::-1][np.argmin(means[::-1])])
+        aer = self.aer_at(grid)
+        most = aer.min() + margin
+        if present is not None:
+            most = max(aer.min(), min(most, self.aer_at(present)))
+        good = grid[aer <= most]
+        return float(good[len(good) // 2])
 
 
 def curve(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> Curve:

@@ -35,10 +35,10 @@ Judge = Callable[[Trial], float]
 def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> dict[str, Any]:
     """Set the aligner's options to the best for these pairs; returns what was chosen.
 
-    soft-union: the threshold around which AER is lowest. matching: the threshold, on a grid. posterior:
-    threshold and symmetrisation, on a grid. viterbi: symmetrisation. bidirectional: the costs of agreement on
-    a grid, then symmetrisation. submodular: threshold, side and limits, α and (if the model knows
-    fertilities) quantile, each in turn on its grid until none of them helps.
+    soft-union: the middle of the thresholds about as good as the best. matching: the threshold, on a grid.
+    posterior: threshold and symmetrisation, on a grid. viterbi: symmetrisation. bidirectional: the costs of
+    agreement on a grid, then symmetrisation. submodular: threshold, side and limits, α and (if the model
+    knows fertilities) quantile, each in turn on its grid until none of them helps.
     """
     options = aligner.options
     if options.decoder == "soft-union":
@@ -63,8 +63,8 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
 
 
 def steady_threshold(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:
-    """The threshold on link probabilities with the lowest AER around it."""
-    return curve(aligner.posteriors(pairs), gold).steady_threshold()
+    """The middle of the thresholds on link probabilities with about the lowest AER."""
+    return curve(aligner.posteriors(pairs), gold).steady_threshold(present=aligner.options.threshold)
 
 
 def trials(options: Options) -> Iterable[Trial]:

@@ -25,7 +25,7 @@ from dualign.translate.levels import level
 from dualign.translate.problem import Problem
 from dualign.translate.wordmultipliers import descend, outside_bounds
 
-__all__ = ["BigramPass", "Clock", "cube", "item_trees", "one_pass", "survivors", "word_bound"]
+__all__ = ["BigramPass", "Clock", "cube", "cube_trees", "item_trees", "one_pass", "survivors", "word_bound"]
 
 ROUNDS = 100
 """Of the multipliers, at most."""
@@ -65,13 +65,18 @@ class Clock:
 
 def cube(problem: Problem, beam: int, k: int) -> list[list[int]]:
     """The edges of the k best derivations that cube pruning with that beam finds."""
+    return cube_trees(problem, max(beam, k)).best(k)
+
+
+def cube_trees(problem: Problem, beam: int) -> ItemTrees:
+    """All derivations that cube pruning with that beam finds."""
     graph = problem.hypergraph
     V, E = len(graph.labels), len(graph.head)
     begin, end = problem.ends
     # Above the root: <s>, </s> and the goal are vertices V, V + 1, V + 2; the goal's edge is E.
     result = cube_kernel(
         level(problem.automaton, problem.order - 1),
-        max(beam, k),
+        beam,
         np.concatenate((graph.order, [V, V + 1, V + 2])).astype(np.int32),
         np.concatenate((graph.incoming_begin, [E, E, E + 1])),
         np.append(graph.incoming, E).astype(np.int32),
@@ -82,8 +87,7 @@ def cube(problem: Problem, beam: int, k: int) -> list[list[int]]:
         np.concatenate((problem.leaf_word, [begin, end, -1])).astype(np.int32),
     )
     score, head, tail_begin, tail, edge, arc_score, goals = result
-    trees = ItemTrees(score, head, tail_begin, tail, np.where(edge == E, -1, edge), arc_score, int(goals[0]))
-    return trees.best(k)
+    return ItemTrees(score, head, tail_begin, tail, np.where(edge == E, -1, edge), arc_score, int(goals[0]))
 
 
 def word_bound(problem: Problem, target: float) -> tuple[float, Array]:

@@ -49,6 +49,13 @@ class Problem:
     model: LanguageModel
     order: int
 
+    def reweighted(self, edge_weight: Array, model: LanguageModel) -> Problem:
+        """The same forest with other weights on its edges, and a model of the same words."""
+        result = Problem(self.hypergraph.reweighted(edge_weight), model, self.order)
+        for name in ("vocabulary", "leaf_word", "adjacent"):  # what does not depend on weights
+            result.__dict__[name] = getattr(self, name)
+        return result
+
     @cached_property
     def vocabulary(self) -> Array:
         """Words of the model that matter, ascending: those of the leaves, `<s>` and `</s>`."""

@@ -129,8 +129,8 @@ def examples():
     weights = {"good": 0.1, "bad": 1.0, "Words": 0.1, "Copy": -5.0, "LanguageModel": 0.1}
     grammar = Grammar(map(parse_rule, RULES))
     model = LanguageModel.train([line.split() for line in TEXT], 3)
-    forest = parse("la casa verde".split(), grammar, weights)
-    return weights, model, [(forest, "the green house".split())] * 3
+    forest = parse(["la", "casa", "verde"], grammar, weights)
+    return weights, model, [(forest, ["the", "green", "house"])] * 3
 
 
 def test_candidates_have_the_features_that_decoding_adds_up():
@@ -158,7 +158,7 @@ def test_rounds_end_with_the_reference_and_threads_change_nothing():
     assert result["Copy"] == -5.0
     assert result == tuned(dev, model, 3, weights, 3, 2, lambda message: None)
     scaled = model.scaled(result["LanguageModel"])
-    forest = parse("la casa verde".split(), Grammar(map(parse_rule, RULES)), result).hypergraph
+    forest = parse(["la", "casa", "verde"], Grammar(map(parse_rule, RULES)), result).hypergraph
     assert str(decode(forest, scaled).solution) == "the green house"
 
 

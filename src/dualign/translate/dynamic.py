@@ -112,14 +112,13 @@ class BigramPass:
     right_shift: Array
 
     @classmethod
-    def of(cls, problem: Problem, target: float, threshold: float) -> BigramPass | None:
-        """None if the forest is too large for it; `target` is a score that is attained."""
+    def of(cls, problem: Problem, u: Array, threshold: float) -> BigramPass | None:
+        """None if the forest is too large for it; `u` are multipliers on words."""
         lm, forest, pairs = problem.automaton, problem.forest, problem.pairs
         words, work = boundary_words(forest, len(pairs))
         cells = words.cells
         if cells[-1] > MOST_CELLS or work > 1e11:
             return None
-        _, u = word_bound(problem, target)
         before = (pairs - u[:, None]).max(axis=0)
         before[lm.begin] = 0.0
         score = before + u

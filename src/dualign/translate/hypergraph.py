@@ -87,9 +87,12 @@ class Hypergraph:
         edges: Sequence[tuple[int, Sequence[int], float]],
         root: int,
     ) -> Hypergraph:
-        """For those who make no mistakes: nothing is checked but that there is no cycle."""
+        """For edges that a program has made: heads and tails are taken as they are, leaves have words, and
+        all hangs together."""
         result = cls.__new__(cls)
-        result._fill(vertices, edges, root)
+        result._fill([_checked_vertex(*vertex) for vertex in enumerate(vertices)], edges, root)
+        for number in np.flatnonzero(~np.isfinite(result.edge_weight)).tolist():
+            _checked_weight(f"edge {number}", edges[number][2])
         result.order = result._ordered()
         return result
 

@@ -38,7 +38,7 @@ def decode(
     | method | what it does |
     |---|---|
     | `exact` | coarse-to-fine passes until the best derivation is proved (`dualign.translate.exact`) |
-    | `relax` | Lagrangian relaxation with paths between leaves, tightened (`dualign.translate.relax`) |
+    | `relax` | Lagrangian relaxation with paths between leaves (`dualign.translate.relax`) |
     | `cube` | cube pruning with `beam` items a vertex |
     | `exhaustive` | the complete construction of Bar-Hillel et al. |
     | `ilp`, `lp` | the integer program, and its linear relaxation, on HiGHS (`dualign.translate.program`) |

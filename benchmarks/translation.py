@@ -200,8 +200,11 @@ def report(runs: list[Run], methods: list[str]) -> None:
     print(markdown(["edges", "forests", *methods], rows))
     stages(by_method.get("exact", []))
     if "lp" in by_method:
-        whole = [one.result.trace[-1][0] == "fractional" for one in by_method["lp"] if one.result.trace]
-        print(f"\nlinear programs with a fractional solution: {share(whole)} of {len(whole)}")
+        ends = [one.result.trace[-1][0] for one in by_method["lp"] if one.result.trace]
+        solved = [end == "fractional" for end in ends if end != "cut off"]
+        print(
+            f"\nlinear programs with a fractional solution: {share(solved)} of {len(solved)} that were solved"
+        )
     left = [one.result.gap for one in by_method[methods[0]] if not one.result.certified]
     print(f"\n{methods[0]}: gaps that remain {[round(gap, 2) for gap in sorted(left)]}")
 

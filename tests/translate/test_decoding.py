@@ -167,3 +167,16 @@ def test_wrong_arguments_are_refused():
         decode([], model)
     with pytest.raises(dualign.UsageError, match="lm is a str"):
         decode(Hypergraph([("a", 0.0)], [], 0), "lm.arpa")
+
+
+def test_programs_say_whether_their_solution_is_whole():
+    said = {"lp": set(), "ilp": set()}
+    for seed, order, graph, model, _ in problems(60):
+        for method, seen in said.items():
+            result = decode(graph, model, method=method, order=order)
+            what = result.trace[-1][0]
+            seen.add(what)
+            assert result.certified or what != "whole", seed
+    assert said == {"lp": {"whole", "fractional"}, "ilp": {"whole"}}
+    cut = decode(graph, model, method="lp", order=order, time_limit=1e-9)
+    assert not cut.trace or cut.trace[-1][0] == "cut off"

@@ -15,7 +15,7 @@ from dualign.translate.problem import Problem
 
 __all__ = ["METHODS", "TOLERANCE", "decode"]
 
-METHODS = ("exact", "relax", "cube", "exhaustive", "ilp", "lp")
+METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
 
 TOLERANCE = 1e-6
 """A bound this close to the score, relative to it, has met it."""
@@ -39,6 +39,7 @@ def decode(
     |---|---|
     | `exact` | coarse-to-fine passes until the best derivation is proved (`dualign.translate.exact`) |
     | `relax` | Lagrangian relaxation with paths between leaves (`dualign.translate.relax`) |
+    | `tighten` | the same, and partitions of the leaves until it is proved (`dualign.translate.partitions`) |
     | `cube` | cube pruning with `beam` items a vertex |
     | `exhaustive` | the complete construction of Bar-Hillel et al. |
     | `ilp`, `lp` | the integer program, and its linear relaxation, on HiGHS (`dualign.translate.program`) |
@@ -121,6 +122,10 @@ def _stage(method: str) -> Stage:
         from dualign.translate.relax import relax
 
         return lambda problem, incumbents, clock, trace, beam: relax(problem, incumbents, clock, trace)
+    if method == "tighten":
+        from dualign.translate.partitions import tighten
+
+        return lambda problem, incumbents, clock, trace, beam: tighten(problem, incumbents, clock, trace)
     if method in ("ilp", "lp"):
         from dualign.translate.program import program
 

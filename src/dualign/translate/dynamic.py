@@ -70,24 +70,11 @@ def cube(problem: Problem, beam: int, k: int) -> list[list[int]]:
 
 def cube_trees(problem: Problem, beam: int) -> ItemTrees:
     """All derivations that cube pruning with that beam finds."""
-    graph = problem.hypergraph
-    V, E = len(graph.labels), len(graph.head)
-    begin, end = problem.ends
-    # Above the root: <s>, </s> and the goal are vertices V, V + 1, V + 2; the goal's edge is E.
-    result = cube_kernel(
-        level(problem.automaton, problem.order - 1),
-        beam,
-        np.concatenate((graph.order, [V, V + 1, V + 2])).astype(np.int32),
-        np.concatenate((graph.incoming_begin, [E, E, E + 1])),
-        np.append(graph.incoming, E).astype(np.int32),
-        np.append(graph.tail_begin, graph.tail_begin[-1] + 3),
-        np.concatenate((graph.tail, [V, graph.root, V + 1])).astype(np.int32),
-        np.concatenate((graph.vertex_weight, [0.0, 0.0, 0.0])),
-        np.append(graph.edge_weight, 0.0),
-        np.concatenate((problem.leaf_word, [begin, end, -1])).astype(np.int32),
-    )
+    graph, leaf_word = problem.closed
+    result = cube_kernel(level(problem.automaton, problem.order - 1), beam, *graph, leaf_word)
     score, head, tail_begin, tail, edge, arc_score, goals = result
-    return ItemTrees(score, head, tail_begin, tail, np.where(edge == E, -1, edge), arc_score, int(goals[0]))
+    goal = len(problem.hypergraph.head)
+    return ItemTrees(score, head, tail_begin, tail, np.where(edge == goal, -1, edge), arc_score, int(goals[0]))
 
 
 def word_bound(problem: Problem, target: float) -> tuple[float, Array]:

@@ -1,0 +1,213 @@
+"""The relaxation, tightened by partitions of the leaves (Rush & Collins 2011, §6).
+
+In the relaxation (`relax`) each leaf of a derivation chooses the n − 1 leaves before it, and multipliers only
+make it likely that these are the ones that stand there. Where its bound stays above the best score, the choice
+is restricted: for a partition π of the leaves into q classes,
+
+    π(leaf chosen at a place before v) = π(leaf that stands there)        for every leaf v and place
+
+The value under this restriction, for any multipliers, is still a bound. It is found by `astar`, with the
+partitions of n − 1 leaves for its contexts and the outside scores of the unrestricted relaxation for its
+heuristic; q = 1 is the relaxation itself.
+
+The partition comes from the search: the leaves a and b of every disagreement so far, a chosen where b stands,
+have to be in different classes, and a greedy colouring of these pairs is the next partition. Multipliers are
+moved on in between. Each stage so rules out disagreements that were seen. If none is left but the bound is not
+met, then paths disagree, and their multipliers go back to 0, where no path costs anything: from then on a
+derivation whose leaves agree has its own score for its value, and that is a proof. As there are finitely many
+pairs of leaves, this ends in one, unless time, room for contexts, or the length of n-grams (see `relax`) sets a
+limit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.translate.astar import Entries, Uses, best_first
+from dualign.translate.dynamic import Clock
+from dualign.translate.incumbents import Incumbents, rounding
+from dualign.translate.insideoutside import Weighted
+from dualign.translate.problem import Forest, Problem, binary
+from dualign.translate.relax import ROUNDS, Choice, Relaxation, choose, met, prepared
+from dualign.translate.wordmultipliers import outside_bounds
+
+__all__ = ["coloured", "partitions", "tighten"]
+
+STAGE = 10
+"""Rounds with one partition."""
+
+MOST_CELLS = 1 << 25
+"""Nodes times contexts."""
+
+MOST_JOINS = 20_000_000
+"""Of one search."""
+
+PARTITIONS = "partitions"
+
+
+def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
+    """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
+    bound, relaxation = prepared(problem, incumbents, clock, trace)
+    if relaxation is None:
+        return bound, False
+    bound = relaxation.descend(relaxation.evaluate, ROUNDS, incumbents, clock, trace, bound)
+    tightened = _Tightened(relaxation, incumbents, clock)
+    evaluate, q = tightened.watched, 1
+    while bound - incumbents.score > rounding(bound) and clock.left > 0:
+        known = len(tightened.conflicts)
+        what = f"{PARTITIONS} {q}"
+        bound = relaxation.descend(evaluate, STAGE, incumbents, clock, trace, bound, what)
+        if tightened.cut_off:
+            break
+        if len(tightened.conflicts) == known:
+            if not relaxation.state.any():
+                break
+            relaxation.state = np.zeros_like(relaxation.state)
+        elif bound - incumbents.score > rounding(bound):
+            if not tightened.split():
+                break
+            evaluate, q = tightened.evaluate, tightened.q
+    return bound, met(bound, incumbents)
+
+
+def partitions(trace: tuple[Any, ...]) -> int:
+    """The number of partitions, q, that the last stage of a trace had."""
+    what = str(trace[-1][0]) if trace else ""
+    return int(what.removeprefix(PARTITIONS)) if what.startswith(PARTITIONS) else 1
+
+
+def coloured(size: int, pairs: set[tuple[int, int]]) -> Array:
+    """A class for each of `size` leaves, int64, from 0 on, such that no pair is in one class.
+
+    Greedy: the leaves with the most pairs come first, each takes the first class that is free. Leaves without a
+    pair are in class 0.
+    """
+    neighbours: dict[int, set[int]] = {}
+    for a, b in pairs:
+        neighbours.setdefault(a, set()).add(b)
+        neighbours.setdefault(b, set()).add(a)
+    result = np.zeros(size, np.int64)
+    colour: dict[int, int] = {}
+    for v in sorted(neighbours, key=lambda v: (-len(neighbours[v]), v)):
+        taken = {colour[w] for w in neighbours[v] if w in colour}
+        colour[v] = next(c for c in range(len(taken) + 1) if c not in taken)
+        result[v] = colour[v]
+    return result
+
+
+class _Tightened:
+    """The relaxation under a partition; sees who disagrees."""
+
+    def __init__(self, relaxation: Relaxation, incumbents: Incumbents, clock: Clock) -> None:
+        self.relaxation, self.incumbents, self.clock = relaxation, incumbents, clock
+        self.conflicts: set[tuple[int, int]] = set()
+        self.q = 1
+        self.cut_off = False
+        self.forest = _without_start(relaxation)
+        self.uses = Uses.of(self.forest)
+        leaves = np.flatnonzero(self.forest.word >= 0)
+        self.node_of = np.full(len(relaxation.paths.leaf), -1, np.int32)
+        self.node_of[self.forest.word[leaves]] = leaves
+        self.last_steps = np.flatnonzero(self.forest.edge >= 0)
+
+    def watched(self, leaf: Array, state: Array) -> Choice:
+        """The relaxation as it is, q = 1."""
+        choice = self.relaxation.evaluate(leaf, state)
+        self._watch(choice)
+        return choice
+
+    def split(self) -> bool:
+        """Make the partition that the disagreements ask for; false if it has too many contexts."""
+        relaxation = self.relaxation
+        classes = coloured(len(relaxation.paths.leaf), self.conflicts)
+        q = int(classes.max()) + 1
+        places = relaxation.length - 1
+        code = classes
+        for k in range(1, places):
+            code = code[relaxation.parents[k]] * q + classes[relaxation.grams[k]]
+        # Contexts are numbers in base q of the classes of n − 1 leaves: those that occur.
+        contexts, number = np.unique(code, return_inverse=True)
+        if len(contexts) * len(self.forest.word) > MOST_CELLS:
+            return False
+        self.q = q
+        before = number.reshape(-1)[relaxation.parents[-1]]
+        leaf = relaxation.grams[-1]
+        entry, self.entry_of = np.unique(leaf * np.int64(len(contexts)) + before, return_inverse=True)
+        self.leaf_of, self.before = entry // len(contexts), entry % len(contexts)
+        self.node = self.node_of[self.leaf_of]
+        following = contexts[self.before] % q ** (places - 1) * q + classes[self.leaf_of]
+        self.after = np.searchsorted(contexts, following)
+        start = 0
+        for v in relaxation.paths.starts[-places:]:
+            start = start * q + int(classes[v])
+        self.start = int(np.searchsorted(contexts, start))
+        return True
+
+    def evaluate(self, leaf: Array, state: Array) -> Choice:
+        """L under the partition, and what attains it."""
+        relaxation, paths, forest = self.relaxation, self.relaxation.paths, self.forest
+        V = len(paths.leaf)
+        alpha, chosen = np.empty(len(self.leaf_of)), np.full(len(self.leaf_of), -1, np.int64)
+        choose(relaxation.gram_values(leaf, state), self.entry_of.reshape(-1), alpha, chosen)
+        score = np.where(self.node >= 0, alpha + leaf.sum(axis=0)[self.leaf_of], -np.inf)
+        most = np.full(V, -np.inf)
+        np.maximum.at(most, self.leaf_of, score)
+        weight = forest.step_weight.copy()
+        weight[self.last_steps] += relaxation.edge_gains(state)[forest.edge[self.last_steps]]
+        forest = forest._replace(step_weight=weight)
+        entries = Entries(
+            self.node,
+            self.before.astype(np.int32),
+            self.after.astype(np.int32),
+            score + paths.vertex_weight[self.leaf_of],
+        )
+        # What has the score that is known has to be found, however its terms are added.
+        threshold = self.incumbents.score - 1e-6 * (1.0 + abs(self.incumbents.score))
+        joins = min(self.clock.effort, MOST_JOINS)
+        reach = outside_bounds(forest, most)
+        found = best_first(forest, self.uses, entries, reach, self.start, threshold, joins)
+        self.cut_off = not found.entries
+        if self.cut_off:
+            return Choice(found.value, [], [], [])
+        starts = paths.starts
+        choice = Choice(
+            found.value,
+            [e for e in forest.edge[found.steps].tolist() if e >= 0],
+            [*starts, *self.leaf_of[found.entries].tolist()],
+            [*(-1 for _ in starts), *chosen[found.entries].tolist()],
+        )
+        self._watch(choice)
+        return choice
+
+    def _watch(self, choice: Choice) -> None:
+        """Take note of leaves that were chosen where others stand."""
+        for at, (v, gram) in enumerate(zip(choice.leaves, choice.grams, strict=True)):
+            if gram < 0:
+                continue
+            for back, (_, chosen, _) in enumerate(self.relaxation.before(gram, v), 1):
+                stands = choice.leaves[at - back]
+                if chosen != stands:
+                    self.conflicts.add((min(chosen, stands), max(chosen, stands)))
+
+
+def _without_start(relaxation: Relaxation) -> Forest:
+    """The hypergraph of the paths in binary steps, each leaf its own word, without `<s>`: the search begins
+    after it."""
+    paths = relaxation.paths
+    V, extra = len(paths.leaf), len(paths.starts)
+    tail_begin = paths.tail_begin.copy()
+    tail_begin[-1] -= extra
+    tail = np.delete(paths.tail, slice(int(tail_begin[-2]), int(tail_begin[-2]) + extra))
+    graph = Weighted(
+        np.delete(paths.order, paths.starts),
+        paths.incoming_begin,
+        paths.incoming,
+        tail_begin,
+        tail,
+        paths.vertex_weight,
+        paths.edge_weight,
+    )
+    return binary(graph, np.where(paths.leaf >= 0, np.arange(V), -1))

@@ -36,6 +36,7 @@ from dualign.text.brackets import Tree, escaped, parse_tree
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode
 from dualign.translate.chart import parse
 from dualign.translate.grammar import read_rules
+from dualign.translate.partitions import partitions
 from dualign.translate.system import Translator, train_system
 
 TIMES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -44,6 +45,8 @@ CURVE = (0, 300, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 10**9)
 BEAMS = (50, 500, 1000)
 SPANS = (10, 8, 6, 5, 4, 3, 2, 1)
 LIMITS = (20, 10, 5, 3, 2, 1)
+SIZES = (1, 2, 4, 6, 10, 20, 50)
+"""Of partitions."""
 MARKS = {",", ";", ":", "."}
 
 
@@ -104,7 +107,8 @@ def write(runs: list[Run], path: Path) -> None:
         record(
             path,
             {"method": one.method, "edges": one.edges, "words": one.words, "seconds": one.seconds,
-             "score": result.score, "bound": result.bound, "certified": result.certified},
+             "score": result.score, "bound": result.bound, "certified": result.certified}
+            | ({"partitions": partitions(result.trace)} if one.method == "tighten" else {}),
         )  # fmt: skip
 
 
@@ -199,6 +203,8 @@ def report(runs: list[Run], methods: list[str]) -> None:
             rows.append([f"{low}-{high - 1}", str(len(chosen[methods[0]])), *cells])
     print(markdown(["edges", "forests", *methods], rows))
     stages(by_method.get("exact", []))
+    if "tighten" in by_method:
+        sizes(by_method["tighten"])
     if "lp" in by_method:
         ends = [one.result.trace[-1][0] for one in by_method["lp"] if one.result.trace]
         solved = [end == "fractional" for end in ends if end != "cut off"]
@@ -216,6 +222,20 @@ def stages(runs: list[Run]) -> None:
         bounds = [(entry[1], one.score) for one in proved for entry in one.trace if entry[0] == what]
         met = share(bound - score <= 1e-6 * (1.0 + abs(score)) for bound, score in bounds)
         print(f"\nexact: the bound of {what} is the optimum for {met} of {len(bounds)}")
+
+
+def sizes(runs: list[Run]) -> None:
+    """Numbers of partitions q with which forests are proved: of all, and of those that need more than one."""
+    proved = [partitions(one.result.trace) for one in runs if one.result.certified]
+    needed = len(runs) - proved.count(1)
+    rows = []
+    for most in SIZES:
+        count = sum(q <= most for q in proved)
+        more = f"{100 * (count - proved.count(1)) / needed:.1f}%" if needed and most > 1 else ""
+        rows.append([f"{'≤' if most > 1 else '='} {most}", f"{100 * count / len(runs):.1f}%", more])
+    print(f"\ntighten: proved with q partitions, of {len(runs)} forests and of the {needed} with q > 1\n")
+    print(markdown(["q", "forests", "of those tightened"], rows))
+    print(f"\nlargest q of a proof: {max(proved, default=0)}; forests without one: {len(runs) - len(proved)}")
 
 
 def curve(runs: list[Run]) -> None:

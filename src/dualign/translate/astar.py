@@ -1,14 +1,14 @@
 """A* over a forest with few contexts: the construction of Bar-Hillel et al. (1964), best first.
 
-A *context* is what a leaf's score depends on: for the tightened relaxation, the partitions of the n − 1 leaves
-before it. An item [c, node, d] stands for the derivations of a node that come after context c and leave
-context d. Leaves have one item for each context (`Entries`), and a step joins [c, a, d] and [d, b, e] to [c, n,
-e]. The goal comes after the context of `<s>`.
+A *context* is what a leaf's score depends on: in the tightened relaxation, the partitions of the n − 1
+leaves before it. An item [c, n, d] stands for the derivations of node n that come after context c and leave
+context d. A leaf has an item for each context (`Entries`); a step to n joins [c, a, d] and [d, b, e] to [c,
+n, e]. The goal comes after the context of `<s>`.
 
-Items are finished in the order of score + `reach`, where `reach` bounds what the rest of a derivation adds: the
-outside score of the node in the forest *without* contexts, where each leaf takes its best one. That is never
-too low, and falls along no step, so an item that is finished has its best score (Klein & Manning 2003), the
-first goal is the best, and where the search is given up, the priority it has come to bounds every derivation.
+Items are finished in the order of score + `reach`, where `reach` bounds what the rest of a derivation adds:
+the outside score of the node in the forest *without* contexts, where each leaf takes its best one. No step
+raises that sum. So an item that is finished has its best score, the first goal is the best (Klein & Manning
+2003), and where the search is given up, the priority it has come to bounds every derivation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Entries(NamedTuple):
 
 
 class Uses(NamedTuple):
-    """Where nodes are used: node n is the left part of steps `as_left[left_begin[n] : left_begin[n + 1]]`, and
+    """Where nodes are used: node n is the left part of steps `as_left[left_begin[n] : left_begin[n + 1]]`,
     the right part likewise; `head[s]` is the node that a step leads to."""
 
     left_begin: Array
@@ -51,11 +51,14 @@ class Uses(NamedTuple):
     def of(cls, forest: Forest) -> Uses:
         """Of a forest."""
         N = len(forest.word)
-        found = []
-        for part in (forest.left, forest.right):
-            steps = np.argsort(part, kind="stable")
-            found += [np.searchsorted(part[steps], np.arange(N + 1)), steps]
-        return cls(*found, np.repeat(np.arange(N), np.diff(forest.begin)))
+        left, right = (np.argsort(part, kind="stable") for part in (forest.left, forest.right))
+        return cls(
+            np.searchsorted(forest.left[left], np.arange(N + 1)),
+            left,
+            np.searchsorted(forest.right[right], np.arange(N + 1)),
+            right,
+            np.repeat(np.arange(N), np.diff(forest.begin)),
+        )
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,8 @@ def best_first(
 ) -> Found:
     """The best derivation of the goal, the last node, after context `start`.
 
-    `reach` float64 (N). Nothing below `threshold` is looked at: where nothing reaches it, the threshold is the
-    bound. At most `most` joins.
+    `reach` float64 (N). Nothing below `threshold` is looked at: where nothing reaches it, the threshold is
+    the bound. At most `most` joins.
     """
     contexts = 1 + int(max(entries.before.max(), entries.after.max(), start))
     status, value, goal, step, left, right = search(
@@ -127,8 +130,9 @@ def search(
     candidate = np.empty((6, max(cands, 1024)), np.int32)
     value = np.empty(max(cands, 1024))
     for c in range(cands):
-        candidate[0, c], candidate[1, c], candidate[2, c] = entries.node[c], entries.before[c], entries.after[c]
-        candidate[3, c], candidate[4, c], candidate[5, c] = -1, c, -1
+        candidate[0, c], candidate[3, c] = entries.node[c], -1
+        candidate[1, c], candidate[2, c] = entries.before[c], entries.after[c]
+        candidate[4, c], candidate[5, c] = c, -1
         value[c] = entries.score[c]
     tried = 0
     while True:

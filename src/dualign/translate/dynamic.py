@@ -73,8 +73,8 @@ def cube_trees(problem: Problem, beam: int) -> ItemTrees:
     graph, leaf_word = problem.closed
     result = cube_kernel(level(problem.automaton, problem.order - 1), beam, *graph, leaf_word)
     score, head, tail_begin, tail, edge, arc_score, goals = result
-    goal = len(problem.hypergraph.head)
-    return ItemTrees(score, head, tail_begin, tail, np.where(edge == goal, -1, edge), arc_score, int(goals[0]))
+    edge = np.where(edge == len(problem.hypergraph.head), -1, edge)
+    return ItemTrees(score, head, tail_begin, tail, edge, arc_score, int(goals[0]))
 
 
 def word_bound(problem: Problem, target: float) -> tuple[float, Array]:

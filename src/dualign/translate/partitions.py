@@ -1,22 +1,22 @@
 """The relaxation, tightened by partitions of the leaves (Rush & Collins 2011, §6).
 
-In the relaxation (`relax`) each leaf of a derivation chooses the n − 1 leaves before it, and multipliers only
-make it likely that these are the ones that stand there. Where its bound stays above the best score, the choice
-is restricted: for a partition π of the leaves into q classes,
+In the relaxation (`relax`) each leaf of a derivation chooses the n − 1 leaves before it, and multipliers
+only make it likely that these are the ones that stand there. Where its bound stays above the best score, the
+choice is restricted: for a partition π of the leaves into q classes,
 
     π(leaf chosen at a place before v) = π(leaf that stands there)        for every leaf v and place
 
-The value under this restriction, for any multipliers, is still a bound. It is found by `astar`, with the
-partitions of n − 1 leaves for its contexts and the outside scores of the unrestricted relaxation for its
-heuristic; q = 1 is the relaxation itself.
+For any multipliers the value under this restriction still is a bound. It is found by `astar`, whose contexts
+are the classes of n − 1 leaves, with the outside scores of the unrestricted relaxation for its heuristic.
+q = 1 is the relaxation itself.
 
-The partition comes from the search: the leaves a and b of every disagreement so far, a chosen where b stands,
-have to be in different classes, and a greedy colouring of these pairs is the next partition. Multipliers are
-moved on in between. Each stage so rules out disagreements that were seen. If none is left but the bound is not
-met, then paths disagree, and their multipliers go back to 0, where no path costs anything: from then on a
-derivation whose leaves agree has its own score for its value, and that is a proof. As there are finitely many
-pairs of leaves, this ends in one, unless time, room for contexts, or the length of n-grams (see `relax`) sets a
-limit.
+The partition comes from the search: leaves a and b of every disagreement so far, a chosen where b stands,
+must be in different classes, and a greedy colouring of these pairs is the next partition. In between, the
+multipliers move on. If the bound is not met and no new pair was seen, it is paths that disagree, and their
+multipliers go back to 0, where no path costs anything: then a derivation whose leaves agree has its own
+score for its value, which is a proof, and any other shows a new pair. There are finitely many pairs of
+leaves; so this ends in a proof, unless time, joins, room for contexts or the length of n-grams (`relax`) set
+a limit.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def partitions(trace: tuple[Any, ...]) -> int:
 def coloured(size: int, pairs: set[tuple[int, int]]) -> Array:
     """A class for each of `size` leaves, int64, from 0 on, such that no pair is in one class.
 
-    Greedy: the leaves with the most pairs come first, each takes the first class that is free. Leaves without a
-    pair are in class 0.
+    Greedy: the leaves with the most pairs come first, each takes the first class that is free. Leaves
+    without a pair are in class 0.
     """
     neighbours: dict[int, set[int]] = {}
     for a, b in pairs:

@@ -72,9 +72,9 @@ def met(bound: float, incumbents: Incumbents) -> bool:
 
 
 class Choice(NamedTuple):
-    """What maximises the Lagrangian: its value, a derivation's edges and its leaves from left to right, `<s>`
-    and `</s>` among them, and the n-gram that each leaf has chosen (−1: none). Where a search was cut off, the
-    value is a bound and there are no leaves."""
+    """What maximises the Lagrangian: its value, a derivation's edges, its leaves from left to right, `<s>`
+    and `</s>` among them, and the n-gram that each leaf has chosen (−1: none). Where a search was cut off,
+    the value is a bound and there are no leaves."""
 
     value: float
     edges: list[int]
@@ -85,8 +85,8 @@ class Choice(NamedTuple):
 class Relaxation:
     """The n-grams of leaves, and multipliers: `leaf` float64 (places, V), `state` float64 (places, states).
 
-    Grams of length k + 1 are `grams[k]`, the last leaf of each; `parents[k]`, the gram without it; `pairs[k]`,
-    the pair of its last two leaves.
+    Grams of length k + 1 are `grams[k]`, the last leaf of each; `parents[k]`, the gram without it;
+    `pairs[k]`, the pair of its last two leaves.
     """
 
     def __init__(self, problem: Problem, paths: Paths) -> None:
@@ -151,8 +151,8 @@ class Relaxation:
         bound: float,
         what: str = "relaxation",
     ) -> float:
-        """Subgradient steps of Polyak's length from the multipliers on, until bound and score meet, or nothing
-        moves; keeps the multipliers with the least value, and returns the bound."""
+        """Subgradient steps of Polyak's length from the multipliers on, until bound and score meet, or
+        nothing moves; keeps the multipliers with the least value, and returns the bound."""
         leaf, state = self.leaf, self.state
         ascent = new_ascent(score=incumbents.score)
         for number in range(rounds):

@@ -39,6 +39,9 @@ __all__ = ["coloured", "partitions", "tighten"]
 STAGE = 10
 """Rounds with one partition."""
 
+FACTOR = 0.3
+"""Of their steps: the multipliers are nearly where they should be."""
+
 MOST_CELLS = 1 << 25
 """Nodes times contexts."""
 
@@ -59,7 +62,7 @@ def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[
     while bound - incumbents.score > rounding(bound) and clock.left > 0:
         known = len(tightened.conflicts)
         what = f"{PARTITIONS} {q}"
-        bound = relaxation.descend(evaluate, STAGE, incumbents, clock, trace, bound, what)
+        bound = relaxation.descend(evaluate, STAGE, incumbents, clock, trace, bound, what, FACTOR)
         if tightened.cut_off:
             break
         if len(tightened.conflicts) == known:

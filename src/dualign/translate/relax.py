@@ -150,17 +150,19 @@ class Relaxation:
         trace: list[Any],
         bound: float,
         what: str = "relaxation",
+        factor: float = 1.0,
     ) -> float:
-        """Subgradient steps of Polyak's length from the multipliers on, until bound and score meet, or
-        nothing moves; keeps the multipliers with the least value, and returns the bound."""
+        """Subgradient steps of Polyak's length, or `factor` times that, from the multipliers on, until bound
+        and score meet, or nothing moves; keeps the multipliers with the least value, returns the bound."""
         leaf, state = self.leaf, self.state
         ascent = new_ascent(score=incumbents.score)
+        ascent.numbers[FACTOR] = factor
         for number in range(rounds):
             choice = evaluate(leaf, state)
             if choice.leaves and (incumbents.k == 1 or number % 10 == 0):
                 incumbents.offer([[int(e) for e in self.edge_of[choice.edges] if e >= 0]])
             target = incumbents.score
-            factor = ascent.numbers[FACTOR]
+            before = ascent.numbers[FACTOR]
             if observe(ascent, choice.value, target, PATIENCE, 0.5):
                 self.leaf, self.state = leaf.copy(), state.copy()
             bound = min(bound, float(ascent.numbers[BOUND]))
@@ -171,7 +173,7 @@ class Relaxation:
             norm = float((leaf_gradient**2).sum() + (state_gradient**2).sum())
             if norm == 0.0:
                 break
-            if ascent.numbers[FACTOR] < factor:
+            if ascent.numbers[FACTOR] < before:
                 leaf, state = self.leaf.copy(), self.state.copy()
                 if ascent.numbers[FACTOR] < LEAST:
                     break

@@ -112,7 +112,7 @@ def search(
     threshold: float,
     most: int,
 ) -> tuple[int, float, int, Array, Array, Array]:
-    """Status, value, the goal's item, and for each item its step (−1: a leaf) and parts (a leaf's entry)."""
+    """Status, value, the last item (the goal's, if found), and for each item its step (−1: a leaf) and parts (a leaf's entry)."""
     N = len(forest.word)
     room = 1024
     node, before, after = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
@@ -135,6 +135,7 @@ def search(
         candidate[4, c], candidate[5, c] = c, -1
         value[c] = entries.score[c]
     tried = 0
+    status, x, top = NOTHING, -1, threshold
     while True:
         for c in range(cands):
             n, p, r = candidate[0, c], candidate[1, c], candidate[2, c]
@@ -204,11 +205,14 @@ def search(
                 break
             x = -1
         if x < 0:
-            return NOTHING, threshold, -1, step, left, right
+            status, top = NOTHING, threshold
+            break
         if node[x] == N - 1:
-            return FOUND, score[x], x, step, left, right
+            status, top = FOUND, score[x]
+            break
         if tried > most:
-            return CUT_OFF, top, -1, step, left, right
+            status = CUT_OFF
+            break
         done[x] = True
         n, p, r = node[x], before[x], after[x]
         for side in range(2):
@@ -249,3 +253,4 @@ def search(
                     cands += 1
                     tried += 1
                     y = link[side, y]
+    return status, top, x, step, left, right

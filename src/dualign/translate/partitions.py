@@ -17,6 +17,9 @@ multipliers go back to 0, where no path costs anything: then a derivation whose 
 score for its value, which is a proof, and any other shows a new pair. There are finitely many pairs of
 leaves; so this ends in a proof, unless time, joins, room for contexts or the length of n-grams (`relax`) set
 a limit.
+
+Before each colouring, n-grams are dropped that no derivation as good as the best one known can have, by the
+same outside scores. All bounds are then on such derivations only, which is all that counts.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ STAGE = 10
 FACTOR = 0.3
 """Of their steps: the multipliers are nearly where they should be."""
 
-MOST_CELLS = 1 << 25
+MOST_CELLS = 1 << 24
 """Nodes times contexts."""
 
 MOST_JOINS = 20_000_000
@@ -58,21 +61,22 @@ def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[
         return bound, False
     bound = relaxation.descend(relaxation.evaluate, ROUNDS, incumbents, clock, trace, bound)
     tightened = _Tightened(relaxation, incumbents, clock)
-    evaluate, q = tightened.watched, 1
+    evaluate, q, without_paths = tightened.watched, 1, False
     while bound - incumbents.score > rounding(bound) and clock.left > 0:
         known = len(tightened.conflicts)
         what = f"{PARTITIONS} {q}"
         bound = relaxation.descend(evaluate, STAGE, incumbents, clock, trace, bound, what, FACTOR)
-        if tightened.cut_off:
+        if bound - incumbents.score <= rounding(bound) or tightened.cut_off:
             break
-        if len(tightened.conflicts) == known:
-            if not relaxation.state.any():
-                break
-            relaxation.state = np.zeros_like(relaxation.state)
-        elif bound - incumbents.score > rounding(bound):
+        if len(tightened.conflicts) > known:
+            tightened.prune()
             if not tightened.split():
                 break
-            evaluate, q = tightened.evaluate, tightened.q
+            evaluate, q, without_paths = tightened.evaluate, tightened.q, False
+        elif without_paths:
+            break
+        else:
+            relaxation.state, without_paths = np.zeros_like(relaxation.state), True
     return bound, met(bound, incumbents)
 
 
@@ -122,6 +126,15 @@ class _Tightened:
         self._watch(choice)
         return choice
 
+    def prune(self) -> None:
+        """Drop n-grams that no derivation of at least the best score has: those with which the relaxation,
+        at its multipliers, stays below it."""
+        relaxation = self.relaxation
+        values, gain, forest = self._weighted(relaxation.leaf, relaxation.state)
+        last = relaxation.grams[-1]
+        reach = self._reach(forest, values + gain[last], last)
+        relaxation.restrict(values + gain[last] + reach[self.node_of[last]] >= self._threshold())
+
     def split(self) -> bool:
         """Make the partition that the disagreements ask for; false if it has too many contexts."""
         relaxation = self.relaxation
@@ -131,51 +144,41 @@ class _Tightened:
         code = classes
         for k in range(1, places):
             code = code[relaxation.parents[k]] * q + classes[relaxation.grams[k]]
-        # Contexts are numbers in base q of the classes of n − 1 leaves: those that occur.
-        contexts, number = np.unique(code, return_inverse=True)
-        if len(contexts) * len(self.forest.word) > MOST_CELLS:
-            return False
-        self.q = q
-        before = number.reshape(-1)[relaxation.parents[-1]]
-        leaf = relaxation.grams[-1]
-        entry, self.entry_of = np.unique(leaf * np.int64(len(contexts)) + before, return_inverse=True)
-        self.leaf_of, self.before = entry // len(contexts), entry % len(contexts)
-        self.node = self.node_of[self.leaf_of]
-        following = contexts[self.before] % q ** (places - 1) * q + classes[self.leaf_of]
-        self.after = np.searchsorted(contexts, following)
         start = 0
         for v in relaxation.paths.starts[-places:]:
             start = start * q + int(classes[v])
-        self.start = int(np.searchsorted(contexts, start))
+        # A context is a number in base q, of the classes of n − 1 leaves. One that no n-gram begins with is a
+        # dead end, after </s> or elsewhere, and all dead ends are alike.
+        codes, number = np.unique(np.append(code[relaxation.parents[-1]], start), return_inverse=True)
+        dead = len(codes)
+        if (dead + 1) * len(self.forest.word) > MOST_CELLS:
+            return False
+        number = number.reshape(-1)
+        leaf = relaxation.grams[-1]
+        entry, entry_of = np.unique(leaf * np.int64(dead) + number[:-1], return_inverse=True)
+        self.q, self.start, self.entry_of = q, int(number[-1]), entry_of.reshape(-1)
+        self.leaf_of, before = entry // dead, entry % dead
+        following = codes[before] % q ** (places - 1) * q + classes[self.leaf_of]
+        after = np.minimum(np.searchsorted(codes, following), dead - 1)
+        after[codes[after] != following] = dead
+        self.before, self.after = before.astype(np.int32), after.astype(np.int32)
         return True
 
     def evaluate(self, leaf: Array, state: Array) -> Choice:
         """L under the partition, and what attains it."""
-        relaxation, paths, forest = self.relaxation, self.relaxation.paths, self.forest
-        V = len(paths.leaf)
+        values, gain, forest = self._weighted(leaf, state)
         alpha, chosen = np.empty(len(self.leaf_of)), np.full(len(self.leaf_of), -1, np.int64)
-        choose(relaxation.gram_values(leaf, state), self.entry_of.reshape(-1), alpha, chosen)
-        score = np.where(self.node >= 0, alpha + leaf.sum(axis=0)[self.leaf_of], -np.inf)
-        most = np.full(V, -np.inf)
-        np.maximum.at(most, self.leaf_of, score)
-        weight = forest.step_weight.copy()
-        weight[self.last_steps] += relaxation.edge_gains(state)[forest.edge[self.last_steps]]
-        forest = forest._replace(step_weight=weight)
-        entries = Entries(
-            self.node,
-            self.before.astype(np.int32),
-            self.after.astype(np.int32),
-            score + paths.vertex_weight[self.leaf_of],
-        )
-        # What has the score that is known has to be found, however its terms are added.
-        threshold = self.incumbents.score - 1e-6 * (1.0 + abs(self.incumbents.score))
+        choose(values, self.entry_of, alpha, chosen)
+        node = self.node_of[self.leaf_of]
+        score = np.where(node >= 0, alpha + gain[self.leaf_of], -np.inf)
+        reach = self._reach(forest, score, self.leaf_of)
+        entries = Entries(node, self.before, self.after, score)
         joins = min(self.clock.effort, MOST_JOINS)
-        reach = outside_bounds(forest, most)
-        found = best_first(forest, self.uses, entries, reach, self.start, threshold, joins)
+        found = best_first(forest, self.uses, entries, reach, self.start, self._threshold(), joins)
         self.cut_off = not found.entries
         if self.cut_off:
             return Choice(found.value, [], [], [])
-        starts = paths.starts
+        starts = self.relaxation.paths.starts
         choice = Choice(
             found.value,
             [e for e in forest.edge[found.steps].tolist() if e >= 0],
@@ -184,6 +187,24 @@ class _Tightened:
         )
         self._watch(choice)
         return choice
+
+    def _weighted(self, leaf: Array, state: Array) -> tuple[Array, Array, Forest]:
+        """With multipliers: values of n-grams, what leaves have besides, and the forest."""
+        relaxation = self.relaxation
+        weight = self.forest.step_weight.copy()
+        weight[self.last_steps] += relaxation.edge_gains(state)[self.forest.edge[self.last_steps]]
+        gain = relaxation.paths.vertex_weight + leaf.sum(axis=0)
+        return relaxation.gram_values(leaf, state), gain, self.forest._replace(step_weight=weight)
+
+    def _reach(self, forest: Forest, score: Array, leaf: Array) -> Array:
+        """The most that a derivation adds to each node, when each leaf has the best of its scores."""
+        most = np.full(len(self.node_of), -np.inf)
+        np.maximum.at(most, leaf, score)
+        return outside_bounds(forest._replace(weight=np.zeros(len(forest.word))), most)
+
+    def _threshold(self) -> float:
+        """What has the score that is known has to be found, however its terms are added."""
+        return self.incumbents.score - 1e-6 * (1.0 + abs(self.incumbents.score))
 
     def _watch(self, choice: Choice) -> None:
         """Take note of leaves that were chosen where others stand."""

@@ -197,6 +197,12 @@ class Relaxation:
             value = value[self.parents[k]] + routes[k - 1][self.pairs[k]] - leaf[k][self.grams[k]]
         return value[self.parents[-1]] + routes[-1][self.pairs[-1]] + self.score
 
+    def restrict(self, kept: Array) -> None:
+        """Leave no other n-grams of full length to choose from than those of `kept`, bool."""
+        for arrays in (self.grams, self.parents, self.pairs):
+            arrays[-1] = arrays[-1][kept]
+        self.score = self.score[kept]
+
     def edge_gains(self, state: Array) -> Array:
         """What the multipliers of its states add to each edge; float64 (E)."""
         return np.add.reduceat(state.sum(axis=0)[self.paths.states], self.paths.state_begin[:-1])

@@ -75,14 +75,20 @@ class Found:
 
 
 def best_first(
-    forest: Forest, uses: Uses, entries: Entries, reach: Array, start: int, threshold: float, most: int
+    forest: Forest,
+    uses: Uses,
+    entries: Entries,
+    reach: Array,
+    start: int,
+    contexts: int,
+    threshold: float,
+    most: int,
 ) -> Found:
-    """The best derivation of the goal, the last node, after context `start`.
+    """The best derivation of the goal, the last node, after context `start`; there are `contexts` contexts.
 
     `reach` float64 (N). Nothing below `threshold` is looked at: where nothing reaches it, the threshold is
     the bound. At most `most` joins.
     """
-    contexts = 1 + int(max(entries.before.max(), entries.after.max(), start))
     status, value, goal, step, left, right = search(
         forest, uses, entries, reach, start, contexts, threshold, most
     )
@@ -112,7 +118,8 @@ def search(
     threshold: float,
     most: int,
 ) -> tuple[int, float, int, Array, Array, Array]:
-    """Status, value, the last item (the goal's, if found), and for each item its step (−1: a leaf) and parts (a leaf's entry)."""
+    """Status, value, the last item (the goal's, if found), and for each item its step (−1: a leaf) and
+    parts (a leaf's entry)."""
     N = len(forest.word)
     room = 1024
     node, before, after = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)

@@ -156,7 +156,8 @@ class _Tightened:
         number = number.reshape(-1)
         leaf = relaxation.grams[-1]
         entry, entry_of = np.unique(leaf * np.int64(dead) + number[:-1], return_inverse=True)
-        self.q, self.start, self.entry_of = q, int(number[-1]), entry_of.reshape(-1)
+        self.q, self.start, self.contexts = q, int(number[-1]), dead + 1
+        self.entry_of = entry_of.reshape(-1)
         self.leaf_of, before = entry // dead, entry % dead
         following = codes[before] % q ** (places - 1) * q + classes[self.leaf_of]
         after = np.minimum(np.searchsorted(codes, following), dead - 1)
@@ -174,7 +175,9 @@ class _Tightened:
         reach = self._reach(forest, score, self.leaf_of)
         entries = Entries(node, self.before, self.after, score)
         joins = min(self.clock.effort, MOST_JOINS)
-        found = best_first(forest, self.uses, entries, reach, self.start, self._threshold(), joins)
+        found = best_first(
+            forest, self.uses, entries, reach, self.start, self.contexts, self._threshold(), joins
+        )
         self.cut_off = not found.entries
         if self.cut_off:
             return Choice(found.value, [], [], [])

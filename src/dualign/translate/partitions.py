@@ -48,7 +48,7 @@ FACTOR = 0.3
 MOST_CELLS = 1 << 24
 """Nodes times contexts."""
 
-MOST_JOINS = 20_000_000
+MOST_JOINS = 10_000_000
 """Of one search."""
 
 PARTITIONS = "partitions"
@@ -86,23 +86,24 @@ def partitions(trace: tuple[Any, ...]) -> int:
     return int(what.removeprefix(PARTITIONS)) if what.startswith(PARTITIONS) else 1
 
 
-def coloured(size: int, pairs: set[tuple[int, int]]) -> Array:
-    """A class for each of `size` leaves, int64, from 0 on, such that no pair is in one class.
+def coloured(classes: Array, pairs: set[tuple[int, int]]) -> Array:
+    """Classes 0, 1, … of leaves, int64, such that no pair is in one class, and most are as in `classes`.
 
-    Greedy: the leaves with the most pairs come first, each takes the first class that is free. Leaves
-    without a pair are in class 0.
+    Greedy: the leaves with the most pairs come first. Each stays in its class, if that is free, or takes the
+    first one that is.
     """
     neighbours: dict[int, set[int]] = {}
     for a, b in pairs:
         neighbours.setdefault(a, set()).add(b)
         neighbours.setdefault(b, set()).add(a)
-    result = np.zeros(size, np.int64)
-    colour: dict[int, int] = {}
+    result = classes.copy()
+    done: set[int] = set()
     for v in sorted(neighbours, key=lambda v: (-len(neighbours[v]), v)):
-        taken = {colour[w] for w in neighbours[v] if w in colour}
-        colour[v] = next(c for c in range(len(taken) + 1) if c not in taken)
-        result[v] = colour[v]
-    return result
+        taken = {int(result[w]) for w in neighbours[v] & done}
+        if int(result[v]) in taken:
+            result[v] = next(c for c in range(len(taken) + 1) if c not in taken)
+        done.add(v)
+    return np.unique(result, return_inverse=True)[1].reshape(-1)
 
 
 class _Tightened:
@@ -111,6 +112,7 @@ class _Tightened:
     def __init__(self, relaxation: Relaxation, incumbents: Incumbents, clock: Clock) -> None:
         self.relaxation, self.incumbents, self.clock = relaxation, incumbents, clock
         self.conflicts: set[tuple[int, int]] = set()
+        self.classes = np.zeros(len(relaxation.paths.leaf), np.int64)
         self.q = 1
         self.cut_off = False
         self.forest = _without_start(relaxation)
@@ -138,7 +140,7 @@ class _Tightened:
     def split(self) -> bool:
         """Make the partition that the disagreements ask for; false if it has too many contexts."""
         relaxation = self.relaxation
-        classes = coloured(len(relaxation.paths.leaf), self.conflicts)
+        self.classes = classes = coloured(self.classes, self.conflicts)
         q = int(classes.max()) + 1
         places = relaxation.length - 1
         code = classes

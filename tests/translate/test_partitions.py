@@ -81,24 +81,30 @@ def test_values_under_any_partition_and_multipliers(order):
         pairs = list(combinations(priced.leaves, 2))
         for share in (0.0, 0.05, 0.3, 1.0):
             chosen = set(random.Random(seed).sample(pairs, int(share * len(pairs))))
-            tightened.conflicts = chosen.copy()
-            assert tightened.split()
+            tightened.conflicts, tightened.separated, tightened.kept = chosen.copy(), -1, None
             choice = tightened.evaluate(priced.leaf, priced.state)
-            value = priced.wanted(coloured(V, chosen))
+            value = priced.wanted(tightened.classes)
             assert choice.value == pytest.approx(value, rel=1e-9), (seed, share)
-            assert chosen <= tightened.conflicts
+            assert all(tightened.classes[a] != tightened.classes[b] for a, b in chosen)
             restricted += value < loose - 1e-6
     assert restricted > 20
 
 
-@given(st.sets(st.tuples(st.integers(0, 14), st.integers(0, 14)).filter(lambda p: p[0] < p[1])))
-def test_no_pair_shares_a_class(pairs):
-    classes = coloured(15, pairs)
+PAIRS = st.sets(st.tuples(st.integers(0, 14), st.integers(0, 14)).filter(lambda p: p[0] < p[1]))
+
+
+@given(PAIRS, PAIRS)
+def test_no_pair_shares_a_class(pairs, more):
+    classes = coloured(np.zeros(15, np.int64), pairs)
     assert all(classes[a] != classes[b] for a, b in pairs)
     degree = np.bincount([v for pair in pairs for v in pair], minlength=15)
     assert set(classes.tolist()) == set(range(int(classes.max()) + 1))
     assert classes.max() <= degree.max()
     assert not classes[degree == 0].any()
+    assert coloured(classes, pairs).tolist() == classes.tolist()
+    again = coloured(classes, pairs | more)
+    assert all(again[a] != again[b] for a, b in pairs | more)
+    assert set(again.tolist()) == set(range(int(again.max()) + 1))
 
 
 @pytest.mark.parametrize(

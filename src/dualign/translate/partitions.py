@@ -11,15 +11,15 @@ are the classes of n − 1 leaves, with the outside scores of the unrestricted r
 q = 1 is the relaxation itself.
 
 The partition comes from the search: leaves a and b of every disagreement so far, a chosen where b stands,
-must be in different classes, and a greedy colouring of these pairs is the next partition. In between, the
-multipliers move on. If the bound is not met and no new pair was seen, it is paths that disagree, and their
+must be in different classes, and a greedy colouring of these pairs is the next partition, in every round of
+the subgradient method. If the bound is not met and no new pair was seen, it is paths that disagree, and their
 multipliers go back to 0, where no path costs anything: then a derivation whose leaves agree has its own
 score for its value, which is a proof, and any other shows a new pair. There are finitely many pairs of
 leaves; so this ends in a proof, unless time, joins, room for contexts or the length of n-grams (`relax`) set
 a limit.
 
-Before each colouring, n-grams are dropped that no derivation as good as the best one known can have, by the
-same outside scores. All bounds are then on such derivations only, which is all that counts.
+On the way, n-grams are dropped that no derivation as good as the best one known can have, by the same outside
+scores. All bounds are then on such derivations only, which is all that counts.
 """
 
 from __future__ import annotations
@@ -39,11 +39,8 @@ from dualign.translate.wordmultipliers import outside_bounds
 
 __all__ = ["coloured", "partitions", "tighten"]
 
-STAGE = 10
-"""Rounds with one partition."""
-
-FACTOR = 0.3
-"""Of their steps: the multipliers are nearly where they should be."""
+STAGE = 100
+"""Rounds before steps have their full length again."""
 
 MOST_CELLS = 1 << 24
 """Nodes times contexts."""
@@ -61,18 +58,14 @@ def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[
         return bound, False
     bound = relaxation.descend(relaxation.evaluate, ROUNDS, incumbents, clock, trace, bound)
     tightened = _Tightened(relaxation, incumbents, clock)
-    evaluate, q, without_paths = tightened.watched, 1, False
-    while bound - incumbents.score > rounding(bound) and clock.left > 0:
+    without_paths = False
+    while bound - incumbents.score > rounding(bound) and clock.left > 0 and not tightened.ended:
         known = len(tightened.conflicts)
-        what = f"{PARTITIONS} {q}"
-        bound = relaxation.descend(evaluate, STAGE, incumbents, clock, trace, bound, what, FACTOR)
-        if bound - incumbents.score <= rounding(bound) or tightened.cut_off:
-            break
+        bound = relaxation.descend(
+            tightened.evaluate, STAGE, incumbents, clock, trace, bound, lambda: f"{PARTITIONS} {tightened.q}"
+        )
         if len(tightened.conflicts) > known:
-            tightened.prune()
-            if not tightened.split():
-                break
-            evaluate, q, without_paths = tightened.evaluate, tightened.q, False
+            without_paths = False
         elif without_paths:
             break
         else:
@@ -114,32 +107,24 @@ class _Tightened:
         self.conflicts: set[tuple[int, int]] = set()
         self.classes = np.zeros(len(relaxation.paths.leaf), np.int64)
         self.q = 1
-        self.cut_off = False
+        self.separated = -1
+        self.kept: Array | None = None
+        self.ended = False
         self.forest = _without_start(relaxation)
         self.uses = Uses.of(self.forest)
         leaves = np.flatnonzero(self.forest.word >= 0)
         self.node_of = np.full(len(relaxation.paths.leaf), -1, np.int32)
         self.node_of[self.forest.word[leaves]] = leaves
+        # Weights of leaves are added to their scores.
+        self.forest = self.forest._replace(weight=np.zeros(len(self.forest.word)))
         self.last_steps = np.flatnonzero(self.forest.edge >= 0)
-
-    def watched(self, leaf: Array, state: Array) -> Choice:
-        """The relaxation as it is, q = 1."""
-        choice = self.relaxation.evaluate(leaf, state)
-        self._watch(choice)
-        return choice
-
-    def prune(self) -> None:
-        """Drop n-grams that no derivation of at least the best score has: those with which the relaxation,
-        at its multipliers, stays below it."""
-        relaxation = self.relaxation
-        values, gain, forest = self._weighted(relaxation.leaf, relaxation.state)
-        last = relaxation.grams[-1]
-        reach = self._reach(forest, values + gain[last], last)
-        relaxation.restrict(values + gain[last] + reach[self.node_of[last]] >= self._threshold())
 
     def split(self) -> bool:
         """Make the partition that the disagreements ask for; false if it has too many contexts."""
         relaxation = self.relaxation
+        if self.kept is not None:
+            relaxation.restrict(self.kept)
+        self.kept = None
         self.classes = classes = coloured(self.classes, self.conflicts)
         q = int(classes.max()) + 1
         places = relaxation.length - 1
@@ -165,23 +150,32 @@ class _Tightened:
         after = np.minimum(np.searchsorted(codes, following), dead - 1)
         after[codes[after] != following] = dead
         self.before, self.after = before.astype(np.int32), after.astype(np.int32)
+        self.separated = len(self.conflicts)
         return True
 
     def evaluate(self, leaf: Array, state: Array) -> Choice:
-        """L under the partition, and what attains it."""
+        """L under the partition, and what attains it. Disagreements that it has are kept apart from the next
+        time on."""
+        if len(self.conflicts) != self.separated and not self.split():
+            self.ended = True
+            return Choice(np.inf, [], [], [])
         values, gain, forest = self._weighted(leaf, state)
         alpha, chosen = np.empty(len(self.leaf_of)), np.full(len(self.leaf_of), -1, np.int64)
         choose(values, self.entry_of, alpha, chosen)
         node = self.node_of[self.leaf_of]
         score = np.where(node >= 0, alpha + gain[self.leaf_of], -np.inf)
-        reach = self._reach(forest, score, self.leaf_of)
+        most = np.full(len(self.node_of), -np.inf)
+        np.maximum.at(most, self.leaf_of, score)
+        reach = outside_bounds(forest, most)
+        threshold = self._threshold()
+        # N-grams with which even the relaxation stays below the best score are in no better derivation.
+        last = self.relaxation.grams[-1]
+        self.kept = values + gain[last] + reach[self.node_of[last]] >= threshold
         entries = Entries(node, self.before, self.after, score)
         joins = min(self.clock.effort, MOST_JOINS)
-        found = best_first(
-            forest, self.uses, entries, reach, self.start, self.contexts, self._threshold(), joins
-        )
-        self.cut_off = not found.entries
-        if self.cut_off:
+        found = best_first(forest, self.uses, entries, reach, self.start, self.contexts, threshold, joins)
+        self.ended = not found.entries
+        if self.ended:
             return Choice(found.value, [], [], [])
         starts = self.relaxation.paths.starts
         choice = Choice(
@@ -200,12 +194,6 @@ class _Tightened:
         weight[self.last_steps] += relaxation.edge_gains(state)[self.forest.edge[self.last_steps]]
         gain = relaxation.paths.vertex_weight + leaf.sum(axis=0)
         return relaxation.gram_values(leaf, state), gain, self.forest._replace(step_weight=weight)
-
-    def _reach(self, forest: Forest, score: Array, leaf: Array) -> Array:
-        """The most that a derivation adds to each node, when each leaf has the best of its scores."""
-        most = np.full(len(self.node_of), -np.inf)
-        np.maximum.at(most, leaf, score)
-        return outside_bounds(forest._replace(weight=np.zeros(len(forest.word))), most)
 
     def _threshold(self) -> float:
         """What has the score that is known has to be found, however its terms are added."""

@@ -149,14 +149,12 @@ class Relaxation:
         clock: Clock,
         trace: list[Any],
         bound: float,
-        what: str = "relaxation",
-        factor: float = 1.0,
+        what: Callable[[], str] = lambda: "relaxation",
     ) -> float:
-        """Subgradient steps of Polyak's length, or `factor` times that, from the multipliers on, until bound
-        and score meet, or nothing moves; keeps the multipliers with the least value, returns the bound."""
+        """Subgradient steps of Polyak's length from the multipliers on, until bound and score meet, or
+        nothing moves; keeps the multipliers with the least value, and returns the bound."""
         leaf, state = self.leaf, self.state
         ascent = new_ascent(score=incumbents.score)
-        ascent.numbers[FACTOR] = factor
         for number in range(rounds):
             choice = evaluate(leaf, state)
             if choice.leaves and (incumbents.k == 1 or number % 10 == 0):
@@ -166,7 +164,7 @@ class Relaxation:
             if observe(ascent, choice.value, target, PATIENCE, 0.5):
                 self.leaf, self.state = leaf.copy(), state.copy()
             bound = min(bound, float(ascent.numbers[BOUND]))
-            trace.append((what, bound, target, clock.seconds))
+            trace.append((what(), bound, target, clock.seconds))
             if bound - target <= rounding(target) or not choice.leaves or clock.left <= 0:
                 break
             leaf_gradient, state_gradient = self.gradient(choice, state)

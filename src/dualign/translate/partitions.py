@@ -34,10 +34,13 @@ from dualign.translate.dynamic import Clock
 from dualign.translate.incumbents import Incumbents, rounding
 from dualign.translate.insideoutside import Weighted
 from dualign.translate.problem import Forest, Problem, binary
-from dualign.translate.relax import ROUNDS, Choice, Relaxation, choose, met, prepared
+from dualign.translate.relax import Choice, Relaxation, choose, met, prepared
 from dualign.translate.wordmultipliers import outside_bounds
 
 __all__ = ["coloured", "partitions", "tighten"]
+
+ROUNDS = 100
+"""Of the relaxation alone: with more, q would be less and the time longer."""
 
 STAGE = 100
 """Rounds before steps have their full length again."""

@@ -36,7 +36,7 @@ from dualign.translate.lmkernels import find
 from dualign.translate.paths import Paths, best_path, best_paths
 from dualign.translate.problem import Problem
 
-__all__ = ["ROUNDS", "Choice", "Relaxation", "choose", "met", "prepared", "relax"]
+__all__ = ["Choice", "Relaxation", "choose", "met", "prepared", "relax"]
 
 MOST_PAIRS = 300_000
 MOST_GRAMS = 3_000_000

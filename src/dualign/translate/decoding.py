@@ -110,7 +110,12 @@ def _compile(method: str) -> None:
     """Compile the kernels of a method, or load them, on a forest of two words: no time limit should pay for
     it."""
     graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
-    _decode(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), method, 3, 1, 1, None)
+    lm = LanguageModel.train([["a", "b"], ["b", "a"]], 3)
+    _decode(graph, lm, method, 3, 1, 1, None)
+    if method == "tighten":
+        from dualign.translate.partitions import compile_search
+
+        compile_search(Problem(graph, lm, 3))
 
 
 def _stage(method: str) -> Stage:

@@ -37,7 +37,7 @@ from dualign.translate.problem import Forest, Problem, binary
 from dualign.translate.relax import Choice, Relaxation, choose, met, prepared
 from dualign.translate.wordmultipliers import outside_bounds
 
-__all__ = ["coloured", "partitions", "tighten"]
+__all__ = ["coloured", "compile_search", "partitions", "tighten"]
 
 ROUNDS = 100
 """Of the relaxation alone: with more, q would be less and the time longer."""
@@ -74,6 +74,14 @@ def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[
         else:
             relaxation.state, without_paths = np.zeros_like(relaxation.state), True
     return bound, met(bound, incumbents)
+
+
+def compile_search(problem: Problem) -> None:
+    """Run the search of a small problem once, though it may be solved without."""
+    incumbents, clock = Incumbents(problem, 1), Clock()
+    _, relaxation = prepared(problem, incumbents, clock, [])
+    if relaxation is not None:
+        _Tightened(relaxation, incumbents, clock).evaluate(relaxation.leaf, relaxation.state)
 
 
 def partitions(trace: tuple[Any, ...]) -> int:

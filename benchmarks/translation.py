@@ -1,13 +1,18 @@
 """Exact translation beside its baselines, on forests of our own making and on Joshua's Bengali test.
 
     python -m benchmarks.translation forests [--corpus europarl-es-en] [--pairs 5k] [--sentences 60] [--trees]
+    python -m benchmarks.translation curve [--pairs 20k] [--longest 60] [--limit 10] [--trees]
     python -m benchmarks.translation joshua [--order 5] [--limit 30] [--sentences 20]
 
 `forests`: a system is learnt from the first pairs of the shuffled text, without tuning; sentences that come
-after them are parsed with as many rules for each source side as keep the forest below `--most-edges` (0: no
-limit), and every method decodes every forest. With `--trees` the rules are tree-to-string rules, for trees
-that halve the sentence again and again, since there is no treebank. Seconds are of processor time, decoding
-alone, kernels compiled before.
+after them are parsed with spans as long as `--most-nodes` allows (for Hiero's rules), then as many rules for
+each source side as `--most-edges` allows (0: no limit; of several numbers the sentences take turns), and
+every method decodes every forest. With `--trees` the rules are tree-to-string rules, for trees that halve
+the sentence again and again, since there is no treebank. Seconds are of processor time, decoding alone,
+kernels compiled before.
+
+`curve`: the same without limits on the forests, each sentence with more and more rules for each source side:
+what `exact` proves, how long it takes, and what gap remains, by the number of edges.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from time import process_time
 from typing import Any
 
@@ -31,11 +36,17 @@ from dualign.text.brackets import Tree, escaped, parse_tree
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode
 from dualign.translate.chart import parse
 from dualign.translate.grammar import read_rules
+from dualign.translate.partitions import partitions
 from dualign.translate.system import Translator, train_system
 
 TIMES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 GROUPS = (0, 300, 1000, 3000, 10_000, 30_000, 10**9)
+CURVE = (0, 300, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 10**9)
 BEAMS = (50, 500, 1000)
+SPANS = (10, 8, 6, 5, 4, 3, 2, 1)
+LIMITS = (20, 10, 5, 3, 2, 1)
+SIZES = (1, 2, 4, 6, 10, 20, 50)
+"""Of partitions."""
 MARKS = {",", ";", ":", "."}
 
 
@@ -53,13 +64,13 @@ class Run:
 def main() -> None:
     options = parser(__doc__.splitlines()[0], "translation.jsonl")
     add_data(options)
-    options.add_argument("what", choices=("forests", "joshua"))
+    options.add_argument("what", choices=("forests", "curve", "joshua"))
     options.add_argument("--corpus", default="europarl-es-en")
     options.add_argument("--pairs", default="5k", help="pairs to learn from")
     options.add_argument("--sentences", type=int, help="sentences to translate (60; joshua: all)")
-    options.add_argument(
-        "--most-edges", type=int, default=2635, help="edges of a forest; 0: as many as there are"
-    )
+    options.add_argument("--longest", type=int, default=30, help="words of a sentence")
+    options.add_argument("--most-nodes", type=int, default=66, help="vertices that are no leaves; 0: all")
+    options.add_argument("--most-edges", type=int, nargs="+", default=[299, 999, 2635], help="0: all")
     options.add_argument("--trees", action="store_true", help="tree-to-string rules instead of Hiero's")
     options.add_argument("--methods", nargs="+", default=["exact", "relax", "exhaustive", "ilp", "lp"])
     options.add_argument("--beams", nargs="*", type=int, default=BEAMS, help="of cube pruning")
@@ -74,14 +85,20 @@ def main() -> None:
     chosen.sentences = chosen.sentences or 60
     present(chosen.data, [chosen.corpus])
     runs: list[Run] = []
+    methods = ["exact", "cube 50"] if chosen.what == "curve" else [*chosen.methods, *beams]
     for number, (graph, model, words) in enumerate(forests(chosen)):
-        methods = [*chosen.methods, *beams]
         found = [run(graph, model, method, words, chosen.order, chosen.limit) for method in methods]
         write(found, chosen.json)
         runs += found
         times = ", ".join(f"{one.method} {one.seconds:.2f} s" for one in found)
-        print(f"forest {number + 1}: {words} words, {len(graph.head)} edges, {times}", flush=True)
-    report(runs, [*chosen.methods, *beams])
+        print(
+            f"forest {number + 1}: {words} words, {nodes(graph)} nodes, {len(graph.head)} edges, {times}",
+            flush=True,
+        )
+    if chosen.what == "curve":
+        curve(runs)
+    else:
+        report(runs, methods)
 
 
 def write(runs: list[Run], path: Path) -> None:
@@ -90,7 +107,8 @@ def write(runs: list[Run], path: Path) -> None:
         record(
             path,
             {"method": one.method, "edges": one.edges, "words": one.words, "seconds": one.seconds,
-             "score": result.score, "bound": result.bound, "certified": result.certified},
+             "score": result.score, "bound": result.bound, "certified": result.certified}
+            | ({"partitions": partitions(result.trace)} if one.method == "tighten" else {}),
         )  # fmt: skip
 
 
@@ -108,7 +126,8 @@ def forests(chosen: Any) -> Iterator[tuple[Hypergraph, LanguageModel, int]]:
     corpus = Corpus(chosen.data, chosen.corpus, chosen.seed)
     size = size_of(chosen.pairs) or len(corpus) - 10 * chosen.sentences
     pairs = [tuple(side.split() for side in line.split("\t")) for line in corpus.lines]
-    later: list[Any] = [source for source, _ in pairs[size:] if 4 <= len(source) <= 30][: chosen.sentences]
+    later: list[Any] = [source for source, _ in pairs[size:] if 4 <= len(source) <= chosen.longest]
+    later = later[: chosen.sentences]
     lengths = [len(source) for source in later]
     trees = None
     if chosen.trees:
@@ -118,15 +137,28 @@ def forests(chosen: Any) -> Iterator[tuple[Hypergraph, LanguageModel, int]]:
         train_system(pairs[:size], place, trees=trees, order=chosen.order, rounds=0, threads=chosen.threads)
         translator = Translator.load(place, later)
     model = translator.model.scaled(translator.settings.weights["LanguageModel"])
-    for source, words in zip(later, lengths, strict=True):
-        graph = None
-        for limit in (20, 10, 5, 3, 2, 1):
-            settings = replace(translator.settings, limit=limit)
-            graph = Translator(translator.grammar, translator.model, settings).forest(source).hypergraph
-            if not chosen.most_edges or len(graph.head) <= chosen.most_edges:
-                break
-        assert graph is not None
-        yield graph, model, words
+    for number, (source, words) in enumerate(zip(later, lengths, strict=True)):
+
+        def forest(span: int, limit: int, source: Any = source) -> Hypergraph:
+            settings = replace(translator.settings, span=span, limit=limit)
+            return Translator(translator.grammar, translator.model, settings).forest(source).hypergraph
+
+        if chosen.what == "curve":
+            yield from ((forest(SPANS[0], limit), model, words) for limit in reversed(LIMITS))
+            continue
+        span = next((n for n in SPANS if fits(nodes(forest(n, 1)), chosen.most_nodes)), 1)
+        most = chosen.most_edges[number % len(chosen.most_edges)]
+        graphs = (forest(span, limit) for limit in LIMITS)
+        graph = next((graph for graph in graphs if fits(len(graph.head), most)), None)
+        yield graph or forest(span, 1), model, words
+
+
+def nodes(graph: Hypergraph) -> int:
+    return sum(label is None for label in graph.labels)
+
+
+def fits(size: int, most: int) -> bool:
+    return not most or size <= most
 
 
 def halves(words: Sequence[str]) -> Tree:
@@ -158,22 +190,80 @@ def report(runs: list[Run], methods: list[str]) -> None:
         within = [f"{share(s <= t and c for s, c in zip(seconds, certified, strict=True))}" for t in TIMES]
         rows.append([method, f"{median(seconds):.3f}", share(certified), str(errors), *within])
     print(markdown(["method", "median s", "certified", "worse", *(f"≤ {t:g} s" for t in TIMES)], rows))
-    print("\nMedian seconds, and share certified, by the number of edges:\n")
+    print("\nMedian and mean seconds, and share certified, by the number of edges:\n")
     rows = []
     for low, high in pairwise(GROUPS):
         chosen = {m: [one for one in found if low <= one.edges < high] for m, found in by_method.items()}
         if any(chosen.values()):
             cells = [
-                f"{median(one.seconds for one in found):.3f} {share(one.result.certified for one in found)}"
+                f"{median(one.seconds for one in found):.3f} {mean(one.seconds for one in found):.3f} "
+                f"{share(one.result.certified for one in found)}"
                 for found in chosen.values()
             ]
             rows.append([f"{low}-{high - 1}", str(len(chosen[methods[0]])), *cells])
     print(markdown(["edges", "forests", *methods], rows))
+    stages(by_method.get("exact", []))
+    if "tighten" in by_method:
+        sizes(by_method["tighten"])
     if "lp" in by_method:
-        whole = [one.result.trace[-1][0] == "fractional" for one in by_method["lp"] if one.result.trace]
-        print(f"\nlinear programs with a fractional solution: {share(whole)} of {len(whole)}")
+        ends = [one.result.trace[-1][0] for one in by_method["lp"] if one.result.trace]
+        solved = [end == "fractional" for end in ends if end != "cut off"]
+        print(
+            f"\nlinear programs with a fractional solution: {share(solved)} of {len(solved)} that were solved"
+        )
     left = [one.result.gap for one in by_method[methods[0]] if not one.result.certified]
     print(f"\n{methods[0]}: gaps that remain {[round(gap, 2) for gap in sorted(left)]}")
+
+
+def stages(runs: list[Run]) -> None:
+    """After which pass the bound was the optimum already; the next ones only show the derivation."""
+    proved = [one.result for one in runs if one.result.certified]
+    for what in ("multipliers", "one word of context"):
+        bounds = [(entry[1], one.score) for one in proved for entry in one.trace if entry[0] == what]
+        met = share(bound - score <= 1e-6 * (1.0 + abs(score)) for bound, score in bounds)
+        print(f"\nexact: the bound of {what} is the optimum for {met} of {len(bounds)}")
+
+
+def sizes(runs: list[Run]) -> None:
+    """Numbers of partitions q with which forests are proved: of all, and of those that need more than one."""
+    proved = [partitions(one.result.trace) for one in runs if one.result.certified]
+    needed = len(runs) - proved.count(1)
+    rows = []
+    for most in SIZES:
+        count = sum(q <= most for q in proved)
+        more = f"{100 * (count - proved.count(1)) / needed:.1f}%" if needed and most > 1 else ""
+        rows.append([f"{'≤' if most > 1 else '='} {most}", f"{100 * count / len(runs):.1f}%", more])
+    print(f"\ntighten: proved with q partitions, of {len(runs)} forests and of the {needed} with q > 1\n")
+    print(markdown(["q", "forests", "of those tightened"], rows))
+    print(f"\nlargest q of a proof: {max(proved, default=0)}; forests without one: {len(runs) - len(proved)}")
+
+
+def curve(runs: list[Run]) -> None:
+    rows = []
+    for low, high in pairwise(CURVE):
+        pairs = list(zip(runs[::2], runs[1::2], strict=True))
+        chosen = [pair for pair in pairs if low <= pair[0].edges < high]
+        if not chosen:
+            continue
+        found = [one for one, _ in chosen]
+        seconds = [one.seconds for one in found]
+        left = [one.result.gap for one in found if not one.result.certified]
+        size = [abs(one.result.score) for one in found if not one.result.certified]
+        errors = sum(cube.result.score < one.result.score - 1e-6 for one, cube in chosen)
+        remains = f"{median(left):.2f} of {median(size):.1f}" if left else ""
+        cells = [str(len(found)), share(one.result.certified for one in found), f"{median(seconds):.3f}"]
+        cells += [f"{mean(seconds):.3f}", remains, str(errors)]
+        rows.append([f"{low}-{high - 1}", *cells])
+    heads = [
+        "edges",
+        "forests",
+        "certified",
+        "median s",
+        "mean s",
+        "median gap left, of a score",
+        "cube 50 worse",
+    ]
+    print("\n" + markdown(heads, rows))
 
 
 def share(values: Any) -> str:

@@ -2,15 +2,17 @@
 
     python -m benchmarks.translation_system [--corpus europarl-es-en] [--pairs 10k] [--test 200] [--trees]
 
-The shuffled text gives the training pairs, then those to tune on, then those to test on (4 to 40 words). The
-same rules, language model and weights are decoded by `exact` and by cube pruning; *word by word* takes for
-each word its most frequent translation by one word. With `--trees`, see `benchmarks.translation`.
+The shuffled text gives the training pairs, and its end those to tune on (4 to 30 words) and those to test on
+(4 to 40). The same rules, language model and weights are decoded by `exact` and by cube pruning; *untuned*
+is cube pruning with the weights before tuning; *word by word* takes for each word its most frequent
+translation by one word. With `--trees`, see `benchmarks.translation`.
 """
 
 from __future__ import annotations
 
 import resource
 import tempfile
+from dataclasses import replace
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -21,7 +23,7 @@ from benchmarks.translation import halves, share
 from dualign.measure.bleu import bleu
 from dualign.measure.table import markdown
 from dualign.translate import Grammar, decode
-from dualign.translate.system import Translator, train_system
+from dualign.translate.system import WEIGHTS, Translator, train_system
 
 
 def main() -> None:
@@ -29,8 +31,8 @@ def main() -> None:
     add_data(options)
     options.add_argument("--corpus", default="europarl-es-en")
     options.add_argument("--pairs", default="10k", help="pairs to learn from")
-    options.add_argument("--dev", type=int, default=200, help="pairs to tune on")
-    options.add_argument("--rounds", type=int, default=4, help="rounds of tuning")
+    options.add_argument("--dev", type=int, default=250, help="pairs to tune on")
+    options.add_argument("--rounds", type=int, default=8, help="rounds of tuning")
     options.add_argument("--test", type=int, default=200, help="pairs to test on")
     options.add_argument("--trees", action="store_true", help="tree-to-string rules instead of Hiero's")
     options.add_argument("--limit", type=float, default=10.0, help="seconds for each sentence")
@@ -39,10 +41,11 @@ def main() -> None:
     present(chosen.data, [chosen.corpus])
     lines = Corpus(chosen.data, chosen.corpus, chosen.seed).lines
     fits = [tuple(side.split() for side in line.split("\t")) for line in lines]
-    held = 4 * (chosen.dev + chosen.test)
-    apart = [pair for pair in fits[-held:] if 4 <= len(pair[0]) <= 40]
+    held = 3 * chosen.dev + 2 * chosen.test
+    dev = [pair for pair in fits[-held : -2 * chosen.test] if 4 <= len(pair[0]) <= 30][: chosen.dev]
+    test = [pair for pair in fits[-2 * chosen.test :] if 4 <= len(pair[0]) <= 40][: chosen.test]
     size = min(size_of(chosen.pairs) or len(fits), len(fits) - held)
-    pairs, dev, test = fits[:size], apart[: chosen.dev], apart[chosen.dev : chosen.dev + chosen.test]
+    pairs = fits[:size]
     del fits, lines
     sources: list[Any] = [halves(s) if chosen.trees else s for s, _ in test]
     references = [[target] for _, target in test]
@@ -64,16 +67,22 @@ def main() -> None:
     rows = []
     settings = translator.settings
     model = translator.model.scaled(settings.weights["LanguageModel"])
+    untuned = Translator(translator.grammar, translator.model, replace(settings, weights=dict(WEIGHTS)))
     ways = {"exact": ("exact", 1), "cube 50": ("cube", 50), "cube 500": ("cube", 500)}
 
     def translate(source: Any) -> list[Any]:
         forest = translator.forest(source).hypergraph
         return [
-            decode(forest, model, method=method, beam=beam, order=settings.order, time_limit=chosen.limit)
-            for method, beam in ways.values()
+            *(
+                decode(forest, model, method=method, beam=beam, order=settings.order, time_limit=chosen.limit)
+                for method, beam in ways.values()
+            ),
+            untuned.translate(source, method="cube", beam=50),
         ]
 
-    for name, found in zip(ways, zip(*map(translate, sources), strict=True), strict=True):
+    for name, found in zip(
+        [*ways, "cube 50, untuned"], zip(*map(translate, sources), strict=True), strict=True
+    ):
         value = bleu([one.solution.words for one in found], references)
         proved = share(one.certified for one in found)
         rows.append([name, f"{value:.2f}", proved, f"{median(one.seconds for one in found):.3f}"])

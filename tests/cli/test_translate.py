@@ -48,11 +48,21 @@ def test_a_system_learns_and_translates_with_a_report(system, capsys):
         assert record["seconds"] >= 0
 
 
-@pytest.mark.parametrize("method", ["cube", "exhaustive", "relax", "ilp", "lp"])
+@pytest.mark.parametrize("method", ["cube", "exhaustive", "relax", "tighten", "ilp", "lp"])
 def test_methods_agree_on_an_easy_sentence(system, capsys, method):
     text = write(system / "new", "das Kind ist groß\n")
     assert run(["translate", "decode", str(system / "model"), text, "--method", method]) == 0
     assert capsys.readouterr().out == "the child is big\n"
+
+
+def test_the_report_of_tightening_has_the_number_of_partitions(system):
+    text = write(system / "new", "das Kind ist groß\n\nder Zebra schläft\n")
+    report = str(system / "report.jsonl")
+    options = ["--method", "tighten", "--report", report, "-o", str(system / "out")]
+    assert run(["translate", "decode", str(system / "model"), text, *options]) == 0
+    records = [json.loads(line) for line in Path(report).read_text().splitlines()]
+    assert len(records) == 3
+    assert all(record["certified"] and record["partitions"] >= 1 for record in records)
 
 
 def test_threads_change_nothing(system, capsys):

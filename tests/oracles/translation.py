@@ -178,3 +178,89 @@ def bleu(translations, references):
         length += len(words)
         reference_length += min((abs(len(r) - len(words)), len(r)) for r in several)[1]
     return 100 * math.exp(logs + min(0.0, 1 - reference_length / length))
+
+
+def positions_between(edges):
+    """The steps ⟨a, b⟩ of each edge, between positions (vertex, "down" or "up")."""
+    return [
+        [
+            ((head, "down"), (tail[0], "down")),
+            ((tail[-1], "up"), (head, "up")),
+            *(((a, "up"), (b, "down")) for a, b in itertools.pairwise(tail)),
+        ]
+        for head, tail, _ in edges
+    ]
+
+
+def restricted_value(vertices, edges, root, model, prices, step_prices, classes):
+    """The Lagrangian of Rush & Collins (2011), maximised by trying every derivation and every choice.
+
+    Each leaf chooses the n − 1 leaves before it, of the same classes as those that stand there, and paths
+    between them. Leaves are numbers of vertices, ("<s>", i) and ("</s>", i); `prices[k]` has those of leaves
+    at place k, `step_prices[k]` those of steps between places k and k + 1, `classes` those of leaves; all
+    may leave out zeros.
+    """
+    n = model.order
+    starts, ends = [("<s>", i) for i in range(n - 1)], [("</s>", i) for i in range(n - 1)]
+    numbered = [*edges, ("goal", [*starts, root, *ends], 0.0)]
+    steps = positions_between(numbered)
+    words = {v: label for v, (label, _) in enumerate(vertices) if label is not None}
+    words |= {v: v[0] for v in (*starts, *ends)}
+    leaving = defaultdict(set)
+    for a, b in itertools.chain(*steps):
+        leaving[a].add(b)
+    routes = [defaultdict(dict) for _ in range(n - 1)]  # leaf, leaf before it: the best path between them
+
+    def walk(k, first, position, cost):
+        for after in leaving[position]:
+            total = cost - step_prices[k].get((position, after), 0.0)
+            if after[0] in words and after[1] == "down":
+                known = routes[k][after[0]].get(first, -math.inf)
+                routes[k][after[0]][first] = max(known, total)
+            else:
+                walk(k, first, after, total)
+
+    for k in range(n - 1):
+        for v in words:
+            walk(k, v, (v, "up"), 0.0)
+
+    def choices(chain, stands, value):
+        """The best value of the leaves before those of `chain`, which agree with `stands`, nearest last."""
+        k = n - 1 - len(chain)
+        if k < 0:
+            context = [words[v] for v in chain[:-1]]
+            if words[chain[-1]] == "</s>" == context[-1]:
+                return value
+            while context.count("<s>") > 1:
+                del context[0]
+            return value + model.word(context, words[chain[-1]])
+        best = -math.inf
+        for v, route in routes[k][chain[0]].items():
+            if classes.get(v, 0) == classes.get(stands[k], 0):
+                best = max(best, choices([v, *chain], stands, value + route - prices[k].get(v, 0.0)))
+        return best
+
+    def leaves_of(used):
+        following, found, stack = iter(used), [], [root]
+        while stack:
+            v = stack.pop()
+            if v in words:
+                found.append(v)
+            else:
+                stack.extend(reversed(edges[next(following)][1]))
+        return found
+
+    memory, best = {}, -math.inf
+    for used, _, weight in derivations(vertices, edges, root):
+        sequence = [*starts, *leaves_of(used), *ends]
+        total = weight
+        for e in (*used, len(edges)):
+            total += sum(price.get(step, 0.0) for price in step_prices for step in steps[e])
+        for at in range(n - 1, len(sequence)):
+            v, stands = sequence[at], tuple(sequence[at - n + 1 : at])
+            key = v, tuple(classes.get(s, 0) for s in stands)
+            if key not in memory:
+                memory[key] = choices([v], stands, 0.0)
+            total += memory[key] + sum(price.get(v, 0.0) for price in prices)
+        best = max(best, total)
+    return best

@@ -72,7 +72,7 @@ def test_k_best_is_exact(method):
             assert r.score == pytest.approx(scores[r.solution.edges][0], abs=1e-8)
 
 
-@pytest.mark.parametrize("method", ["cube", "relax", "ilp", "lp"])
+@pytest.mark.parametrize("method", ["cube", "relax", "tighten", "ilp", "lp"])
 def test_k_best_of_the_others_is_honest(method):
     for seed, order, graph, model, scores in problems(12, begin=5000):
         results = decode(graph, model, method=method, order=order, k=4, beam=8)
@@ -137,7 +137,7 @@ def test_a_time_limit_returns_something_honest():
 
 def test_the_same_input_gives_the_same_answer():
     for _, order, graph, model, _ in problems(10):
-        for method in ("exact", "cube", "relax"):
+        for method in ("exact", "cube", "relax", "tighten"):
             once, twice = (decode(graph, model, method=method, order=order) for _ in range(2))
             assert once.solution == twice.solution
             assert (once.score, once.bound) == (twice.score, twice.bound)
@@ -167,3 +167,16 @@ def test_wrong_arguments_are_refused():
         decode([], model)
     with pytest.raises(dualign.UsageError, match="lm is a str"):
         decode(Hypergraph([("a", 0.0)], [], 0), "lm.arpa")
+
+
+def test_programs_say_whether_their_solution_is_whole():
+    said = {"lp": set(), "ilp": set()}
+    for seed, order, graph, model, _ in problems(60):
+        for method, seen in said.items():
+            result = decode(graph, model, method=method, order=order)
+            what = result.trace[-1][0]
+            seen.add(what)
+            assert result.certified or what != "whole", seed
+    assert said == {"lp": {"whole", "fractional"}, "ilp": {"whole"}}
+    cut = decode(graph, model, method="lp", order=order, time_limit=1e-9)
+    assert not cut.trace or cut.trace[-1][0] == "cut off"

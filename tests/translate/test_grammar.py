@@ -97,6 +97,19 @@ def test_words_without_rules_are_copied_and_long_sentences_glued():
         parse([], grammar(), {})
 
 
+@pytest.mark.parametrize(
+    ("words", "weights", "message"),
+    [
+        (["a", "b c"], {}, "not one word"),
+        (["a"], {"w": math.nan}, "the weight nan"),
+        (["a"], {"w": math.inf}, "the weight inf"),
+    ],
+)
+def test_what_makes_no_forest_is_refused(words, weights, message):
+    with pytest.raises(dualign.DataError, match=message):
+        parse(words, grammar("[X] ||| a ||| b ||| w=1"), weights)
+
+
 def test_words_that_look_like_markup_do_no_harm():
     parsed = parse(["[X]", "<s>", "|||"], grammar("[X] ||| a [X,1] ||| b [X,1] |||"), {})
     assert translations(parsed) == [("[X] <S> |||", 0.0)]

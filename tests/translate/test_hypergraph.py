@@ -137,3 +137,17 @@ def test_json_is_what_the_documentation_says():
     assert content["vertices"][1] == ["a", -0.5]
     assert content["edges"][1] == [0, [2, 1], -2.0]
     assert content["root"] == 0
+
+
+def test_a_forest_with_other_weights_leaves_the_first_as_it_is():
+    for seed in range(50):
+        vertices, edges = random_forest(random.Random(seed))
+        graph = Hypergraph(vertices, edges, 0)
+        other = graph.reweighted(2.0 * graph.edge_weight)
+        assert (
+            graph.edges
+            == Hypergraph.trusted(vertices, edges, 0).edges
+            == Hypergraph(vertices, edges, 0).edges
+        )
+        assert [w for _, _, w in other.edges] == [2.0 * w for _, _, w in graph.edges]
+        assert other.best()[1] == Hypergraph(vertices, [(h, t, 2.0 * w) for h, t, w in edges], 0).best()[1]

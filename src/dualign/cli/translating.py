@@ -45,7 +45,8 @@ def run(
 
     def translate(sentence: Any) -> tuple[str, dict[str, Any]]:
         if not sentence:
-            return "", {"score": 0.0, "bound": 0.0, "certified": True, "seconds": 0.0}
+            record = {"score": 0.0, "bound": 0.0, "certified": True, "seconds": 0.0}
+            return "", {**record, "partitions": 1} if method == "tighten" else record
         began = perf_counter()
         result = translator.translate(sentence, method=method, beam=beam, time_limit=time_limit)
         record = {
@@ -54,6 +55,10 @@ def run(
             "certified": result.certified,
             "seconds": round(perf_counter() - began, 6),
         }
+        if method == "tighten":
+            from dualign.translate.partitions import partitions
+
+            record["partitions"] = partitions(result.trace)
         return str(result.solution), record
 
     if shortest := min(filter(None, sentences), key=_length, default=None):

@@ -15,7 +15,7 @@ from dualign.translate.problem import Problem
 
 __all__ = ["METHODS", "TOLERANCE", "decode"]
 
-METHODS = ("exact", "relax", "cube", "exhaustive", "ilp", "lp")
+METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
 
 TOLERANCE = 1e-6
 """A bound this close to the score, relative to it, has met it."""
@@ -38,7 +38,8 @@ def decode(
     | method | what it does |
     |---|---|
     | `exact` | coarse-to-fine passes until the best derivation is proved (`dualign.translate.exact`) |
-    | `relax` | Lagrangian relaxation with paths between leaves, tightened (`dualign.translate.relax`) |
+    | `relax` | Lagrangian relaxation with paths between leaves (`dualign.translate.relax`) |
+    | `tighten` | the same, and partitions of the leaves until it is proved (`dualign.translate.partitions`) |
     | `cube` | cube pruning with `beam` items a vertex |
     | `exhaustive` | the complete construction of Bar-Hillel et al. |
     | `ilp`, `lp` | the integer program, and its linear relaxation, on HiGHS (`dualign.translate.program`) |
@@ -109,7 +110,12 @@ def _compile(method: str) -> None:
     """Compile the kernels of a method, or load them, on a forest of two words: no time limit should pay for
     it."""
     graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
-    _decode(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), method, 3, 1, 1, None)
+    lm = LanguageModel.train([["a", "b"], ["b", "a"]], 3)
+    _decode(graph, lm, method, 3, 1, 1, None)
+    if method == "tighten":
+        from dualign.translate.partitions import compile_search
+
+        compile_search(Problem(graph, lm, 3))
 
 
 def _stage(method: str) -> Stage:
@@ -121,6 +127,10 @@ def _stage(method: str) -> Stage:
         from dualign.translate.relax import relax
 
         return lambda problem, incumbents, clock, trace, beam: relax(problem, incumbents, clock, trace)
+    if method == "tighten":
+        from dualign.translate.partitions import tighten
+
+        return lambda problem, incumbents, clock, trace, beam: tighten(problem, incumbents, clock, trace)
     if method in ("ilp", "lp"):
         from dualign.translate.program import program
 

@@ -25,7 +25,7 @@ from dualign.translate.levels import level
 from dualign.translate.problem import Problem
 from dualign.translate.wordmultipliers import descend, outside_bounds
 
-__all__ = ["BigramPass", "Clock", "cube", "item_trees", "one_pass", "survivors", "word_bound"]
+__all__ = ["BigramPass", "Clock", "cube", "cube_trees", "item_trees", "one_pass", "survivors", "word_bound"]
 
 ROUNDS = 100
 """Of the multipliers, at most."""
@@ -65,25 +65,16 @@ class Clock:
 
 def cube(problem: Problem, beam: int, k: int) -> list[list[int]]:
     """The edges of the k best derivations that cube pruning with that beam finds."""
-    graph = problem.hypergraph
-    V, E = len(graph.labels), len(graph.head)
-    begin, end = problem.ends
-    # Above the root: <s>, </s> and the goal are vertices V, V + 1, V + 2; the goal's edge is E.
-    result = cube_kernel(
-        level(problem.automaton, problem.order - 1),
-        max(beam, k),
-        np.concatenate((graph.order, [V, V + 1, V + 2])).astype(np.int32),
-        np.concatenate((graph.incoming_begin, [E, E, E + 1])),
-        np.append(graph.incoming, E).astype(np.int32),
-        np.append(graph.tail_begin, graph.tail_begin[-1] + 3),
-        np.concatenate((graph.tail, [V, graph.root, V + 1])).astype(np.int32),
-        np.concatenate((graph.vertex_weight, [0.0, 0.0, 0.0])),
-        np.append(graph.edge_weight, 0.0),
-        np.concatenate((problem.leaf_word, [begin, end, -1])).astype(np.int32),
-    )
+    return cube_trees(problem, max(beam, k)).best(k)
+
+
+def cube_trees(problem: Problem, beam: int) -> ItemTrees:
+    """All derivations that cube pruning with that beam finds."""
+    graph, leaf_word = problem.closed
+    result = cube_kernel(level(problem.automaton, problem.order - 1), beam, *graph, leaf_word)
     score, head, tail_begin, tail, edge, arc_score, goals = result
-    trees = ItemTrees(score, head, tail_begin, tail, np.where(edge == E, -1, edge), arc_score, int(goals[0]))
-    return trees.best(k)
+    edge = np.where(edge == len(problem.hypergraph.head), -1, edge)
+    return ItemTrees(score, head, tail_begin, tail, edge, arc_score, int(goals[0]))
 
 
 def word_bound(problem: Problem, target: float) -> tuple[float, Array]:
@@ -108,14 +99,13 @@ class BigramPass:
     right_shift: Array
 
     @classmethod
-    def of(cls, problem: Problem, target: float, threshold: float) -> BigramPass | None:
-        """None if the forest is too large for it; `target` is a score that is attained."""
+    def of(cls, problem: Problem, u: Array, threshold: float) -> BigramPass | None:
+        """None if the forest is too large for it; `u` are multipliers on words."""
         lm, forest, pairs = problem.automaton, problem.forest, problem.pairs
         words, work = boundary_words(forest, len(pairs))
         cells = words.cells
         if cells[-1] > MOST_CELLS or work > 1e11:
             return None
-        _, u = word_bound(problem, target)
         before = (pairs - u[:, None]).max(axis=0)
         before[lm.begin] = 0.0
         score = before + u

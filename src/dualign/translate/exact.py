@@ -47,11 +47,11 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
         found, bound, _ = _fine_passes(problem, incumbents, None, 0, incumbents.threshold, clock.effort)
         note("no context", bound)
         return bound, found
-    bound, _ = word_bound(problem, incumbents.score)
+    bound, multipliers = word_bound(problem, incumbents.score)
     note("multipliers", bound)
     if clock.left <= 0:
         return bound, False
-    coarse = BigramPass.of(problem, incumbents.score, incumbents.threshold)
+    coarse = BigramPass.of(problem, multipliers, incumbents.threshold)
     if coarse is None:
         return bound, False
     bound = min(bound, coarse.bound)

@@ -105,7 +105,7 @@ class ForestBuilder:
                     if child not in place:
                         place[child] = len(queue)
                         queue.append(child)
-        graph = Hypergraph(
+        graph = Hypergraph.trusted(
             [(self.labels[v], 0.0) for v in queue],
             [(place[h], [place[t] for t in tail], w) for h, tail, w in (self.edges[e] for e in kept)],
             0,

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import isfinite
@@ -69,31 +70,47 @@ class Hypergraph:
         edges: Iterable[tuple[int, Sequence[int], float]],
         root: int,
     ) -> None:
-        self.labels: list[str | None] = []
-        weights = []
-        for number, vertex in enumerate(vertices):
-            label, weight = _checked_vertex(number, vertex)
-            self.labels.append(label)
-            weights.append(weight)
-        self.vertex_weight = np.array(weights, np.float64)
-        count = len(self.labels)
+        checked = [_checked_vertex(number, vertex) for number, vertex in enumerate(vertices)]
+        count = len(checked)
         if not _is_index(root, count):
             raise DataError(f"root {root!r} is not one of the {count} vertices (0 to {count - 1})")
-        self.root = int(root)
-        heads, tails, begins, weights = [], [], [0], []
-        for number, edge in enumerate(edges):
-            head, tail, weight = _checked_edge(number, edge, count)
-            heads.append(head)
-            tails.extend(tail)
-            begins.append(len(tails))
-            weights.append(weight)
-        self.head = np.array(heads, np.int32)
-        self.tail = np.array(tails, np.int32)
-        self.tail_begin = np.array(begins, np.int64)
-        self.edge_weight = np.array(weights, np.float64)
-        self._index()
+        self._fill(
+            checked, [_checked_edge(number, edge, count) for number, edge in enumerate(edges)], int(root)
+        )
         self._check_leaves()
         self.order = self._ordered()
+
+    @classmethod
+    def trusted(
+        cls,
+        vertices: Sequence[tuple[str | None, float]],
+        edges: Sequence[tuple[int, Sequence[int], float]],
+        root: int,
+    ) -> Hypergraph:
+        """For edges that a program has made: heads and tails are taken as they are, leaves have words, and
+        all hangs together."""
+        result = cls.__new__(cls)
+        result._fill([_checked_vertex(*vertex) for vertex in enumerate(vertices)], edges, root)
+        for number in np.flatnonzero(~np.isfinite(result.edge_weight)).tolist():
+            _checked_weight(f"edge {number}", edges[number][2])
+        result.order = result._ordered()
+        return result
+
+    def _fill(
+        self,
+        vertices: Sequence[tuple[str | None, float]],
+        edges: Sequence[tuple[int, Sequence[int], float]],
+        root: int,
+    ) -> None:
+        self.labels = [label for label, _ in vertices]
+        self.vertex_weight = np.array([weight for _, weight in vertices], np.float64)
+        self.root = root
+        self.head = np.array([head for head, _, _ in edges], np.int32)
+        self.tail = np.array([vertex for _, tail, _ in edges for vertex in tail], np.int32)
+        self.tail_begin = np.zeros(len(edges) + 1, np.int64)
+        np.cumsum([len(tail) for _, tail, _ in edges], out=self.tail_begin[1:])
+        self.edge_weight = np.array([weight for _, _, weight in edges], np.float64)
+        self._index()
 
     def _index(self) -> None:
         self.incoming = np.argsort(self.head, kind="stable").astype(np.int32)
@@ -120,6 +137,12 @@ class Hypergraph:
     def tail_of(self, edge: int) -> list[int]:
         """The vertices that edge `edge` puts in place of its head."""
         return self.tail[self.tail_begin[edge] : self.tail_begin[edge + 1]].tolist()
+
+    def reweighted(self, edge_weight: Array) -> Hypergraph:
+        """The same forest with other weights on its edges, float64 (E)."""
+        result = copy(self)
+        result.edge_weight = edge_weight
+        return result
 
     # Validation
 
@@ -172,7 +195,8 @@ class Hypergraph:
                             stack.append(child)
             if start == self.root:
                 reached = finished
-        self._check_connected()
+        if len(reached) < len(self.labels):
+            self._check_connected()
         return np.array(reached, np.int32)
 
     def _check_connected(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -49,6 +50,14 @@ class ItemTrees:
             if count >= len(ranked) or (len(trees) == k and trees[-1][0] >= missed):
                 return [self._edges(tree) for _, tree in trees]
             count *= 4
+
+    def samples(self, count: int, sharpness: float, seed: int) -> list[list[int]]:
+        """The edges of derivations drawn with probability ∝ exp(sharpness · score), each as in `best`."""
+        arcs, begin = sampled_trees(
+            self.item_score, self.head, self.tail_begin, self.tail, self.score, self.goal,
+            sharpness, count, seed,
+        )  # fmt: skip
+        return [self._edges(arcs[a:b].tolist()) for a, b in pairwise(begin.tolist())]
 
     def _trees(self, k: int, arcs: Array) -> list[tuple[float, list[int]]]:
         """The k best trees by these arcs only."""
@@ -102,3 +111,80 @@ def arc_marginals(
         for t in tail[tail_begin[a] : tail_begin[a + 1]]:
             outside[t] = max(outside[t], total - item_score[t])
     return result
+
+
+@kernel()
+def sampled_trees(
+    item_score: Array,
+    head: Array,
+    tail_begin: Array,
+    tail: Array,
+    score: Array,
+    goal: int,
+    sharpness: float,
+    count: int,
+    seed: int,
+) -> tuple[Array, Array]:
+    """Arcs of `count` trees of the goal, drawn with probability ∝ exp(sharpness · score), each from its root,
+    left to right; tree n is `arcs[begin[n] : begin[n + 1]]`.
+
+    Inside sums, then choices from the root down.
+    """
+    np.random.seed(seed)
+    items, A = len(item_score), len(head)
+    # Arcs by head; those of one head in the order of their numbers.
+    first = np.zeros(items + 2, np.int64)
+    for a in range(A):
+        first[head[a] + 2] += 1
+    first = np.cumsum(first)
+    by_head = np.empty(A, np.int64)
+    for a in range(A):
+        by_head[first[head[a] + 1]] = a
+        first[head[a] + 1] += 1
+    inside = np.empty(items)
+    share = np.empty(A)  # log of the sum over the trees that an arc begins, then their probability
+    for i in range(items):
+        if first[i] == first[i + 1]:
+            inside[i] = sharpness * item_score[i]
+            continue
+        top = -np.inf
+        for a in by_head[first[i] : first[i + 1]]:
+            share[a] = sharpness * score[a]
+            for t in tail[tail_begin[a] : tail_begin[a + 1]]:
+                share[a] += inside[t] - sharpness * item_score[t]
+            top = max(top, share[a])
+        total = 0.0
+        for a in by_head[first[i] : first[i + 1]]:
+            share[a] = np.exp(share[a] - top)
+            total += share[a]
+        for a in by_head[first[i] : first[i + 1]]:
+            share[a] /= total
+        inside[i] = top + np.log(total)
+    begin = np.zeros(count + 1, np.int64)
+    arcs, stack = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    size = 0
+    for n in range(count):
+        stack[0], height = goal, 1
+        while height > 0:
+            height -= 1
+            i = stack[height]
+            if first[i] == first[i + 1]:
+                continue
+            left = np.random.random()
+            chosen = by_head[first[i + 1] - 1]
+            for a in by_head[first[i] : first[i + 1]]:
+                left -= share[a]
+                if left < 0.0:
+                    chosen = a
+                    break
+            if size == len(arcs):
+                arcs = np.concatenate((arcs, arcs))
+            arcs[size] = chosen
+            size += 1
+            for p in range(tail_begin[chosen + 1] - 1, tail_begin[chosen] - 1, -1):
+                if height == len(stack):
+                    stack = np.concatenate((stack, stack))
+                stack[height] = tail[p]
+                height += 1
+        begin[n + 1] = size
+    return arcs[:size], begin

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,10 @@ from dualign.core.arrays import Array
 from dualign.translate.hypergraph import Derivation, Hypergraph
 from dualign.translate.languagemodel import Automaton, LanguageModel
 
-__all__ = ["Forest", "Problem"]
+if TYPE_CHECKING:
+    from dualign.translate.insideoutside import Weighted
+
+__all__ = ["Forest", "Problem", "binary"]
 
 
 class Forest(NamedTuple):
@@ -48,6 +51,13 @@ class Problem:
     hypergraph: Hypergraph
     model: LanguageModel
     order: int
+
+    def reweighted(self, edge_weight: Array, model: LanguageModel) -> Problem:
+        """The same forest with other weights on its edges, and a model of the same words."""
+        result = Problem(self.hypergraph.reweighted(edge_weight), model, self.order)
+        for name in ("vocabulary", "leaf_word", "adjacent"):  # what does not depend on weights
+            result.__dict__[name] = getattr(self, name)
+        return result
 
     @cached_property
     def vocabulary(self) -> Array:
@@ -76,7 +86,27 @@ class Problem:
     @cached_property
     def forest(self) -> Forest:
         """The hypergraph in binary steps."""
-        return _binary(self)
+        graph, leaf = self.closed
+        forest = binary(graph, leaf)
+        return forest._replace(edge=np.where(forest.edge == len(self.hypergraph.head), -1, forest.edge))
+
+    @property
+    def closed(self) -> tuple[Weighted, Array]:
+        """The hypergraph with `<s> root </s>` above the root, and each vertex's `leaf_word`: `<s>`, `</s>`
+        and the goal are vertices V, V + 1, V + 2; the goal's edge is E."""
+        from dualign.translate.insideoutside import Weighted
+
+        graph = self.hypergraph
+        V, E = len(graph.labels), len(graph.head)
+        return Weighted(
+            np.concatenate((graph.order, [V, V + 1, V + 2])).astype(np.int32),
+            np.concatenate((graph.incoming_begin, [E, E, E + 1])),
+            np.append(graph.incoming, E).astype(np.int32),
+            np.append(graph.tail_begin, graph.tail_begin[-1] + 3),
+            np.concatenate((graph.tail, [V, graph.root, V + 1])).astype(np.int32),
+            np.concatenate((graph.vertex_weight, [0.0, 0.0, 0.0])),
+            np.append(graph.edge_weight, 0.0),
+        ), np.concatenate((self.leaf_word, [*self.ends, -1])).astype(np.int32)
 
     @cached_property
     def adjacent(self) -> Array:
@@ -111,9 +141,12 @@ class Problem:
         return self.hypergraph.derivation(edges)
 
 
-def _binary(problem: Problem) -> Forest:
-    graph = problem.hypergraph
-    leaf_word = problem.leaf_word.tolist()
+def binary(graph: Weighted, leaf: Array) -> Forest:
+    """A hypergraph in binary steps; `leaf[v]` is the word of a vertex that is a leaf, −1 otherwise.
+
+    Of `graph.order` only; the last vertex becomes the last node.
+    """
+    leaf_word = leaf.tolist()
     vertex_weight, edge_weight = graph.vertex_weight.tolist(), graph.edge_weight.tolist()
     incoming, first = graph.incoming.tolist(), graph.incoming_begin.tolist()
     tails, tail_begin = graph.tail.tolist(), graph.tail_begin.tolist()
@@ -158,11 +191,6 @@ def _binary(problem: Problem) -> Forest:
         node_of[vertex] = add_node(-1, 0.0)
         for step in steps:
             add_step(*step)
-    opened, closed = (add_node(symbol, 0.0) for symbol in problem.ends)
-    inner = add_node(-1, 0.0)
-    add_step(opened, node_of[graph.root], 0.0, -1)
-    add_node(-1, 0.0)
-    add_step(inner, closed, 0.0, -1)
     begin.append(len(left))
     return Forest(
         np.array(word, np.int32),

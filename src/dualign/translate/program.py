@@ -55,10 +55,12 @@ def program(
     value, y, proved = built.solve(whole, clock)
     if value is not None:
         bound = min(bound, value + 1e-7 * (1.0 + abs(value)))
-    fractional = y is None or bool((np.abs(y - np.round(y)) > 1e-6).any())
+    what = "cut off"
     if y is not None:
+        if proved:
+            what = "fractional" if (np.abs(y - np.round(y)) > 1e-6).any() else "whole"
         incumbents.offer([[origin[e] for e in built.derivation(y)]])
-    trace.append(("fractional" if fractional else "whole", bound, incumbents.score, clock.seconds))
+    trace.append((what, bound, incumbents.score, clock.seconds))
     met = bound - incumbents.score <= 1e-6 * (1.0 + abs(bound)) + rounding(bound)
     return (max(incumbents.score, bound), incumbents.k == 1 and met and proved)
 

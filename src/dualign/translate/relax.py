@@ -18,7 +18,8 @@ Where there are too many n-grams of leaves, shorter ones are enumerated, and bou
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from dualign.translate.lmkernels import find
 from dualign.translate.paths import Paths, best_path, best_paths
 from dualign.translate.problem import Problem
 
-__all__ = ["relax"]
+__all__ = ["Choice", "Relaxation", "choose", "met", "prepared", "relax"]
 
 MOST_PAIRS = 300_000
 MOST_GRAMS = 3_000_000
@@ -45,16 +46,49 @@ PATIENCE, LEAST = 10, 0.02
 
 def relax(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
     """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
+    bound, relaxation = prepared(problem, incumbents, clock, trace)
+    if relaxation is not None:
+        bound = relaxation.descend(relaxation.evaluate, ROUNDS, incumbents, clock, trace, bound)
+    return bound, relaxation is not None and met(bound, incumbents)
+
+
+def prepared(
+    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]
+) -> tuple[float, Relaxation | None]:
+    """A first derivation and a first bound; and the relaxation, unless there is nothing to relax, or too
+    much."""
     incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
     bound, _ = word_bound(problem, incumbents.score)
     trace.append(("multipliers", bound, incumbents.score, clock.seconds))
     paths = Paths.of(problem, problem.order - 1, MOST_PAIRS) if problem.order > 1 else None
-    if paths is None:
-        return bound, False
-    return _Relaxation(problem, paths).descend(incumbents, clock, trace, bound)
+    relaxation = None if paths is None else Relaxation(problem, paths)
+    return bound, relaxation if relaxation is not None and relaxation.length > 1 else None
 
 
-class _Relaxation:
+def met(bound: float, incumbents: Incumbents) -> bool:
+    """Whether the bound proves the one derivation that is wanted."""
+    # Sums of thousands of terms, in another order than the score's.
+    return incumbents.k == 1 and bound - incumbents.score <= 10 * rounding(bound)
+
+
+class Choice(NamedTuple):
+    """What maximises the Lagrangian: its value, a derivation's edges, its leaves from left to right, `<s>`
+    and `</s>` among them, and the n-gram that each leaf has chosen (−1: none). Where a search was cut off,
+    the value is a bound and there are no leaves."""
+
+    value: float
+    edges: list[int]
+    leaves: list[int]
+    grams: list[int]
+
+
+class Relaxation:
+    """The n-grams of leaves, and multipliers: `leaf` float64 (places, V), `state` float64 (places, states).
+
+    Grams of length k + 1 are `grams[k]`, the last leaf of each; `parents[k]`, the gram without it;
+    `pairs[k]`, the pair of its last two leaves.
+    """
+
     def __init__(self, problem: Problem, paths: Paths) -> None:
         self.problem = problem
         self.paths = paths
@@ -88,6 +122,8 @@ class _Relaxation:
         self.score = score
         self.free_leaf, self.free_state = self._free()
         self.edge_of = paths.edge_numbers(problem)
+        self.leaf = np.zeros((self.length - 1, V))
+        self.state = np.zeros((self.length - 1, len(paths.tail_of)))
 
     def _free(self) -> tuple[Array, Array]:
         """Which leaves, at each place, and which states have a constraint: not those at the ends of the
@@ -106,85 +142,106 @@ class _Relaxation:
         return leaf, state
 
     def descend(
-        self, incumbents: Incumbents, clock: Clock, trace: list[Any], bound: float
-    ) -> tuple[float, bool]:
-        """Subgradient steps of Polyak's length, until bound and score meet, or nothing moves."""
-        paths, places = self.paths, self.length - 1
-        if places < 1:
-            return bound, False
-        leaf = np.zeros((places, len(paths.leaf)))
-        state = np.zeros((places, len(paths.tail_of)))
-        best_leaf, best_state = leaf.copy(), state.copy()
+        self,
+        evaluate: Callable[[Array, Array], Choice],
+        rounds: int,
+        incumbents: Incumbents,
+        clock: Clock,
+        trace: list[Any],
+        bound: float,
+        what: Callable[[], str] = lambda: "relaxation",
+    ) -> float:
+        """Subgradient steps of Polyak's length from the multipliers on, until bound and score meet, or
+        nothing moves; keeps the multipliers with the least value, and returns the bound."""
+        leaf, state = self.leaf, self.state
         ascent = new_ascent(score=incumbents.score)
-        for number in range(ROUNDS):
-            value, edges, leaf_gradient, state_gradient = self._evaluate(leaf, state)
-            if incumbents.k == 1 or number % 10 == 0:
-                incumbents.offer([edges])
+        for number in range(rounds):
+            choice = evaluate(leaf, state)
+            if choice.leaves and (incumbents.k == 1 or number % 10 == 0):
+                incumbents.offer([[int(e) for e in self.edge_of[choice.edges] if e >= 0]])
             target = incumbents.score
-            factor = ascent.numbers[FACTOR]
-            if observe(ascent, value, target, PATIENCE, 0.5):
-                best_leaf, best_state = leaf.copy(), state.copy()
+            before = ascent.numbers[FACTOR]
+            if observe(ascent, choice.value, target, PATIENCE, 0.5):
+                self.leaf, self.state = leaf.copy(), state.copy()
             bound = min(bound, float(ascent.numbers[BOUND]))
-            trace.append(("relaxation", bound, target, clock.seconds))
-            norm = float((leaf_gradient**2).sum() + (state_gradient**2).sum())
-            if bound - target <= rounding(target) or norm == 0.0 or clock.left <= 0:
+            trace.append((what(), bound, target, clock.seconds))
+            if bound - target <= rounding(target) or not choice.leaves or clock.left <= 0:
                 break
-            if ascent.numbers[FACTOR] < factor:
-                leaf, state = best_leaf.copy(), best_state.copy()
+            leaf_gradient, state_gradient = self.gradient(choice, state)
+            norm = float((leaf_gradient**2).sum() + (state_gradient**2).sum())
+            if norm == 0.0:
+                break
+            if ascent.numbers[FACTOR] < before:
+                leaf, state = self.leaf.copy(), self.state.copy()
                 if ascent.numbers[FACTOR] < LEAST:
                     break
                 continue
-            step = polyak_step(ascent, value, norm, target)
+            step = polyak_step(ascent, choice.value, norm, target)
             leaf = leaf - step * leaf_gradient
             state = state - step * state_gradient
-        # Sums of thousands of terms, in another order than the score's.
-        return bound, incumbents.k == 1 and bound - incumbents.score <= 10 * rounding(bound)
+        return bound
 
-    def _evaluate(self, leaf: Array, state: Array) -> tuple[float, list[int], Array, Array]:
-        """L, the best derivation's edges, and the subgradients for leaves and states."""
+    def gram_values(self, leaf: Array, state: Array) -> Array:
+        """For each n-gram of full length its score less the multipliers of its leaves and paths."""
         paths = self.paths
-        V = len(paths.leaf)
         routes = np.empty((self.length - 1, len(paths.before)))
         for k in range(self.length - 1):
             best_paths(
-                paths.before, paths.after, paths.pair_begin, V, paths.leave, paths.leaving, paths.head_of,
-                state[k], routes[k],
+                paths.before, paths.after, paths.pair_begin, len(paths.leaf), paths.leave, paths.leaving,
+                paths.head_of, state[k], routes[k],
             )  # fmt: skip
         value = -leaf[0]
         for k in range(1, self.length - 1):
             value = value[self.parents[k]] + routes[k - 1][self.pairs[k]] - leaf[k][self.grams[k]]
-        total = value[self.parents[-1]] + routes[-1][self.pairs[-1]] + self.score
+        return value[self.parents[-1]] + routes[-1][self.pairs[-1]] + self.score
+
+    def restrict(self, kept: Array) -> None:
+        """Leave no other n-grams of full length to choose from than those of `kept`, bool."""
+        for arrays in (self.grams, self.parents, self.pairs):
+            arrays[-1] = arrays[-1][kept]
+        self.score = self.score[kept]
+
+    def edge_gains(self, state: Array) -> Array:
+        """What the multipliers of its states add to each edge; float64 (E)."""
+        return np.add.reduceat(state.sum(axis=0)[self.paths.states], self.paths.state_begin[:-1])
+
+    def evaluate(self, leaf: Array, state: Array) -> Choice:
+        """L, and what attains it."""
+        paths = self.paths
+        V = len(paths.leaf)
         alpha, chosen = np.zeros(V), np.full(V, -1, np.int64)
-        choose(total, self.grams[-1], alpha, chosen)
+        choose(self.gram_values(leaf, state), self.grams[-1], alpha, chosen)
         weight = paths.vertex_weight + alpha + leaf.sum(axis=0)
-        shared = state.sum(axis=0)
-        edge_weight = paths.edge_weight + np.add.reduceat(shared[paths.states], paths.state_begin[:-1])
+        edge_weight = paths.edge_weight + self.edge_gains(state)
         within = np.full(V, -np.inf)
         arrays = paths.incoming_begin, paths.incoming, paths.tail_begin, paths.tail
         inside_kernel(Weighted(paths.order, *arrays, weight, edge_weight), True, within)
         edges, leaves = self._trace(within, edge_weight)
-        leaf_gradient, state_gradient = np.zeros_like(leaf), np.zeros_like(state)
-        for v in leaves:
+        return Choice(float(within[V - 1]), edges, leaves, chosen[leaves].tolist())
+
+    def before(self, gram: int, last: int) -> Iterator[tuple[int, int, int]]:
+        """The leaves before leaf `last` in an n-gram that ends in it, the nearest first: place, the leaf, and
+        the leaf after it."""
+        for k in range(self.length - 1, 0, -1):
+            leaf = int(self.paths.before[self.pairs[k][gram]])
+            yield k - 1, leaf, last
+            gram, last = int(self.parents[k][gram]), leaf
+
+    def gradient(self, choice: Choice, state: Array) -> tuple[Array, Array]:
+        """Subgradients for leaves and states: how often they are used, less how often they were chosen."""
+        paths = self.paths
+        leaf_gradient, state_gradient = np.zeros_like(self.leaf), np.zeros_like(state)
+        for v, gram in zip(choice.leaves, choice.grams, strict=True):
             leaf_gradient[:, v] += 1.0
-            gram = int(chosen[v])
-            if gram < 0:
-                continue
-            last = v
-            for k in range(self.length - 1, 0, -1):
-                pair, parent = int(self.pairs[k][gram]), int(self.parents[k][gram])
-                before = int(paths.before[pair])
-                leaf_gradient[k - 1, before] -= 1.0
+            for k, leaf, last in self.before(gram, v) if gram >= 0 else ():
+                leaf_gradient[k, leaf] -= 1.0
                 best_path(
-                    before, last, V, paths.leave, paths.leaving, paths.head_of, paths.tail_of, state[k - 1],
-                    state_gradient[k - 1],
+                    leaf, last, len(paths.leaf), paths.leave, paths.leaving, paths.head_of, paths.tail_of,
+                    state[k], state_gradient[k],
                 )  # fmt: skip
-                gram, last = parent, before
-        for e in edges:
+        for e in choice.edges:
             state_gradient[:, paths.states[paths.state_begin[e] : paths.state_begin[e + 1]]] += 1.0
-        leaf_gradient *= self.free_leaf
-        state_gradient *= self.free_state
-        named = [int(e) for e in self.edge_of[edges] if e >= 0]
-        return float(within[V - 1]), named, leaf_gradient, state_gradient
+        return leaf_gradient * self.free_leaf, state_gradient * self.free_state
 
     def _trace(self, within: Array, edge_weight: Array) -> tuple[list[int], list[int]]:
         paths = self.paths
@@ -208,7 +265,7 @@ class _Relaxation:
 
 @kernel()
 def choose(total: Array, last: Array, alpha: Array, chosen: Array) -> None:
-    """For each leaf the best n-gram that ends in it; leaves without one keep 0."""
+    """For each leaf, or other class of n-grams, the best n-gram; those without one keep what they have."""
     for g in range(len(total)):
         v = last[g]
         if chosen[v] < 0 or total[g] > alpha[v]:

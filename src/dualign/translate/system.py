@@ -10,15 +10,11 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
-from typing import Any
-
-import numpy as np
+from typing import Any, cast
 
 from dualign.core.certified import Certified
 from dualign.core.errors import DataError, ModelError, UsageError
-from dualign.core.threads import available, ordered_map
-from dualign.measure.bleu import bleu_counts, bleu_of_counts
+from dualign.core.threads import available
 from dualign.text.brackets import Tree
 from dualign.text.streams import open_input, open_output
 from dualign.translate.chart import parse
@@ -29,7 +25,7 @@ from dualign.translate.grammar import Grammar, read_rules, write_rules
 from dualign.translate.languagemodel import LanguageModel
 from dualign.translate.treematch import match
 from dualign.translate.treerules import TreeExtraction, extract_from_trees
-from dualign.translate.tuning import Candidates, tune_weights
+from dualign.translate.tuningrounds import tuned
 
 __all__ = ["WEIGHTS", "Settings", "Translator", "read_settings", "train_system"]
 
@@ -39,8 +35,11 @@ WEIGHTS = {
 }  # fmt: skip
 """Before tuning; the features are those of `extraction` and `chart`, and the log of the language model."""
 
-HELD_OUT = 200
+HELD_OUT = 250
 """Pairs kept apart for tuning where no others are given, at most a twentieth of the text."""
+
+LONGEST_HELD_OUT = 30
+"""Source words of such a pair, at most."""
 
 Pair = tuple[Sequence[str], Sequence[str]]
 
@@ -82,25 +81,6 @@ class Translator:
         """The best translation of a sentence that is not empty; options as those of `decode`."""
         return decode(self.forest(sentence).hypergraph, self._scaled, order=self.settings.order, **options)
 
-    def candidates(self, sentence: Source, k: int, beam: int) -> list[tuple[tuple[str, ...], Any]]:
-        """The k best translations that cube pruning finds, and their features in the order of the weights."""
-        parsed = self.forest(sentence)
-        names = list(self.settings.weights)
-        results = decode(
-            parsed.hypergraph, self._scaled, method="cube", order=self.settings.order, k=max(k, 2), beam=beam
-        )
-        found = []
-        for result in results:
-            features = np.zeros(len(names))
-            for edge in result.solution.edges:
-                for name, value in parsed.features[edge].items():
-                    if name in self.settings.weights:
-                        features[names.index(name)] += value
-            words = result.solution.words
-            features[names.index("LanguageModel")] = self.model.score(words, order=self.settings.order)
-            found.append((words, features))
-        return found
-
     @classmethod
     def load(cls, folder: str, sentences: Iterable[Source] | None = None) -> Translator:
         """Read a folder; with `sentences`, only the rules that these can use."""
@@ -139,7 +119,7 @@ def train_system(
     order: int = 3,
     settings: Extraction | None = None,
     tree_settings: TreeExtraction | None = None,
-    rounds: int = 4,
+    rounds: int = 8,
     threads: int | None = None,
     report: Callable[[str], None] = lambda message: None,
 ) -> Settings:
@@ -154,14 +134,10 @@ def train_system(
         raise DataError(f"{len(pairs)} sentence pairs but {len(trees)} trees; each pair needs its tree")
     kept = [n for n, pair in enumerate(pairs) if pair[0] and pair[1]]
     if rounds and dev is None:
-        count = min(HELD_OUT, len(kept) // 20)
-        step = len(kept) // max(count, 1)
-        chosen = kept[step - 1 :: step][:count] if count else []
-        dev = [
-            (source, pairs[n][1])
-            for n in chosen
-            if len(pairs[n][0]) <= 40 and (source := pairs[n][0] if trees is None else trees[n]) is not None
-        ]
+        fit = [n for n in kept if len(pairs[n][0]) <= LONGEST_HELD_OUT and (trees is None or trees[n])]
+        count = min(HELD_OUT, len(kept) // 20, len(fit))
+        chosen = fit[:: len(fit) // count][:count] if count else []
+        dev = [(pairs[n][0] if trees is None else cast(Tree, trees[n]), pairs[n][1]) for n in chosen]
         apart = set(chosen)
         kept = [n for n in kept if n not in apart]
     if not kept:
@@ -203,29 +179,7 @@ def _tuned(
     report: Callable[[str], None],
 ) -> Settings:
     grammar = Grammar(read_rules(rules, _words(source for source, _ in dev)))
-    lists = [Candidates() for _ in dev]
-    names = list(settings.weights)
-    best = settings
-    top = -1.0
-    for number in range(1, rounds + 1):
-        translator = Translator(grammar, model, settings)
-        sources = [pair[0] for pair in dev]
-        found = list(ordered_map(partial(translator.candidates, k=50, beam=30), sources, threads))
-        first = []
-        for entry, pair, several in zip(lists, dev, found, strict=True):
-            for words, features in several:
-                entry.add(words, features, bleu_counts(words, [pair[1]]))
-            first.append(bleu_counts(several[0][0], [pair[1]]))
-        reached = float(bleu_of_counts(np.sum(first, axis=0), smooth=1.0))
-        report(f"round {number}: BLEU {reached:.2f} on the tuning text")
-        if reached > top:
-            best, top = settings, reached
-        weights, _ = tune_weights(lists, np.array([settings.weights[name] for name in names]), seed=number)
-        settings = replace(settings, weights=dict(zip(names, weights.tolist(), strict=True)))
     translator = Translator(grammar, model, settings)
-    counts = [
-        bleu_counts(translator.translate(s, method="cube", beam=30).solution.words, [t]) for s, t in dev
-    ]
-    reached = float(bleu_of_counts(np.sum(counts, axis=0), smooth=1.0))
-    report(f"at the end: BLEU {reached:.2f}, best {max(top, reached):.2f}")
-    return settings if reached >= top else best
+    forests = [(translator.forest(source), target) for source, target in dev]
+    weights = tuned(forests, model, settings.order, settings.weights, rounds, threads, report)
+    return replace(settings, weights=weights)

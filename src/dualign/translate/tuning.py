@@ -3,19 +3,24 @@
 Along a line `w + t d` the score of each translation is linear in t, so the best translation of a sentence
 changes at the corners of an upper envelope, and BLEU is constant between corners. All corners of all
 sentences, sorted, give BLEU on the whole line exactly. Lines go along each weight and in random directions;
-from several starts.
+from several starts. A step is taken only if BLEU grows, so that the result is never worse than the starts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.measure.bleu import bleu_of_counts
+from dualign.translate.envelopes import envelopes
 
 __all__ = ["Candidates", "tune_weights"]
+
+LEAST_GAIN = 0.01
+"""BLEU that a round over all lines must gain to be followed by another."""
 
 
 @dataclass
@@ -36,84 +41,97 @@ class Candidates:
 
 
 def tune_weights(
-    lists: list[Candidates], weights: Array, *, seed: int = 1, restarts: int = 4, directions: int = 8
+    lists: Sequence[Candidates],
+    weights: Array,
+    *,
+    starts: Sequence[Array] = (),
+    seed: int = 1,
+    restarts: int = 4,
+    directions: int = 8,
 ) -> tuple[Array, float]:
-    """Weights with the best BLEU of the sentences' best candidates; returns them and this BLEU."""
+    """Weights with the best BLEU of the sentences' best candidates; returns them and this BLEU.
+
+    The search starts from `weights`, from each of `starts`, and from `restarts` places near the best of what
+    these lead to. Weights of features that are the same for all candidates of each sentence stay.
+    """
     rng = np.random.default_rng(seed)
-    features = [np.array(entry.features) for entry in lists if entry.features]
-    counts = [np.array(entry.counts) for entry in lists if entry.features]
-    best, top = weights.copy(), _value(features, counts, weights)
-    for restart in range(restarts + 1):
-        now = best.copy()
-        if restart:
-            now = now + rng.normal(0.0, 0.3 * np.abs(weights) + 0.05)
-        value = _value(features, counts, now)
-        for _ in range(20):
-            gain = 0.0
-            lines = [*np.eye(len(weights)), *rng.normal(size=(directions, len(weights)))]
-            for line in lines:
-                step, reached = _line_search(features, counts, now, line)
-                if reached > value + 1e-9:
-                    gain += reached - value
-                    now, value = now + step * line, reached
-            if gain < 0.01:
-                break
-        if value > top + 1e-9:
+    space = _Space.of([entry for entry in lists if entry.features])
+    free = space.free
+    scale = float(np.abs(weights[free]).sum()) or 1.0
+    best, top = weights, space.value(weights)
+    for number in range(1 + len(starts) + restarts):
+        now = weights if number == 0 else best
+        if 1 <= number <= len(starts):
+            now = np.where(free, starts[number - 1], weights)
+        elif number:
+            now = best + np.where(free, rng.normal(0.0, 0.5 * np.abs(best) + 0.05 * scale), 0.0)
+        now, value = _climb(space, _normal(now, free, scale), directions, rng)
+        if value > top:
             best, top = now, value
-    # The scale of weights changes no translation; keep that of the start.
-    norm = np.abs(best).sum()
-    return best * (np.abs(weights).sum() / norm if norm > 0 else 1.0), top
+    return _normal(best, free, scale), top
 
 
-def _value(features: list[Array], counts: list[Array], weights: Array) -> float:
-    total = sum(c[int(np.argmax(f @ weights))] for f, c in zip(features, counts, strict=True))
-    return float(bleu_of_counts(np.asarray(total), smooth=1.0))
+def _normal(weights: Array, free: Array, scale: float) -> Array:
+    """The scale of weights changes no translation: free ones get the sum of sizes `scale`."""
+    size = float(np.abs(weights[free]).sum())
+    return np.where(free, weights * (scale / size), weights) if size > 0 else weights
 
 
-def _line_search(
-    features: list[Array], counts: list[Array], weights: Array, line: Array
-) -> tuple[float, float]:
-    """The middle of the interval of t with the best BLEU, and that BLEU."""
-    places: list[float] = []
-    changes: list[Array] = []
-    total = np.zeros(counts[0].shape[1])
-    for f, c in zip(features, counts, strict=True):
-        order, corners = envelope(f @ line, f @ weights)
-        total += c[order[0]]
-        for corner, before, after in zip(corners, order, order[1:], strict=False):
-            places.append(corner)
-            changes.append(c[after] - c[before])
-    if not places:
-        return 0.0, float(bleu_of_counts(total, smooth=1.0))
-    ranked = np.argsort(places, kind="stable")
-    at = np.array(places)[ranked]
-    sums = total + np.concatenate((np.zeros((1, len(total))), np.cumsum(np.array(changes)[ranked], axis=0)))
-    value = bleu_of_counts(sums, smooth=1.0)
-    edges = np.concatenate(([at[0] - 1.0], at, [at[-1] + 1.0]))
-    width = np.diff(edges)
-    value = np.where(width > 1e-9, value, -1.0)
-    best = int(np.argmax(value))
-    return float(0.5 * (edges[best] + edges[best + 1])), float(value[best])
+@dataclass(frozen=True)
+class _Space:
+    """All candidates, a sentence's in a row: features (n, F), counts (n, 10); `free[f]` where f matters."""
+
+    features: Array
+    counts: Array
+    begin: Array
+    free: Array
+
+    @classmethod
+    def of(cls, lists: Sequence[Candidates]) -> _Space:
+        begin = np.cumsum([0, *(len(entry.features) for entry in lists)])
+        features = np.array([row for entry in lists for row in entry.features])
+        counts = np.array([row for entry in lists for row in entry.counts])
+        spread = np.maximum.reduceat(features, begin[:-1]) - np.minimum.reduceat(features, begin[:-1])
+        return cls(features, counts, begin, spread.max(axis=0) > 1e-9)
+
+    def value(self, weights: Array) -> float:
+        """BLEU of the candidates that these weights choose."""
+        first, *_ = envelopes(np.zeros(len(self.features)), self.features @ weights, self.begin)
+        return float(bleu_of_counts(self.counts[first].sum(axis=0), smooth=1.0))
+
+    def search(self, weights: Array, line: Array) -> tuple[float, float]:
+        """The middle of the interval of t with the best BLEU for `weights + t · line`, and that BLEU."""
+        first, at, before, after = envelopes(self.features @ line, self.features @ weights, self.begin)
+        total = self.counts[first].sum(axis=0)
+        if not len(at):
+            return 0.0, float(bleu_of_counts(total, smooth=1.0))
+        ranked = np.argsort(at, kind="stable")
+        changes = np.cumsum((self.counts[after] - self.counts[before])[ranked], axis=0)
+        value = bleu_of_counts(total + np.concatenate((np.zeros((1, len(total))), changes)), smooth=1.0)
+        at = at[ranked]
+        edges = np.concatenate(([at[0] - 1.0], at, [at[-1] + 1.0]))
+        # Of an interval that is next to nothing no place is safely inside.
+        value = np.where(np.diff(edges) > 1e-6, value, -1.0)
+        best = int(np.argmax(value))
+        return float(0.5 * (edges[best] + edges[best + 1])), float(value[best])
 
 
-def envelope(slope: Array, height: Array) -> tuple[list[int], list[float]]:
-    """Lines that are highest somewhere, from left to right, and where each gives way to the next."""
-    chain: list[int] = []
-    corners: list[float] = []
-    slopes, heights = slope.tolist(), height.tolist()
-    for i in np.lexsort((height, slope)).tolist():
-        while chain:
-            last = chain[-1]
-            if slopes[i] == slopes[last]:
-                # Parallel; in this order the later one is the higher.
-                at = float("-inf") if len(chain) == 1 else corners[-1]
-            else:
-                at = (heights[last] - heights[i]) / (slopes[i] - slopes[last])
-                if not corners or at > corners[-1]:
-                    corners.append(at)
-                    break
-            chain.pop()
-            if corners and len(corners) >= len(chain) and chain:
-                corners.pop()
-        chain.append(i)
-    return chain, corners
+def _climb(
+    space: _Space, weights: Array, directions: int, rng: np.random.Generator, rounds: int = 20
+) -> tuple[Array, float]:
+    """Line searches until they gain nothing."""
+    value = space.value(weights)
+    for _ in range(rounds):
+        before = value
+        random = np.where(space.free, rng.normal(size=(directions, len(weights))), 0.0)
+        for line in [*np.eye(len(weights))[space.free], *random]:
+            step, promised = space.search(weights, line)
+            if promised <= value:
+                continue
+            moved = weights + step * line
+            reached = space.value(moved)
+            if reached > value:
+                weights, value = moved, reached
+        if value - before < LEAST_GAIN:
+            break
+    return weights, value

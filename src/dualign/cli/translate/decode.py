@@ -25,7 +25,10 @@ def decode(
     output: Output = "-",
     # The names stand here too because the module of `METHODS` imports NumPy, too slow for `--help`.
     method: Annotated[
-        str, typer.Option("--method", metavar="METHOD", help="exact, relax, cube, exhaustive, ilp or lp.")
+        str,
+        typer.Option(
+            "--method", metavar="METHOD", help="exact, relax, tighten, cube, exhaustive, ilp or lp."
+        ),
     ] = "exact",
     beam: Annotated[int, typer.Option("--beam", min=1, metavar="N", help="Items a vertex, for cube.")] = 50,
     time_limit: Annotated[
@@ -36,7 +39,8 @@ def decode(
         typer.Option(
             "--report",
             metavar="FILE",
-            help="Also write a JSON object for each line: line, score, bound, certified, seconds.",
+            help="Also write a JSON object for each line: line, score, bound, certified, seconds; for "
+            "tighten, partitions.",
         ),
     ] = None,
     threads: Threads = None,

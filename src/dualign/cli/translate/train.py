@@ -48,8 +48,10 @@ def train(
     ] = 20,
     rounds: Annotated[
         int,
-        typer.Option("--rounds", min=0, metavar="N", help="Rounds of tuning; 0 leaves the weights alone."),
-    ] = 4,
+        typer.Option(
+            "--rounds", min=0, metavar="N", help="Most rounds of tuning; 0 leaves the weights alone."
+        ),
+    ] = 8,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,

@@ -133,83 +133,128 @@ def forward_backward(
     from each position; row 1 + d, in its first W numbers, the jumps of d − REACH from all positions divided
     by their weight; the last row the start.
     """
-    W = width(like)
-    row = S * W
-    margin = REACH * W
-    u, scale, b, out = lines[0], lines[1], lines[2], lines[3]
-    t = taps_of(weights)
-    p0, far, one = weights[NULL], weights[FAR], np.float32(1)
-    word = one - p0
-    ones, zero = spread(like, one), spread(like, np.float32(0))
-    for k in range(0, margin, W):
-        store(u, k, zero)
-        store(u, margin + row + k, zero)
+    row = S * width(like)
+    zero = spread(like, np.float32(0))
+    for k in range(0, REACH * width(like), width(like)):
+        store(lines[0], k, zero)
+        store(lines[0], REACH * width(like) + row + k, zero)
+    go_forward(like, R, row, E, null, live, weights, leave, start, A, M, lines, product, likelihood)
+    go_backward(like, R, row, E, null, live, weights, leave, A, M, lines, expected)
 
-    # Rows of A and M are stored without their scale 1/z, which the next row and the posteriors apply.
-    q = load(like, null, 0) * p0
-    z = zero
+
+@kernel(allocates=False)
+def weigh(like: Vector, row: int, a: Array, first: int, b: Array, scale: Vector, u: Array) -> Vector:
+    """`u = a · b · scale` of the row of `a` from `first` on, between the margins of u; returns its sum."""
+    W = width(like)
+    total = spread(like, np.float32(0))
     for k in range(0, row, W):
-        s = load(like, start, k)
-        x = s * load(like, E, k) * word
-        store(A, k, x)
-        m = fused(s, q, x)
-        store(M, k, m)
-        z = z + m
-    r = ones / z
-    store(scale, 0, r)
-    store(out, 0, z)
+        x = load(like, a, first + k) * load(like, b, k) * scale
+        store(u, REACH * W + k, x)
+        total = total + x
+    return total
+
+
+@kernel(allocates=False)
+def go_forward(
+    like: Vector,
+    R: int,
+    row: int,
+    E: Array,
+    null: Array,
+    live: Array,
+    weights: Array,
+    leave: Array,
+    start: Array,
+    A: Array,
+    M: Array,
+    lines: Array,
+    product: Array,
+    likelihood: Array,
+) -> None:
+    """Masses of the words up to each row: at a state (`A`), and there or in a null behind it (`M`).
+
+    Stored without their scale 1/z, which goes to `lines[1]`; the next row and the posteriors apply it.
+    """
+    W = width(like)
+    u, scale, sums = lines[0], lines[1], lines[3]
+    t = taps_of(weights)
+    taps = (t[10], t[9], t[8], t[7], t[6], t[5], t[4], t[3], t[2], t[1], t[0])
+    p0, far, one = weights[NULL], weights[FAR], np.float32(1)
+    ones, zero = spread(like, one), spread(like, np.float32(0))
     for lane in range(W):
-        product[lane] = out[lane]
+        product[lane] = 1
         likelihood[lane] = 0
-    reverse = (t[10], t[9], t[8], t[7], t[6], t[5], t[4], t[3], t[2], t[1], t[0])
-    for j in range(1, R):
+    r = ones
+    for j in range(R):
         here, before = j * row, (j - 1) * row
-        total = zero
-        for k in range(0, row, W):
-            x = load(like, M, before + k) * load(like, leave, k) * r
-            store(u, margin + k, x)
-            total = total + x
-        base = total * far
         q = load(like, null, j * W) * p0 * r
         z = zero
-        for k in range(0, row, W):
-            x = near(u, k, W, reverse, base) * load(like, E, here + k)
-            store(A, here + k, x)
-            m = fused(q, load(like, M, before + k), x)
-            store(M, here + k, m)
-            z = z + m
+        if j == 0:
+            for k in range(0, row, W):
+                s = load(like, start, k)
+                x = s * load(like, E, k) * (one - p0)
+                store(A, k, x)
+                m = fused(s, q, x)
+                store(M, k, m)
+                z = z + m
+        else:
+            base = weigh(like, row, M, before, leave, r, u) * far
+            for k in range(0, row, W):
+                x = near(u, k, W, taps, base) * load(like, E, here + k)
+                store(A, here + k, x)
+                m = fused(q, load(like, M, before + k), x)
+                store(M, here + k, m)
+                z = z + m
         z = where_positive(load(like, live, j * W), z, ones)
         r = ones / z
         store(scale, j * W, r)
-        store(out, 0, z)
+        store(sums, 0, z)
         for lane in range(W):
             # The product of the scales: a logarithm for each row would cost as much as the row.
-            product[lane] *= out[lane]
+            product[lane] *= sums[lane]
             if product[lane] < 1e-250 or product[lane] > 1e250:
                 likelihood[lane] += np.log(product[lane])
                 product[lane] = 1.0
     for lane in range(W):
         likelihood[lane] += np.log(product[lane])
 
+
+@kernel(allocates=False)
+def go_backward(
+    like: Vector,
+    R: int,
+    row: int,
+    E: Array,
+    null: Array,
+    live: Array,
+    weights: Array,
+    leave: Array,
+    A: Array,
+    M: Array,
+    lines: Array,
+    expected: Array,
+) -> None:
+    """Posteriors and statistics, from the masses of the words after each row, of which one row is kept."""
+    W = width(like)
+    u, scale, b, out = lines[0], lines[1], lines[2], lines[3]
+    taps = taps_of(weights)
+    p0, far = weights[NULL], weights[FAR]
+    ones = spread(like, np.float32(1))
     collect = len(expected) > 0
     last = (R - 1) * row
+    r = load(like, scale, (R - 1) * W)
     for k in range(0, row, W):
         store(b, k, ones)
         store(A, last + k, load(like, A, last + k) * r)
     for j in range(R - 1, 0, -1):
-        here, before = j * row, (j - 1) * row
+        before = (j - 1) * row
         r = load(like, scale, j * W)
-        total = zero
-        for k in range(0, row, W):
-            x = load(like, E, here + k) * load(like, b, k) * r
-            store(u, margin + k, x)
-            total = total + x
-        base = total * far
+        base = weigh(like, row, E, j * row, b, r, u) * far
         # Beyond the last row of a chain b stays 1.
         q = where_positive(load(like, live, j * W), load(like, null, j * W) * p0 * r, ones)
         r = load(like, scale, (j - 1) * W)
         for k in range(0, row, W):
-            y = near(u, k, W, t, base)
+            y = near(u, k, W, taps, base)
             if collect:
                 store(out, k, y)
             y = fused(q, load(like, b, k), y * load(like, leave, k))
@@ -218,8 +263,8 @@ def forward_backward(
         if collect:
             count_jumps(like, row, M[before : before + row], leave, r, u, out, expected)
     if collect:
-        r = load(like, scale, 0)
         begun = expected[STATISTICS - 1]
+        r = load(like, scale, 0)
         for k in range(0, row, W):
             store(begun, k, fused(load(like, M, k) * load(like, b, k), r, load(like, begun, k)))
 

@@ -108,6 +108,34 @@ def best_first(
 
 
 @kernel()
+def push(queue: Array, key: Array, waiting: int, item: int, priority: float) -> None:
+    """Add an item to a heap of so many, the highest key first; there must be room."""
+    at = waiting
+    while at > 0 and priority > key[(at - 1) >> 1]:
+        queue[at], key[at] = queue[(at - 1) >> 1], key[(at - 1) >> 1]
+        at = (at - 1) >> 1
+    queue[at], key[at] = item, priority
+
+
+@kernel()
+def take_first(queue: Array, key: Array, left: int) -> None:
+    """Remove the first item of a heap, of which so many are left."""
+    moved, weight = queue[left], key[left]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= left:
+            break
+        if child + 1 < left and key[child + 1] > key[child]:
+            child += 1
+        if not key[child] > weight:
+            break
+        queue[at], key[at] = queue[child], key[child]
+        at = child
+    queue[at], key[at] = moved, weight
+
+
+@kernel()
 def search(
     forest: Forest,
     uses: Uses,
@@ -184,30 +212,14 @@ def search(
             # Into the queue; an older place of the same item is passed over when it comes up.
             if waiting >= len(queue):
                 queue, key = doubled(queue), doubled(key)
-            at = waiting
+            push(queue, key, waiting, i, priority)
             waiting += 1
-            while at > 0 and priority > key[(at - 1) >> 1]:
-                queue[at], key[at] = queue[(at - 1) >> 1], key[(at - 1) >> 1]
-                at = (at - 1) >> 1
-            queue[at], key[at] = i, priority
         x = -1
         top = -np.inf
         while waiting > 0:
             x, top = queue[0], key[0]
             waiting -= 1
-            moved, weight = queue[waiting], key[waiting]
-            at = 0
-            while True:
-                child = 2 * at + 1
-                if child >= waiting:
-                    break
-                if child + 1 < waiting and key[child + 1] > key[child]:
-                    child += 1
-                if not key[child] > weight:
-                    break
-                queue[at], key[at] = queue[child], key[child]
-                at = child
-            queue[at], key[at] = moved, weight
+            take_first(queue, key, waiting)
             if not done[x]:
                 break
             x = -1

@@ -28,5 +28,7 @@ def directions(model: Model, source: Sequence[str], target: Sequence[str]) -> tu
     p += model.weights[:, FLOOR]
     null_target = lexicon.null_target[w].astype(float) + model.weights[0, NULL_FLOOR]
     null_source = lexicon.null_source[v].astype(float) + model.weights[1, NULL_FLOOR]
-    there, back = (parameters_of(weights) for weights in model.weights)
+    jumps = model.jumps
+    there = parameters_of(model.weights[0], jumps.weight[0, jumps.by_target[w]])
+    back = parameters_of(model.weights[1], jumps.weight[1, jumps.by_source[v]])
     return (there, p[:, :, 0].T, null_target), (back, p[:, :, 1], null_source)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dualign.model.chain import FAR, FLOOR, NULL, NULL_FLOOR, REACH, START, STARTS
-from dualign.model.jumps import initial_weights, update_weights
+from dualign.model.chain import FLOOR, NEAR, NULL, NULL_FLOOR, REACH, START, STARTS
+from dualign.model.jumps import (
+    Jumps,
+    classes_of,
+    initial_jumps,
+    initial_weights,
+    update_jumps,
+    update_starts,
+)
 
 LONGEST = 18
+CLASSES = 3
 
 
 def available(states: int, position: int) -> np.ndarray:
@@ -22,9 +32,9 @@ def places_to_start(states: int) -> np.ndarray:
     return np.array([*near, states - sum(near)])
 
 
-def jump_objective(weights: np.ndarray, counts: np.ndarray, departures: np.ndarray) -> float:
-    """Σ n_d log w(d) − Σ m(S, i') log Z(S, i'), in plain loops."""
-    w = weights[: FAR + 1].astype(float)
+def jump_objective(weight: np.ndarray, counts: np.ndarray, departures: np.ndarray) -> float:
+    """Σ n_d log w(d) − Σ m(S, i') log Z(S, i') of one class, in plain loops."""
+    w = np.append(weight, 1).astype(float)
     value = float(counts @ np.log(w))
     for states in range(1, len(departures)):
         for position in range(states):
@@ -32,9 +42,24 @@ def jump_objective(weights: np.ndarray, counts: np.ndarray, departures: np.ndarr
     return value
 
 
+def openings_of(weight: np.ndarray, departures: np.ndarray) -> np.ndarray:
+    """Σ m(S, i') available(d; S, i') / Z(S, i') of one class."""
+    w = np.append(weight, 1).astype(float)
+    total = np.zeros(NEAR + 1)
+    for states in range(1, len(departures)):
+        for position in range(states):
+            places = available(states, position)
+            total += departures[states, position] * places / (places @ w)
+    return total
+
+
 def start_objective(weights: np.ndarray, counts: np.ndarray, lengths: np.ndarray) -> float:
     w = weights[START : START + STARTS + 1].astype(float)
     return float(counts @ np.log(w)) - sum(np.log(places_to_start(states) @ w) for states in lengths)
+
+
+def classes(number: int = CLASSES) -> tuple[np.ndarray, np.ndarray]:
+    return classes_of(np.ones(5), number - 1), classes_of(np.ones(4), number - 1)
 
 
 class Statistics:
@@ -42,126 +67,176 @@ class Statistics:
 
     def __init__(self, seed: int, noise: float = 0.0) -> None:
         random = np.random.default_rng(seed)
-        self.truth = np.exp(random.standard_normal((2, FAR + 1)))
+        self.truth = np.exp(random.standard_normal((2, CLASSES, NEAR + 1)))
         self.start_truth = np.exp(random.standard_normal((2, STARTS + 1)))
-        self.departures = np.zeros((2, LONGEST + 1, LONGEST))
-        self.counts = np.zeros((2, FAR + 1))
+        self.departures = np.zeros((2, CLASSES, LONGEST + 1, LONGEST))
+        self.counts = np.zeros((2, CLASSES, NEAR + 1))
         self.starts = np.zeros((2, STARTS + 1))
         self.lengths = tuple(random.integers(1, LONGEST + 1, size=3000) for _ in range(2))
         for d in range(2):
-            for states in range(1, LONGEST + 1):
-                for position in range(states):
-                    leaving = 100 * random.random()
-                    share = available(states, position) * self.truth[d]
-                    share *= np.exp(noise * random.standard_normal(len(share)))
-                    self.departures[d, states, position] = leaving
-                    self.counts[d] += leaving * share / share.sum()
+            for c in range(CLASSES):
+                for states in range(1, LONGEST + 1):
+                    for position in range(states):
+                        leaving = 100 * random.random()
+                        share = available(states, position) * self.truth[d, c]
+                        share *= np.exp(noise * random.standard_normal(len(share)))
+                        self.departures[d, c, states, position] = leaving
+                        self.counts[d, c] += leaving * share / share.sum()
             for states in self.lengths[d]:
                 share = places_to_start(states) * self.start_truth[d]
                 share *= np.exp(noise * random.standard_normal(len(share)))
                 self.starts[d] += share / share.sum()
 
-    def update(self, weights: np.ndarray) -> np.ndarray:
-        return update_weights(weights, self.counts[:, :FAR], self.departures, self.starts, self.lengths)
+    def update(self, jumps: Jumps, strength: float = 1.0) -> Jumps:
+        openings = [
+            [openings_of(jumps.weight[d, c], self.departures[d, c]) for c in range(CLASSES)] for d in range(2)
+        ]
+        return update_jumps(jumps, self.counts, np.array(openings), strength)
 
-    def objectives(self, weights: np.ndarray) -> np.ndarray:
+    def objectives(self, jumps: Jumps) -> np.ndarray:
         return np.array(
-            [jump_objective(weights[d], self.counts[d], self.departures[d]) for d in range(2)]
-            + [start_objective(weights[d], self.starts[d], self.lengths[d]) for d in range(2)]
+            [
+                jump_objective(jumps.weight[d, c], self.counts[d, c], self.departures[d, c])
+                for d in range(2)
+                for c in range(CLASSES)
+            ]
         )
+
+    def start_objectives(self, weights: np.ndarray) -> np.ndarray:
+        return np.array([start_objective(weights[d], self.starts[d], self.lengths[d]) for d in range(2)])
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_an_update_never_lowers_the_likelihood(seed, noise):
     statistics = Statistics(seed, noise)
-    weights = initial_weights(0.2, 1e-8)
-    values = [statistics.objectives(weights)]
+    jumps, weights = initial_jumps(*classes()), initial_weights(0.2, 1e-8)
+    values, starts = [statistics.objectives(jumps)], [statistics.start_objectives(weights)]
     for _ in range(6):
-        weights = statistics.update(weights)
-        values.append(statistics.objectives(weights))
-    steps = np.diff(values, axis=0)
-    # Weights are float32, and each choice is counted 0.001 more often than it was taken.
-    assert steps.min() > -0.02
-    assert steps[0].min() > 1
+        jumps = statistics.update(jumps)
+        weights = update_starts(weights, statistics.starts, statistics.lengths)
+        values.append(statistics.objectives(jumps))
+        starts.append(statistics.start_objectives(weights))
+    for steps in (np.diff(values, axis=0), np.diff(starts, axis=0)):
+        # Weights are float32, and each set has seen one choice more than was made.
+        assert steps.min() > -0.1
+        assert steps[0].min() > 1
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_one_update_comes_near_the_optimum(seed):
+def test_updates_reach_the_optimum(seed):
     # Choices as the true weights make them are most likely under the true weights.
     statistics = Statistics(seed)
-    truth = initial_weights(0.2, 1e-8)
-    truth[:, : FAR + 1] = statistics.truth
-    truth[:, START : START + STARTS + 1] = statistics.start_truth
-    best = statistics.objectives(truth)
-    before = initial_weights(0.2, 1e-8)
-    after = statistics.update(before)
-    missing = best - statistics.objectives(after)
+    best = statistics.objectives(
+        Jumps((statistics.truth[..., :NEAR] / statistics.truth[..., NEAR:]).astype(np.float32), *classes())
+    )
+    jumps = initial_jumps(*classes())
+    before = statistics.objectives(jumps)
+    jumps = statistics.update(jumps)
+    missing = best - statistics.objectives(jumps)
     assert missing.min() > -0.02
-    assert (missing / (best - statistics.objectives(before))).max() < 0.01
-    for _ in range(10):
-        after = statistics.update(after)
-    for d in range(2):
-        jumps, starts = after[d, : FAR + 1], after[d, START : START + STARTS + 1]
-        np.testing.assert_allclose(
-            jumps / jumps.sum(), statistics.truth[d] / statistics.truth[d].sum(), rtol=0.01, atol=1e-4
-        )
-        np.testing.assert_allclose(
-            starts / starts.sum(),
-            statistics.start_truth[d] / statistics.start_truth[d].sum(),
-            rtol=0.01,
-            atol=1e-4,
-        )
-
-
-def test_null_and_floors_are_left_alone_and_so_is_the_argument():
-    statistics = Statistics(0)
+    assert (missing / (best - before)).max() < 0.2, "the first step goes most of the way"
+    for _ in range(60):
+        jumps = statistics.update(jumps)
+    np.testing.assert_allclose(
+        jumps.weight, statistics.truth[..., :NEAR] / statistics.truth[..., NEAR:], rtol=0.01
+    )
     weights = initial_weights(0.2, 1e-8)
-    before = weights.copy()
-    after = statistics.update(weights)
-    np.testing.assert_array_equal(weights, before)
-    np.testing.assert_array_equal(after[:, [NULL, FLOOR, NULL_FLOOR]], before[:, [NULL, FLOOR, NULL_FLOOR]])
-    assert after.dtype == np.float32
+    for _ in range(10):
+        weights = update_starts(weights, statistics.starts, statistics.lengths)
+    for d in range(2):
+        starts, truth = weights[d, START : START + STARTS + 1], statistics.start_truth[d]
+        np.testing.assert_allclose(starts / starts.sum(), truth / truth.sum(), rtol=0.01, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pseudo_counts_draw_words_to_what_is_usual(seed):
+    statistics = Statistics(seed)
+
+    def spread(strength: float) -> float:
+        jumps = initial_jumps(*classes())
+        for _ in range(20):
+            jumps = statistics.update(jumps, strength)
+        logarithms = np.log(jumps.weight[:, 1:])  # class 0 is what it is
+        return float(np.abs(logarithms[:, 0] - logarithms[:, 1]).mean())
+
+    spreads = [spread(strength) for strength in (1, 1e3, 1e5, 1e8)]
+    assert spreads == sorted(spreads, reverse=True)
+    assert spreads[0] > 0.5
+    assert spreads[-1] < 1e-2
+
+
+def test_null_and_floors_are_left_alone_and_so_are_the_arguments():
+    statistics = Statistics(0)
+    jumps, weights = initial_jumps(*classes()), initial_weights(0.2, 1e-8)
+    before = [array.copy() for array in (*jumps, weights)]
+    new = statistics.update(jumps)
+    after = update_starts(weights, statistics.starts, statistics.lengths)
+    for old, now in zip(before, (*jumps, weights), strict=True):
+        np.testing.assert_array_equal(old, now)
+    fixed = [NULL, FLOOR, NULL_FLOOR]
+    np.testing.assert_array_equal(after[:, fixed], weights[:, fixed])
+    assert after.dtype == new.weight.dtype == np.float32
+    assert new.fit(4, 5)
 
 
 def test_what_was_never_available_or_never_taken_stays_possible():
-    # One-word sentences: no jump but 0, no start but the first.
-    departures = np.zeros((2, 3, 2))
-    departures[:, 1, 0] = 50
-    jumps = np.zeros((2, FAR))
-    jumps[:, REACH] = 50
+    # One-word sentences: no jump but 0, no start but the first; the words of one class do not occur at all.
+    counts, openings = np.zeros((2, 2, CLASSES, NEAR + 1))
+    counts[:, 1:, REACH] = openings[:, 1:, REACH] = 50
     starts = np.zeros((2, STARTS + 1))
     starts[:, 0] = 50
-    after = update_weights(
-        initial_weights(0.2, 1e-8), jumps, departures, starts, (np.ones(50, int), np.ones(50, int))
-    )
-    assert np.isfinite(after).all()
-    assert (after > 0).all()
+    jumps = update_jumps(initial_jumps(*classes()), counts, openings, 100)
+    after = update_starts(initial_weights(0.2, 1e-8), starts, (np.ones(50, int), np.ones(50, int)))
+    for array in (jumps.weight, after):
+        assert np.isfinite(array).all()
+        assert (array > 0).all()
 
 
 @pytest.mark.parametrize("rare", [1e-2, 1e-4, 1e-8])
 def test_a_jump_that_hardly_anyone_could_take_does_not_swallow_the_others(rare):
     # Sentences of four words, hardly ever left from their last: a jump of −3 is possible from there alone.
-    departures = np.zeros((2, 5, 4))
-    departures[:, 4] = [100, 100, 100, rare]
-    jumps = np.zeros((2, FAR))
-    jumps[:, REACH + 1] = 300
-    jumps[:, REACH] = rare
-    starts = np.zeros((2, STARTS + 1))
-    starts[:, 0] = 100
-    weights = initial_weights(0.2, 1e-8)
-    lengths = np.full(100, 4), np.full(100, 4)
+    departures = np.zeros((5, 4))
+    departures[4] = [100, 100, 100, rare]
+    counts = np.zeros((2, 1, NEAR + 1))
+    counts[..., REACH + 1] = 300
+    counts[..., REACH] = rare
+    jumps = initial_jumps(*classes(1))
     for _ in range(4):
-        weights = update_weights(weights, jumps, departures, starts, lengths)
-    assert np.isfinite(weights).all()
-    assert (weights[:, : FAR + 1] > 0).all()
-    assert (weights[:, REACH + 1] > 0.1 * weights[:, : FAR + 1].sum(axis=1)).all()
+        openings = [[openings_of(jumps.weight[d, 0], departures)] for d in range(2)]
+        jumps = update_jumps(jumps, counts, np.array(openings), 100)
+    assert np.isfinite(jumps.weight).all()
+    assert (jumps.weight > 0).all()
+    assert (jumps.weight[..., REACH + 1] > 0.1 * (jumps.weight.sum(axis=2) + 1)).all()
 
 
-def test_initial_weights_prefer_one_step_forward_and_no_start():
-    weights = initial_weights(0.3, 1e-6)
+@given(frequency=st.lists(st.integers(0, 5), max_size=12), own=st.integers(0, 15))
+def test_the_most_frequent_words_have_classes_of_their_own(frequency, own):
+    found = classes_of(np.array(frequency, int), own)
+    assert found.dtype == np.int32
+    chosen = [frequency[v] for v in np.flatnonzero(found)]
+    assert len(chosen) == min(own, len(frequency))
+    assert sorted(found[found > 0]) == list(range(1, len(chosen) + 1))
+    if 0 < own < len(frequency):
+        assert min(chosen) >= max(frequency[v] for v in np.flatnonzero(found == 0))
+
+
+def test_what_does_not_fit_is_noticed():
+    jumps = initial_jumps(*classes())
+    assert jumps.fit(4, 5)
+    assert not jumps.fit(5, 4)
+    assert not jumps._replace(weight=jumps.weight[:, :2]).fit(4, 5)
+    assert not jumps._replace(weight=jumps.weight[:, :0]).fit(4, 5)
+    assert not jumps._replace(weight=jumps.weight[:, :, :3]).fit(4, 5)
+    assert not jumps._replace(weight=jumps.weight.astype(float)).fit(4, 5)
+    assert not jumps._replace(by_source=jumps.by_source - 1).fit(4, 5)
+    assert not jumps._replace(by_target=jumps.by_target.astype(np.int64)).fit(4, 5)
+
+
+def test_before_training_one_step_forward_is_preferred_and_no_start():
+    jumps, weights = initial_jumps(*classes()), initial_weights(0.3, 1e-6)
+    assert (np.argmax(jumps.weight, axis=2) == REACH + 1).all()
     assert weights.shape == (2, NULL_FLOOR + 1)
-    assert (np.argmax(weights[:, : FAR + 1], axis=1) == REACH + 1).all()
     assert (weights[:, START : START + STARTS + 1] == 1).all()
     np.testing.assert_array_equal(weights[:, NULL], np.float32(0.3))
     np.testing.assert_array_equal(weights[:, [FLOOR, NULL_FLOOR]], np.float32(1e-6))

@@ -1,8 +1,8 @@
 """The hidden Markov chain with nulls that keep the position, by its definition: the twin of `model.chain`.
 
 A state is a position and whether a word or a null stands there. The first row takes position i with
-`start(i)`, later rows jump from i' to i with `w(i − i') / Z(i')`; a null stays where the chain stood. A word
-is entered with 1 − p0, a null with p0. `enumerate_chain` sums over every sequence of states; `dense_chain`
+`start(i)`; from row j the chain jumps from i' to i with `w_j(i − i') / Z_j(i')`; a null stays where the chain
+stood. A word is entered with 1 − p0, a null with p0. `enumerate_chain` sums over every sequence of states; `dense_chain`
 is forward-backward over all 2 S states with logarithms.
 """
 
@@ -19,10 +19,10 @@ REACH = 5
 
 @dataclass(frozen=True)
 class Parameters:
-    """`jumps` (11): weights of −5..5; `starts` (10): of the first positions; all others share one weight."""
+    """`jumps` (R, 11): weights of −5..5 from each row, where farther ones weigh 1; `starts` (10): of the first
+    positions, where all others share one weight."""
 
-    jumps: tuple[float, ...]
-    far: float
+    jumps: tuple[tuple[float, ...], ...]
     starts: tuple[float, ...]
     far_start: float
     p0: float
@@ -31,27 +31,35 @@ class Parameters:
         weights = [self.starts[k] if k < len(self.starts) else self.far_start for k in range(states)]
         return weights[i] / sum(weights)
 
-    def jump(self, before: int, after: int, states: int) -> float:
-        return self.weight(after - before) / sum(self.weight(i - before) for i in range(states))
+    def jump(self, row: int, before: int, after: int, states: int) -> float:
+        return self.weight(row, after - before) / self.total(row, before, states)
 
-    def weight(self, distance: int) -> float:
-        return self.jumps[distance + REACH] if abs(distance) <= REACH else self.far
+    def total(self, row: int, before: int, states: int) -> float:
+        return sum(self.weight(row, i - before) for i in range(states))
+
+    def weight(self, row: int, distance: int) -> float:
+        return self.jumps[row][distance + REACH] if abs(distance) <= REACH else 1.0
+
+
+def choice(distance: int) -> int:
+    """0..10 for jumps of −5..5, 11 for farther ones."""
+    return distance + REACH if abs(distance) <= REACH else 2 * REACH + 1
 
 
 @dataclass(frozen=True)
 class Sums:
     """All that is known of a chain.
 
-    `posterior` (R, S), `null` (R), `jumps` (11) expected jumps of −5..5 between words (a null between them
-    keeps the position), `departures` (S) expected jumps from each position, `starts` (S) the first position,
-    and the most probable path: positions, −1 for null.
+    `posterior` (R, S), `null` (R), `jumps` (R, 12) expected jumps of −5..5 and farther from each row (a null
+    keeps the position), `openings` (R, 12): for each of these, the expected Σ 1/Z over the places where it
+    could have gone; `starts` (S) the first position, and the most probable path: positions, −1 for null.
     """
 
     likelihood: float
     posterior: np.ndarray
     null: np.ndarray
     jumps: np.ndarray
-    departures: np.ndarray
+    openings: np.ndarray
     starts: np.ndarray
     best_path: tuple[int, ...]
     best: float
@@ -83,7 +91,7 @@ def probability(
         if j == 0:
             product *= parameters.start(i, states)
         elif word:
-            product *= parameters.jump(sequence[j - 1][0], i, states)
+            product *= parameters.jump(j - 1, sequence[j - 1][0], i, states)
         product *= (1 - parameters.p0) * emission[j, i] if word else parameters.p0 * null[j]
     return float(product)
 
@@ -93,7 +101,7 @@ def enumerate_chain(parameters: Parameters, emission: np.ndarray, null: np.ndarr
     rows, states = emission.shape
     total, best, best_path = 0.0, -1.0, ()
     posterior, nulls = np.zeros((rows, states)), np.zeros(rows)
-    jumps, departures, starts = np.zeros(2 * REACH + 1), np.zeros(states), np.zeros(states)
+    jumps, openings, starts = np.zeros((rows, 12)), np.zeros((rows, 12)), np.zeros(states)
     for sequence in sequences(rows, states):
         p = probability(sequence, parameters, emission, null)
         total += p
@@ -107,15 +115,15 @@ def enumerate_chain(parameters: Parameters, emission: np.ndarray, null: np.ndarr
             posterior[j, i] += p
             if j > 0:
                 before = sequence[j - 1][0]
-                departures[before] += p
-                if abs(i - before) <= REACH:
-                    jumps[i - before + REACH] += p
+                jumps[j - 1, choice(i - before)] += p
+                for place in range(states):
+                    openings[j - 1, choice(place - before)] += p / parameters.total(j - 1, before, states)
     return Sums(
         math.log(total),
         posterior / total,
         nulls / total,
         jumps / total,
-        departures / total,
+        openings / total,
         starts / total,
         best_path,
         math.log(best),
@@ -146,7 +154,7 @@ def log_probability(
         if j == 0:
             score += math.log(parameters.start(i, states))
         elif word:
-            score += math.log(parameters.jump(sequence[j - 1][0], i, states))
+            score += math.log(parameters.jump(j - 1, sequence[j - 1][0], i, states))
         score += math.log((1 - parameters.p0) * emission[j, i] if word else parameters.p0 * null[j])
     return score
 
@@ -157,12 +165,9 @@ def dense_chain(
     """Log-likelihood, posteriors (R, S) and the best path's log-probability, in time R · S²."""
     rows, states = emission.shape
     distance = np.arange(states)[None, :] - np.arange(states)[:, None]
-    weights = np.where(
-        np.abs(distance) <= REACH,
-        np.asarray(parameters.jumps)[np.clip(distance, -REACH, REACH) + REACH],
-        parameters.far,
-    )
-    step = np.log(weights / weights.sum(axis=1, keepdims=True))  # from row to column
+    near = np.asarray(parameters.jumps)[:, np.clip(distance, -REACH, REACH) + REACH]
+    weights = np.where(np.abs(distance) <= REACH, near, 1.0)
+    step = np.log(weights / weights.sum(axis=2, keepdims=True))  # of each row, from position to position
     first = np.log([parameters.start(i, states) for i in range(states)])
     with np.errstate(divide="ignore"):
         word = np.log1p(-parameters.p0) + np.log(emission)
@@ -172,7 +177,7 @@ def dense_chain(
         words, nulls = [first + word[0]], [first + stay[0]]
         for j in range(1, rows):
             position = add(np.stack([words[-1], nulls[-1]]), 0)
-            words.append(add(position[:, None] + step, 0) + word[j])
+            words.append(add(position[:, None] + step[j - 1], 0) + word[j])
             nulls.append(position + stay[j])
         return np.array(words), np.array(nulls)
 
@@ -182,7 +187,7 @@ def dense_chain(
     posterior = np.empty((rows, states))
     for j in range(rows - 1, -1, -1):
         posterior[j] = np.exp(words[j] + future - likelihood)
-        ahead = log_sum(step + word[j] + future, 1)
+        ahead = log_sum(step[j - 1] + word[j] + future, 1)  # none at row 0, where it is not used
         future = log_sum(np.stack([ahead, stay[j] + future]), 0)
     best_words, best_nulls = forward(np.max)
     return likelihood, posterior, float(max(best_words[-1].max(), best_nulls[-1].max()))

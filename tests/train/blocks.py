@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from tests.model.chains import parameters_of, random_weights
+from tests.model.chains import parameters_of, random_jumps, random_weights
 from tests.oracles.chain import Parameters
 from tests.train.corpora import encoded
 
 from dualign.model.blocks import block_of
 from dualign.model.emission import COLD, Block, Given, Warm
+from dualign.model.jumps import Jumps
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -24,17 +25,23 @@ Direction = tuple[Parameters, np.ndarray, np.ndarray]
 
 
 class OnePair(NamedTuple):
-    """`emission` (I, J, 2): p(t_j | s_i) and p(s_i | t_j); null emissions (J), (I); weights (2, WEIGHTS)."""
+    """`emission` (I, J, 2): p(t_j | s_i) and p(s_i | t_j); null emissions (J), (I); weights (2, WEIGHTS).
+
+    Every word has jumps of its own.
+    """
 
     emission: np.ndarray
     null_target: np.ndarray
     null_source: np.ndarray
     weights: np.ndarray
+    jumps: Jumps
 
     @property
     def directions(self) -> tuple[Direction, Direction]:
         """What the oracles take: the chain in which target words choose, then the other."""
-        there, back = (parameters_of(weights) for weights in self.weights)
+        weight, by_target, by_source = self.jumps
+        there = parameters_of(self.weights[0], weight[0, by_target])
+        back = parameters_of(self.weights[1], weight[1, by_source])
         return (
             (there, self.emission[:, :, 0].T.astype(float), self.null_target.astype(float)),
             (back, self.emission[:, :, 1].astype(float), self.null_source.astype(float)),
@@ -56,7 +63,7 @@ class OnePair(NamedTuple):
             self.null_source,
         )
         words = Vocabulary([f"s{i}" for i in range(I)]), Vocabulary([f"t{j}" for j in range(J)])
-        model = Model(*words, lexicon, self.weights, Options())
+        model = Model(*words, lexicon, self.weights, self.jumps, Options())
         return block_of(model, encoded([(list(range(I)), list(range(J)))]), 1)
 
 
@@ -76,6 +83,11 @@ def random_pair(seed: int, I: int, J: int) -> OnePair:
         np.exp(random.standard_normal(J) - 2).astype(np.float32),
         np.exp(random.standard_normal(I) - 2).astype(np.float32),
         np.stack([random_weights(random), random_weights(random)]),
+        Jumps(
+            np.stack([random_jumps(random, 1 + max(I, J)) for _ in range(2)]),
+            1 + np.arange(J, dtype=np.int32),
+            1 + np.arange(I, dtype=np.int32),
+        ),
     )
 
 

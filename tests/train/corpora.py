@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dualign.model.jumps import Jumps
 from dualign.model.lexicon import Lexicon
 from dualign.text.corpus import Bitext, Sentences
 
@@ -45,6 +46,6 @@ def entries(lexicon: Lexicon) -> dict[tuple[int, int], tuple[float, float]]:
     return found
 
 
-def assert_same_bits(a: Lexicon, b: Lexicon) -> None:
-    for name, left, right in zip(Lexicon._fields, a, b, strict=True):
+def assert_same_bits(a: Lexicon | Jumps, b: Lexicon | Jumps) -> None:
+    for name, left, right in zip(a._fields, a, b, strict=True):
         np.testing.assert_array_equal(left, right, err_msg=name, strict=True)

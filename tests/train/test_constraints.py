@@ -20,7 +20,7 @@ from dualign.cli.main import run
 from dualign.core.errors import DataError, UsageError
 from dualign.model.blocks import block_of
 from dualign.model.emission import Block
-from dualign.model.jumps import initial_weights
+from dualign.model.jumps import classes_of, initial_jumps, initial_weights
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Vocabulary
@@ -364,7 +364,8 @@ def test_rounds_never_lower_the_regularised_objective(kind):
         stem_weight=0, form_weight=0, prune=0, slack=0, tolerance=1e-4, evaluations=300, null=0.15
     )
     weights = initial_weights(options.null, options.floor)
-    model = Model(*map(Vocabulary, names), lexicon, weights, options)
+    jumps = initial_jumps(*[classes_of(np.ones(40), 5)] * 2)
+    model = Model(*map(Vocabulary, names), lexicon, weights, jumps, options)
     constraints = Fertility(0.8) if kind == "given" else None
     values = [objective(bitext, model, kind, constraints)]
     plain = objective(bitext, model, "none")
@@ -382,7 +383,8 @@ def test_rounds_count_no_posterior_that_breaks_a_rule():
     lexicon = train_ibm1(bitext, 2, 2, 3, 1)
     names = ["s0", "s1"], ["t0", "t1"]
     options = Options(stem_weight=0, form_weight=0, prune=0, slack=0, tolerance=1e-4, evaluations=300)
-    model = Model(*map(Vocabulary, names), lexicon, initial_weights(0.15, 1e-8), options)
+    jumps = initial_jumps(*[classes_of(np.ones(2), 0)] * 2)
+    model = Model(*map(Vocabulary, names), lexicon, initial_weights(0.15, 1e-8), jumps, options)
     priors = make_priors(lexicon, *names, 4, 0, 0, 1)
 
     class Crossed:

@@ -11,8 +11,8 @@ from tests.oracles.chain import enumerate_chain
 from tests.train.corpora import assert_same_bits, encoded, entries, random_pairs
 
 from dualign.model.cells import block_bounds
-from dualign.model.chain import FAR, FLOOR, NULL_FLOOR, STARTS
-from dualign.model.jumps import initial_weights, update_weights
+from dualign.model.chain import FLOOR, NEAR, NULL_FLOOR, STARTS
+from dualign.model.jumps import classes_of, initial_jumps, initial_weights, update_jumps, update_starts
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Vocabulary
@@ -23,7 +23,7 @@ from dualign.train.smoothing import UNSEEN, make_priors
 
 pytestmark = pytest.mark.kernel
 
-PLAIN = Options(stem_weight=0, form_weight=0, prune=0)
+PLAIN = Options(stem_weight=0, form_weight=0, prune=0, jump_words=3, jump_weight=1)
 
 
 def synthetic_pairs(count: int, vocabulary: int = 60, mean_length: float = 8.0):
@@ -43,7 +43,13 @@ def start(pairs, words: int, options: Options = PLAIN, threads: int = 2):
         lexicon, *names, options.stem_letters, options.stem_weight, options.form_weight, threads
     )
     weights = initial_weights(options.null, options.floor)
-    return bitext, Model(*map(Vocabulary, names), lexicon, weights, options), priors
+    jumps = initial_jumps(
+        *(
+            classes_of(np.bincount(side.tokens, minlength=words), options.jump_words)
+            for side in (bitext.target, bitext.source)
+        )
+    )
+    return bitext, Model(*map(Vocabulary, names), lexicon, weights, jumps, options), priors
 
 
 @pytest.mark.parametrize("constraint", ["none", "agreement"])
@@ -56,20 +62,20 @@ def test_a_round_equals_its_definition(constraint, least):
     table = entries(model.lexicon)
     assert (len(table) == len({(v, w) for s, t in pairs for v in s for w in t})) is (least == 0)
     floor, null_floor = float(model.weights[0, FLOOR]), float(model.weights[0, NULL_FLOOR])
-    parameters = [parameters_of(weights) for weights in model.weights]
     counts = {cell: np.zeros(2) for cell in table}
     nulls = np.zeros((2, 5))
-    longest = 4
-    jumps, departures = np.zeros((2, FAR)), np.zeros((2, longest + 1, longest))
+    jumps, openings = np.zeros((2, 2, 4, NEAR + 1))
     starts = np.zeros((2, STARTS + 1))
     likelihood = 0.0
     for source, target in pairs:
         p = np.array([[table.get((v, w), (0, 0)) for w in target] for v in source]) + floor
         null_target = model.lexicon.null_target[target].astype(float) + null_floor
         null_source = model.lexicon.null_source[source].astype(float) + null_floor
+        classes = model.jumps.by_target[target], model.jumps.by_source[source]
+        there, back = (parameters_of(model.weights[d], model.jumps.weight[d, classes[d]]) for d in (0, 1))
         chains = (
-            enumerate_chain(parameters[0], p[:, :, 0].T, null_target),
-            enumerate_chain(parameters[1], p[:, :, 1], null_source),
+            enumerate_chain(there, p[:, :, 0].T, null_target),
+            enumerate_chain(back, p[:, :, 1], null_source),
         )
         posterior = np.stack([chains[0].posterior.T, chains[1].posterior], axis=2)
         if constraint == "agreement":
@@ -82,8 +88,8 @@ def test_a_round_equals_its_definition(constraint, least):
         np.add.at(nulls[1], source, chains[1].null)
         for d, states in enumerate((len(source), len(target))):
             likelihood += chains[d].likelihood
-            jumps[d] += chains[d].jumps
-            departures[d, states, :states] += chains[d].departures
+            np.add.at(jumps[d], classes[d], chains[d].jumps)
+            np.add.at(openings[d], classes[d], chains[d].openings)
             starts[d, :states] += chains[d].starts
 
     assert done.objective == pytest.approx(likelihood, rel=1e-5)
@@ -101,12 +107,16 @@ def test_a_round_equals_its_definition(constraint, least):
         done.model.lexicon.null_source, nulls[1] / (nulls[1].sum() + UNSEEN), rtol=1e-3, atol=1e-5
     )
     lengths = bitext.source.lengths, bitext.target.lengths
-    expected = update_weights(model.weights, jumps, departures, starts, lengths)
+    expected = update_starts(model.weights, starts, lengths)
     np.testing.assert_allclose(done.model.weights, expected, rtol=2e-3, atol=1e-5)
+    expected = update_jumps(model.jumps, jumps, openings, 1)
+    np.testing.assert_allclose(done.model.jumps.weight, expected.weight, rtol=2e-3, atol=1e-5)
+    assert len(np.unique(done.model.jumps.weight, axis=1)[0]) == 4
 
 
-def test_plain_rounds_never_lower_the_likelihood():
-    bitext, model, priors = start(synthetic_pairs(400), 60)
+@pytest.mark.parametrize("own", [0, 10])
+def test_plain_rounds_never_lower_the_likelihood(own):
+    bitext, model, priors = start(synthetic_pairs(400), 60, replace(PLAIN, jump_words=own))
     values = []
     for _ in range(8):
         done = em.em_round(bitext, model, priors, "none", 2)
@@ -132,6 +142,7 @@ def test_threads_do_not_change_a_bit(constraint):
     for model, values in results[1:]:
         assert_same_bits(results[0][0].lexicon, model.lexicon)
         np.testing.assert_array_equal(results[0][0].weights, model.weights)
+        assert_same_bits(results[0][0].jumps, model.jumps)
         assert values == results[0][1]
 
 
@@ -145,6 +156,7 @@ def test_the_size_of_blocks_changes_no_bit_of_the_lexicon(limit, monkeypatch):
     assert_same_bits(whole.model.lexicon, cut.model.lexicon)
     # Statistics are summed by shards of a block, so these agree up to rounding of 64 bits.
     np.testing.assert_allclose(whole.model.weights, cut.model.weights, rtol=1e-6)
+    np.testing.assert_allclose(whole.model.jumps.weight, cut.model.jumps.weight, rtol=1e-6)
     assert cut.objective == pytest.approx(whole.objective, rel=1e-12)
 
 
@@ -162,7 +174,7 @@ def test_symmetric_rounds_make_the_directions_agree():
 
 def test_a_round_leaves_the_model_it_was_given_alone():
     bitext, model, priors = start(synthetic_pairs(50), 60)
-    before = [array.copy() for array in (*model.lexicon, model.weights)]
+    before = [array.copy() for array in (*model.lexicon, model.weights, *model.jumps)]
     em.em_round(bitext, model, priors, "agreement", 2)
-    for old, now in zip(before, (*model.lexicon, model.weights), strict=True):
+    for old, now in zip(before, (*model.lexicon, model.weights, *model.jumps), strict=True):
         np.testing.assert_array_equal(old, now)

@@ -14,11 +14,11 @@ from tests.train.blocks import OnePair, added, posteriors, random_pair
 
 from dualign.model.cells import Pairs
 from dualign.model.emission import Block, Given, Warm
+from dualign.model.jumps import Jumps
 from dualign.train import expectation
-from dualign.train.chains import Sums
 from dualign.train.constraints import Rule, give
 from dualign.train.dual import Constraint
-from dualign.train.expectation import KINDS, expectations, new_sums
+from dualign.train.expectation import KINDS, expectations
 
 pytestmark = pytest.mark.kernel
 
@@ -125,10 +125,11 @@ def test_a_pair_that_is_symmetric_already_costs_one_evaluation():
     weights = np.stack([pair.weights[0], pair.weights[0]])
     null = np.full(4, 0.1, np.float32)
     emission = pair.emission[:, :, :1] + pair.emission[:, :, :1].transpose(1, 0, 2)
-    mirrored = OnePair(np.concatenate([emission, emission], axis=2), null, null, weights)
+    jumps = pair.jumps._replace(weight=np.stack([pair.jumps.weight[0], pair.jumps.weight[0]]))
+    mirrored = OnePair(np.concatenate([emission, emission], axis=2), null, null, weights, jumps)
     free = posteriors(mirrored, FREE)
     np.testing.assert_allclose(free.target_chooses, free.source_chooses.T, rtol=1e-5, atol=0)
-    single = OnePair(np.full((1, 1, 2), 0.3, np.float32), null[:1], null[:1], weights)
+    single = OnePair(np.full((1, 1, 2), 0.3, np.float32), null[:1], null[:1], weights, random_pair(1, 1, 1).jumps)
     outcome = posteriors(single, exactly(0.0, 1e-6))
     assert outcome.evaluations == 1
     assert outcome.target_chooses == outcome.source_chooses == posteriors(single, FREE).target_chooses
@@ -206,8 +207,17 @@ def pairs_together(pairs: Sequence[OnePair]) -> Block:
     members = Pairs(
         np.arange(source[-1], dtype=np.int32), source, np.arange(target[-1], dtype=np.int32), target
     )
+    classes = np.concatenate(([0], np.cumsum([b.jumps.classes for b in blocks])))
+    jumps = Jumps(
+        np.concatenate([b.jumps.weight for b in blocks], axis=1),
+        *(
+            np.concatenate([b.jumps[side] + c for b, c in zip(blocks, classes, strict=False)], dtype=np.int32)
+            for side in (1, 2)
+        ),
+    )
     return blocks[0]._replace(
         pairs=members,
+        jumps=jumps,
         first=first,
         filled=np.concatenate([b.filled for b in blocks]),
         position=np.concatenate([b.position for b in blocks]),
@@ -295,17 +305,23 @@ def test_statistics_and_warm_starts_do_not_notice_company():
     for _ in range(2):
         block = pairs_together(pairs)._replace(warm=together)
         posterior = np.full((block.first[-1], 2), np.nan, np.float32)
-        total = added(expectations(block, rules, 1, posterior, 9))
-        single = new_sums(9)
+        total = added(expectations(block, rules, 1, posterior, collect=True))
+        single = []
         for n, (pair, warm) in enumerate(zip(pairs, alone, strict=True)):
             own = np.full((len(pair.emission.reshape(-1, 2)), 2), np.nan, np.float32)
-            sums = added(expectations(pair.block()._replace(warm=warm), rules, 1, own, 9))
-            single = Sums(*(into + more for into, more in zip(single, sums, strict=True)))
+            single.append(
+                added(expectations(pair.block()._replace(warm=warm), rules, 1, own, collect=True))
+            )
             np.testing.assert_array_equal(posterior[block.first[n] : block.first[n + 1]], own)
             used = together.used[n]
             assert used == warm.used[0]
             np.testing.assert_array_equal(together.key[begin[n] : begin[n] + used], warm.key[:used])
             np.testing.assert_array_equal(together.value[begin[n] : begin[n] + used], warm.value[:used])
-        for mine, others in zip(total, single, strict=True):
-            np.testing.assert_allclose(mine, others, rtol=1e-12)
+        # Every word has a class of its own.
+        for name in ("jumps", "openings"):
+            alike = np.concatenate([getattr(sums, name) for sums in single], axis=1)
+            np.testing.assert_array_equal(getattr(total, name), alike)
+        for name in ("starts", "totals"):
+            alike = sum(getattr(sums, name) for sums in single)
+            np.testing.assert_allclose(getattr(total, name), alike, rtol=1e-12)
     assert together.used.sum() > 0

@@ -177,7 +177,7 @@ def compile_matchings() -> None:
 
 def untrained() -> tuple[Model, Bitext]:
     """A model of three words a side, and its text."""
-    from dualign.model.jumps import initial_weights
+    from dualign.model.jumps import classes_of, initial_jumps, initial_weights
     from dualign.model.lexicon import Lexicon
     from dualign.model.model import Model
     from dualign.model.vocabulary import Vocabulary
@@ -188,7 +188,8 @@ def untrained() -> tuple[Model, Bitext]:
     even = np.full(3, 1 / 3, np.float32)
     lexicon = Lexicon(np.arange(4), np.arange(3, dtype=np.int32), table, even, even)
     weights = initial_weights(0.2, 1e-8)
-    return Model(Vocabulary(list(source)), Vocabulary(list(target)), lexicon, weights, Options()), bitext
+    jumps = initial_jumps(*(classes_of(np.zeros(len(words)), 0) for words in (target, source)))
+    return Model(Vocabulary(list(source)), Vocabulary(list(target)), lexicon, weights, jumps, Options()), bitext
 
 
 JOBS = {

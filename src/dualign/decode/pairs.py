@@ -18,7 +18,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.symmetrize import symmetrize_links
 from dualign.model.cells import Pairs
-from dualign.model.emission import Block, emissions
+from dualign.model.emission import Block, emissions, jumps_of
 from dualign.model.positions import best_choices
 from dualign.model.viterbi import viterbi
 from dualign.train.expectation import priors_of
@@ -67,7 +67,8 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
             forward, backward = priors_of(n, I, J, block)
             best_choices(J, I, E0, null0, forward, path)
         else:
-            viterbi(J, I, E0, null0, block.weights[0], back.reshape(2, J, I), path)
+            jumps = jumps_of(n, 0, block)
+            viterbi(J, I, E0, null0, block.weights[0], jumps, back.reshape(2, J, I), path)
         for j in range(J):
             if path[j] >= 0:
                 marks[block.first[n] + path[j] * J + j, 0] = 1
@@ -75,7 +76,8 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
             forward, backward = priors_of(n, I, J, block)
             best_choices(I, J, E1, null1, backward, path)
         else:
-            viterbi(I, J, E1, null1, block.weights[1], back.reshape(2, I, J), path)
+            jumps = jumps_of(n, 1, block)
+            viterbi(I, J, E1, null1, block.weights[1], jumps, back.reshape(2, I, J), path)
         for i in range(I):
             if path[i] >= 0:
                 marks[block.first[n] + i * J + path[i], 1] = 1

@@ -51,7 +51,8 @@ def block_of(
     given = NOTHING_GIVEN if give is None else give(words_of(model, part, unknown))
     return Block(
         pairs_of(part), cells.first, cells.count, cells.position, cells.entry, lexicon.table, extra,
-        lexicon.null_target, lexicon.null_source, model.weights, prior, prior_begin, given,
+        lexicon.null_target, lexicon.null_source, model.weights, model.jumps, prior, prior_begin,
+        given,
     )  # fmt: skip
 
 

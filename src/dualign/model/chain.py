@@ -3,24 +3,28 @@
 A chain has `R` rows (the words that choose) and `S` states (the positions they choose from). With emission
 `E[j, i]`, null emission `null[j]` and null probability `p0`, the model of MATH §1 is
 
-    p(words, b) = Π_j p_d(b_j | b_{j−1}) p_t(word_j | b_j),      p_d(i | i') = (1 − p0) w(i − i') / Z(i'),
+    p(words, b) = Π_j p_d(b_j | b_{j−1}) p_t(word_j | b_j),    p_d(i | i') = (1 − p0) w(i − i') / Z(i'),
 
-where `w(d)` is explicit for |d| ≤ 5 and one constant `far` beyond. A null keeps the position: it is entered
-with probability `p0` and the next jump starts from where the chain stood. Because the future of a null at
-position i equals the future of i itself, only the position mass `M[j, i]` (word or null) is carried.
+where `w(d)` is explicit for |d| ≤ 5, and 1 for every farther jump; Z sums over the jumps that stay inside. A
+null keeps the position: it is entered with probability `p0` and the next jump starts from where the chain
+stood. Because the future of a null at position i equals the future of i itself, only the position mass
+`M[j, i]` (word or null) is carried. The weights may differ from row to row: how far a chain jumps from row
+j − 1 to j depends on the word of row j − 1 (`dualign.model.jumps`).
 
-Beyond the window all jumps weigh the same, so a transition costs 11 multiplications for each state,
-not S: `Σ_{i'} u(i') w(i − i') = far · Σ u + Σ_{|d| ≤ 5} (w(d) − far) · u(i − d)`.
+Beyond the window all jumps weigh 1, so a transition costs 11 multiplications for each state, not S:
+`Σ_{i'} u(i') w(i − i') = Σ u + Σ_{|d| ≤ 5} (w(d) − 1) · u(i − d)`.
 
 The steps of one chain wait for each other, so eight of them are run at once, each in a lane of its own
 (`dualign.core.lanes`). They may differ in length: what a lane lacks of R rows and S states has emission 0,
 and adds exact zeros to its sums. A chain's answer does not depend on its company, to the last bit.
 
-Layout of one direction's `weights` (float32[26]): 11 jumps, far, 10 start positions, far start, p0, then
-the emission floor of a link and of a null.
+Layout of one direction's `weights` (float32[14]): 10 start positions, all later ones, p0, then the emission
+floor of a link and of a null.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,8 +33,8 @@ from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, fused, load, spread, store, where_positive, width
 
 __all__ = [
-    "FAR",
     "FLOOR",
+    "NEAR",
     "NULL",
     "NULL_FLOOR",
     "REACH",
@@ -38,47 +42,112 @@ __all__ = [
     "STARTS",
     "STATISTICS",
     "WEIGHTS",
+    "Edges",
+    "edges_alone",
+    "fill_edges",
     "forward_backward",
-    "transition",
 ]
 
 REACH = 5
-FAR = 2 * REACH + 1
-START = FAR + 1
+NEAR = 2 * REACH + 1
+START = 0
 STARTS = 10
 NULL = START + STARTS + 1
 FLOOR = NULL + 1
 NULL_FLOOR = FLOOR + 1
 WEIGHTS = NULL_FLOOR + 1
 
-# Rows of the statistics of one chain: departures, one for each near jump, the start.
-STATISTICS = 1 + FAR + 1
+STATISTICS = 2 * (NEAR + 1)
+"""Numbers that are known of the jumps from one row."""
+
+
+class Edges(NamedTuple):
+    """How the chains of several lanes move, float32, flat, W lanes next to each other.
+
+    `jumps` (R, NEAR, W): w(−REACH) … w(REACH) of each row; `inside` (S + 2·REACH, W): 1 at the states of a
+    chain, 0 around and beyond them; `states` (W): their number; `leave` (R, S, W): (1 − p0) / Z(i') of a
+    chain that leaves state i' after that row, 0 beyond its states; `start` (S, W): p(first position is i).
+    """
+
+    jumps: Array
+    inside: Array
+    states: Array
+    leave: Array
+    start: Array
 
 
 @kernel(allocates=False)
-def transition(S: int, weights: Array, stride: int, leave: Array, start: Array) -> None:
-    """`leave[i'] = (1 − p0) / Z(i')`, and `start[i]` = p(first position is i), at every `stride`-th place."""
-    word = np.float32(1) - weights[NULL]
-    far = weights[FAR]
-    z = np.float32(0)
-    for i in range(S):
-        z += weights[START + min(i, STARTS)]
-    z = np.float32(1) / z
-    inside = np.float32(0)
-    for i in range(S):
-        start[i * stride] = weights[START + min(i, STARTS)] * z
-        # Away from both ends all are alike.
-        if i <= REACH or i >= S - REACH:
-            first = max(-i, -REACH)
-            last = min(S - 1 - i, REACH)
-            inside = far * np.float32(S - 1 - last + first)
-            for d in range(first + REACH, last + REACH + 1):
-                inside += weights[d]
-        leave[i * stride] = word / inside
+def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> None:
+    """All that follows from the jumps, the weights and the number of states."""
+    W = width(like)
+    one, zero = np.float32(1), np.float32(0)
+    shortest = S
+    for lane in range(W):
+        own = int(edges.states[lane])
+        shortest = min(shortest, own)
+        z = zero
+        for i in range(own):
+            z += weights[START + min(i, STARTS)]
+        z = one / z
+        for i in range(S):
+            edges.start[i * W + lane] = weights[START + min(i, STARTS)] * z if i < own else zero
+        for k in range(S + 2 * REACH):
+            edges.inside[k * W + lane] = np.float32(REACH <= k < REACH + own)
+    word, none, ones = spread(like, one - weights[NULL]), spread(like, zero), spread(like, one)
+    once = (ones, ones, ones, ones, ones, ones, ones, ones, ones, ones, ones)
+    states = load(like, edges.states, 0)
+    for j in range(R):
+        near_jumps = row_of(like, edges.jumps, j)
+        x = none
+        for i in range(S):
+            # Away from both ends all are alike.
+            if i <= REACH or i >= shortest - REACH:
+                far_jumps = states - near(edges.inside, i * W, W, once, none)
+                x = word / near(edges.inside, i * W, W, near_jumps, far_jumps)
+                x = where_positive(load(like, edges.inside, (REACH + i) * W), x, none)
+            store(edges.leave, (j * S + i) * W, x)
+
+
+@kernel()
+def edges_alone(R: int, S: int, weights: Array, jumps: Array) -> Edges:
+    """The edges of one chain by itself, `jumps` float32 (R, NEAR)."""
+    edges = Edges(
+        jumps.ravel(),
+        np.empty(S + 2 * REACH, np.float32),
+        np.full(1, np.float32(S)),
+        np.empty(R * S, np.float32),
+        np.empty(S, np.float32),
+    )
+    fill_edges(np.float32(0), R, S, weights, edges)
+    return edges
 
 
 @kernel(allocates=False)
-def near(u: Array, k: int, W: int, taps: tuple[float, ...], base: Vector) -> Vector:
+def row_of(like: Vector, jumps: Array, j: int) -> tuple[Vector, ...]:
+    """What the near jumps from row j weigh, from −REACH to REACH."""
+    W = width(like)
+    k = j * NEAR * W
+    return (
+        load(like, jumps, k), load(like, jumps, k + W), load(like, jumps, k + 2 * W),
+        load(like, jumps, k + 3 * W), load(like, jumps, k + 4 * W), load(like, jumps, k + 5 * W),
+        load(like, jumps, k + 6 * W), load(like, jumps, k + 7 * W), load(like, jumps, k + 8 * W),
+        load(like, jumps, k + 9 * W), load(like, jumps, k + 10 * W),
+    )  # fmt: skip
+
+
+@kernel(allocates=False)
+def taps_of(like: Vector, jumps: Array, j: int) -> tuple[Vector, ...]:
+    """What the near jumps from row j weigh more than far ones."""
+    c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10 = row_of(like, jumps, j)
+    one = np.float32(1)
+    return (
+        c0 - one, c1 - one, c2 - one, c3 - one, c4 - one, c5 - one, c6 - one, c7 - one, c8 - one, c9 - one,
+        c10 - one,
+    )  # fmt: skip
+
+
+@kernel(allocates=False)
+def near(u: Array, k: int, W: int, taps: tuple[Vector, ...], base: Vector) -> Vector:
     """`base + Σ_d taps[d] · u[i + d − REACH]` for the state whose window begins at `u[k]`."""
     c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10 = taps
     x = fused(load(base, u, k), c0, base)
@@ -95,17 +164,6 @@ def near(u: Array, k: int, W: int, taps: tuple[float, ...], base: Vector) -> Vec
 
 
 @kernel(allocates=False)
-def taps_of(weights: Array) -> tuple[float, ...]:
-    """What near jumps weigh more than far ones, from −REACH to REACH."""
-    far = weights[FAR]
-    return (
-        weights[0] - far, weights[1] - far, weights[2] - far, weights[3] - far, weights[4] - far,
-        weights[5] - far, weights[6] - far, weights[7] - far, weights[8] - far, weights[9] - far,
-        weights[10] - far,
-    )  # fmt: skip
-
-
-@kernel(allocates=False)
 def forward_backward(
     like: Vector,
     R: int,
@@ -113,42 +171,45 @@ def forward_backward(
     E: Array,
     null: Array,
     live: Array,
-    weights: Array,
-    leave: Array,
-    start: Array,
+    p0: float,
+    edges: Edges,
     A: Array,
     M: Array,
     lines: Array,
     product: Array,
     likelihood: Array,
     expected: Array,
+    begun: Array,
 ) -> None:
     """Posteriors of the chains in the lanes of `like`; their log p(words) into `likelihood`, float64 (lanes).
 
     All arrays are flat float32, W lanes next to each other: `E` (R, S, W), 0 where a chain has no such row or
-    state; `null`, `live` (R, W): 0 beyond a chain's rows, `live` 1 elsewhere; `leave`, `start` (S, W): see
-    `transition`, 0 beyond its states. `A` (R, S, W): afterwards `p(b_j = i | words)`. `M` alike, scratch.
-    `lines` float32 (4, (max(R, S) + 2·REACH) · W) and `product` float64 (W), scratch.
-    `expected` float32 (STATISTICS, S · W): if it has rows, row 0 gains the expected number of real departures
-    from each position; row 1 + d, in its first W numbers, the jumps of d − REACH from all positions divided
-    by their weight; the last row the start.
+    state; `null`, `live` (R, W): 0 beyond a chain's rows, `live` 1 elsewhere. `A` (R, S, W): afterwards
+    `p(b_j = i | words)`. `M` alike, scratch. `lines` float32 (5, (max(R, S) + 2·REACH) · W) and `product`
+    float64 (W), scratch.
+    `expected` float32 (R, STATISTICS, W), unless it is empty: what is known of the jumps from each row but a
+    chain's last. First the jumps of −REACH … REACH, divided by their weight; then all jumps; then, at each
+    of −REACH … REACH, Σ (1 − p0) / Z over all jumps for which this one would have stayed inside; then that
+    sum over all. `begun` float32 (S, W) then has the first positions.
     """
     row = S * width(like)
     zero = spread(like, np.float32(0))
     for k in range(0, REACH * width(like), width(like)):
         store(lines[0], k, zero)
         store(lines[0], REACH * width(like) + row + k, zero)
-    go_forward(like, R, row, E, null, live, weights, leave, start, A, M, lines, product, likelihood)
-    go_backward(like, R, row, E, null, live, weights, leave, A, M, lines, expected)
+    go_forward(like, R, row, E, null, live, p0, edges, A, M, lines, product, likelihood)
+    go_backward(like, R, row, E, null, live, p0, edges, A, M, lines, expected, begun)
 
 
 @kernel(allocates=False)
-def weigh(like: Vector, row: int, a: Array, first: int, b: Array, scale: Vector, u: Array) -> Vector:
-    """`u = a · b · scale` of the row of `a` from `first` on, between the margins of u; returns its sum."""
+def weigh(
+    like: Vector, row: int, a: Array, a0: int, b: Array, b0: int, scale: Vector, u: Array
+) -> Vector:
+    """`u = a · b · scale` of the rows that begin at `a[a0]` and `b[b0]`, within u's margins; their sum."""
     W = width(like)
     total = spread(like, np.float32(0))
     for k in range(0, row, W):
-        x = load(like, a, first + k) * load(like, b, k) * scale
+        x = load(like, a, a0 + k) * load(like, b, b0 + k) * scale
         store(u, REACH * W + k, x)
         total = total + x
     return total
@@ -162,9 +223,8 @@ def go_forward(
     E: Array,
     null: Array,
     live: Array,
-    weights: Array,
-    leave: Array,
-    start: Array,
+    p0: float,
+    edges: Edges,
     A: Array,
     M: Array,
     lines: Array,
@@ -177,9 +237,7 @@ def go_forward(
     """
     W = width(like)
     u, scale, sums = lines[0], lines[1], lines[3]
-    t = taps_of(weights)
-    taps = (t[10], t[9], t[8], t[7], t[6], t[5], t[4], t[3], t[2], t[1], t[0])
-    p0, far, one = weights[NULL], weights[FAR], np.float32(1)
+    one = np.float32(1)
     ones, zero = spread(like, one), spread(like, np.float32(0))
     for lane in range(W):
         product[lane] = 1
@@ -191,14 +249,16 @@ def go_forward(
         z = zero
         if j == 0:
             for k in range(0, row, W):
-                s = load(like, start, k)
+                s = load(like, edges.start, k)
                 x = s * load(like, E, k) * (one - p0)
                 store(A, k, x)
                 m = fused(s, q, x)
                 store(M, k, m)
                 z = z + m
         else:
-            base = weigh(like, row, M, before, leave, r, u) * far
+            base = weigh(like, row, M, before, edges.leave, before, r, u)
+            t = taps_of(like, edges.jumps, j - 1)
+            taps = (t[10], t[9], t[8], t[7], t[6], t[5], t[4], t[3], t[2], t[1], t[0])
             for k in range(0, row, W):
                 x = near(u, k, W, taps, base) * load(like, E, here + k)
                 store(A, here + k, x)
@@ -227,18 +287,17 @@ def go_backward(
     E: Array,
     null: Array,
     live: Array,
-    weights: Array,
-    leave: Array,
+    p0: float,
+    edges: Edges,
     A: Array,
     M: Array,
     lines: Array,
     expected: Array,
+    begun: Array,
 ) -> None:
     """Posteriors and statistics, from the masses of the words after each row, of which one row is kept."""
     W = width(like)
     u, scale, b, out = lines[0], lines[1], lines[2], lines[3]
-    taps = taps_of(weights)
-    p0, far = weights[NULL], weights[FAR]
     ones = spread(like, np.float32(1))
     collect = len(expected) > 0
     last = (R - 1) * row
@@ -249,7 +308,8 @@ def go_backward(
     for j in range(R - 1, 0, -1):
         before = (j - 1) * row
         r = load(like, scale, j * W)
-        base = weigh(like, row, E, j * row, b, r, u) * far
+        base = weigh(like, row, E, j * row, b, 0, r, u)
+        taps = taps_of(like, edges.jumps, j - 1)
         # Beyond the last row of a chain b stays 1.
         q = where_positive(load(like, live, j * W), load(like, null, j * W) * p0 * r, ones)
         r = load(like, scale, (j - 1) * W)
@@ -257,51 +317,67 @@ def go_backward(
             y = near(u, k, W, taps, base)
             if collect:
                 store(out, k, y)
-            y = fused(q, load(like, b, k), y * load(like, leave, k))
+            y = fused(q, load(like, b, k), y * load(like, edges.leave, before + k))
             store(b, k, y)
             store(A, before + k, load(like, A, before + k) * y * r)
         if collect:
-            count_jumps(like, row, M[before : before + row], leave, r, u, out, expected)
+            end = before + row
+            known = expected[(j - 1) * STATISTICS * W : j * STATISTICS * W]
+            count_jumps(like, row, M[before:end], edges.leave[before:end], r, edges.inside, lines, known)
     if collect:
-        begun = expected[STATISTICS - 1]
         r = load(like, scale, 0)
         for k in range(0, row, W):
-            store(begun, k, fused(load(like, M, k) * load(like, b, k), r, load(like, begun, k)))
+            store(begun, k, load(like, M, k) * load(like, b, k) * r)
 
 
 @kernel(allocates=False)
 def count_jumps(
-    like: Vector, row: int, M: Array, leave: Array, scale: Vector, u: Array, out: Array, expected: Array
+    like: Vector, row: int, M: Array, leave: Array, scale: Vector, inside: Array, lines: Array, known: Array
 ) -> None:
-    """Add one row's expected departures and jumps to the statistics: see `forward_backward`."""
+    """The statistics of the jumps from one row: see `forward_backward`."""
     W = width(like)
-    departed = expected[0]
-    j0, j1, j2 = load(like, expected[1], 0), load(like, expected[2], 0), load(like, expected[3], 0)
-    j3, j4, j5 = load(like, expected[4], 0), load(like, expected[5], 0), load(like, expected[6], 0)
-    j6, j7, j8 = load(like, expected[7], 0), load(like, expected[8], 0), load(like, expected[9], 0)
-    j9, j10 = load(like, expected[10], 0), load(like, expected[11], 0)
+    u, out, departing = lines[0], lines[3], lines[4]
+    jumps = rates = spread(like, np.float32(0))
     for k in range(0, row, W):
         x = load(like, M, k) * load(like, leave, k) * scale
-        store(departed, k, fused(x, load(like, out, k), load(like, departed, k)))
-        j0 = fused(x, load(like, u, k), j0)
-        j1 = fused(x, load(like, u, k + W), j1)
-        j2 = fused(x, load(like, u, k + 2 * W), j2)
-        j3 = fused(x, load(like, u, k + 3 * W), j3)
-        j4 = fused(x, load(like, u, k + 4 * W), j4)
-        j5 = fused(x, load(like, u, k + 5 * W), j5)
-        j6 = fused(x, load(like, u, k + 6 * W), j6)
-        j7 = fused(x, load(like, u, k + 7 * W), j7)
-        j8 = fused(x, load(like, u, k + 8 * W), j8)
-        j9 = fused(x, load(like, u, k + 9 * W), j9)
-        j10 = fused(x, load(like, u, k + 10 * W), j10)
-    store(expected[1], 0, j0)
-    store(expected[2], 0, j1)
-    store(expected[3], 0, j2)
-    store(expected[4], 0, j3)
-    store(expected[5], 0, j4)
-    store(expected[6], 0, j5)
-    store(expected[7], 0, j6)
-    store(expected[8], 0, j7)
-    store(expected[9], 0, j8)
-    store(expected[10], 0, j9)
-    store(expected[11], 0, j10)
+        store(departing, k, x)
+        x = x * load(like, out, k)
+        jumps = jumps + x
+        x = x * load(like, leave, k)
+        store(out, k, x)
+        rates = rates + x
+    correlate(like, row, departing, u, known)
+    store(known, NEAR * W, jumps)
+    correlate(like, row, out, inside, known[(NEAR + 1) * W :])
+    store(known, (2 * NEAR + 1) * W, rates)
+
+
+@kernel(allocates=False)
+def correlate(like: Vector, row: int, x: Array, u: Array, into: Array) -> None:
+    """`into[d] = Σ_i x[i] · u[i + d]` for the distances d of near jumps; u has margins."""
+    W = width(like)
+    c0 = c1 = c2 = c3 = c4 = c5 = c6 = c7 = c8 = c9 = c10 = spread(like, np.float32(0))
+    for k in range(0, row, W):
+        y = load(like, x, k)
+        c0 = fused(y, load(like, u, k), c0)
+        c1 = fused(y, load(like, u, k + W), c1)
+        c2 = fused(y, load(like, u, k + 2 * W), c2)
+        c3 = fused(y, load(like, u, k + 3 * W), c3)
+        c4 = fused(y, load(like, u, k + 4 * W), c4)
+        c5 = fused(y, load(like, u, k + 5 * W), c5)
+        c6 = fused(y, load(like, u, k + 6 * W), c6)
+        c7 = fused(y, load(like, u, k + 7 * W), c7)
+        c8 = fused(y, load(like, u, k + 8 * W), c8)
+        c9 = fused(y, load(like, u, k + 9 * W), c9)
+        c10 = fused(y, load(like, u, k + 10 * W), c10)
+    store(into, 0, c0)
+    store(into, W, c1)
+    store(into, 2 * W, c2)
+    store(into, 3 * W, c3)
+    store(into, 4 * W, c4)
+    store(into, 5 * W, c5)
+    store(into, 6 * W, c6)
+    store(into, 7 * W, c7)
+    store(into, 8 * W, c8)
+    store(into, 9 * W, c9)
+    store(into, 10 * W, c10)

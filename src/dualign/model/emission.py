@@ -1,4 +1,4 @@
-"""From lexicon entries to the emissions of a sentence pair's two chains, or of several pairs' at once."""
+"""From a model's tables to the emissions and jumps of a pair's two chains, or of several pairs' at once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,22 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, load, spread, store, width
 from dualign.model.cells import Pairs
-from dualign.model.chain import FLOOR, NULL_FLOOR
+from dualign.model.chain import FLOOR, NEAR, NULL_FLOOR
+from dualign.model.jumps import Jumps
 
-__all__ = ["COLD", "Batch", "Block", "Given", "Warm", "emissions", "emit", "lives"]
+__all__ = [
+    "COLD",
+    "Batch",
+    "Block",
+    "Given",
+    "Warm",
+    "class_of",
+    "emissions",
+    "emit",
+    "gather_jumps",
+    "jumps_of",
+    "lives",
+]
 
 
 class Given(NamedTuple):
@@ -67,6 +80,7 @@ class Block(NamedTuple):
     null_target: Array
     null_source: Array
     weights: Array
+    jumps: Jumps
     prior: Array
     prior_begin: Array
     given: Given
@@ -164,3 +178,38 @@ def emissions(n: int, block: Block) -> tuple[Array, Array, Array, Array]:
     E, null = np.empty((2, I * J), np.float32), np.empty((2, max(I, J)), np.float32)
     emit(np.float32(0), Batch(np.full(1, n), 1, I, J), block, one, one, E, null)
     return E[0].reshape(J, I), E[1].reshape(I, J), null[0, :J], null[1, :I]
+
+
+@kernel(allocates=False)
+def gather_jumps(W: int, batch: Batch, d: int, block: Block, jumps: Array) -> None:
+    """Fill the weights of the jumps from each row of direction d's chains, flat (R, NEAR, W)."""
+    pairs, weight = block.pairs, block.jumps.weight
+    R = batch.J if d == 0 else batch.I
+    words = pairs.target if d == 0 else pairs.source
+    offsets = pairs.target_offsets if d == 0 else pairs.source_offsets
+    classes = block.jumps.by_target if d == 0 else block.jumps.by_source
+    for lane in range(W):
+        begin, end = offsets[batch.pair[lane]], offsets[batch.pair[lane] + 1]
+        for j in range(R):
+            # Rows beyond the sentence are never left; their weights need but be numbers.
+            c = class_of(words[begin + j], classes) if j < end - begin else 0
+            for k in range(NEAR):
+                jumps[(j * NEAR + k) * W + lane] = weight[d, c, k]
+
+
+@kernel(allocates=False)
+def class_of(word: int, classes: Array) -> int:
+    """The class of a word's jumps."""
+    return classes[word] if word < len(classes) else 0
+
+
+@kernel()
+def jumps_of(n: int, d: int, block: Block) -> Array:
+    """Weights of the jumps from each row of one chain of pair n, float32 (R, NEAR)."""
+    pairs = block.pairs
+    I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+    J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+    R = J if d == 0 else I
+    jumps = np.empty(R * NEAR, np.float32)
+    gather_jumps(1, Batch(np.full(1, n), 1, I, J), d, block, jumps)
+    return jumps.reshape(R, NEAR)

@@ -1,60 +1,117 @@
-"""Jump and start weights: their initial values and their maximum-likelihood update.
+"""Jump and start weights: which word has which, their initial values and their update.
+
+How far the next link lies depends on the word that was linked last: after an article the next word is next
+to its noun, after a noun comes perhaps an adjective that the other language puts before it (Toutanova et
+al. 2002, He 2007). So each frequent word has jump weights of its own, in the direction in which it chooses,
+and all others share one set. A word's own are drawn to what is usual by pseudo-counts of jumps.
 
 A chain at position i' of S states jumps to i with probability w(i − i') / Z(S, i'), where Z sums the weights
 of the jumps that stay inside. The expected log-likelihood is therefore
 
-    Σ_d n_d log w(d) − Σ_{S, i'} m(S, i') log Z(S, i'),     Z = Σ_d available(d; S, i') w(d),
+    Σ_d n_d log w(d) − Σ_jumps log Z,     Z = Σ_d available(d) w(d),
 
-with n_d expected jumps and m expected departures. Its maximum has no closed form (relative frequencies
-ignore that Z depends on the borders), but `w(d) ← n_d / Σ m · available(d) / Z` never lowers it: the
-minorise-maximise step of choice models. Starts are the case of one departure a sentence.
+with n_d expected jumps. Its maximum has no closed form (relative frequencies ignore that Z depends on the
+borders), but `w(d) ← n_d / Σ_jumps available(d) / Z` never lowers it: the minorise-maximise step of choice
+models. Starts are the case of one jump a sentence.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.model.chain import FAR, FLOOR, NULL, NULL_FLOOR, REACH, START, STARTS, WEIGHTS
+from dualign.model.chain import FLOOR, NEAR, NULL, NULL_FLOOR, REACH, START, STARTS, WEIGHTS
 
-__all__ = ["initial_weights", "update_weights"]
+__all__ = ["Jumps", "classes_of", "initial_jumps", "initial_weights", "update_jumps", "update_starts"]
 
 STEPS = 20
 PRIOR = 1.0
-NEAR = np.exp(-0.3 * np.abs(np.arange(-REACH, REACH + 2) - 1))
-"""Initial weights of the jumps: a mild preference for one step forward."""
+USUAL = np.exp(-0.3 * np.abs(np.arange(-REACH, REACH + 2) - 1))
+"""Initial weights of the jumps, the last of all far ones: a mild preference for one step forward."""
 
 EVEN = np.ones(STARTS + 1)
 """Initial weights of the start."""
 
 
+class Jumps(NamedTuple):
+    """`weight` float32 (2, classes, NEAR): of the jumps of −REACH … REACH, where every farther one weighs 1.
+
+    Direction 0 first, in which target words choose: `by_target`, `by_source` int32 (words) are the classes of
+    the words that choose. Words that have no weights of their own are of class 0, as are unknown ones.
+    """
+
+    weight: Array
+    by_target: Array
+    by_source: Array
+
+    @property
+    def classes(self) -> int:
+        """Number of sets of weights."""
+        return self.weight.shape[1]
+
+    def fit(self, source_words: int, target_words: int) -> bool:
+        """Whether kernels can trust them."""
+        return (
+            self.weight.shape == (2, max(self.classes, 1), NEAR)
+            and self.weight.dtype == np.float32
+            and all(
+                by.shape == (words,) and by.dtype == np.int32 and ((by >= 0) & (by < self.classes)).all()
+                for by, words in ((self.by_target, target_words), (self.by_source, source_words))
+            )
+        )
+
+
+def classes_of(frequency: Array, own: int) -> Array:
+    """Classes 1, 2, … for the `own` most frequent words, int32 (words); 0 for the others."""
+    classes = np.zeros(len(frequency), np.int32)
+    chosen = np.argsort(-frequency, kind="stable")[:own]
+    classes[chosen] = 1 + np.arange(len(chosen))
+    return classes
+
+
+def initial_jumps(by_target: Array, by_source: Array) -> Jumps:
+    """Weights before training, for all words the same."""
+    classes = 1 + int(max(by_target.max(initial=0), by_source.max(initial=0)))
+    weight = (USUAL[:NEAR] / USUAL[NEAR]).astype(np.float32)
+    return Jumps(np.tile(weight, (2, classes, 1)), by_target, by_source)
+
+
 def initial_weights(null: float, floor: float) -> Array:
     """Weights (2, WEIGHTS) before training."""
     weights = np.ones((2, WEIGHTS), np.float32)
-    weights[:, : FAR + 1] = NEAR
     weights[:, NULL] = null
     weights[:, FLOOR] = weights[:, NULL_FLOOR] = floor
     return weights
 
 
-def update_weights(
-    weights: Array, jumps: Array, departures: Array, starts: Array, lengths: tuple[Array, Array]
-) -> Array:
-    """New weights from the statistics of `dualign.train.expectation.Expected`.
+def update_jumps(jumps: Jumps, expected: Array, openings: Array, strength: float) -> Jumps:
+    """New jumps from the statistics of `dualign.train.chains.Sums`, float64 (2, classes, NEAR + 1) both.
 
-    `lengths[d]` holds the number of states of each chain of direction d.
+    `strength`: how many jumps of the usual kind each word is taken to have made beside its own.
     """
+    new = jumps.weight.copy()
+    for d in range(2):
+        counts = np.maximum(expected[d], 0)
+        old = np.column_stack((jumps.weight[d], np.ones(jumps.classes)))
+        total = old.sum(axis=1, keepdims=True)
+        # What is usual: all words together, with weights that add up to 1.
+        usual = counts.sum(axis=0) + PRIOR * USUAL / USUAL.sum()
+        usual /= (openings[d] * total).sum(axis=0) + PRIOR
+        usual /= usual.sum()
+        # A prior is evidence of jumps with all choices open. Class 0 needs but so much that none is impossible.
+        prior = np.full((jumps.classes, 1), strength)
+        prior[0] = PRIOR
+        weight = (counts + prior * usual) / (openings[d] + prior / total)
+        new[d] = weight[:, :NEAR] / weight[:, NEAR:]
+    return jumps._replace(weight=new)
+
+
+def update_starts(weights: Array, starts: Array, lengths: tuple[Array, Array]) -> Array:
+    """Weights with new starts; `lengths[d]` holds the number of states of each chain of direction d."""
     new = weights.copy()
     for d in range(2):
-        states, position = np.nonzero(departures[d] > 0)
-        leaving = departures[d][states, position]
-        landing = position[:, None] + np.arange(-REACH, REACH + 1)
-        near = ((landing >= 0) & (landing < states[:, None])).astype(float)
-        available = np.column_stack((near, states - near.sum(axis=1)))
-        far = max(leaving.sum() - jumps[d].sum(), 0.0)
-        counts = np.append(jumps[d], far)
-        new[d, : FAR + 1] = choice_weights(weights[d, : FAR + 1], NEAR, counts, leaving, available)
-
         sentences = np.bincount(lengths[d])
         states = np.flatnonzero(sentences)
         near = (np.arange(STARTS) < states[:, None]).astype(float)

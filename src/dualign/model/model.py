@@ -11,6 +11,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import ModelError
 from dualign.model.chain import WEIGHTS
 from dualign.model.fertility import Fertilities
+from dualign.model.jumps import Jumps
 from dualign.model.lexicon import Lexicon
 from dualign.model.options import Options
 from dualign.model.positions import Positions
@@ -22,7 +23,7 @@ __all__ = ["Model"]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Vocabularies, lexicon, the chains' weights (see `dualign.model.chain`), and the options of the user.
+    """Vocabularies, lexicon, the chains' weights (see `dualign.model.chain`) and jumps, the user's options.
 
     `positions` belongs to IBM Models 1 and 2 and is None for the HMM; `fertilities` are counted if the
     options name the submodular decoder.
@@ -32,6 +33,7 @@ class Model:
     target: Vocabulary
     lexicon: Lexicon
     weights: Array
+    jumps: Jumps
     options: Options
     positions: Positions | None = None
     fertilities: Fertilities | None = None
@@ -44,6 +46,7 @@ class Model:
         """Write one file, whole or not at all."""
         arrays = {f"lexicon_{name}": array for name, array in self.lexicon._asdict().items()}
         arrays["weights"] = self.weights
+        arrays |= {f"jumps_{name}": array for name, array in self.jumps._asdict().items()}
         for side, vocabulary in (("source", self.source), ("target", self.target)):
             arrays |= {f"{side}_{name}": array for name, array in vocabulary.arrays().items()}
         if self.positions is not None:
@@ -64,6 +67,7 @@ class Model:
                 Vocabulary.from_arrays(arrays, "target_"),
                 Lexicon(*(arrays[f"lexicon_{name}"] for name in Lexicon._fields)),
                 np.array(arrays["weights"]),
+                Jumps(*(np.array(arrays[f"jumps_{name}"]) for name in Jumps._fields)),
                 Options.of(header["options"]),
                 Positions.from_arrays(arrays, "positions_") if "positions_grid" in arrays else None,
                 Fertilities.from_arrays(arrays, "fertility_") if "fertility_source" in arrays else None,
@@ -80,6 +84,7 @@ class Model:
         rows, columns, table, null_target, null_source = self.lexicon
         fits = (
             self.weights.shape == (2, WEIGHTS)
+            and self.jumps.fit(len(self.source), len(self.target))
             and len(rows) == len(self.source) + 1
             and rows[0] == 0
             and bool((np.diff(rows) >= 0).all())

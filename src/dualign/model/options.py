@@ -75,6 +75,8 @@ _SUBMODULAR: Values = {"decoder": ("submodular",)}
 USED_WITH: dict[str, Values] = {
     "rounds": _NOT_IBM1,
     "constraint": _NOT_IBM1,
+    "jump_words": _HMM,
+    "jump_weight": _HMM,
     "projection": _HMM,
     "slack": _HMM,
     "tolerance": _HMM,
@@ -123,6 +125,10 @@ class Options:
     stem_letters: int = option(4, "words with the same first letters share evidence")
     stem_weight: float = option(10.0, "how much, in pseudo-counts; 0 switches it off")
     form_weight: float = option(3.0, "pseudo-counts for words that are spelt alike; 0 switches it off")
+    jump_words: int = option(
+        1000, "how many words of a side, the most frequent, have jump weights of their own"
+    )
+    jump_weight: float = option(100.0, "how strongly these are drawn to the usual ones, in pseudo-counts")
     slack: float = option(0.3, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.1, "projection: how far from its optimum it may stop")
     evaluations: int = option(5, "projection: most forward-backward evaluations a pair")
@@ -167,13 +173,14 @@ class Options:
         self._one_of("agreement", AGREEMENTS)
         self._one_of("scores", SCORES)
         self._one_of("concave", CONCAVE)
-        for name in ("ibm1_rounds", "max_length", "stem_letters", "evaluations"):
+        for name in ("ibm1_rounds", "max_length", "stem_letters", "jump_weight", "evaluations"):
             self._at_least(name, 1)
         for name in (
             "rounds",
             "prune",
             "stem_weight",
             "form_weight",
+            "jump_words",
             "slack",
             "tolerance",
             "source_limit",

@@ -6,23 +6,24 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.model.chain import FAR, NULL, REACH, transition
+from dualign.model.chain import NULL, REACH, edges_alone
 
 __all__ = ["viterbi"]
 
 
 @kernel()
-def viterbi(R: int, S: int, E: Array, null: Array, weights: Array, back: Array, path: Array) -> float:
+def viterbi(
+    R: int, S: int, E: Array, null: Array, weights: Array, jumps: Array, back: Array, path: Array
+) -> float:
     """Best path into `path` int32 (≥R): the state of each row, or −1 for null; returns its log-probability.
 
-    `E` float32 (R, S); `null` float32 (R); `back` int32 (2, R, S), scratch.
+    `E` float32 (R, S); `null` float32 (R); `jumps` float32 (R, NEAR); `back` int32 (2, R, S), scratch.
     Each position keeps its best way to end in a word and in a null. The best far predecessor is the best of
     those left of the window and right of it, found by running maxima: O(R · S) in all.
     """
-    leave, start = np.empty(S, np.float32), np.empty(S, np.float32)
-    transition(S, weights, 1, leave, start)
+    edges = edges_alone(R, S, weights, jumps)
+    start = edges.start
     word_step, null_step = np.log(1 - weights[NULL]), np.log(weights[NULL])
-    jump = np.log(weights[: FAR + 1])
     word, rest = np.empty(S), np.empty(S)  # log-probability of the best path that ends in a word, in a null
     departure = np.empty(S)
     left, right = np.empty(S, np.int32), np.empty(S, np.int32)
@@ -34,8 +35,9 @@ def viterbi(R: int, S: int, E: Array, null: Array, weights: Array, back: Array, 
             # Non-negative: the predecessor is a word at this position; negative: a null at −1 − position.
             back[1, j, i] = i if word[i] >= rest[i] else -1 - i
             rest[i] = max(word[i], rest[i])
-            departure[i] = rest[i] + np.log(leave[i])
+            departure[i] = rest[i] + np.log(edges.leave[(j - 1) * S + i])
             rest[i] += null_step + np.log(null[j])
+        jump = np.log(jumps[j - 1])
         left[0], right[S - 1] = 0, S - 1
         for i in range(1, S):
             left[i] = i if departure[i] > departure[left[i - 1]] else left[i - 1]
@@ -48,12 +50,12 @@ def viterbi(R: int, S: int, E: Array, null: Array, weights: Array, back: Array, 
                 if departure[k] + jump[i - k + REACH] > top:
                     top = departure[k] + jump[i - k + REACH]
                     origin = k
-            if i > REACH and departure[left[i - REACH - 1]] + jump[FAR] > top:
+            if i > REACH and departure[left[i - REACH - 1]] > top:
                 origin = left[i - REACH - 1]
-                top = departure[origin] + jump[FAR]
-            if i + REACH + 1 < S and departure[right[i + REACH + 1]] + jump[FAR] > top:
+                top = departure[origin]
+            if i + REACH + 1 < S and departure[right[i + REACH + 1]] > top:
                 origin = right[i + REACH + 1]
-                top = departure[origin] + jump[FAR]
+                top = departure[origin]
             back[0, j, i] = back[1, j, origin]
             word[i] = top + np.log(E[j, i])
     best = 0

@@ -9,8 +9,17 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, width
-from dualign.model.chain import FAR, REACH, STARTS, STATISTICS, forward_backward, transition
-from dualign.model.emission import Batch, Block, emit, lives
+from dualign.model.chain import (
+    NEAR,
+    NULL,
+    REACH,
+    STARTS,
+    STATISTICS,
+    Edges,
+    fill_edges,
+    forward_backward,
+)
+from dualign.model.emission import Batch, Block, class_of, emit, gather_jumps, lives
 
 __all__ = ["Chains", "Sums", "make_chains", "prepare", "run_chains"]
 
@@ -18,14 +27,15 @@ __all__ = ["Chains", "Sums", "make_chains", "prepare", "run_chains"]
 class Sums(NamedTuple):
     """What the chains of many pairs add up, direction 0 first; empty arrays where nothing is wanted.
 
-    `jumps` float64 (2, 11): expected jumps of −5..5; `departures` float64 (2, L + 1, L): departures from
-    position i of a chain with S states; `starts` float64 (2, 11): first positions 0..9 and beyond;
+    `jumps` float64 (2, classes, 12): expected jumps of −5..5, and farther ones, of the words of each class
+    (see `dualign.model.jumps`); `openings` likewise: Σ 1 / Z over all their jumps, times the number of places
+    for this one; `starts` float64 (2, 11): first positions 0..9 and beyond;
     `totals` float64 (4): log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence
     KL(q ‖ p) of the projections when ε = 0.
     """
 
     jumps: Array
-    departures: Array
+    openings: Array
     starts: Array
     totals: Array
 
@@ -34,20 +44,25 @@ class Chains(NamedTuple):
     """Scratch for one batch at a time, flat, with W lanes next to each other; direction 0 first.
 
     `emission` (2, cells), as `dualign.model.emission.emit` fills it, and `posterior` likewise: p(b_j = i) in
-    `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); `leave`,
-    `start` (2, states); `mass`, `lines`, `expected`: see `dualign.model.chain`. All float32, but `likelihood`
-    float64 (3, W), whose last row is scratch, and `length` int64 (2, W), the lanes' own J and I.
+    `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); `jumps`,
+    `inside`, `states`, `leave`, `start`: the `Edges` of both; `mass`, `lines`, `expected`, `begun`: see
+    `dualign.model.chain`. All float32, but `likelihood` float64 (3, W), whose last row is scratch, and
+    `length` int64 (2, W), the lanes' own J and I.
     """
 
     emission: Array
     posterior: Array
     null: Array
     live: Array
+    jumps: Array
+    inside: Array
+    states: Array
     leave: Array
     start: Array
     mass: Array
     lines: Array
     expected: Array
+    begun: Array
     likelihood: Array
     length: Array
 
@@ -61,14 +76,24 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
         np.empty((2, cells * W), np.float32),
         np.empty((2, longest * W), np.float32),
         np.empty((2, longest * W), np.float32),
-        np.empty((2, longest * W), np.float32),
+        np.empty((2, longest * NEAR * W), np.float32),
+        np.empty((2, (longest + 2 * REACH) * W), np.float32),
+        np.empty((2, W), np.float32),
+        np.empty((2, cells * W), np.float32),
         np.empty((2, longest * W), np.float32),
         np.empty(cells * W, np.float32),
-        np.empty((4, (longest + 2 * REACH) * W), np.float32),
-        np.empty((STATISTICS, longest * W), np.float32),
+        np.empty((5, (longest + 2 * REACH) * W), np.float32),
+        np.empty(longest * STATISTICS * W, np.float32),
+        np.empty(longest * W, np.float32),
         np.empty((3, W)),
         np.empty((2, W), np.int64),
     )
+
+
+@kernel(allocates=False)
+def edges_of(chains: Chains, d: int) -> Edges:
+    """The edges of one direction."""
+    return Edges(chains.jumps[d], chains.inside[d], chains.states[d], chains.leave[d], chains.start[d])
 
 
 @kernel(allocates=False)
@@ -78,44 +103,62 @@ def prepare(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
     pairs = block.pairs
     for lane in range(W):
         n = batch.pair[lane]
-        chains.length[0, lane] = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
-        chains.length[1, lane] = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        chains.length[0, lane], chains.length[1, lane] = J, I
+        chains.states[0, lane], chains.states[1, lane] = I, J
     lives(like, chains.length[0], batch.J, chains.live[0])
     lives(like, chains.length[1], batch.I, chains.live[1])
     emit(like, batch, block, chains.live[0], chains.live[1], chains.emission, chains.null)
     for d in range(2):
-        S = batch.I if d == 0 else batch.J
-        leave, start = chains.leave[d], chains.start[d]
-        leave[: S * W] = 0
-        start[: S * W] = 0
-        for lane in range(W):
-            transition(chains.length[1 - d, lane], block.weights[d], W, leave[lane:], start[lane:])
+        R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
+        gather_jumps(W, batch, d, block, chains.jumps[d])
+        fill_edges(like, R, S, block.weights[d], edges_of(chains, d))
 
 
 @kernel(allocates=False)
 def run_chains(
-    like: Vector, batch: Batch, E: Array, weights: Array, chains: Chains, collect: bool, sums: Sums
+    like: Vector, batch: Batch, E: Array, block: Block, chains: Chains, collect: bool, sums: Sums
 ) -> None:
     """Forward-backward of both directions over the emissions `E`; posteriors and likelihoods in `chains`.
 
     If asked to `collect`, it adds the statistics of the batch's pairs to `sums`.
     """
-    W = width(like)
     expected = chains.expected if collect else chains.expected[:0]
     for d in range(2):
         R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
-        for k in range(len(expected)):
-            expected[k, : S * W] = 0
         forward_backward(
-            like, R, S, E[d], chains.null[d], chains.live[d], weights[d], chains.leave[d],
-            chains.start[d], chains.posterior[d], chains.mass, chains.lines, chains.likelihood[2],
-            chains.likelihood[d], expected,
+            like, R, S, E[d], chains.null[d], chains.live[d], block.weights[d, NULL], edges_of(chains, d),
+            chains.posterior[d], chains.mass, chains.lines, chains.likelihood[2], chains.likelihood[d],
+            expected, chains.begun,
         )  # fmt: skip
         if collect:
-            for lane in range(batch.used):
-                states = chains.length[1 - d, lane]
-                for i in range(states):
-                    sums.departures[d, states, i] += expected[0, i * W + lane]
-                    sums.starts[d, min(i, STARTS)] += expected[STATISTICS - 1, i * W + lane]
-                for k in range(FAR):
-                    sums.jumps[d, k] += expected[1 + k, lane] * weights[d, k]
+            add_statistics(width(like), batch, d, block, chains, sums)
+
+
+@kernel(allocates=False)
+def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, sums: Sums) -> None:
+    """Add what is known of direction d's jumps to the sums of the words that made them."""
+    pairs, weight, known = block.pairs, block.jumps.weight, chains.expected
+    words = pairs.target if d == 0 else pairs.source
+    offsets = pairs.target_offsets if d == 0 else pairs.source_offsets
+    classes = block.jumps.by_target if d == 0 else block.jumps.by_source
+    unscaled = 1 / (1 - block.weights[d, NULL])
+    for lane in range(batch.used):
+        begin = offsets[batch.pair[lane]]
+        states = chains.length[1 - d, lane]
+        for i in range(states):
+            sums.starts[d, min(i, STARTS)] += chains.begun[i * W + lane]
+        for j in range(chains.length[d, lane] - 1):
+            c = class_of(words[begin + j], classes)
+            at = j * STATISTICS * W + lane
+            far, near = known[at + NEAR * W], np.float32(0)
+            for k in range(NEAR):
+                x = known[at + k * W] * weight[d, c, k]
+                sums.jumps[d, c, k] += x
+                far -= x
+                x = known[at + (NEAR + 1 + k) * W]
+                sums.openings[d, c, k] += x * unscaled
+                near += x
+            sums.jumps[d, c, NEAR] += far
+            sums.openings[d, c, NEAR] += (known[at + (2 * NEAR + 1) * W] * states - near) * unscaled

@@ -13,7 +13,7 @@ from dualign.core.threads import ordered_map
 from dualign.model.blocks import block_of
 from dualign.model.cells import block_bounds, word_ranges
 from dualign.model.emission import Block, Warm
-from dualign.model.jumps import update_weights
+from dualign.model.jumps import update_jumps, update_starts
 from dualign.model.model import Model
 from dualign.model.positions import Positions, add_positions, starts, table_sizes
 from dualign.text.corpus import Bitext
@@ -65,8 +65,7 @@ def em_round(
     agree = "agreement" in (constraint, options.constraint if constraint == "given" else None)
     counts = np.zeros(lexicon.table.shape)
     null_target, null_source = np.zeros(len(lexicon.null_target)), np.zeros(len(lexicon.null_source))
-    longest = int(max(bitext.source.lengths.max(), bitext.target.lengths.max()))
-    total = kernels.new_sums(longest)
+    total = kernels.new_sums(model.jumps.classes)
     frequency = np.bincount(bitext.source.tokens, minlength=len(model.source))
     ranges = word_ranges(np.concatenate(([0], np.cumsum(frequency))), threads)
     places = Places(bitext) if model.positions is not None else None
@@ -77,7 +76,7 @@ def em_round(
             block = block._replace(warm=warm[number])
         posterior = np.empty((len(block.entry), 2), np.float32)
 
-        for sums in kernels.expectations(block, rules, threads, posterior, longest):
+        for sums in kernels.expectations(block, rules, threads, posterior, collect=True):
             for into, more in zip(total, sums, strict=True):
                 into += more
 
@@ -95,8 +94,11 @@ def em_round(
         new = replace(new, positions=Positions.estimate(places.lengths, places.counts))
     else:
         lengths = bitext.source.lengths, bitext.target.lengths
-        weights = update_weights(model.weights, total.jumps, total.departures, total.starts, lengths)
-        new = replace(new, weights=weights)
+        new = replace(
+            new,
+            weights=update_starts(model.weights, total.starts, lengths),
+            jumps=update_jumps(model.jumps, total.jumps, total.openings, options.jump_weight),
+        )
     likelihood, evaluations, pairs, divergence = total.totals
     return Round(new, float(likelihood - divergence), float(evaluations / pairs))
 

@@ -12,7 +12,7 @@ from dualign.core.jit import kernel
 from dualign.core.lanes import LANES, Vector, eight, width
 from dualign.core.threads import ordered_map
 from dualign.model.cells import Pairs
-from dualign.model.chain import FAR, STARTS
+from dualign.model.chain import NEAR, STARTS
 from dualign.model.emission import Batch, Block, emissions
 from dualign.model.positions import independent
 from dualign.train.chains import Sums, make_chains, prepare, run_chains
@@ -96,15 +96,13 @@ def cut(order: Array, cells: Array, lanes: int) -> list[Array]:
 
 
 def expectations(
-    block: Block, constraint: Constraint, threads: int, posterior: Array, longest: int = 0
+    block: Block, constraint: Constraint, threads: int, posterior: Array, collect: bool = False
 ) -> Iterator[Sums]:
-    """Posteriors of all pairs into `posterior`; what each job adds up, with statistics if `longest` is given.
-
-    `longest`: at least the words of any sentence.
-    """
+    """Posteriors of all pairs into `posterior`; what each job adds up, with statistics if it is to `collect`."""
+    classes = block.jumps.classes if collect else 0
 
     def run(job: Job) -> Sums:
-        sums = new_sums(longest)
+        sums = new_sums(classes)
         if len(block.prior) > 0:
             expect_alone(job.pairs, block, sums, posterior)
         else:
@@ -115,12 +113,12 @@ def expectations(
     return ordered_map(run, jobs_of(block), threads)
 
 
-def new_sums(longest: int) -> Sums:
-    """Zeros to add to; with `longest` 0, no statistics."""
-    rows = 2 if longest else 0
+def new_sums(classes: int) -> Sums:
+    """Zeros to add to; with no `classes`, no statistics."""
+    rows = 2 if classes else 0
     return Sums(
-        np.zeros((rows, FAR)),
-        np.zeros((rows, longest + 1, longest)),
+        np.zeros((rows, classes, NEAR + 1)),
+        np.zeros((rows, classes, NEAR + 1)),
         np.zeros((rows, STARTS + 1)),
         np.zeros(4),
     )
@@ -164,22 +162,21 @@ def expect_in_step(
     few = min(most, MOST_PROJECTED) if constrained else 0
     dual = make_dual(like, few, words, constraint.how, block.given)
     collect = len(sums.jumps) > 0
-    weights = block.weights
     for begin in range(0, len(order), W):
         batch = batch_of(W, order[begin : begin + W], block.pairs)
         prepare(like, batch, block, chains)
         if constrained and batch.I * batch.J <= MOST_PROJECTED:
-            moved = project(like, batch, weights, block.given, block.warm, chains, dual, constraint, sums)
+            moved = project(like, batch, block, chains, dual, constraint, sums)
             for lane in range(batch.used):
                 sums.totals[0] += dual.value[BASE, lane] + dual.value[BASE + 1, lane]
                 sums.totals[1] += dual.state[EVALUATIONS, lane] + collect
                 sums.totals[3] += dual.value[BEGUN, lane] - dual.value[VALUE, lane]
             if collect:
                 run_chains(
-                    like, batch, dual.projected if moved else chains.emission, weights, chains, collect, sums
+                    like, batch, dual.projected if moved else chains.emission, block, chains, collect, sums
                 )
         else:
-            run_chains(like, batch, chains.emission, weights, chains, collect, sums)
+            run_chains(like, batch, chains.emission, block, chains, collect, sums)
             for lane in range(batch.used):
                 sums.totals[0] += chains.likelihood[0, lane] + chains.likelihood[1, lane]
                 sums.totals[1] += 1

@@ -42,7 +42,7 @@ from dualign.core.lanes import (
     where_positive,
     width,
 )
-from dualign.model.emission import Batch, Given, Warm
+from dualign.model.emission import Batch, Block, Given
 from dualign.train.chains import Chains, Sums, run_chains
 from dualign.train.descent import MOST, SCALE, descend, remember, unheld
 from dualign.train.dual import (
@@ -92,9 +92,7 @@ SURE = np.float32(1e-3)
 def project(
     like: Vector,
     batch: Batch,
-    weights: Array,
-    given: Given,
-    warm: Warm,
+    block: Block,
     chains: Chains,
     dual: Dual,
     constraint: Constraint,
@@ -108,6 +106,7 @@ def project(
     number (two chains each), D(λ), D(0) and the log-likelihoods of p.
     """
     W = width(like)
+    given, warm = block.given, block.warm
     I, J = batch.I, batch.J
     own, size = begin(like, batch, given, constraint.how, chains.live, dual)
     lam, gradient = dual.vector[MULTIPLIER], dual.vector[GRADIENT]
@@ -118,7 +117,7 @@ def project(
         try_step(like, size, dual)
         if moved:
             reweigh(like, batch, own, given, constraint.how, chains, dual)
-        run_chains(like, batch, dual.projected if moved else chains.emission, weights, chains, False, sums)
+        run_chains(like, batch, dual.projected if moved else chains.emission, block, chains, False, sums)
         if not moved:
             for lane in range(W):
                 dual.value[BASE, lane] = chains.likelihood[0, lane]

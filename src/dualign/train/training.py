@@ -10,7 +10,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.model.emission import Warm
-from dualign.model.jumps import initial_weights
+from dualign.model.jumps import classes_of, initial_jumps, initial_weights
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.positions import Positions
@@ -96,7 +96,12 @@ def train(
     )
     weights = initial_weights(options.null, options.floor)
     positions = None if options.model == "hmm" else Positions.uniform()
-    model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, options, positions)
+    own = options.jump_words if options.model == "hmm" else 0
+    jumps = initial_jumps(
+        classes_of(np.bincount(bitext.target.tokens, minlength=len(target)), own),
+        classes_of(np.bincount(bitext.source.tokens, minlength=len(source)), own),
+    )
+    model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, jumps, options, positions)
     then = tell(STAGES[options.model], options.rounds)
     best = -np.inf
     warm: list[Warm] = []

@@ -71,7 +71,7 @@ def random_chain(seed: int, rows: int, states: int, *, spread: float = 1.0, scal
 
 
 class Answer(NamedTuple):
-    """Log-likelihood, posteriors (R, S), statistics of the jumps from each row (R, STATISTICS), starts (S)."""
+    """Log-likelihood, posteriors (R, S), statistics of the jumps from each row (R - 1, 24), starts (S)."""
 
     likelihood: float
     posterior: np.ndarray
@@ -80,7 +80,7 @@ class Answer(NamedTuple):
 
 
 def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[Chain] = ()) -> Answer:
-    """The chain alone, or in the last of eight lanes with up to seven others before it, of its own weights."""
+    """The chain alone, or in the last of eight lanes with up to seven others before it."""
     chains = [*company, *[chain] * (LANES - len(company))] if company else [chain]
     W = len(chains)
     R, S = (max(c.emission.shape[side] for c in chains) for side in (0, 1))

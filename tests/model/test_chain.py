@@ -33,7 +33,9 @@ def assert_equals_twin(chain: Chain) -> None:
     openings = openings / (1 - chain.weights[NULL])
     np.testing.assert_allclose(openings[:, :NEAR], twin.openings[:-1, :NEAR], rtol=1e-4, atol=1e-6)
     # Σ 1/Z over all places of a jump is the number of states for each 1/Z.
-    np.testing.assert_allclose(openings[:, NEAR] * states, twin.openings[:-1].sum(axis=1), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        openings[:, NEAR] * states, twin.openings[:-1].sum(axis=1), rtol=1e-4, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(("rows", "states"), SHAPES)

@@ -2,8 +2,8 @@
 
 A state is a position and whether a word or a null stands there. The first row takes position i with
 `start(i)`; from row j the chain jumps from i' to i with `w_j(i − i') / Z_j(i')`; a null stays where the chain
-stood. A word is entered with 1 − p0, a null with p0. `enumerate_chain` sums over every sequence of states; `dense_chain`
-is forward-backward over all 2 S states with logarithms.
+stood. A word is entered with 1 − p0, a null with p0. `enumerate_chain` sums over every sequence of states;
+`dense_chain` is forward-backward over all 2 S states with logarithms.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ REACH = 5
 
 @dataclass(frozen=True)
 class Parameters:
-    """`jumps` (R, 11): weights of −5..5 from each row, where farther ones weigh 1; `starts` (10): of the first
-    positions, where all others share one weight."""
+    """`jumps` (R, 11): weights of −5..5 from each row, where farther ones weigh 1; `starts` (10): of the
+    first positions, where all others share one weight."""
 
     jumps: tuple[tuple[float, ...], ...]
     starts: tuple[float, ...]

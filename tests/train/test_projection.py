@@ -129,7 +129,8 @@ def test_a_pair_that_is_symmetric_already_costs_one_evaluation():
     mirrored = OnePair(np.concatenate([emission, emission], axis=2), null, null, weights, jumps)
     free = posteriors(mirrored, FREE)
     np.testing.assert_allclose(free.target_chooses, free.source_chooses.T, rtol=1e-5, atol=0)
-    single = OnePair(np.full((1, 1, 2), 0.3, np.float32), null[:1], null[:1], weights, random_pair(1, 1, 1).jumps)
+    jumps = random_pair(1, 1, 1).jumps
+    single = OnePair(np.full((1, 1, 2), 0.3, np.float32), null[:1], null[:1], weights, jumps)
     outcome = posteriors(single, exactly(0.0, 1e-6))
     assert outcome.evaluations == 1
     assert outcome.target_chooses == outcome.source_chooses == posteriors(single, FREE).target_chooses
@@ -309,9 +310,7 @@ def test_statistics_and_warm_starts_do_not_notice_company():
         single = []
         for n, (pair, warm) in enumerate(zip(pairs, alone, strict=True)):
             own = np.full((len(pair.emission.reshape(-1, 2)), 2), np.nan, np.float32)
-            single.append(
-                added(expectations(pair.block()._replace(warm=warm), rules, 1, own, collect=True))
-            )
+            single.append(added(expectations(pair.block()._replace(warm=warm), rules, 1, own, collect=True)))
             np.testing.assert_array_equal(posterior[block.first[n] : block.first[n + 1]], own)
             used = together.used[n]
             assert used == warm.used[0]

@@ -189,7 +189,9 @@ def untrained() -> tuple[Model, Bitext]:
     lexicon = Lexicon(np.arange(4), np.arange(3, dtype=np.int32), table, even, even)
     weights = initial_weights(0.2, 1e-8)
     jumps = initial_jumps(*(classes_of(np.zeros(len(words)), 0) for words in (target, source)))
-    return Model(Vocabulary(list(source)), Vocabulary(list(target)), lexicon, weights, jumps, Options()), bitext
+    return Model(
+        Vocabulary(list(source)), Vocabulary(list(target)), lexicon, weights, jumps, Options()
+    ), bitext
 
 
 JOBS = {

@@ -202,9 +202,7 @@ def forward_backward(
 
 
 @kernel(allocates=False)
-def weigh(
-    like: Vector, row: int, a: Array, a0: int, b: Array, b0: int, scale: Vector, u: Array
-) -> Vector:
+def weigh(like: Vector, row: int, a: Array, a0: int, b: Array, b0: int, scale: Vector, u: Array) -> Vector:
     """`u = a · b · scale` of the rows that begin at `a[a0]` and `b[b0]`, within u's margins; their sum."""
     W = width(like)
     total = spread(like, np.float32(0))

@@ -100,7 +100,7 @@ def update_jumps(jumps: Jumps, expected: Array, openings: Array, strength: float
         usual = counts.sum(axis=0) + PRIOR * USUAL / USUAL.sum()
         usual /= (openings[d] * total).sum(axis=0) + PRIOR
         usual /= usual.sum()
-        # A prior is evidence of jumps with all choices open. Class 0 needs but so much that none is impossible.
+        # A prior is evidence of jumps with all choices open; class 0 needs just what leaves none impossible.
         prior = np.full((jumps.classes, 1), strength)
         prior[0] = PRIOR
         weight = (counts + prior * usual) / (openings[d] + prior / total)

@@ -98,7 +98,7 @@ def cut(order: Array, cells: Array, lanes: int) -> list[Array]:
 def expectations(
     block: Block, constraint: Constraint, threads: int, posterior: Array, collect: bool = False
 ) -> Iterator[Sums]:
-    """Posteriors of all pairs into `posterior`; what each job adds up, with statistics if it is to `collect`."""
+    """Posteriors of all pairs into `posterior`; what each job adds up, also statistics to `collect`."""
     classes = block.jumps.classes if collect else 0
 
     def run(job: Job) -> Sums:

@@ -11,7 +11,9 @@ from tests.oracles.symmetrize import symmetrize
 import dualign.aligner
 from dualign.aligner import Aligner
 from dualign.decode import aligning
+from dualign.model.blocks import block_of
 from dualign.model.cells import block_bounds
+from dualign.model.emission import jumps_of
 from dualign.model.options import DECODERS, SYMMETRIZATIONS
 from dualign.text.synthetic import generate
 
@@ -51,6 +53,18 @@ def test_without_projection_posteriors_are_those_of_the_two_chains(aligner):
         there, back = directions(aligner.model, source, target)
         np.testing.assert_allclose(found[0], dense_chain(*there)[1].T, rtol=1e-3, atol=1e-5)
         np.testing.assert_allclose(found[1], dense_chain(*back)[1], rtol=1e-3, atol=1e-5)
+
+
+def test_known_words_have_jumps_of_their_own_and_unknown_ones_the_usual(aligner):
+    model = aligner.model
+    pair = ["s1", "nowhere", "s2"], ["t3", "never", "t2"]
+    text, source, target = aligning.encode_chunk(model, [pair])
+    block = block_of(model, text, 1, (source.new, target.new))
+    for d, words in ((0, (model.target.numbers, pair[1])), (1, (model.source.numbers, pair[0]))):
+        by = model.jumps[1 + d]
+        classes = [by[words[0][word]] if word in words[0] else 0 for word in words[1]]
+        assert len(set(classes)) == 3
+        np.testing.assert_array_equal(jumps_of(0, d, block), model.jumps.weight[d, classes])
 
 
 @pytest.fixture(scope="module")

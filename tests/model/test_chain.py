@@ -10,6 +10,7 @@ from tests.model.chains import Chain, random_chain, run_forward_backward
 from tests.oracles.chain import dense_chain, enumerate_chain
 
 from dualign.model.chain import NEAR, NULL
+from dualign.model.jumps import LEAST
 
 pytestmark = pytest.mark.kernel
 
@@ -53,6 +54,18 @@ def test_uneven_weights_equal_enumeration(seed, rows, states):
     chain = random_chain(seed, rows, states, spread=1.7)
     # A near jump that weighs far less than a far one is a small difference of large numbers.
     assert_equals_twin(chain._replace(jumps=np.maximum(chain.jumps, np.float32(0.1))))
+
+
+@pytest.mark.parametrize("states", [1, 2, 4, 6, 15])
+def test_the_least_weights_there_are_stay_harmless(states):
+    for seed in range(10):
+        chain = random_chain(seed, 30, states)
+        chain.jumps[:] = LEAST
+        likelihood, posterior, *_ = run_forward_backward(chain)
+        expected, twin, _ = dense_chain(*chain.twin)
+        assert likelihood == pytest.approx(expected, rel=1e-3)
+        assert posterior.min() >= 0
+        np.testing.assert_allclose(posterior, twin, rtol=0, atol=2e-3)
 
 
 def test_a_chain_of_one_row_is_its_start_times_its_emission():

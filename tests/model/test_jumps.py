@@ -229,6 +229,9 @@ def test_what_does_not_fit_is_noticed():
     assert not jumps._replace(weight=jumps.weight[:, :0]).fit(4, 5)
     assert not jumps._replace(weight=jumps.weight[:, :, :3]).fit(4, 5)
     assert not jumps._replace(weight=jumps.weight.astype(float)).fit(4, 5)
+    assert not jumps._replace(weight=jumps.weight[0, 0]).fit(4, 5)
+    assert not jumps._replace(weight=-jumps.weight).fit(4, 5)
+    assert not jumps._replace(weight=jumps.weight * np.float32(np.nan)).fit(4, 5)
     assert not jumps._replace(by_source=jumps.by_source - 1).fit(4, 5)
     assert not jumps._replace(by_target=jumps.by_target.astype(np.int64)).fit(4, 5)
 

@@ -63,7 +63,7 @@ def test_a_container_of_another_kind_is_refused(tmp_path):
         Model.load(tmp_path / "nothing")
 
 
-@pytest.mark.parametrize("missing", ["weights", "source_words", "lexicon_table"])
+@pytest.mark.parametrize("missing", ["weights", "source_words", "lexicon_table", "jumps_weight"])
 def test_a_model_that_lacks_an_array_is_of_another_version(aligner, tmp_path, missing):
     path = tmp_path / "model"
     aligner.save(path)

@@ -19,6 +19,7 @@ __all__ = [
     "Block",
     "Given",
     "Warm",
+    "choosers",
     "class_of",
     "emissions",
     "emit",
@@ -183,18 +184,25 @@ def emissions(n: int, block: Block) -> tuple[Array, Array, Array, Array]:
 @kernel(allocates=False)
 def gather_jumps(W: int, batch: Batch, d: int, block: Block, jumps: Array) -> None:
     """Fill the weights of the jumps from each row of direction d's chains, flat (R, NEAR, W)."""
-    pairs, weight = block.pairs, block.jumps.weight
-    R = batch.J if d == 0 else batch.I
-    words = pairs.target if d == 0 else pairs.source
-    offsets = pairs.target_offsets if d == 0 else pairs.source_offsets
-    classes = block.jumps.by_target if d == 0 else block.jumps.by_source
+    weight = block.jumps.weight
     for lane in range(W):
-        begin, end = offsets[batch.pair[lane]], offsets[batch.pair[lane] + 1]
-        for j in range(R):
-            # Rows beyond the sentence are never left; their weights need but be numbers.
-            c = class_of(words[begin + j], classes) if j < end - begin else 0
+        words, classes = choosers(batch.pair[lane], d, block)
+        for j in range(batch.J if d == 0 else batch.I):
+            # Rows beyond the sentence are never left; any weights will do.
+            c = class_of(words[j], classes) if j < len(words) else 0
             for k in range(NEAR):
                 jumps[(j * NEAR + k) * W + lane] = weight[d, c, k]
+
+
+@kernel(allocates=False)
+def choosers(n: int, d: int, block: Block) -> tuple[Array, Array]:
+    """The words of pair n that choose in direction d, and the classes of their side's jumps."""
+    pairs = block.pairs
+    if d == 0:
+        words = pairs.target[pairs.target_offsets[n] : pairs.target_offsets[n + 1]]
+        return words, block.jumps.by_target
+    words = pairs.source[pairs.source_offsets[n] : pairs.source_offsets[n + 1]]
+    return words, block.jumps.by_source
 
 
 @kernel(allocates=False)

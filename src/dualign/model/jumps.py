@@ -1,18 +1,19 @@
 """Jump and start weights: which word has which, their initial values and their update.
 
-How far the next link lies depends on the word that was linked last: after an article the next word is next
-to its noun, after a noun comes perhaps an adjective that the other language puts before it (Toutanova et
-al. 2002, He 2007). So each frequent word has jump weights of its own, in the direction in which it chooses,
-and all others share one set. A word's own are drawn to what is usual by pseudo-counts of jumps.
+How far the next link lies depends on the word before: after an article the next word is next to its noun,
+after a noun comes perhaps an adjective that the other language puts before it (Toutanova et al. 2002, He
+2007). So each frequent word has jump weights of its own, in the direction in which it chooses, and all others
+share one set. A word's own are drawn to what is usual by pseudo-counts of jumps.
 
 A chain at position i' of S states jumps to i with probability w(i − i') / Z(S, i'), where Z sums the weights
 of the jumps that stay inside. The expected log-likelihood is therefore
 
     Σ_d n_d log w(d) − Σ_jumps log Z,     Z = Σ_d available(d) w(d),
 
-with n_d expected jumps. Its maximum has no closed form (relative frequencies ignore that Z depends on the
-borders), but `w(d) ← n_d / Σ_jumps available(d) / Z` never lowers it: the minorise-maximise step of choice
-models. Starts are the case of one jump a sentence.
+with n_d expected jumps, pseudo-counts among them. Its maximum has no closed form (relative frequencies ignore
+that Z depends on the borders), but `w(d) ← n_d / Σ_jumps available(d) / Z` never lowers it: the
+minorise-maximise step of choice models. Starts are the case of one jump a sentence. (What is usual is
+estimated anew each round, so that it is no fixed prior.)
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ __all__ = ["Jumps", "classes_of", "initial_jumps", "initial_weights", "update_ju
 
 STEPS = 20
 PRIOR = 1.0
-USUAL = np.exp(-0.3 * np.abs(np.arange(-REACH, REACH + 2) - 1))
-"""Initial weights of the jumps, the last of all far ones: a mild preference for one step forward."""
+INITIAL = np.exp(-0.3 * np.abs(np.arange(-REACH, REACH + 2) - 1))
+"""Weights of the jumps before training, the last of all far ones: a mild preference for one step forward."""
 
-EVEN = np.ones(STARTS + 1)
-"""Initial weights of the start."""
+LEAST = 1e-3
+"""Least weight of a near jump where a far one weighs 1: chains compute with w − 1 in 32 bits."""
 
 
 class Jumps(NamedTuple):
@@ -54,8 +55,11 @@ class Jumps(NamedTuple):
     def fit(self, source_words: int, target_words: int) -> bool:
         """Whether kernels can trust them."""
         return (
-            self.weight.shape == (2, max(self.classes, 1), NEAR)
+            self.weight.ndim == 3
+            and self.classes > 0
+            and self.weight.shape[::2] == (2, NEAR)
             and self.weight.dtype == np.float32
+            and bool((np.isfinite(self.weight) & (self.weight > 0)).all())
             and all(
                 by.shape == (words,) and by.dtype == np.int32 and ((by >= 0) & (by < self.classes)).all()
                 for by, words in ((self.by_target, target_words), (self.by_source, source_words))
@@ -74,7 +78,7 @@ def classes_of(frequency: Array, own: int) -> Array:
 def initial_jumps(by_target: Array, by_source: Array) -> Jumps:
     """Weights before training, for all words the same."""
     classes = 1 + int(max(by_target.max(initial=0), by_source.max(initial=0)))
-    weight = (USUAL[:NEAR] / USUAL[NEAR]).astype(np.float32)
+    weight = (INITIAL[:NEAR] / INITIAL[NEAR]).astype(np.float32)
     return Jumps(np.tile(weight, (2, classes, 1)), by_target, by_source)
 
 
@@ -92,19 +96,21 @@ def update_jumps(jumps: Jumps, expected: Array, openings: Array, strength: float
     `strength`: how many jumps of the usual kind each word is taken to have made beside its own.
     """
     new = jumps.weight.copy()
+    initial = INITIAL / INITIAL.sum()
     for d in range(2):
-        counts = np.maximum(expected[d], 0)
+        counts, places = np.maximum(expected[d], 0), np.maximum(openings[d], 0)
         old = np.column_stack((jumps.weight[d], np.ones(jumps.classes)))
         total = old.sum(axis=1, keepdims=True)
         # What is usual: all words together, with weights that add up to 1.
-        usual = counts.sum(axis=0) + PRIOR * USUAL / USUAL.sum()
-        usual /= (openings[d] * total).sum(axis=0) + PRIOR
+        usual = (counts.sum(axis=0) + PRIOR * initial) / ((places * total).sum(axis=0) + PRIOR)
         usual /= usual.sum()
         # A prior is evidence of jumps with all choices open; class 0 needs just what leaves none impossible.
         prior = np.full((jumps.classes, 1), strength)
         prior[0] = PRIOR
-        weight = (counts + prior * usual) / (openings[d] + prior / total)
-        new[d] = weight[:, :NEAR] / weight[:, NEAR:]
+        base = np.tile(usual, (jumps.classes, 1))
+        base[0] = initial
+        weight = (counts + prior * base) / (places + prior / total)
+        new[d] = np.maximum(weight[:, :NEAR] / weight[:, NEAR:], LEAST)
     return jumps._replace(weight=new)
 
 
@@ -117,20 +123,18 @@ def update_starts(weights: Array, starts: Array, lengths: tuple[Array, Array]) -
         near = (np.arange(STARTS) < states[:, None]).astype(float)
         available = np.column_stack((near, states - near.sum(axis=1)))
         first = weights[d, START : START + STARTS + 1]
-        new[d, START : START + STARTS + 1] = choice_weights(
-            first, EVEN, starts[d], sentences[states], available
-        )
+        new[d, START : START + STARTS + 1] = choice_weights(first, starts[d], sentences[states], available)
     return new
 
 
-def choice_weights(weights: Array, prior: Array, counts: Array, departures: Array, available: Array) -> Array:
+def choice_weights(weights: Array, counts: Array, departures: Array, available: Array) -> Array:
     """Weights, adding up to 1, that raise the likelihood above.
 
     `counts` (K): expected choices; `departures` (N) with `available` (N, K) choices. The prior is a little
-    evidence more: PRIOR departures with all choices open, made as `prior` says. It holds together the weights
-    of choices that are never open at the same time, and leaves none impossible.
+    evidence more: PRIOR departures with all choices open, all alike. It holds together the weights of choices
+    that are never open at the same time, and leaves none impossible.
     """
-    counts = counts + PRIOR * prior / prior.sum()
+    counts = counts + PRIOR / len(counts)
     departures = np.append(departures, PRIOR)
     available = np.vstack((available, np.ones(len(counts))))
     w = weights / weights.sum(dtype=float)

@@ -73,7 +73,6 @@ _NOT_IBM1: Values = {"model": ("hmm", "ibm2")}
 _BIDIRECTIONAL: Values = {"decoder": ("bidirectional",)}
 _SUBMODULAR: Values = {"decoder": ("submodular",)}
 USED_WITH: dict[str, Values] = {
-    "rounds": _NOT_IBM1,
     "constraint": _NOT_IBM1,
     "jump_words": _HMM,
     "jump_weight": _HMM,
@@ -98,6 +97,9 @@ USED_WITH: dict[str, Values] = {
 }
 """Options that change the links only where another option has one of these values."""
 
+MOST_JUMP_WORDS = 10_000
+"""Every job of a few milliseconds adds up statistics for each of them."""
+
 KIND_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a name"}
 
 
@@ -111,8 +113,8 @@ class Options:
     """Settings of an aligner; each field's metadata has its documentation."""
 
     model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
-    ibm1_rounds: int = option(3, "rounds of IBM Model 1, which starts every model")
-    rounds: int = option(3, "rounds of the HMM (or of IBM Model 2)")
+    ibm1_rounds: int = option(2, "rounds of IBM Model 1, with which every model begins")
+    rounds: int = option(4, "further rounds, of the model itself")
     constraint: str = option("agreement", "training of the HMM: none, agreement, symmetric or bijective")
     projection: str = option(
         "symmetric", "constraint on the posteriors when aligning: none, symmetric or bijective"
@@ -189,6 +191,8 @@ class Options:
             "time_limit",
         ):
             self._at_least(name, 0)
+        if self.jump_words > MOST_JUMP_WORDS:
+            raise UsageError(f"jump_words={self.jump_words} must be at most {MOST_JUMP_WORDS}")
         for name, least in (("null", 1e-6), ("floor", 1e-30), ("threshold", 1e-6)):
             if not least <= getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)} must be at least {least:g} and below 1")

@@ -19,7 +19,7 @@ from dualign.model.chain import (
     fill_edges,
     forward_backward,
 )
-from dualign.model.emission import Batch, Block, class_of, emit, gather_jumps, lives
+from dualign.model.emission import Batch, Block, choosers, class_of, emit, gather_jumps, lives
 
 __all__ = ["Chains", "Sums", "make_chains", "prepare", "run_chains"]
 
@@ -139,26 +139,23 @@ def run_chains(
 @kernel(allocates=False)
 def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, sums: Sums) -> None:
     """Add what is known of direction d's jumps to the sums of the words that made them."""
-    pairs, weight, known = block.pairs, block.jumps.weight, chains.expected
-    words = pairs.target if d == 0 else pairs.source
-    offsets = pairs.target_offsets if d == 0 else pairs.source_offsets
-    classes = block.jumps.by_target if d == 0 else block.jumps.by_source
-    unscaled = 1 / (1 - block.weights[d, NULL])
+    weight, known = block.jumps.weight, chains.expected
+    unscaled = 1 / (1 - float(block.weights[d, NULL]))
     for lane in range(batch.used):
-        begin = offsets[batch.pair[lane]]
+        words, classes = choosers(batch.pair[lane], d, block)
         states = chains.length[1 - d, lane]
         for i in range(states):
             sums.starts[d, min(i, STARTS)] += chains.begun[i * W + lane]
         for j in range(chains.length[d, lane] - 1):
-            c = class_of(words[begin + j], classes)
+            c = class_of(words[j], classes)
             at = j * STATISTICS * W + lane
-            far, near = known[at + NEAR * W], np.float32(0)
+            far, places = float(known[at + NEAR * W]), float(known[at + (2 * NEAR + 1) * W]) * states
             for k in range(NEAR):
-                x = known[at + k * W] * weight[d, c, k]
+                x = float(known[at + k * W]) * weight[d, c, k]
                 sums.jumps[d, c, k] += x
                 far -= x
-                x = known[at + (NEAR + 1 + k) * W]
+                x = float(known[at + (NEAR + 1 + k) * W])
                 sums.openings[d, c, k] += x * unscaled
-                near += x
+                places -= x
             sums.jumps[d, c, NEAR] += far
-            sums.openings[d, c, NEAR] += (known[at + (2 * NEAR + 1) * W] * states - near) * unscaled
+            sums.openings[d, c, NEAR] += places * unscaled

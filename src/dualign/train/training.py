@@ -88,8 +88,8 @@ def train(
             Progress(stage, number, rounds, objective, tokens, len(bitext), evaluations)
         )
 
-    first = tell("IBM 1", options.ibm1_rounds)
-    lexicon = train_ibm1(bitext, len(source), len(target), options.ibm1_rounds, threads, first)
+    rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
+    lexicon = train_ibm1(bitext, len(source), len(target), rounds, threads, tell("IBM 1", rounds))
     lexicon = prune(lexicon, options.prune)
     priors = make_priors(
         lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads

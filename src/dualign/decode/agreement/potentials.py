@@ -48,6 +48,7 @@ def chain_scores(R: int, S: int, E: Array, null: Array, weights: Array, jumps: A
             emission = np.log(float(E[r, i]))
             scores[r, 0, i + 1] = emission + (np.log(word * edges.start[i]) if r == 0 else anywhere)
             for before in range(S):
+                # Nothing comes before row 0.
                 jump = leave[before] + near[S - 1 + i - before] if r > 0 else 0.0
                 scores[r, before + 1, i + 1] = emission + jump
     return scores

@@ -131,7 +131,7 @@ class Options:
         1000, "how many words of a side, the most frequent, have jump weights of their own"
     )
     jump_weight: float = option(100.0, "how strongly these are drawn to the usual ones, in pseudo-counts")
-    slack: float = option(0.3, "projection: allowed norm of the constraint violations")
+    slack: float = option(0.6, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.1, "projection: how far from its optimum it may stop")
     evaluations: int = option(5, "projection: most forward-backward evaluations a pair")
     mixture: bool = option(

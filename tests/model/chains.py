@@ -94,8 +94,9 @@ def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[C
         jumps[:rows, :, lane] = c.jumps
     edges = Edges(
         jumps.ravel(),
-        np.full((S + 2 * REACH) * W, np.nan, np.float32),
         np.array([c.emission.shape[1] for c in chains], np.float32),
+        np.full((S + REACH) * W, np.nan, np.float32),
+        np.full(S * W, np.nan, np.float32),
         np.full(R * S * W, np.nan, np.float32),
         np.full(S * W, np.nan, np.float32),
     )

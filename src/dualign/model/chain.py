@@ -64,14 +64,16 @@ STATISTICS = 2 * (NEAR + 1)
 class Edges(NamedTuple):
     """How the chains of several lanes move, float32, flat, W lanes next to each other.
 
-    `jumps` (R, NEAR, W): w(−REACH) … w(REACH) of each row; `inside` (S + 2·REACH, W): 1 at the states of a
-    chain, 0 around and beyond them; `states` (W): their number; `leave` (R, S, W): (1 − p0) / Z(i') of a
-    chain that leaves state i' after that row, 0 beyond its states; `start` (S, W): p(first position is i).
+    `jumps` (R, NEAR, W): w(−REACH) … w(REACH) of each row; `states` (W): how many states a chain has;
+    `inside` (S + REACH, W): 1 at these, 0 beyond; `far` (S, W): how many are far from a state; `leave`
+    (R, S, W): (1 − p0) / Z(i') of a chain that leaves state i' after that row, 0 beyond its states; `start`
+    (S, W): p(first position is i).
     """
 
     jumps: Array
-    inside: Array
     states: Array
+    inside: Array
+    far: Array
     leave: Array
     start: Array
 
@@ -81,31 +83,48 @@ def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> No
     """All that follows from the jumps, the weights and the number of states."""
     W = width(like)
     one, zero = np.float32(1), np.float32(0)
-    shortest = S
     for lane in range(W):
         own = int(edges.states[lane])
-        shortest = min(shortest, own)
         z = zero
         for i in range(own):
             z += weights[START + min(i, STARTS)]
         z = one / z
         for i in range(S):
             edges.start[i * W + lane] = weights[START + min(i, STARTS)] * z if i < own else zero
-        for k in range(S + 2 * REACH):
-            edges.inside[k * W + lane] = np.float32(REACH <= k < REACH + own)
-    word, none, ones = spread(like, one - weights[NULL]), spread(like, zero), spread(like, one)
-    once = (ones, ones, ones, ones, ones, ones, ones, ones, ones, ones, ones)
-    states = load(like, edges.states, 0)
+            around = min(i, REACH) + 1 + min(own - 1 - i, REACH)
+            edges.far[i * W + lane] = np.float32(own - around) if i < own else one
+        for i in range(S + REACH):
+            edges.inside[i * W + lane] = np.float32(i < own)
+    border = shortest(W, edges) - REACH
+    word, none = spread(like, one - weights[NULL]), spread(like, zero)
     for j in range(R):
-        near_jumps = row_of(like, edges.jumps, j)
-        x = none
+        stay = (j * NEAR + REACH) * W
+        c1, c2 = load(like, edges.jumps, stay + W), load(like, edges.jumps, stay + 2 * W)
+        c3, c4 = load(like, edges.jumps, stay + 3 * W), load(like, edges.jumps, stay + 4 * W)
+        c5 = load(like, edges.jumps, stay + 5 * W)
+        back = x = none
         for i in range(S):
+            if i <= REACH:
+                back = back + load(like, edges.jumps, stay - i * W)
             # Away from both ends all are alike.
-            if i <= REACH or i >= shortest - REACH:
-                far_jumps = states - near(edges.inside, i * W, W, once, none)
-                x = word / near(edges.inside, i * W, W, near_jumps, far_jumps)
-                x = where_positive(load(like, edges.inside, (REACH + i) * W), x, none)
+            if i <= REACH or i >= border:
+                z = back + load(like, edges.far, i * W)
+                z = fused(load(like, edges.inside, (i + 1) * W), c1, z)
+                z = fused(load(like, edges.inside, (i + 2) * W), c2, z)
+                z = fused(load(like, edges.inside, (i + 3) * W), c3, z)
+                z = fused(load(like, edges.inside, (i + 4) * W), c4, z)
+                z = fused(load(like, edges.inside, (i + 5) * W), c5, z)
+                x = load(like, edges.inside, i * W) * (word / z)
             store(edges.leave, (j * S + i) * W, x)
+
+
+@kernel(allocates=False)
+def shortest(W: int, edges: Edges) -> int:
+    """States of the chain that has the fewest."""
+    least = edges.states[0]
+    for lane in range(1, W):
+        least = min(least, edges.states[lane])
+    return int(least)
 
 
 @kernel()
@@ -113,8 +132,9 @@ def edges_alone(R: int, S: int, weights: Array, jumps: Array) -> Edges:
     """The edges of one chain by itself, `jumps` float32 (R, NEAR)."""
     edges = Edges(
         jumps.ravel(),
-        np.empty(S + 2 * REACH, np.float32),
         np.full(1, np.float32(S)),
+        np.empty(S + REACH, np.float32),
+        np.empty(S, np.float32),
         np.empty(R * S, np.float32),
         np.empty(S, np.float32),
     )
@@ -123,26 +143,16 @@ def edges_alone(R: int, S: int, weights: Array, jumps: Array) -> Edges:
 
 
 @kernel(allocates=False)
-def row_of(like: Vector, jumps: Array, j: int) -> tuple[Vector, ...]:
-    """What the near jumps from row j weigh, from −REACH to REACH."""
-    W = width(like)
-    k = j * NEAR * W
-    return (
-        load(like, jumps, k), load(like, jumps, k + W), load(like, jumps, k + 2 * W),
-        load(like, jumps, k + 3 * W), load(like, jumps, k + 4 * W), load(like, jumps, k + 5 * W),
-        load(like, jumps, k + 6 * W), load(like, jumps, k + 7 * W), load(like, jumps, k + 8 * W),
-        load(like, jumps, k + 9 * W), load(like, jumps, k + 10 * W),
-    )  # fmt: skip
-
-
-@kernel(allocates=False)
 def taps_of(like: Vector, jumps: Array, j: int) -> tuple[Vector, ...]:
-    """What the near jumps from row j weigh more than far ones."""
-    c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10 = row_of(like, jumps, j)
-    one = np.float32(1)
+    """What the near jumps from row j weigh more than far ones, from −REACH to REACH."""
+    W = width(like)
+    k, one = j * NEAR * W, np.float32(1)
     return (
-        c0 - one, c1 - one, c2 - one, c3 - one, c4 - one, c5 - one, c6 - one, c7 - one, c8 - one, c9 - one,
-        c10 - one,
+        load(like, jumps, k) - one, load(like, jumps, k + W) - one, load(like, jumps, k + 2 * W) - one,
+        load(like, jumps, k + 3 * W) - one, load(like, jumps, k + 4 * W) - one,
+        load(like, jumps, k + 5 * W) - one, load(like, jumps, k + 6 * W) - one,
+        load(like, jumps, k + 7 * W) - one, load(like, jumps, k + 8 * W) - one,
+        load(like, jumps, k + 9 * W) - one, load(like, jumps, k + 10 * W) - one,
     )  # fmt: skip
 
 
@@ -188,9 +198,9 @@ def forward_backward(
     `p(b_j = i | words)`. `M` alike, scratch. `lines` float32 (5, (max(R, S) + 2·REACH) · W) and `product`
     float64 (W), scratch.
     `expected` float32 (R, STATISTICS, W), unless it is empty: what is known of the jumps from each row but a
-    chain's last. First the jumps of −REACH … REACH, divided by their weight; then all jumps; then, at each
-    of −REACH … REACH, Σ (1 − p0) / Z over all jumps for which this one would have stayed inside; then that
-    sum over all. `begun` float32 (S, W) then has the first positions.
+    chain's last. First the expected jumps of −REACH … REACH, and farther ones; then, for the same, Σ 1 / Z
+    over all jumps, times the number of places where this one would have stayed inside. `begun` float32 (S, W)
+    then has the first positions.
     """
     row = S * width(like)
     zero = spread(like, np.float32(0))
@@ -298,6 +308,7 @@ def go_backward(
     u, scale, b, out = lines[0], lines[1], lines[2], lines[3]
     ones = spread(like, np.float32(1))
     collect = len(expected) > 0
+    border = max(0, shortest(W, edges) - REACH) * W
     last = (R - 1) * row
     r = load(like, scale, (R - 1) * W)
     for k in range(0, row, W):
@@ -321,7 +332,12 @@ def go_backward(
         if collect:
             end = before + row
             known = expected[(j - 1) * STATISTICS * W : j * STATISTICS * W]
-            count_jumps(like, row, M[before:end], edges.leave[before:end], r, edges.inside, lines, known)
+            count_jumps(like, row, M[before:end], edges.leave[before:end], r, lines, known)
+            for k in range(0, NEAR * W, W):
+                x = load(like, known, k) * load(like, edges.jumps, (j - 1) * NEAR * W + k)
+                store(known, k, x)
+                store(known, NEAR * W, load(like, known, NEAR * W) - x)
+            count_places(like, row, border, p0, edges, lines[3], known[(NEAR + 1) * W :])
     if collect:
         r = load(like, scale, 0)
         for k in range(0, row, W):
@@ -330,24 +346,60 @@ def go_backward(
 
 @kernel(allocates=False)
 def count_jumps(
-    like: Vector, row: int, M: Array, leave: Array, scale: Vector, inside: Array, lines: Array, known: Array
+    like: Vector, row: int, M: Array, leave: Array, scale: Vector, lines: Array, known: Array
 ) -> None:
-    """The statistics of the jumps from one row: see `forward_backward`."""
+    """The jumps from one row: near ones, divided by their weight, then all; `lines[3]`: rates by state."""
     W = width(like)
     u, out, departing = lines[0], lines[3], lines[4]
-    jumps = rates = spread(like, np.float32(0))
+    total = spread(like, np.float32(0))
     for k in range(0, row, W):
         x = load(like, M, k) * load(like, leave, k) * scale
         store(departing, k, x)
         x = x * load(like, out, k)
-        jumps = jumps + x
-        x = x * load(like, leave, k)
-        store(out, k, x)
-        rates = rates + x
+        total = total + x
+        store(out, k, x * load(like, leave, k))
     correlate(like, row, departing, u, known)
-    store(known, NEAR * W, jumps)
-    correlate(like, row, out, inside, known[(NEAR + 1) * W :])
-    store(known, (2 * NEAR + 1) * W, rates)
+    store(known, NEAR * W, total)
+
+
+@kernel(allocates=False)
+def count_places(
+    like: Vector, row: int, border: int, p0: float, edges: Edges, rates: Array, known: Array
+) -> None:
+    """Σ rates / (1 − p0) over the places of each near jump, and over those of far ones.
+
+    `rates`: jumps (1 − p0) / Z by state. From `border` on a jump forward may lead outside.
+    """
+    W = width(like)
+    unscaled = spread(like, np.float32(1) / (np.float32(1) - p0))
+    none = spread(like, np.float32(0))
+    core = none
+    for k in range(0, border, W):
+        core = core + load(like, rates, k)
+    c1, c2, c3, c4, c5 = core, core, core, core, core
+    total = core
+    for k in range(border, row, W):
+        x = load(like, rates, k)
+        total = total + x
+        c1 = fused(x, load(like, edges.inside, k + W), c1)
+        c2 = fused(x, load(like, edges.inside, k + 2 * W), c2)
+        c3 = fused(x, load(like, edges.inside, k + 3 * W), c3)
+        c4 = fused(x, load(like, edges.inside, k + 4 * W), c4)
+        c5 = fused(x, load(like, edges.inside, k + 5 * W), c5)
+    near = (total + c1 + c2 + c3 + c4 + c5) * unscaled
+    store(known, 5 * W, total * unscaled)
+    store(known, 6 * W, c1 * unscaled)
+    store(known, 7 * W, c2 * unscaled)
+    store(known, 8 * W, c3 * unscaled)
+    store(known, 9 * W, c4 * unscaled)
+    store(known, 10 * W, c5 * unscaled)
+    left = total
+    for d in range(1, REACH + 1):
+        if d * W <= row:
+            left = left - load(like, rates, (d - 1) * W)
+        store(known, (REACH - d) * W, left * unscaled)
+        near = fused(left, unscaled, near)
+    store(known, NEAR * W, total * load(like, edges.states, 0) * unscaled - near)
 
 
 @kernel(allocates=False)

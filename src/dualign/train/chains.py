@@ -44,10 +44,10 @@ class Chains(NamedTuple):
     """Scratch for one batch at a time, flat, with W lanes next to each other; direction 0 first.
 
     `emission` (2, cells), as `dualign.model.emission.emit` fills it, and `posterior` likewise: p(b_j = i) in
-    `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); `jumps`,
-    `inside`, `states`, `leave`, `start`: the `Edges` of both; `mass`, `lines`, `expected`, `begun`: see
-    `dualign.model.chain`. All float32, but `likelihood` float64 (3, W), whose last row is scratch, and
-    `length` int64 (2, W), the lanes' own J and I.
+    `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); from `jumps` to
+    `start`: the `Edges` of both; `mass`, `lines`, `expected`, `begun`: see
+    `dualign.model.chain.forward_backward`. All float32, but `likelihood` float64 (3, W), whose last row is
+    scratch, and `length` int64 (2, W), the lanes' own J and I.
     """
 
     emission: Array
@@ -55,8 +55,9 @@ class Chains(NamedTuple):
     null: Array
     live: Array
     jumps: Array
-    inside: Array
     states: Array
+    inside: Array
+    far: Array
     leave: Array
     start: Array
     mass: Array
@@ -77,8 +78,9 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
         np.empty((2, longest * W), np.float32),
         np.empty((2, longest * W), np.float32),
         np.empty((2, longest * NEAR * W), np.float32),
-        np.empty((2, (longest + 2 * REACH) * W), np.float32),
         np.empty((2, W), np.float32),
+        np.empty((2, (longest + REACH) * W), np.float32),
+        np.empty((2, longest * W), np.float32),
         np.empty((2, cells * W), np.float32),
         np.empty((2, longest * W), np.float32),
         np.empty(cells * W, np.float32),
@@ -93,7 +95,9 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
 @kernel(allocates=False)
 def edges_of(chains: Chains, d: int) -> Edges:
     """The edges of one direction."""
-    return Edges(chains.jumps[d], chains.inside[d], chains.states[d], chains.leave[d], chains.start[d])
+    return Edges(
+        chains.jumps[d], chains.states[d], chains.inside[d], chains.far[d], chains.leave[d], chains.start[d]
+    )
 
 
 @kernel(allocates=False)
@@ -139,23 +143,13 @@ def run_chains(
 @kernel(allocates=False)
 def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, sums: Sums) -> None:
     """Add what is known of direction d's jumps to the sums of the words that made them."""
-    weight, known = block.jumps.weight, chains.expected
-    unscaled = 1 / (1 - float(block.weights[d, NULL]))
     for lane in range(batch.used):
         words, classes = choosers(batch.pair[lane], d, block)
-        states = chains.length[1 - d, lane]
-        for i in range(states):
+        for i in range(chains.length[1 - d, lane]):
             sums.starts[d, min(i, STARTS)] += chains.begun[i * W + lane]
-        for j in range(chains.length[d, lane] - 1):
+        for j in range(len(words) - 1):
             c = class_of(words[j], classes)
             at = j * STATISTICS * W + lane
-            far, places = float(known[at + NEAR * W]), float(known[at + (2 * NEAR + 1) * W]) * states
-            for k in range(NEAR):
-                x = float(known[at + k * W]) * weight[d, c, k]
-                sums.jumps[d, c, k] += x
-                far -= x
-                x = float(known[at + (NEAR + 1 + k) * W])
-                sums.openings[d, c, k] += x * unscaled
-                places -= x
-            sums.jumps[d, c, NEAR] += far
-            sums.openings[d, c, NEAR] += places * unscaled
+            for k in range(NEAR + 1):
+                sums.jumps[d, c, k] += chains.expected[at + k * W]
+                sums.openings[d, c, k] += chains.expected[at + (NEAR + 1 + k) * W]

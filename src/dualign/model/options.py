@@ -114,7 +114,7 @@ class Options:
 
     model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
     ibm1_rounds: int = option(2, "rounds of IBM Model 1, with which every model begins")
-    rounds: int = option(4, "further rounds, of the model itself")
+    rounds: int = option(3, "further rounds, of the model itself")
     constraint: str = option("agreement", "training of the HMM: none, agreement, symmetric or bijective")
     projection: str = option(
         "symmetric", "constraint on the posteriors when aligning: none, symmetric or bijective"
@@ -123,7 +123,7 @@ class Options:
     max_length: int = option(100, "longest sentence, in words, that takes part in training")
     null: float = option(0.15, "probability that a word is linked to nothing")
     floor: float = option(1e-8, "probability of a link between words that never occurred together")
-    prune: float = option(1e-5, "least probability of an entry of the lexicon after IBM Model 1")
+    prune: float = option(1e-4, "least probability of an entry of the lexicon after IBM Model 1")
     stem_letters: int = option(4, "words with the same first letters share evidence")
     stem_weight: float = option(10.0, "how much, in pseudo-counts; 0 switches it off")
     form_weight: float = option(3.0, "pseudo-counts for words that are spelt alike; 0 switches it off")

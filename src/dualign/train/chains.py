@@ -44,8 +44,8 @@ class Chains(NamedTuple):
     """Scratch for one batch at a time, flat, with W lanes next to each other; direction 0 first.
 
     `emission` (2, cells), as `dualign.model.emission.emit` fills it, and `posterior` likewise: p(b_j = i) in
-    `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); from `jumps` to
-    `start`: the `Edges` of both; `mass`, `lines`, `expected`, `begun`: see
+    `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); from `jumps`
+    to `start`: the `Edges` of both; `mass`, `lines`, `expected`, `begun`: see
     `dualign.model.chain.forward_backward`. All float32, but `likelihood` float64 (3, W), whose last row is
     scratch, and `length` int64 (2, W), the lanes' own J and I.
     """

@@ -53,12 +53,14 @@ class Method:
 
 TIGHT = {"tolerance": 0.001, "evaluations": 200}
 PAPER = {"slack": 0.001, "tolerance": 0.001, "evaluations": 200}
+FULL = {"null": 0.1, "tolerance": 0.03, "evaluations": 10}
 METHODS = (
     Method("none", "none", "none"),
     Method("agreement", "agreement", "none"),
     Method("agreement, symmetric decoding (default)", "agreement", "symmetric"),
     Method("bijective", "bijective", "bijective"),
     Method("symmetric", "symmetric", "symmetric"),
+    Method("symmetric, null = 0.1, tolerance = 0.03", "symmetric", "symmetric", FULL),
     Method("symmetric, tolerance = 0.001", "symmetric", "symmetric", TIGHT),
     Method("symmetric, slack = tolerance = 0.001", "symmetric", "symmetric", PAPER),
 )

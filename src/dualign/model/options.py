@@ -144,7 +144,7 @@ class Options:
         "grow-diag-final-and", "how links of both directions join (posterior, viterbi, bidirectional)"
     )
     threshold: float = option(
-        0.4, "least link probability, or score (all decoders but viterbi and bidirectional)"
+        0.45, "least link probability, or score (all decoders but viterbi and bidirectional)"
     )
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")

@@ -118,6 +118,21 @@ def test_training_stops_when_its_judge_sees_no_progress():
     assert aligner.model is judged[1]
 
 
+@pytest.mark.parametrize(("last", "kept"), [(3.0, 2), (1.5, 0)])
+def test_a_projection_gets_its_turn_before_training_stops(last, kept):
+    judged: list[dualign.Options] = []
+    values = iter([2.0, 1.0, last])
+
+    def judge(model) -> float:
+        judged.append(model)
+        return next(values)
+
+    aligner = Aligner(threads=2, rounds=4, constraint="symmetric").fit((SOURCE, TARGET), judge=judge)
+    assert [progress.number for progress in aligner.history[-3:]] == [1, 2, 4]
+    assert aligner.history[-1].evaluations > 1
+    assert aligner.model is judged[kept]
+
+
 def test_case_matters_only_if_asked_to():
     pairs = [("Essen", "food"), ("essen", "eat")] * 20
     text = [("Essen", "food eat"), ("essen", "food eat")]

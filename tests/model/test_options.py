@@ -51,6 +51,12 @@ BAD = {
 }
 
 
+@pytest.mark.parametrize("constraint", ["symmetric", "bijective"])
+def test_ibm2_has_no_chain_to_project(constraint):
+    with pytest.raises(UsageError, match=f"^constraint={constraint} is for the hmm"):
+        Options(model="ibm2", constraint=constraint)
+
+
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in BAD for value in BAD[name]])
 def test_bad_values_are_refused_by_name_and_value(name, value):
     shown = f'{name}="{value}"' if isinstance(value, str) else f"{name}={value}"

@@ -166,7 +166,8 @@ def learn(
         encoded = aligner.fit_encoded(*text, report=report, judge=judge, constraints=constraints)
     note_unused(encoded, aligner, quiet)
     if tuning.early_stop and not quiet:
-        say(kept_round(areas, aligner.options))
+        numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
+        say(kept_round(areas, numbers, aligner.options))
     if gold:
         choose(aligner, labelled, gold, quiet)
     return encoded, aligner
@@ -230,13 +231,14 @@ def choose(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], q
         say(f"tuned on {len(gold)} pairs: {values}")
 
 
-def kept_round(areas: Sequence[float], options: Options) -> str:
-    """Which round early stopping has kept, by the area under the curve after each."""
+def kept_round(areas: Sequence[float], numbers: Sequence[int], options: Options) -> str:
+    """Which round early stopping has kept, by the area under the curve after each that it went through."""
     if not areas:
         return f"note: --early-stop has no effect with {options.model} and rounds={options.rounds}"
-    # Training ends with the first round that is no better, and keeps the one before.
-    kept = len(areas) - (len(areas) > 1 and areas[-1] <= areas[-2])
-    return f"early stop: kept round {kept} of {options.rounds}, area under the curve {areas[kept - 1]:.4f}"
+    kept = areas.index(max(areas))
+    return (
+        f"early stop: kept round {numbers[kept]} of {options.rounds}, area under the curve {areas[kept]:.4f}"
+    )
 
 
 def note_options(options: Options, given: dict[str, Any], outputs: Outputs, quiet: bool) -> None:

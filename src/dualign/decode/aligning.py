@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
@@ -22,7 +22,7 @@ from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Unknowns
 from dualign.text.corpus import Bitext, encode
-from dualign.train.constraints import ConstraintSet, give, patience
+from dualign.train.constraints import ConstraintSet, give, stricter
 from dualign.train.posteriors import posteriors_of_block
 
 __all__ = ["CHUNK", "Links", "Prepared", "align_bitext", "chunks", "encode_chunk", "posteriors_of_bitext"]
@@ -215,8 +215,7 @@ def posteriors_of_part(
     kind = model.options.projection
     if kind == "none" and constraints is not None:
         kind = "given"
-    options = replace(model.options, evaluations=patience(constraints, model.options.evaluations))
-    return posteriors_of_block(options, block, kind, threads), block
+    return posteriors_of_block(stricter(model.options, constraints), block, kind, threads), block
 
 
 def links_of_block(

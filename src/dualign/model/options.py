@@ -115,7 +115,9 @@ class Options:
     model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
     ibm1_rounds: int = option(2, "rounds of IBM Model 1, with which every model begins")
     rounds: int = option(3, "further rounds, of the model itself")
-    constraint: str = option("agreement", "training of the HMM: none, agreement, symmetric or bijective")
+    constraint: str = option(
+        "agreement", "training: none, agreement; for the hmm also symmetric or bijective"
+    )
     projection: str = option(
         "symmetric", "constraint on the posteriors when aligning: none, symmetric or bijective"
     )
@@ -128,9 +130,11 @@ class Options:
     stem_weight: float = option(10.0, "how much, in pseudo-counts; 0 switches it off")
     form_weight: float = option(3.0, "pseudo-counts for words that are spelt alike; 0 switches it off")
     jump_words: int = option(
-        1000, "how many words of a side, the most frequent, have jump weights of their own"
+        1000, "so many words of a side, the most frequent, have jump weights of their own; at most 10000"
     )
-    jump_weight: float = option(100.0, "how strongly these are drawn to the usual ones, in pseudo-counts")
+    jump_weight: float = option(
+        100.0, "how strongly these are drawn to the usual ones, in pseudo-counts, at least 1"
+    )
     slack: float = option(0.6, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.1, "projection: how far from its optimum it may stop")
     evaluations: int = option(5, "projection: most forward-backward evaluations a pair")
@@ -200,6 +204,10 @@ class Options:
             raise UsageError(f"penalty={self.penalty} must be at most 0")
         if self.agreement == "soft" and not self.unsupported <= self.penalty:
             raise UsageError(f"unsupported={self.unsupported} must be at most penalty={self.penalty}")
+        if self.model == "ibm2" and self.constraint not in ("none", "agreement"):
+            raise UsageError(
+                f"constraint={self.constraint} is for the hmm; ibm2 can be trained with none or agreement"
+            )
         if self.decoder == "bidirectional" and self.model != "hmm":
             raise UsageError(f"the bidirectional decoder needs an hmm; model={self.model} has no chains")
         if not 0 < self.alpha <= 1:

@@ -25,7 +25,7 @@ aligning. For example, "a number is linked to the same number" takes a few lines
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
 from typing import Protocol
@@ -34,12 +34,14 @@ import numpy as np
 
 from dualign.core.errors import DataError, UsageError
 from dualign.model.emission import Given
+from dualign.model.options import Options
 from dualign.text.lines import read_lines, tokenize
 
-__all__ = ["ConstraintSet", "Glossary", "Rule", "give", "patience"]
+__all__ = ["ConstraintSet", "Glossary", "Rule", "give", "stricter"]
 
 LEAST_EVALUATIONS = 100
-"""A user's rules are to hold, whatever the limit for the built-in sets is."""
+MOST_SLACK = 0.3
+"""A user's rules are to show, whatever is good enough for the built-in sets."""
 
 Node = tuple[int, int, int]
 """Direction (0: the target word chooses; 1: the source word does), source position, target position."""
@@ -153,9 +155,15 @@ def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequen
     )
 
 
-def patience(constraints: ConstraintSet | None, evaluations: int) -> int:
-    """The limit of evaluations: at least LEAST_EVALUATIONS where there are rules of the user's own."""
-    return evaluations if constraints is None else max(evaluations, LEAST_EVALUATIONS)
+def stricter(options: Options, constraints: ConstraintSet | None) -> Options:
+    """The options, with more evaluations and less slack where there are rules of the user's own."""
+    if constraints is None:
+        return options
+    return replace(
+        options,
+        evaluations=max(options.evaluations, LEAST_EVALUATIONS),
+        slack=min(options.slack, MOST_SLACK),
+    )
 
 
 def check(rule: Rule, source_length: int, target_length: int) -> None:

@@ -18,7 +18,7 @@ from dualign.model.model import Model
 from dualign.model.positions import Positions, add_positions, starts, table_sizes
 from dualign.text.corpus import Bitext
 from dualign.train import expectation as kernels
-from dualign.train.constraints import ConstraintSet, give, patience
+from dualign.train.constraints import ConstraintSet, give, stricter
 from dualign.train.dual import Constraint
 from dualign.train.smoothing import Priors, reestimate_lexicon
 
@@ -53,12 +53,12 @@ def em_round(
     further rules, and `warm` (see `warm_starts`) is where its multipliers begin and end.
     """
     giver = None if constraints is None else partial(give, constraints)
-    lexicon, options = model.lexicon, model.options
+    lexicon, options = model.lexicon, stricter(model.options, constraints)
     rules = Constraint(
         kernels.KINDS[constraint],
         options.slack,
         options.tolerance,
-        patience(constraints, options.evaluations),
+        options.evaluations,
         options.mixture,
     )
     # Rules of the user's own join whatever the options ask for.

@@ -72,7 +72,8 @@ def train(
     """Learn a model of the pairs that are not empty and not over `options.max_length`.
 
     With `judge`, which says how good a model is (for example on a few pairs with gold links), training stops
-    at the first round of the HMM that does not improve on the one before, and returns the better. A set of
+    at the first round of the HMM that does not improve on the one before, and returns the better; rounds with
+    a projection get their turn before that. A set of
     `constraints` of your own joins `options.constraint` in the last quarter of the rounds.
     """
     if constraints is not None and options.model != "hmm":
@@ -103,10 +104,12 @@ def train(
     )
     model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, jumps, options, positions)
     then = tell(STAGES[options.model], options.rounds)
-    best = -np.inf
+    best, enough = -np.inf, False
     warm: list[Warm] = []
     for number, constraint in enumerate(schedule(options, constraints), 1):
         projected = constraint not in ("none", "agreement")
+        if enough and not projected:
+            continue
         if projected and not warm:
             warm = warm_starts(bitext)
         given = constraints if projected else None
@@ -114,8 +117,11 @@ def train(
         then(number, done.objective, done.evaluations)
         if judge is not None:
             value = judge(done.model)
-            if value <= best:
+            enough = value <= best
+            if enough and projected:
                 break
+            if enough:
+                continue  # a projection, if there is to be one, begins with the better model
             best = value
         model = done.model
     if options.decoder == "submodular":
@@ -136,7 +142,7 @@ def schedule(options: Options, constraints: ConstraintSet | None = None) -> list
     """The constraint of each round after Model 1: a projection comes in the last quarter, after agreement.
 
     Directions that still know nothing would be made to agree on nothing; one round of four has proved better
-    than two. The projection needs chains: Model 2 takes agreement for it.
+    than two.
     """
     if options.model == "ibm1":
         return []
@@ -145,8 +151,6 @@ def schedule(options: Options, constraints: ConstraintSet | None = None) -> list
         if constraints is None:
             return [constraint] * options.rounds
         constraint = "given"
-    if options.model == "ibm2":
-        return ["agreement"] * options.rounds
     first = options.rounds - (options.rounds + 3) // 4
     if options.constraint == "none":
         return ["none"] * first + [constraint] * (options.rounds - first)

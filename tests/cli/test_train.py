@@ -56,7 +56,7 @@ def test_rounds_are_reported_unless_quiet(files, tmp_path, capsys):
 
 def test_tuning_is_kept_in_the_model(files, tmp_path, capsys):
     gold = write_lines(tmp_path / "gold", GOLD)
-    options = ["--tune", gold, "--rounds", "2", "--threshold", "0.95"]
+    options = ["--tune", gold, "--rounds", "2", "--set", "threshold=0.95"]
     assert run(["train", *files, str(tmp_path / "model"), *options]) == 0
     assert "tuned on 40 pairs: threshold" in capsys.readouterr().err
     assert Aligner.load(tmp_path / "model").options.threshold < 0.95

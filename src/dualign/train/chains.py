@@ -44,8 +44,8 @@ class Chains(NamedTuple):
     """Scratch for one batch at a time, flat, with W lanes next to each other; direction 0 first.
 
     `emission` (2, cells), as `dualign.model.emission.emit` fills it, and `posterior` likewise: p(b_j = i) in
-    `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); from `jumps`
-    to `start`: the `Edges` of both; `mass`, `lines`, `expected`, `begun`: see
+    `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); the
+    arrays of `edges` have a row for each direction; `mass`, `lines`, `expected`, `begun`: see
     `dualign.model.chain.forward_backward`. All float32, but `likelihood` float64 (3, W), whose last row is
     scratch, and `length` int64 (2, W), the lanes' own J and I.
     """
@@ -54,12 +54,7 @@ class Chains(NamedTuple):
     posterior: Array
     null: Array
     live: Array
-    jumps: Array
-    states: Array
-    inside: Array
-    far: Array
-    leave: Array
-    start: Array
+    edges: Edges
     mass: Array
     lines: Array
     expected: Array
@@ -77,12 +72,14 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
         np.empty((2, cells * W), np.float32),
         np.empty((2, longest * W), np.float32),
         np.empty((2, longest * W), np.float32),
-        np.empty((2, longest * NEAR * W), np.float32),
-        np.empty((2, W), np.float32),
-        np.empty((2, (longest + REACH) * W), np.float32),
-        np.empty((2, longest * W), np.float32),
-        np.empty((2, cells * W), np.float32),
-        np.empty((2, longest * W), np.float32),
+        Edges(
+            np.empty((2, longest * NEAR * W), np.float32),
+            np.empty((2, W), np.float32),
+            np.empty((2, (longest + REACH) * W), np.float32),
+            np.empty((2, longest * W), np.float32),
+            np.empty((2, cells * W), np.float32),
+            np.empty((2, longest * W), np.float32),
+        ),
         np.empty(cells * W, np.float32),
         np.empty((5, (longest + 2 * REACH) * W), np.float32),
         np.empty(longest * STATISTICS * W, np.float32),
@@ -95,9 +92,8 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
 @kernel(allocates=False)
 def edges_of(chains: Chains, d: int) -> Edges:
     """The edges of one direction."""
-    return Edges(
-        chains.jumps[d], chains.states[d], chains.inside[d], chains.far[d], chains.leave[d], chains.start[d]
-    )
+    both = chains.edges
+    return Edges(both.jumps[d], both.states[d], both.inside[d], both.far[d], both.leave[d], both.start[d])
 
 
 @kernel(allocates=False)
@@ -110,14 +106,15 @@ def prepare(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
         J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
         I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
         chains.length[0, lane], chains.length[1, lane] = J, I
-        chains.states[0, lane], chains.states[1, lane] = I, J
+        chains.edges.states[0, lane], chains.edges.states[1, lane] = I, J
     lives(like, chains.length[0], batch.J, chains.live[0])
     lives(like, chains.length[1], batch.I, chains.live[1])
     emit(like, batch, block, chains.live[0], chains.live[1], chains.emission, chains.null)
     for d in range(2):
         R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
-        gather_jumps(W, batch, d, block, chains.jumps[d])
-        fill_edges(like, R, S, block.weights[d], edges_of(chains, d))
+        edges = edges_of(chains, d)
+        gather_jumps(W, batch, d, block, edges.jumps)
+        fill_edges(like, R, S, block.weights[d], edges)
 
 
 @kernel(allocates=False)

@@ -1,16 +1,111 @@
-"""How kernels are compiled."""
+"""How kernels are compiled and kept."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
 
 from dualign.core import jit
 
+PROGRAM = """
+import numpy as np
+from dualign.core.jit import kernel
 
-def test_only_the_first_import_of_numba_hides_scipy(monkeypatch):
-    jit.kernel()  # the first, if no other test was
-    monkeypatch.delitem(sys.modules, "scipy", raising=False)
-    seen = []
-    monkeypatch.setattr(jit, "import_module", lambda name: seen.append("scipy" in sys.modules))
-    jit.compiler()
-    assert seen == [False]
+@kernel()
+def doubled(x):
+    return 2 * x
+
+print(doubled(np.arange(3)).tolist(), sum(doubled._cache_hits.values() if hasattr(doubled, "_cache_hits") else []))
+"""
+
+
+def run(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    return subprocess.run(
+        [sys.executable, str(program)],
+        env={"PATH": "", "NUMBA_CACHE_DIR": str(tmp_path / "cache"), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def entries(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "cache" / "dualign").glob("program.doubled-*"))
+
+
+def test_a_kernel_is_compiled_once_and_loaded_afterwards(tmp_path):
+    assert run(tmp_path).stdout.split() == ["[0,", "2,", "4]", "0"]
+    assert run(tmp_path).stdout.split() == ["[0,", "2,", "4]", "1"]
+    assert len(entries(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", None])
+def test_a_damaged_entry_is_compiled_again(tmp_path, damage):
+    run(tmp_path)
+    (entry,) = entries(tmp_path)
+    whole = entry.read_bytes()
+    entry.write_bytes(whole[:-10] + bytes(10) if damage is None else damage)
+    done = run(tmp_path)
+    assert (done.returncode, done.stdout.split()[-1]) == (0, "0")
+    assert run(tmp_path).stdout.split()[-1] == "1"
+
+
+def test_bounds_checks_have_entries_of_their_own(tmp_path):
+    run(tmp_path)
+    run(tmp_path, NUMBA_BOUNDSCHECK="1")
+    assert len(entries(tmp_path)) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_said_once_and_done_without(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(jit, "cache_directory", lambda: tmp_path / "missing")
+    jit._say_once.cache_clear()
+
+    @jit.kernel()
+    def halved(x):
+        return x / 2
+
+    assert halved(np.arange(3)).tolist() == [0, 0.5, 1]
+    assert halved(np.arange(3.0)).tolist() == [0, 0.5, 1]
+    assert caplog.text.count("missing") == 1
+
+
+def test_an_edit_to_an_imported_module_changes_the_digest(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "_PACKAGE", tmp_path)
+    for name, text in (("a", "from dualign.b import f\n"), ("b", "from dualign import c\n"), ("c", "x = 1\n")):
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "__init__.py").write_text("")
+    before = jit.sources_digest(str(tmp_path / "a.py"))
+    for function in (jit.sources_digest, jit._content):
+        function.cache_clear()
+    assert jit.sources_digest(str(tmp_path / "a.py")) == before
+    for function in (jit.sources_digest, jit._content):
+        function.cache_clear()
+    (tmp_path / "c.py").write_text("x = 2\n")
+    assert jit.sources_digest(str(tmp_path / "a.py")) != before
+
+
+def test_kernels_work_without_the_internals_of_numba(monkeypatch):
+    def missing():
+        raise AttributeError("no such part")
+
+    monkeypatch.setattr(jit, "_cache_class", missing)
+
+    @jit.kernel()
+    def tripled(x):
+        return 3 * x
+
+    assert tripled(np.arange(3)).tolist() == [0, 3, 6]
+
+
+def test_importing_the_kernels_leaves_numba_as_it_was():
+    program = (
+        "import numba, sys; before = dict(vars(numba.config)); import dualign.decode.pairs\n"
+        "assert dict(vars(numba.config)) == before"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dualign.cli.exits import say
-from dualign.core.jit import cache_directory
+from dualign.core.jit import compiled_mark
 from dualign.core.threads import available
 from dualign.model.options import Options
 from dualign.text.corpus import Bitext, GrowingVocabulary, encode
@@ -43,7 +43,7 @@ def compile_kernels(quiet: bool, decoder: str = "") -> None:
     "long" stands for pairs with very long sentences, which have kernels of their own.
     """
     wanted = ("chains", "others", *DECODERS.get(decoder, ()))
-    done = {job: cache_directory() / f"{job}-compiled" for job in wanted}
+    done = {job: compiled_mark(job) for job in wanted}
     jobs = [job for job in wanted if not done[job].exists()]
     if not jobs:
         return

@@ -1,14 +1,26 @@
-"""How kernels are compiled: the one home of Numba's options.
+"""How kernels are compiled and kept: the one home of Numba's options, and of all that we use of its internals.
 
-Kernels are compiled when they are first called, release the GIL, and are cached on disk in a directory named
-after the state of the package's sources. Numba's own cache looks only at the file of the function it stores
-and so misses an edit to a kernel that is called from another file; the name does not.
+Kernels are compiled when they are first called, release the GIL, and are kept on disk in a cache of our own.
+An entry of the cache is named after everything that its machine code depends on: the content of the kernel's
+file and of every file of ours that it imports, the types of its arguments, the processor, and the versions of
+Python and Numba. Numba's own cache looks only at the time stamp of the kernel's file, so it misses an edit to
+a kernel that is called from another file; and it has one folder for a whole process, which belongs to the
+program that imports us.
+
+The cache needs parts of Numba that may change between its versions. Where they have, kernels fall back on
+Numba's own cache (`_plainly_compiled`).
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
+import inspect
+import logging
 import os
+import pickle
+import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -17,94 +29,189 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["cache_directory", "compiler", "kernel"]
+__all__ = ["cache_directory", "compiled_mark", "kernel", "sources_digest"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_IMPORT = re.compile(rb"^from (dualign[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+_NAME = re.compile(rb"\w+")
+
+_log = logging.getLogger("dualign")
+
+
+def kernel(*, allocates: bool = True) -> Callable[[F], F]:
+    """Compile a hot loop: arrays in, arrays out, no exceptions, no Python objects, no GIL.
+
+    Use `allocates=False` for a part of a kernel that is called very often and creates no arrays (views do not
+    count). It then skips the reference counting of its arguments, which can cost more than the call itself.
+    Such parts are cached with the kernels that call them, not on their own.
+    """
+    numba = import_module("numba")
+    # No fastmath: sums keep the order that is written, so that the same input gives the same bits
+    # however LLVM arranges the code, on whatever processor.
+    options = {"nogil": True, "error_model": "numpy"}
+
+    def compiled(function: F) -> F:
+        try:
+            dispatcher = numba.njit(**options, _nrt=allocates)(function)
+            if allocates and dispatcher is not function:
+                dispatcher._cache = _cache_class()(function)
+        except (AttributeError, ImportError, KeyError, TypeError):
+            return _plainly_compiled(function, options)
+        return dispatcher
+
+    return compiled
+
+
+def _plainly_compiled(function: F, options: dict[str, Any]) -> F:
+    """The same kernel by what Numba documents, for versions whose internals are not those we know."""
+    numba = import_module("numba")
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # Numba finds no place to write to
+        return numba.njit(**options)(function)
 
 
 @cache
 def cache_directory() -> Path:
-    """Where compiled kernels are kept: a folder keyed by our sources, in `NUMBA_CACHE_DIR` if that is set."""
-    digest = hashlib.sha256()
-    for folder, _, names in sorted(os.walk(Path(__file__).resolve().parents[1])):
-        for name in sorted(names):
-            if name.endswith(".py"):
-                # As Numba sees whether a file is still the one it compiled.
-                status = os.stat(path := os.path.join(folder, name))
-                digest.update(f"{path} {status.st_mtime_ns} {status.st_size} ".encode())
-    name = f"kernels-{digest.hexdigest()[:16]}"
+    """Where compiled kernels are kept: in `NUMBA_CACHE_DIR` if that is set, else in the user's cache."""
     for variable, below in (
-        ("NUMBA_CACHE_DIR", ""),
-        ("XDG_CACHE_HOME", "dualign"),
-        ("HOME", ".cache/dualign"),
+        ("NUMBA_CACHE_DIR", "dualign"),
+        ("XDG_CACHE_HOME", "dualign/kernels"),
+        ("HOME", ".cache/dualign/kernels"),
     ):
         if not (root := os.environ.get(variable)):
             continue
-        place = Path(root) / below / name
+        place = Path(root) / below
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
         if os.access(place, os.W_OK):
             return place
-    # Not a fixed name in a folder that others may write to: what is found there is run.
-    return Path(tempfile.mkdtemp(prefix="dualign-kernels-"))
+    # Not a fixed name in a folder that others may write to: whatever is found there will be run.
+    place = Path(tempfile.mkdtemp(prefix="dualign-kernels-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return place
 
 
-def kernel(*, allocates: bool = True) -> Callable[[F], F]:
-    """Compile a hot loop: arrays in, arrays out, no exceptions, no Python objects, no GIL.
-
-    A part of a kernel that is called very often and makes no arrays (views are none) can be told so: it then
-    does not count references to those it is given, which costs more than a call of it may be worth. Such
-    parts are kept with the kernels that call them, not on their own.
-    """
-    numba = compiler()
-    numba.config.CACHE_DIR = str(cache_directory())
-
-    def compiled(function: F) -> F:
-        # No fastmath: sums keep the order that is written, so that the same input gives the same bits
-        # however LLVM arranges the code, on whatever processor.
-        options = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
-        if not allocates:
-            return numba.njit(**options)(function)
-        return _quick_to_load(numba.njit(cache=True, **options)(function))
-
-    return compiled
+@cache
+def compiled_mark(job: str) -> Path:
+    """A file that is there once the kernels of a job, for this state of our sources, have been compiled."""
+    digest = hashlib.sha256()
+    for folder, _, names in sorted(os.walk(_PACKAGE)):
+        for name in sorted(names):
+            if name.endswith(".py"):
+                status = os.stat(path := os.path.join(folder, name))
+                digest.update(f"{path} {status.st_mtime_ns} {status.st_size} ".encode())
+    return cache_directory() / f"{job}-compiled-{digest.hexdigest()[:16]}"
 
 
-def compiler() -> Any:
-    """Numba, without the import of SciPy, of which it asks nothing but the version."""
-    # Once: another thread may be importing SciPy later on.
-    if "numba" in sys.modules or "scipy" in sys.modules:
-        return import_module("numba")
-    sys.modules["scipy"] = None  # type: ignore[assignment]
-    try:
-        return import_module("numba")
-    finally:
-        del sys.modules["scipy"]
+@cache
+def sources_digest(path: str) -> str:
+    """A digest of a file's content and of all modules of dualign that it imports, directly or not."""
+    found: dict[str, bytes] = {}
+    waiting = [path]
+    while waiting:
+        if (each := waiting.pop()) not in found:
+            found[each], imports = _content(each)
+            waiting += imports
+    digest = hashlib.sha256()
+    for each in sorted(found):
+        digest.update(found[each])
+    return digest.hexdigest()
 
 
-def _quick_to_load(dispatcher: Any) -> Any:
-    """Let a cached kernel load without the parts of Numba that only compilation needs.
+@cache
+def _content(path: str) -> tuple[bytes, tuple[str, ...]]:
+    """The digest of one file, and the files of the package that it imports at its top."""
+    content = Path(path).read_bytes()
+    files = []
+    for match in _IMPORT.finditer(content):
+        module = _PACKAGE.joinpath(*match[1].decode().split(".")[1:])
+        if (file := module.with_suffix(".py")).is_file():
+            files.append(str(file))
+        else:
+            names = (module / f"{name.decode()}.py" for name in _NAME.findall(match[2]))
+            files += [str(name) for name in (module / "__init__.py", *names) if name.is_file()]
+    return hashlib.sha256(content).digest(), tuple(files)
 
-    Before it looks into its cache, Numba imports its implementation of all of NumPy (and SciPy's BLAS if
-    that is installed), 0.4 to 0.7 s at every start of the program. Machine code that needs none of it loads
-    as well without; where it does not, or where Numba's internals have changed, its own way is taken.
-    """
-    try:
-        cache = dispatcher._cache
-        usual, quick = cache.load_overload, cache._load_overload
-    except AttributeError:
-        return dispatcher
 
-    def load_overload(signature: Any, target_context: Any) -> Any:
-        try:
-            # The memory allocator is all that compiled kernels rely on.
-            import_module("numba.core.runtime").rtsys.initialize(target_context)
-            found = quick(signature, target_context)
-        except Exception:
-            found = None
-        return usual(signature, target_context) if found is None else found
+@cache
+def _cache_class() -> Any:
+    """The class of kernels' caches, in terms of Numba's internals."""
+    numba = import_module("numba")
+    caching = import_module("numba.core.caching")
+    dumps = import_module("numba.core.serialize").dumps
+    result = import_module("numba.core.compiler").CompileResult
+    rebuild, reduce = result._rebuild, result._reduce
 
-    cache.load_overload = load_overload
-    return dispatcher
+    class KernelCache(caching._Cache):  # type: ignore[misc, name-defined]
+        """One file for each kernel and types of its arguments, with a digest in front of the content."""
+
+        def __init__(self, function: Any) -> None:
+            file = inspect.getfile(function)
+            self.name = f"{Path(file).stem}.{function.__qualname__}".replace("<", "").replace(">", "")
+            self.sources = sources_digest(file)
+
+        @property
+        def cache_path(self) -> str:
+            return str(cache_directory())
+
+        def path(self, signature: Any, codegen: Any) -> Path:
+            versions = sys.version_info[:3], numba.__version__, numba.config.BOUNDSCHECK
+            depends = self.sources, self.name, str(signature), codegen.magic_tuple(), versions
+            key = hashlib.sha256(repr(depends).encode()).hexdigest()[:24]
+            return cache_directory() / f"{self.name}-{key}"
+
+        def load_overload(self, signature: Any, target_context: Any) -> Any:
+            """The compiled kernel, or None if it has to be compiled, whatever is wrong with the file."""
+            try:
+                content = self.path(signature, target_context.codegen()).read_bytes()
+            except OSError:
+                return None
+            digest, data = content[:32], content[32:]
+            if hashlib.sha256(data).digest() != digest:
+                return None
+            # Numba would first import its implementation of all of NumPy, 0.4 to 0.7 s at every start of the
+            # program. Machine code needs none of it but the memory allocator; if not, all of it is loaded.
+            for prepare in (import_module("numba.core.runtime").rtsys.initialize, _refresh):
+                try:
+                    prepare(target_context)
+                    return rebuild(target_context, *pickle.loads(data))
+                except Exception:
+                    _log.debug("%s: cannot be loaded", self.name, exc_info=True)
+            return None
+
+        def save_overload(self, signature: Any, compiled: Any) -> None:
+            """Keep a compiled kernel; where that cannot be done, say so once and go on without."""
+            data = dumps(reduce(compiled))
+            path = self.path(signature, compiled.codegen)
+            temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+            try:
+                temporary.write_bytes(hashlib.sha256(data).digest() + data)
+                temporary.replace(path)
+            except OSError as error:
+                temporary.unlink(missing_ok=True)
+                _say_once(f"{cache_directory()}: compiled kernels cannot be kept there ({error.strerror})")
+
+        def enable(self) -> None:
+            """Always on."""
+
+        def disable(self) -> None:
+            """Always on."""
+
+        def flush(self) -> None:
+            """Nothing is held back."""
+
+    return KernelCache
+
+
+def _refresh(target_context: Any) -> None:
+    target_context.refresh()
+
+
+@cache
+def _say_once(message: str) -> None:
+    _log.warning(message)

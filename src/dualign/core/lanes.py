@@ -15,13 +15,14 @@ The operators `+ - * /` take vectors, and float32 numbers, which stand for all l
 from __future__ import annotations
 
 import operator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir as _ir
 
 from dualign.core.arrays import Array
-from dualign.core.jit import compiler, kernel
+from dualign.core.jit import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ LANES = 8
 Vector = Any
 """Eight float32 in a kernel, or one."""
 
-_numba = compiler()
+_numba = import_module("numba")
 _types, _extending = _numba.types, _numba.extending
 _CHECKED = bool(_numba.config.BOUNDSCHECK)
 

@@ -83,9 +83,9 @@ def entry_weights(occurrences: Occurrences, features: str | None) -> Array:
 
 def compile_kernels(verb: str, quiet: bool) -> None:
     """Compile what a verb needs, or say that it will be compiled on the way; once for each version."""
-    from dualign.core.jit import cache_directory
+    from dualign.core.jit import compiled_mark
 
-    noted = cache_directory() / f"phrases-{verb}-compiled"
+    noted = compiled_mark(f"phrases-{verb}")
     if noted.exists():
         return
     if not quiet:

@@ -3,7 +3,7 @@
     python -m benchmarks.agreement --methods exact relax constrain dual-decomposition ilp --plot figure7.svg
 
 Our HMM is trained with agreement on N pairs of the Hansards, the gold pairs in front, without their links;
-θ and ω are the logarithms of its probabilities (`dualign.decode.agreement.potentials`).
+θ and ω are the logarithms of its probabilities (`dualign.decode.joint.potentials`).
 
 *Tables 1 and 3, Figure 7* are about search. Of the N pairs, 150 are drawn in the paper's mix of lengths (by
 the longer side: 28% of 1-20 words, 45% of 21-40, 27% of 41-60); no gold pair has over 40 words. Agreement is
@@ -14,7 +14,7 @@ whose score equals an optimum that some method of this run has proved (`exact` a
 contradict each other, the run ends with an error. Table 3 counts the constraints that `constrain` puts back
 in pairs that `relax` has no certificate for. For Figure 7 see `agreement_traces`.
 
-*Table 2* is about links: AER of the 347 test pairs, and phrase-pair F1 where `dualign.measure.phrases` is
+*Table 2* is about links: AER of the 347 test pairs, and phrase-pair F1 where `measure.phrase_quality` is
 there; parameters are tuned on all 137 development pairs. See `agreement_links`.
 
 The paper's numbers, of Chinese-English pairs and its own models, stand beside ours for comparison. Its times
@@ -38,8 +38,8 @@ from benchmarks.constraints import gold_of, pair_of
 from benchmarks.corpora import Corpus, Pair, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positive, record
 from dualign.aligner import Aligner
-from dualign.decode.agreement.problem import Problem
-from dualign.decode.agreement.solve import METHODS, TOLERANCE, certified, problem_of
+from dualign.decode.joint.bidirectional import METHODS, TOLERANCE, certified, problem_of
+from dualign.decode.joint.objective import Problem
 from dualign.measure.table import markdown
 from dualign.model.options import AGREEMENTS
 

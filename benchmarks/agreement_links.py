@@ -13,7 +13,7 @@
 α, γ and, where the name has none, the way of joining are those with the lowest AER on dev among the values
 that `dualign align --tune` tries; here all combinations of them are tried. *certified* is the share of test
 pairs with a proof. Phrase pairs have up to 7 words a side and are compared with those of the gold links;
-possible links and words without links are accounted for (`dualign.measure.phrases`).
+possible links and words without links are accounted for (`dualign.measure.phrase_quality`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from benchmarks.constraints import Labelled
 from dualign.aligner import Aligner
 from dualign.core.certified import Certified
 from dualign.core.threads import ordered_map
-from dualign.decode.agreement import exact
-from dualign.decode.agreement.decomposition import directed
-from dualign.decode.agreement.problem import Problem
-from dualign.decode.agreement.solve import TOLERANCE, certified, problem_of, solve
+from dualign.decode.joint import exact_joint as exact
+from dualign.decode.joint.baselines.decomposition import directed
+from dualign.decode.joint.bidirectional import TOLERANCE, certified, problem_of, solve
+from dualign.decode.joint.objective import Problem
 from dualign.decode.symmetrize import symmetrize
+from dualign.jobs.tuning import costs_of_agreement
 from dualign.measure.bootstrap import compare
 from dualign.measure.quality import evaluate
 from dualign.measure.table import markdown
-from dualign.measure.tuning import costs_of_agreement
 from dualign.model.options import SYMMETRIZATIONS, Options
 from dualign.text.alignment import Alignment, Link
 
@@ -209,7 +209,7 @@ def measured(row: Row, test: Labelled) -> dict[str, Any]:
         "precision": quality.precision, "recall": quality.recall, "certified": row.certified,
     }  # fmt: skip
     try:
-        from dualign.measure.phrases import evaluate_phrases, phrases_of_links
+        from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
     except ImportError:
         return result
     lengths = [(len(source), len(target)) for source, target in test.pairs]
@@ -234,7 +234,7 @@ def print_table(records: Sequence[dict[str, Any]]) -> None:
     head = ["system", "tuned", *names.values(), "AER (paper)", "F1 (paper)"]
     print(markdown(head, rows, left=2), flush=True)
     if "phrase_f1" not in records[0]:
-        print("\nno dualign.measure.phrases: phrase pairs are left out")
+        print("\nno dualign.measure.phrase_quality: phrase pairs are left out")
 
 
 def print_comparisons(rows: Sequence[Row], test: Labelled, seed: int) -> None:

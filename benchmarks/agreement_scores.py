@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.corpora import Pair
 from dualign.aligner import Aligner
 from dualign.core.errors import UsageError
-from dualign.decode.agreement.potentials import potentials
-from dualign.decode.aligning import encode_chunk
-from dualign.model.blocks import block_of
+from dualign.decode.joint.potentials import potentials
+from dualign.decode.links import encode_chunk
+from dualign.infer.blocks import block_of
 
 GROUPS = ((1, 20, 0.28), (21, 40, 0.45), (41, 60, 0.27))
 """Words of the longer side, from and to, and the share of such pairs (Chang et al. 2014, Table 1)."""

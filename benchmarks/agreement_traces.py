@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from dualign.core.ascent import BOUND, new_ascent
 from dualign.core.errors import UsageError
-from dualign.decode.agreement.chain import IMPOSSIBLE
-from dualign.decode.agreement.dual import CLOSED, OPEN, prune_by_chains
-from dualign.decode.agreement.masks import Masks, all_allowed, propagate
-from dualign.decode.agreement.primal import new_incumbent, offer
-from dualign.decode.agreement.problem import Problem
-from dualign.decode.agreement.relax import MOST_ROUNDS, Relaxation, descend, new_relaxation
-from dualign.decode.agreement.solve import TOLERANCE
+from dualign.decode.joint.baselines.relax import MOST_ROUNDS, Relaxation, descend, new_relaxation
+from dualign.decode.joint.bidirectional import TOLERANCE
+from dualign.decode.joint.bound import CLOSED, OPEN, prune_by_chains
+from dualign.decode.joint.masks import Masks, all_allowed, propagate
+from dualign.decode.joint.objective import Problem
+from dualign.decode.joint.primal import new_incumbent, offer
+from dualign.decode.joint.tied_chain import IMPOSSIBLE
 from dualign.measure.table import markdown
+from dualign.search.dual import BOUND, new_ascent
 
 SHOWN = (1, 2, 5, 10, 25, 50, 100, 200, 400)
 CURVES = ("bound", "exact", "greedy", "intersection", "space")

@@ -34,9 +34,9 @@ from dualign.measure.curves import Curve, curve
 from dualign.measure.quality import evaluate
 from dualign.measure.table import markdown
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import read_pairs
-from dualign.text.corpus import Bitext, numbered
+from dualign.text.bitext import Bitext, numbered
 from dualign.text.formats import read_links
+from dualign.text.pairs import read_pairs
 
 Numbered = tuple[Bitext, list[str], list[str]]
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from dualign.core.errors import UsageError
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import read_pairs
 from dualign.text.formats import read_links
+from dualign.text.pairs import read_pairs
 
 CORPORA = (
     "hansards-fr-en",

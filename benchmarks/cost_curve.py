@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.corpora import CORPORA, Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
-from dualign.measure.installation import DUALIGN, warm_up
+from dualign.jobs.installation import DUALIGN, warm_up
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
 

@@ -30,13 +30,13 @@ from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
 from dualign.aligner import Aligner
 from dualign.decode import penalized, submodular
+from dualign.decode.matchings.arguments import as_limits, pack, rule_of
 from dualign.decode.matchings.assignment import match_batch
 from dualign.decode.matchings.bounds import ROUNDS, bound_batch
 from dualign.decode.matchings.greedy import Matrices, greedy_batch
-from dualign.decode.matchings.problem import as_limits, pack, rule_of
+from dualign.jobs.tuning import tune
 from dualign.measure.quality import evaluate
 from dualign.measure.table import markdown
-from dualign.measure.tuning import tune
 from dualign.model.options import Options
 from dualign.text.alignment import Alignment
 
@@ -188,8 +188,8 @@ def tokens_of(aligner: Aligner, part: Labelled) -> np.ndarray:
 
 def scores_of(aligner: Aligner, part: Labelled) -> list[np.ndarray]:
     """The matrices of Eq. 5, French rows and English columns."""
-    from dualign.decode.aligning import encode_chunk, posteriors_of_parts
-    from dualign.decode.matchings.blocks import scores_of_block
+    from dualign.decode.links import encode_chunk, posteriors_of_parts
+    from dualign.decode.matchings.matching_blocks import scores_of_block
 
     encoded, source, target = encode_chunk(aligner.model, part.pairs)
     options = replace(aligner.options, scores="backward")

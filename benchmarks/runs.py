@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.corpora import DATA
 from dualign.core.errors import DualignError
-from dualign.measure.installation import versions
+from dualign.jobs.installation import versions
 
 RESULTS = Path("build") / "benchmarks"
 

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.corpora import size_of
 from benchmarks.runs import describe, guarded, keep_to, parser, positive, record
 from dualign.core.errors import UsageError
-from dualign.measure.installation import DUALIGN, warm_up
+from dualign.jobs.installation import DUALIGN, warm_up
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
 from dualign.text.synthetic import generate

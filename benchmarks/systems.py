@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.corpora import Text
 from dualign.core.errors import DataError
-from dualign.measure.installation import DUALIGN
+from dualign.jobs.installation import DUALIGN
 from dualign.measure.timing import Usage, measure
 from dualign.text.alignment import Alignment
 from dualign.text.formats import parse_pharaoh, read_links

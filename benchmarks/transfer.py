@@ -34,10 +34,10 @@ from benchmarks.corpora import Corpus, Text, present, size_of
 from benchmarks.runs import RESULTS, add_data, describe, guarded, keep_to, parser, positive, record
 from benchmarks.systems import Eflomal
 from dualign.core.errors import DataError
-from dualign.measure.installation import DUALIGN, warm_up
-from dualign.measure.projection import TreeReport, tree_report
+from dualign.jobs.installation import DUALIGN, warm_up
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
+from dualign.measure.transfer_quality import TreeReport, tree_report
 from dualign.text.alignment import Alignment
 from dualign.text.conllu import FORM, Sentence, read_conllu
 from dualign.text.formats import read_links

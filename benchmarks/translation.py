@@ -34,9 +34,9 @@ from dualign.measure.bleu import bleu
 from dualign.measure.table import markdown
 from dualign.text.brackets import Tree, escaped, parse_tree
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode
-from dualign.translate.chart import parse
-from dualign.translate.grammar import read_rules
-from dualign.translate.partitions import partitions
+from dualign.translate.forest.chart import parse
+from dualign.translate.rules.grammar import read_rules
+from dualign.translate.search.baselines.partitions import partitions
 from dualign.translate.system import Translator, train_system
 
 TIMES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

@@ -21,7 +21,7 @@ from tests.show.browser import CHROMIUM, Browser
 from benchmarks.corpora import size_of
 from benchmarks.runs import describe, guarded, keep_to, parser, record
 from dualign.core.errors import UsageError
-from dualign.measure.installation import DUALIGN
+from dualign.jobs.installation import DUALIGN
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
 from dualign.text.synthetic import generate

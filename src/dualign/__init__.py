@@ -5,11 +5,12 @@ Names are imported when they are first used: `import dualign` loads neither NumP
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dualign.core.lazy import lazily
+
 if TYPE_CHECKING:
-    from dualign import phrase
+    from dualign import decode, phrase, translate
     from dualign.aligner import Aligner, align
     from dualign.core.certified import Certified
     from dualign.core.errors import DataError, DualignError, Infeasible, ModelError, UsageError
@@ -30,41 +31,36 @@ __all__ = [
     "UsageError",
     "__version__",
     "align",
+    "decode",
     "evaluate",
     "phrase",
     "symmetrize",
+    "translate",
 ]
 
 _HOMES = {
-    "Aligner": "dualign.aligner",
-    "Alignment": "dualign.text.alignment",
-    "Certified": "dualign.core.certified",
-    "DataError": "dualign.core.errors",
-    "DualignError": "dualign.core.errors",
-    "Infeasible": "dualign.core.errors",
-    "ModelError": "dualign.core.errors",
-    "Options": "dualign.model.options",
-    "UsageError": "dualign.core.errors",
-    "align": "dualign.aligner",
-    "evaluate": "dualign.measure.quality",
-    "symmetrize": "dualign.decode.symmetrize",
+    "Aligner": "aligner",
+    "Alignment": "text.alignment",
+    "Certified": "core.certified",
+    "DataError": "core.errors",
+    "DualignError": "core.errors",
+    "Infeasible": "core.errors",
+    "ModelError": "core.errors",
+    "Options": "model.options",
+    "UsageError": "core.errors",
+    "align": "aligner",
+    "decode": "",
+    "evaluate": "measure.quality",
+    "phrase": "",
+    "symmetrize": "decode.symmetrize",
+    "translate": "",
 }
-
-_ROOMS = ("decode", "phrase", "translate")
-"""Rooms whose functions are reached through their own name, as in `dualign.decode.bidirectional`."""
+_attribute, __dir__ = lazily(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"dualign.{name}")
     if name == "__version__":
         from importlib.metadata import version
 
         return version("dualign")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'dualign' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    return _attribute(name)

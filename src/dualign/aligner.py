@@ -12,7 +12,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, spans
-from dualign.decode.aligning import (
+from dualign.decode.links import (
     CHUNK,
     Links,
     Prepared,
@@ -21,13 +21,13 @@ from dualign.decode.aligning import (
     encode_chunk,
     posteriors_of_bitext,
 )
+from dualign.infer.constraints import ConstraintSet
+from dualign.learn.training import Progress, train, usable
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options
 from dualign.text.alignment import Alignment
-from dualign.text.corpus import Bitext, Sentences, numbered
+from dualign.text.bitext import Bitext, Sentences, numbered
 from dualign.text.lines import tokenize
-from dualign.train.constraints import ConstraintSet
-from dualign.train.training import Progress, train, usable
 
 __all__ = ["Aligner", "align"]
 
@@ -85,7 +85,7 @@ class Aligner:
     ) -> Aligner:
         """Learn from a bitext; `report` hears of each round.
 
-        For `judge` and `constraints` see `dualign.train.training.train`; constraints hold when aligning, too.
+        For `judge` and `constraints` see `dualign.learn.training.train`; constraints hold when aligning, too.
         """
         text = numbered(as_pairs(bitext), self.options.lowercase)
         self.fit_encoded(*text, report=report, judge=judge, constraints=constraints)

@@ -13,7 +13,7 @@ from tests.cli.command import dualign
 
 from dualign.aligner import Aligner, align
 from dualign.cli.main import run
-from dualign.decode import aligning
+from dualign.decode import links as aligning
 from dualign.measure.quality import evaluate
 from dualign.model.storage import write_container
 from dualign.text.formats import parse_pharaoh, read_links
@@ -382,7 +382,7 @@ def test_a_failure_while_writing_leaves_no_output(files, model, tmp_path, monkey
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dualign.cli.aligning.write_links", fail)
+    monkeypatch.setattr("dualign.jobs.aligning.write_links", fail)
     assert run(["align", *files, "--model", model, "-o", str(tmp_path / "links"), "--quiet"]) == 1
     assert "No space left" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -12,8 +12,9 @@ from types import SimpleNamespace
 import pytest
 from tests.cli.command import dualign
 
-from dualign.cli import exits, gold, main, options, progress, report
+from dualign.cli import exits, main, options, progress, report
 from dualign.cli.main import GROUPS, VERBS, commands, run
+from dualign.jobs import gold
 
 
 def test_all_names_are_public_and_sorted():

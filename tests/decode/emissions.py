@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from tests.model.chains import parameters_of
+from tests.infer.chains import parameters_of
 from tests.oracles.chain import Parameters
 
-from dualign.model.chain import FLOOR, NULL_FLOOR
+from dualign.infer.chain import FLOOR, NULL_FLOOR
 from dualign.model.model import Model
 
 Direction = tuple[Parameters, np.ndarray, np.ndarray]

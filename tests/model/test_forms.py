@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dualign.model.forms import LONGEST, forms_of, similarity, stems_of
-from dualign.text.corpus import GrowingVocabulary
+from dualign.text.bitext import GrowingVocabulary
 
 pytestmark = pytest.mark.kernel
 

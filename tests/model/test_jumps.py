@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.model.chain import FLOOR, NEAR, NULL, NULL_FLOOR, REACH, START, STARTS
+from dualign.infer.chain import FLOOR, NEAR, NULL, NULL_FLOOR, REACH, START, STARTS
 from dualign.model.jumps import (
     Jumps,
     classes_of,

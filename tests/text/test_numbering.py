@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dualign
-from dualign.text.bitext import read_pairs
-from dualign.text.corpus import numbered
+from dualign.text.bitext import numbered
 from dualign.text.numbering import Side, encode_files
+from dualign.text.pairs import read_pairs
 from dualign.text.printing import print_links
 
 pytestmark = pytest.mark.kernel

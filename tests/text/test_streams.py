@@ -418,7 +418,7 @@ def test_line_ends_are_written_as_they_are(tmp_path: Path) -> None:
 def test_import_is_light() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
-        "import dualign.text.formats, dualign.text.bitext\n"
+        "import dualign.text.formats, dualign.text.pairs\n"
         "print({'gzip', 'lzma', 'zstandard', 'numpy', 'numba'} & (set(sys.modules) - before))"
     )
     done = subprocess.run(

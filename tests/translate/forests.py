@@ -9,7 +9,7 @@ import numpy as np
 from tests.oracles.translation import BackOff
 
 from dualign.text.arpa import Arpa, Grams
-from dualign.translate.languagemodel import LanguageModel
+from dualign.translate.lm.language_model import LanguageModel
 
 WORDS = ("a", "b", "c", "d")
 

@@ -86,7 +86,7 @@ def align(
     A link is `i-j`: source word i and target word j, counted from 0. With --model nothing is
     learnt: the saved model aligns the text.
     """
-    from dualign.cli.aligning import Outputs, Tuning, run
+    from dualign.jobs.aligning import Outputs, Tuning, run
 
     chosen = settings(
         set_, model=model_type, decoder=decoder, symmetrize=symmetrize, threshold=threshold,

@@ -54,7 +54,7 @@ def bench(
 
     from dualign.cli.exits import say
     from dualign.core.threads import available
-    from dualign.measure.installation import Own, Synthetic, measure_installation
+    from dualign.jobs.installation import Own, Synthetic, measure_installation
     from dualign.text.streams import open_output
 
     if source is not None and target is not None:

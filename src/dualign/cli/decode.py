@@ -86,7 +86,7 @@ def decode(
     """
     from dualign.core.threads import available
     from dualign.decode.matchings.batch import Settings
-    from dualign.decode.matchings.blocks import ORIENTATION
+    from dualign.decode.matchings.matching_blocks import ORIENTATION
     from dualign.text.streams import open_output
 
     if concave not in ORIENTATION:
@@ -119,9 +119,9 @@ def decode(
 
 def _checked(scores: str, source: str | None, target: str | None, errors: str) -> Iterator[Any]:
     """The matrices, each of the size of its sentence pair if there is a text."""
-    from dualign.decode.matchings.problem import as_scores
-    from dualign.text.bitext import read_pairs
+    from dualign.decode.matchings.arguments import as_scores
     from dualign.text.matrices import read_matrices
+    from dualign.text.pairs import read_pairs
 
     matrices = ((place, as_scores(matrix, place)) for place, matrix in read_matrices(scores, errors))
     if source is None:

@@ -31,7 +31,7 @@ def demo(threads: Threads = None, quiet: Quiet = False) -> None:
     from dualign.aligner import Aligner
     from dualign.cli.report import Report
     from dualign.cli.rounds import show_rounds
-    from dualign.cli.warm import compile_kernels
+    from dualign.jobs.warming import compile_kernels
     from dualign.measure.bootstrap import confidence_interval
     from dualign.measure.quality import evaluate
     from dualign.text.samples import sample

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dualign.cli.gold import Compared, LinkFile, read_with_gold
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, one_standard_input
 from dualign.core.errors import DataError, UsageError
-from dualign.text.bitext import read_pairs
+from dualign.jobs.gold import Compared, LinkFile, read_with_gold
+from dualign.text.pairs import read_pairs
 from dualign.text.streams import open_output
 
 if TYPE_CHECKING:

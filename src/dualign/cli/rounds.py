@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from time import perf_counter
 
 from dualign.cli.exits import say
-from dualign.train.training import Progress
+from dualign.learn.training import Progress
 
 __all__ = ["show_rounds"]
 

@@ -12,7 +12,7 @@ from dualign.core.errors import UsageError
 
 if TYPE_CHECKING:
     from dualign.show.dataset import Dataset
-    from dualign.show.posteriors import ModelView
+    from dualign.show.model_view import ModelView
 
 __all__ = [
     "First",
@@ -115,9 +115,9 @@ def dataset_of(
 
 def model_view(model: str, projection: str | None, threads: int | None, quiet: bool) -> ModelView:
     """Load a model to look into."""
-    from dualign.cli.warm import compile_kernels
+    from dualign.jobs.warming import compile_kernels
     from dualign.model.options import PROJECTIONS
-    from dualign.show.posteriors import ModelView
+    from dualign.show.model_view import ModelView
 
     if projection is not None and projection not in PROJECTIONS:
         raise UsageError(f"--projection {projection} is not one of {', '.join(PROJECTIONS)}")

@@ -51,8 +51,8 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Learn an alignment model from two parallel files and save it."""
-    from dualign.cli.aligning import Outputs, Tuning, check_outputs, learn
-    from dualign.cli.warm import compile_kernels
+    from dualign.jobs.aligning import Outputs, Tuning, check_outputs, learn
+    from dualign.jobs.warming import compile_kernels
     from dualign.model.options import Options
 
     chosen = settings(

@@ -29,7 +29,7 @@ from dualign.text.streams import open_output
 
 if TYPE_CHECKING:
     from dualign.show.dataset import Dataset
-    from dualign.show.posteriors import ModelView
+    from dualign.show.model_view import ModelView
 
 __all__ = ["view"]
 

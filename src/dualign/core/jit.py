@@ -1,4 +1,4 @@
-"""How kernels are compiled and kept: the one home of Numba's options, and of all that we use of its internals.
+"""How kernels are compiled and kept: the one home of Numba's options, and of what we use of its internals.
 
 Kernels are compiled when they are first called, release the GIL, and are kept on disk in a cache of our own.
 An entry of the cache is named after everything that its machine code depends on: the content of the kernel's

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.model.chain import FLOOR, NEAR, NULL, NULL_FLOOR, REACH, START, STARTS, WEIGHTS
+from dualign.infer.chain import FLOOR, NEAR, NULL, NULL_FLOOR, REACH, START, STARTS, WEIGHTS
 
 __all__ = ["Jumps", "classes_of", "initial_jumps", "initial_weights", "update_jumps", "update_starts"]
 
@@ -91,7 +91,7 @@ def initial_weights(null: float, floor: float) -> Array:
 
 
 def update_jumps(jumps: Jumps, expected: Array, openings: Array, strength: float) -> Jumps:
-    """New jumps from the statistics of `dualign.train.chains.Sums`, float64 (2, classes, NEAR + 1) both.
+    """New jumps from the statistics of `dualign.infer.chains.Sums`, float64 (2, classes, NEAR + 1) both.
 
     `strength`: how many jumps of the usual kind each word is taken to have made beside its own.
     """

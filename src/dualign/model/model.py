@@ -9,7 +9,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import ModelError
-from dualign.model.chain import WEIGHTS
+from dualign.infer.chain import WEIGHTS
 from dualign.model.fertility import Fertilities
 from dualign.model.jumps import Jumps
 from dualign.model.lexicon import Lexicon
@@ -23,7 +23,7 @@ __all__ = ["Model"]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Vocabularies, lexicon, the chains' weights (see `dualign.model.chain`) and jumps, the user's options.
+    """Vocabularies, lexicon, the chains' weights (see `dualign.infer.chain`) and jumps, the user's options.
 
     `positions` belongs to IBM Models 1 and 2 and is None for the HMM; `fertilities` are counted if the
     options name the submodular decoder.

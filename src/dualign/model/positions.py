@@ -18,8 +18,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.model.cells import Pairs
-from dualign.text.corpus import Bitext
+from dualign.infer.cells import Pairs
+from dualign.text.bitext import Bitext
 
 __all__ = ["Positions", "add_positions", "best_choices", "independent"]
 

@@ -1,22 +1,20 @@
-"""Phrases: extraction, exact bijective alignment, sums and expectations, forced decoding, Viterbi EM.
-
-Names are imported when they are first used, like those of `dualign`.
-"""
+"""Phrases: extraction, exact bijective alignment, sums and expectations, forced decoding, Viterbi EM."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dualign.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from dualign.phrase.aligning import align, decide
-    from dualign.phrase.constructions import matching_pair, satisfiability_pair
-    from dualign.phrase.em import train
-    from dualign.phrase.extraction import extract
-    from dualign.phrase.forced import decode
-    from dualign.phrase.occurrences import Occurrences
-    from dualign.phrase.summing import Sums, expectations, sums, total
-    from dualign.phrase.table_building import build_table
+    from dualign.phrase.alignment.aligning import align, decide
+    from dualign.phrase.alignment.constructions import matching_pair, satisfiability_pair
+    from dualign.phrase.alignment.forced import decode
+    from dualign.phrase.alignment.phrase_em import train
+    from dualign.phrase.alignment.summing import Sums, expectations, sums, total
+    from dualign.phrase.table.building import build_table
+    from dualign.phrase.table.extraction import extract
+    from dualign.phrase.table.occurrences import Occurrences
 
 __all__ = [
     "Occurrences",
@@ -35,27 +33,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Occurrences": "occurrences",
-    "Sums": "summing",
-    "align": "aligning",
-    "build_table": "table_building",
-    "decide": "aligning",
-    "decode": "forced",
-    "expectations": "summing",
-    "extract": "extraction",
-    "matching_pair": "constructions",
-    "satisfiability_pair": "constructions",
-    "sums": "summing",
-    "total": "summing",
-    "train": "em",
+    "Occurrences": "table.occurrences",
+    "Sums": "alignment.summing",
+    "align": "alignment.aligning",
+    "build_table": "table.building",
+    "decide": "alignment.aligning",
+    "decode": "alignment.forced",
+    "expectations": "alignment.summing",
+    "extract": "table.extraction",
+    "matching_pair": "alignment.constructions",
+    "satisfiability_pair": "alignment.constructions",
+    "sums": "alignment.summing",
+    "total": "alignment.summing",
+    "train": "alignment.phrase_em",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'dualign.phrase' has no attribute '{name}'")
-    return getattr(import_module(f"dualign.phrase.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, _HOMES)

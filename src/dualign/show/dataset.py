@@ -14,10 +14,10 @@ from itertools import chain, islice
 from operator import itemgetter
 
 from dualign.core.errors import DataError, UsageError
-from dualign.show.records import read_records, record_of
 from dualign.text.alignment import Alignment, Link
-from dualign.text.bitext import read_pairs
 from dualign.text.formats import read_links
+from dualign.text.pairs import read_pairs
+from dualign.text.reports import read_records, record_of
 
 __all__ = ["Dataset", "Files", "Pair", "System", "named", "read_dataset"]
 

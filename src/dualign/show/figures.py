@@ -63,7 +63,7 @@ def posterior_figure(
     gold: Alignment | None = None,
     projection: str = "symmetric",
 ) -> Figure:
-    """Posteriors (before/after, direction, I, J) as `dualign.show.posteriors.ModelView.of_pairs` gives them.
+    """Posteriors (before/after, direction, I, J) as `dualign.show.model_view.ModelView.of_pairs` gives them.
 
     Two rows of two panels; with projection "none" there is only the first row.
     """

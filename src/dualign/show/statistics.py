@@ -12,7 +12,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.text.alignment import Alignment
-from dualign.text.corpus import Bitext, GrowingVocabulary, Sentences, encode
+from dualign.text.bitext import Bitext, GrowingVocabulary, Sentences, encode
 
 __all__ = ["Entry", "Run", "Side", "Unaligned"]
 

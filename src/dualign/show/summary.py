@@ -9,11 +9,11 @@ from html import escape
 
 import numpy as np
 
+from dualign.learn.training import Progress
 from dualign.show.charts import bars, line
 from dualign.show.page import asset, document
 from dualign.show.statistics import BINS, MOST_FERTILE, Run
 from dualign.text.alignment import Alignment
-from dualign.train.training import Progress
 
 __all__ = ["About", "summary_page"]
 

@@ -50,7 +50,7 @@ class Alignment:
 
     def _repr_html_(self) -> str:
         # Here and late: drawing belongs to the last room, and files are read without it.
-        from dualign.show.notebook import alignment_html
+        from dualign.text.alignment_html import alignment_html
 
         return alignment_html(self)
 

@@ -1,78 +1,114 @@
-"""Sentence pairs from two parallel files, or from one file with both sides on a line."""
+"""Sentences as integers: vocabularies and the flat arrays that kernels read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.lines import read_lines, tokenize
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["read_pairs"]
+__all__ = ["Bitext", "GrowingVocabulary", "Sentences", "encode", "numbered"]
 
-_BARS = "|||"
-
-Pair = tuple[Sequence[str], Sequence[str]]
-
-
-def read_pairs(source: str, target: str | None = None, *, errors: str = "strict") -> Iterator[Pair]:
-    """Yield the token lists of each sentence pair, one pair a line, in bounded memory.
-
-    With `target`, two parallel files; one of them may be `-`. Without, one file whose lines are `source |||
-    target` (fast_align's form; the bars are a token of their own) or `source<TAB>target`. Its first line
-    that is not empty says which; bars win over a tab. From there on each line has that separator exactly
-    once, or is empty altogether, which is an empty pair. Either side may be empty. `errors` as in
-    `read_lines`.
-    """
-    if target is None:
-        return _pairs_of_one(source, read_lines(source, errors))
-    if source == target == "-":
-        raise UsageError("source and target cannot both be standard input; name a file for one of them")
-    return _pairs_of_two(source, target, read_lines(source, errors), read_lines(target, errors))
+Ints = npt.NDArray[Any]
 
 
-def _pairs_of_two(source: str, target: str, left: Iterator[str], right: Iterator[str]) -> Iterator[Pair]:
-    for count, (s, t) in enumerate(zip_longest(left, right)):
-        if s is None or t is None:
-            longer = count + 1 + sum(1 for _ in (right if s is None else left))
-            lines, others = (count, longer) if s is None else (longer, count)
-            raise DataError(
-                f"{source} has {lines} lines but {target} has {others}; "
-                "parallel files have one line for each sentence pair"
-            )
-        yield tokenize(s), tokenize(t)
+class GrowingVocabulary(dict[str, int]):
+    """Gives each new word the next number."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
 
 
-def _pairs_of_one(path: str, lines: Iterator[str]) -> Iterator[Pair]:
-    bars: bool | None = None  # None until a line has shown the separator
-    for number, line in enumerate(lines, 1):
-        tokens = tokenize(line)
-        if bars is None and tokens:
-            bars = _BARS in tokens
-            if not bars and "\t" not in line:
-                raise DataError(
-                    f"{path}:{number}: no separator; "
-                    "write `source ||| target` or `source<TAB>target` on each line, or name two files"
-                )
-        if not tokens and (bars or "\t" not in line):
-            yield [], []
-        elif bars:
-            yield _split_at_bars(path, number, tokens)
-        else:
-            yield _split_at_tab(path, number, line)
+class _Lowered(dict[str, int]):
+    """Numbers of words by their lower-case form, which is made once for each word, not for each token."""
+
+    def __init__(self, vocabulary: dict[str, int]) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = self.vocabulary[word.lower()]
+        return number
 
 
-def _split_at_bars(path: str, number: int, tokens: list[str]) -> Pair:
-    if (found := tokens.count(_BARS)) != 1:
-        raise DataError(
-            f"{path}:{number}: {found} separators `|||` instead of one; write `source ||| target`"
-        )
-    at = tokens.index(_BARS)
-    return tokens[:at], tokens[at + 1 :]
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """`tokens` int32, all sentences end to end; sentence n is `tokens[offsets[n] : offsets[n + 1]]`."""
+
+    tokens: Ints
+    offsets: Ints
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        """Number of tokens of each sentence."""
+        return np.diff(self.offsets)
+
+    def select(self, chosen: npt.NDArray[np.bool_]) -> Sentences:
+        """The chosen sentences only."""
+        if chosen.all():
+            return self
+        lengths = self.lengths
+        offsets = np.zeros(int(chosen.sum()) + 1, np.int64)
+        np.cumsum(lengths[chosen], out=offsets[1:])
+        return Sentences(self.tokens[np.repeat(chosen, lengths)], offsets)
+
+    def without(self, dropped: npt.NDArray[np.bool_]) -> Sentences:
+        """All sentences, the dropped ones empty."""
+        if not dropped.any():
+            return self
+        lengths = self.lengths
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(np.where(dropped, 0, lengths), out=offsets[1:])
+        return Sentences(self.tokens[np.repeat(~dropped, lengths)], offsets)
+
+    def slice(self, begin: int, end: int) -> Sentences:
+        """Sentences begin..end; the tokens are a view."""
+        offsets = self.offsets[begin : end + 1]
+        return Sentences(self.tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
 
 
-def _split_at_tab(path: str, number: int, line: str) -> Pair:
-    sides = line.split("\t")
-    if len(sides) != 2:
-        raise DataError(f"{path}:{number}: {len(sides) - 1} tabs instead of one; write `source<TAB>target`")
-    return tokenize(sides[0]), tokenize(sides[1])
+@dataclass(frozen=True, slots=True)
+class Bitext:
+    """Parallel sentences, encoded."""
+
+    source: Sentences
+    target: Sentences
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+def encode(
+    pairs: Iterable[tuple[Sequence[str], Sequence[str]]],
+    source: dict[str, int],
+    target: dict[str, int],
+    lowercase: bool,
+) -> Bitext:
+    """Number the words of both sides; `source` and `target` say how to treat a new word (`__missing__`)."""
+    numbers = (_Lowered(source), _Lowered(target)) if lowercase else (source, target)
+    sides = tuple((array("i"), array("q", [0]), number.__getitem__) for number in numbers)
+    for pair in pairs:
+        for words, (tokens, offsets, number) in zip(pair, sides, strict=True):
+            tokens.extend(map(number, words))
+            offsets.append(len(tokens))
+    left, right = (
+        Sentences(np.frombuffer(tokens, np.int32), np.frombuffer(offsets, np.int64))
+        for tokens, offsets, _ in sides
+    )
+    return Bitext(left, right)
+
+
+def numbered(
+    pairs: Iterable[tuple[Sequence[str], Sequence[str]]], lowercase: bool
+) -> tuple[Bitext, list[str], list[str]]:
+    """Number the words of both sides as they come; the sentences, and the words of either side."""
+    source, target = GrowingVocabulary(), GrowingVocabulary()
+    bitext = encode(pairs, source, target, lowercase)
+    return bitext, list(source), list(target)

@@ -15,7 +15,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError
 from dualign.core.jit import kernel
-from dualign.text.corpus import Bitext, GrowingVocabulary, Sentences
+from dualign.text.bitext import Bitext, GrowingVocabulary, Sentences
 from dualign.text.lines import read_blocks
 
 __all__ = ["Side", "encode_files"]

@@ -1,1 +1,1 @@
-"""Learning the parameters from unlabelled bitext."""
+"""The former name of `dualign.learn`, for programs that import `dualign.train.constraints`."""

@@ -9,8 +9,8 @@ from typing import Any
 from dualign.core.errors import DataError, UsageError
 from dualign.text.formats import pharaoh, read_links
 from dualign.text.lines import read_lines, tokenize
+from dualign.text.parallel import together
 from dualign.transfer.links import check
-from dualign.transfer.parallel import together
 from dualign.transfer.remapping import (
     UNITS,
     OffsetAlignment,

@@ -17,10 +17,10 @@ from dualign.text.alignment import Alignment
 from dualign.text.conllu import FORM, Sentence
 from dualign.text.formats import read_links
 from dualign.text.lines import read_lines, tokenize
+from dualign.text.parallel import read_sentences, together
+from dualign.transfer.annotated import Record, carry_record, plain_record, read_records
 from dualign.transfer.links import WeightedLink, check, check_threshold, weighted
 from dualign.transfer.markup import parse_markup, place_markup
-from dualign.transfer.parallel import read_sentences, together
-from dualign.transfer.records import Record, carry_record, plain_record, read_records
 from dualign.transfer.sentences import (
     COLUMNS,
     Settings,

@@ -1,6 +1,6 @@
 """A translation system: rules, language model and weights, learnt from two parallel texts.
 
-A folder holds `rules.gz` (`dualign.translate.grammar`), `model.npz` (`LanguageModel.save`) and
+A folder holds `rules.gz` (`dualign.translate.rules.grammar`), `model.npz` (`LanguageModel.save`) and
 `settings.json`: the weights of the features and how forests are made.
 """
 
@@ -17,15 +17,15 @@ from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.core.threads import available
 from dualign.text.brackets import Tree
 from dualign.text.streams import open_input, open_output
-from dualign.translate.chart import parse
-from dualign.translate.decoding import decode
-from dualign.translate.extraction import Extraction, extract
-from dualign.translate.forestbuilder import Parsed
-from dualign.translate.grammar import Grammar, read_rules, write_rules
-from dualign.translate.languagemodel import LanguageModel
-from dualign.translate.treematch import match
-from dualign.translate.treerules import TreeExtraction, extract_from_trees
-from dualign.translate.tuningrounds import tuned
+from dualign.translate.forest.building import Parsed
+from dualign.translate.forest.chart import parse
+from dualign.translate.forest.tree_match import match
+from dualign.translate.lm.language_model import LanguageModel
+from dualign.translate.rules.grammar import Grammar, read_rules, write_rules
+from dualign.translate.rules.hiero_rules import Extraction, extract
+from dualign.translate.rules.tree_rules import TreeExtraction, extract_from_trees
+from dualign.translate.search.decoding import decode
+from dualign.translate.tuning.tuning_rounds import tuned
 
 __all__ = ["WEIGHTS", "Settings", "Translator", "read_settings", "train_system"]
 

@@ -127,7 +127,7 @@ def test_scores_of_one_direction_are_its_posteriors(ibm2):
 
 
 def encoded(aligner, source, target):
-    from dualign.decode.aligning import encode_chunk
+    from dualign.decode.links import encode_chunk
 
     return encode_chunk(aligner.model, [(source, target)])[0]
 

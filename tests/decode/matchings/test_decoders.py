@@ -16,10 +16,10 @@ from tests.oracles import matching as oracle
 import dualign
 from dualign import Certified, DataError, UsageError
 from dualign.decode import matching, penalized, submodular
+from dualign.decode.matchings.arguments import as_limits, as_scores, rule_of
 from dualign.decode.matchings.batch import Settings, decode_matrices
 from dualign.decode.matchings.bounds import tangent_bound
 from dualign.decode.matchings.greedy import value
-from dualign.decode.matchings.problem import as_limits, as_scores, rule_of
 
 pytestmark = pytest.mark.kernel
 

@@ -12,7 +12,7 @@ from dualign.core.errors import DataError, UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dualign.show.records import Record
+    from dualign.text.reports import Record
 
 __all__ = ["FigureFile", "Line", "checked_line", "records_of", "write_figure"]
 
@@ -44,7 +44,7 @@ def write_figure(figure: Figure, path: str, quiet: bool) -> None:
 def records_of(paths: list[str], errors: str) -> list[tuple[str, list[tuple[int, Record]]]]:
     """For each report, its name and the pairs that it has a trace of, with their lines."""
     from dualign.show.dataset import named
-    from dualign.show.records import read_records, record_of
+    from dualign.text.reports import read_records, record_of
 
     found = []
     for item in paths:

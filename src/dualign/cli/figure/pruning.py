@@ -25,7 +25,7 @@ def pruning(
     The traces of a report have [bound, score, share left] for each round; the mean over pairs is drawn.
     """
     from dualign.show.plots import pruning_figure
-    from dualign.show.records import trace_of
+    from dualign.text.reports import trace_of
 
     traced = records_of(reports, errors)
     write_figure(

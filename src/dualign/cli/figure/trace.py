@@ -34,7 +34,7 @@ def trace(
     A trace is a list with [bound, score] for each round.
     """
     from dualign.show.plots import trace_figure
-    from dualign.show.records import trace_of
+    from dualign.text.reports import trace_of
 
     traces = {}
     several = len(reports) > 1

@@ -23,7 +23,7 @@ from dualign.cli.phrases.files import Features, MaxLength, Table, compile_kernel
 from dualign.text.streams import open_output
 
 if TYPE_CHECKING:
-    from dualign.phrase.forced import Forced
+    from dualign.phrase.alignment.forced import Forced
 
 __all__ = ["align"]
 
@@ -65,10 +65,10 @@ def align(
     from dualign.cli.progress import counted
     from dualign.core.errors import UsageError
     from dualign.core.threads import available
-    from dualign.phrase.aligning import METHODS
-    from dualign.phrase.forced import decode, format_line
-    from dualign.phrase.occurrences import Occurrences
-    from dualign.text.bitext import read_pairs
+    from dualign.phrase.alignment.aligning import METHODS
+    from dualign.phrase.alignment.forced import decode, format_line
+    from dualign.phrase.table.occurrences import Occurrences
+    from dualign.text.pairs import read_pairs
 
     if method not in METHODS:
         raise UsageError(f"--method {method}: there are {', '.join(METHODS)}")

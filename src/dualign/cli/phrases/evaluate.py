@@ -13,13 +13,13 @@ from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, one_standar
 from dualign.cli.phrases.files import MaxLength
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import read_pairs
 from dualign.text.formats import read_links
+from dualign.text.pairs import read_pairs
 from dualign.text.streams import open_output
 
 if TYPE_CHECKING:
-    from dualign.measure.phrases import PhraseEvaluation
-    from dualign.phrase.weighted import PhraseLink
+    from dualign.measure.phrase_quality import PhraseEvaluation
+    from dualign.phrase.alignment.weighted import PhraseLink
 
 __all__ = ["evaluate"]
 
@@ -72,8 +72,8 @@ def evaluate(
     if (source is None) != (target is None):
         raise UsageError("--source and --target go together; give both")
 
-    from dualign.measure.phrases import evaluate_phrases, phrases_of_links
-    from dualign.phrase.forced import read_alignments
+    from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
+    from dualign.phrase.alignment.forced import read_alignments
 
     references = list(read_links(gold, gold_format, errors))
     links = [] if phrases else list(read_links(answer, format, errors))

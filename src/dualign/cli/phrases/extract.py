@@ -62,7 +62,7 @@ def extract(
     separate_outputs(output, reordering, *words)
 
     from dualign.cli.progress import counted
-    from dualign.phrase.table_building import build_table
+    from dualign.phrase.table.building import build_table
 
     compile_kernels("extract", quiet)
     text = LinkedText(source, target, links, format, errors)

@@ -12,12 +12,12 @@ import typer
 from dualign.cli.exits import say
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import read_pairs
 from dualign.text.formats import read_links
+from dualign.text.pairs import read_pairs
 
 if TYPE_CHECKING:
     from dualign.core.arrays import Array
-    from dualign.phrase.occurrences import Occurrences
+    from dualign.phrase.table.occurrences import Occurrences
 
 __all__ = ["Features", "LinkedText", "MaxLength", "Table", "compile_kernels", "entry_weights"]
 
@@ -91,7 +91,7 @@ def compile_kernels(verb: str, quiet: bool) -> None:
     if not quiet:
         say("compiling kernels, once for this version (some 10 to 30 s) …")
     if verb != "extract":
-        from dualign.phrase.aligning import align
+        from dualign.phrase.alignment.aligning import align
 
         # Not while the first pair is on the clock.
         align({(0, 1, 0, 1): 0.0}, 1, 1)

@@ -11,7 +11,7 @@ from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads, one_st
 from dualign.cli.phrases.files import Features, MaxLength, Table, compile_kernels, entry_weights
 
 if TYPE_CHECKING:
-    from dualign.phrase.em import Round
+    from dualign.phrase.alignment.phrase_em import Round
 
 __all__ = ["train"]
 
@@ -52,9 +52,9 @@ def train(
     one_standard_input(table, source, target)
 
     from dualign.core.errors import UsageError
-    from dualign.phrase import em
-    from dualign.phrase.occurrences import Occurrences
-    from dualign.text.bitext import read_pairs
+    from dualign.phrase.alignment import phrase_em as em
+    from dualign.phrase.table.occurrences import Occurrences
+    from dualign.text.pairs import read_pairs
     from dualign.text.streams import open_output
 
     def report(reached: Round) -> None:

@@ -67,8 +67,9 @@ def evaluate(
     at several thresholds on the links' probabilities; of JSON lines, spans with their labels.
     """
     one_standard_input(source, target, links)
-    from dualign.measure import projection
-    from dualign.transfer import parallel, runs
+    from dualign.measure import transfer_quality as projection
+    from dualign.text import parallel
+    from dualign.transfer import runs
     from dualign.transfer.links import check_threshold
     from dualign.transfer.sentences import Settings
 

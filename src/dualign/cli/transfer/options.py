@@ -105,7 +105,7 @@ ReportFile = Annotated[
 
 def as_conllu(choice: FileFormat | None, path: str) -> bool:
     """Whether a file is CoNLL-U: as told, otherwise by its name."""
-    from dualign.transfer.parallel import is_conllu
+    from dualign.text.parallel import is_conllu
 
     return is_conllu(path) if choice is None else choice is FileFormat.CONLLU
 

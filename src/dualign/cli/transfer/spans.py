@@ -54,8 +54,8 @@ def spans(
     white space. The output is JSON lines with "text", "spans" and "lost".
     """
     one_standard_input(source, target, links)
+    from dualign.text.parallel import is_json
     from dualign.transfer import runs
-    from dualign.transfer.parallel import is_json
 
     files = runs.Files(source, target, links, link_format=format, pairs=pairs, errors=errors)
     results = runs.spans(files, discontinuous, gap, threshold, is_json(target))

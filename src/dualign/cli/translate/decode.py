@@ -53,6 +53,6 @@ def decode(
     With --report, each answer comes with its score and with a bound that no translation of the same grammar
     and language model can exceed; certified means that the two have met.
     """
-    from dualign.cli.translating import run
+    from dualign.jobs.translating import run
 
     run(folder, text, output, method, beam, time_limit, report, threads, errors, quiet)

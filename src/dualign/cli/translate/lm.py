@@ -25,7 +25,7 @@ def lm(
     from dualign.cli.exits import say
     from dualign.text.arpa import write_arpa
     from dualign.text.lines import read_lines, tokenize
-    from dualign.translate.kneserney import estimate
+    from dualign.translate.lm.kneser_ney import estimate
 
     result = estimate((tokenize(line) for line in read_lines(text, errors)), order)
     write_arpa(result, model)

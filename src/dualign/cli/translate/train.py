@@ -61,12 +61,12 @@ def train(
     Rules are those of Hiero, or with --source-trees tree-to-string rules; `decode` then takes trees, too.
     """
     from dualign.cli.exits import say
-    from dualign.cli.warm import compile_kernels
-    from dualign.text.bitext import read_pairs
+    from dualign.jobs.warming import compile_kernels
     from dualign.text.brackets import trees_of
-    from dualign.translate.extraction import Extraction
+    from dualign.text.pairs import read_pairs
+    from dualign.translate.rules.hiero_rules import Extraction
+    from dualign.translate.rules.tree_rules import TreeExtraction
     from dualign.translate.system import train_system
-    from dualign.translate.treerules import TreeExtraction
 
     if (dev_source is None) != (dev_target is None):
         raise UsageError("--dev-source and --dev-target belong together; give both or none")

@@ -10,11 +10,11 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
 from dualign.core.threads import ordered_map, spans
+from dualign.decode.matchings.arguments import as_limits, pack, rule_of
 from dualign.decode.matchings.assignment import match_batch
 from dualign.decode.matchings.bounds import ROUNDS, bound_batch
 from dualign.decode.matchings.decoders import TOLERANCE
 from dualign.decode.matchings.greedy import greedy_batch
-from dualign.decode.matchings.problem import as_limits, pack, rule_of
 from dualign.text.alignment import Alignment
 
 __all__ = ["DECODERS", "Decoded", "Settings", "decode_matrices"]
@@ -61,7 +61,7 @@ class Decoded:
 
 
 def decode_matrices(matrices: Sequence[Array], settings: Settings, threads: int) -> Iterator[Decoded]:
-    """Links of each matrix, float64 and checked (see `dualign.decode.matchings.problem.as_scores`)."""
+    """Links of each matrix, float64 and checked (see `dualign.decode.matchings.arguments.as_scores`)."""
     scores = [np.where(matrix > settings.threshold, matrix, 0.0) for matrix in matrices]
     packed = pack(
         scores,

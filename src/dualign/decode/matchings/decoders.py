@@ -10,10 +10,10 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.certified import Certified
 from dualign.core.errors import UsageError
+from dualign.decode.matchings.arguments import Limits, as_costs, as_limits, as_scores, rule_of
 from dualign.decode.matchings.assignment import match
 from dualign.decode.matchings.bounds import ROUNDS, upper_bound
 from dualign.decode.matchings.greedy import allocate_work, greedy, value
-from dualign.decode.matchings.problem import Limits, as_costs, as_limits, as_scores, rule_of
 from dualign.text.alignment import Link
 
 __all__ = ["TOLERANCE", "matching", "penalized", "submodular"]
@@ -62,7 +62,7 @@ def submodular(
     bound = upper_bound(S, rule, *limits, chosen, ROUNDS)
     tolerance = TOLERANCE
     if method == "exact":
-        from dualign.decode.matchings.program import best_links
+        from dualign.decode.matchings.matching_program import best_links
 
         chosen, bound, iterations = best_links(S, rule, *limits, chosen, bound, PROGRAM_TOLERANCE, time_limit)
         tolerance = PROGRAM_TOLERANCE
@@ -107,7 +107,7 @@ def penalized(
     )
     if not isinstance(link_cost, int | float | np.number) or not np.isfinite(link_cost):
         raise UsageError(f"link_cost={link_cost!r} must be a finite number")
-    from dualign.decode.matchings.program import penalized_links, penalized_value
+    from dualign.decode.matchings.matching_program import penalized_links, penalized_value
 
     chosen, bound, nodes = penalized_links(S, *costs, link_cost, time_limit)
     score = penalized_value(S, *costs, link_cost, chosen)

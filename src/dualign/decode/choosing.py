@@ -1,0 +1,139 @@
+"""Links of a block of sentence pairs from their posteriors: the kernel behind every word-alignment decoder.
+
+All decoders share the link probability, the mean of the two directions' posteriors (after projection if one
+is asked for), and the value of a set of links, Σ (probability − threshold). They choose differently:
+
+- soft union: the links whose probability is over the threshold, which have the greatest value there is;
+- posterior: in each direction the links whose own posterior is over the threshold; then symmetrised;
+- viterbi: each direction's most probable path; then symmetrised.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.decode.symmetrize import symmetrize_links
+from dualign.infer.cells import Pairs
+from dualign.infer.emission import Block, emissions, jumps_of
+from dualign.infer.expectation import priors_of
+from dualign.infer.viterbi import viterbi
+from dualign.model.positions import best_choices
+
+__all__ = ["SHARD", "Found", "choose_links", "mark_over_threshold", "mark_paths"]
+
+SHARD = 256
+"""Pairs whose links are chosen by one job."""
+
+
+class Found(NamedTuple):
+    """Links of the block's pairs: those of pair n are at `room[n]` … `room[n] + number[n]`.
+
+    `source`, `target` int32; `probability` float32; `number` int32 (pairs); `score` float64 (pairs): what
+    the links are worth, here Σ (probability − threshold); `bound` float64 (pairs): the most that any set is;
+    `certified` bool (pairs): they have met; `rounds` int64, `seconds` float64 (pairs): if a decoder searches;
+    `trace`: not for kernels, bound and score by round for each pair, if a decoder has them, else empty.
+    """
+
+    room: Array
+    number: Array
+    source: Array
+    target: Array
+    probability: Array
+    score: Array
+    bound: Array
+    certified: Array
+    rounds: Array
+    seconds: Array
+    trace: Array
+
+
+@kernel()
+def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
+    """Mark each direction's most probable path in `marks`, uint8 (slots, 2)."""
+    pairs = block.pairs
+    for n in range(n0, n1):
+        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        if I == 0 or J == 0:
+            continue
+        E0, E1, null0, null1 = emissions(n, block)
+        path = np.empty(max(I, J), np.int32)
+        back = np.empty(2 * I * J, np.int32)
+        if len(block.prior) > 0:
+            forward, backward = priors_of(n, I, J, block)
+            best_choices(J, I, E0, null0, forward, path)
+        else:
+            jumps = jumps_of(n, 0, block)
+            viterbi(J, I, E0, null0, block.weights[0], jumps, back.reshape(2, J, I), path)
+        for j in range(J):
+            if path[j] >= 0:
+                marks[block.first[n] + path[j] * J + j, 0] = 1
+        if len(block.prior) > 0:
+            forward, backward = priors_of(n, I, J, block)
+            best_choices(I, J, E1, null1, backward, path)
+        else:
+            jumps = jumps_of(n, 1, block)
+            viterbi(I, J, E1, null1, block.weights[1], jumps, back.reshape(2, I, J), path)
+        for i in range(I):
+            if path[i] >= 0:
+                marks[block.first[n] + i * J + path[i], 1] = 1
+
+
+@kernel()
+def mark_over_threshold(
+    n0: int, n1: int, first: Array, soft: bool, threshold: float, posterior: Array, marks: Array
+) -> None:
+    """Mark the links over the threshold: by their mean (`soft`), or each direction by its own posterior."""
+    for n in range(n0, n1):
+        for c in range(first[n], first[n + 1]):
+            p, q = posterior[c, 0], posterior[c, 1]
+            if soft:
+                p = q = np.float32(0.5) * (p + q)
+            marks[c, 0] = p > threshold
+            marks[c, 1] = q > threshold
+
+
+@kernel()
+def choose_links(
+    n0: int,
+    n1: int,
+    pairs: Pairs,
+    first: Array,
+    method: int,
+    threshold: float,
+    posterior: Array,
+    marks: Array,
+    found: Found,
+) -> None:
+    """Symmetrise the marks of both directions by `method`, and list the links with their probabilities."""
+    for n in range(n0, n1):
+        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        forward = np.empty((I, J), np.uint8)
+        backward = np.empty((I, J), np.uint8)
+        chosen = np.empty((I, J), np.uint8)
+        for i in range(I):
+            for j in range(J):
+                forward[i, j] = marks[first[n] + i * J + j, 0]
+                backward[i, j] = marks[first[n] + i * J + j, 1]
+        symmetrize_links(forward, backward, method, chosen)
+        c = found.room[n]
+        score = bound = 0.0
+        for i in range(I):
+            for j in range(J):
+                slot = first[n] + i * J + j
+                mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
+                bound += max(0.0, mean - threshold)
+                if chosen[i, j]:
+                    score += mean - threshold
+                    found.source[c] = i
+                    found.target[c] = j
+                    found.probability[c] = min(mean, np.float32(1))  # rounding may exceed it
+                    c += 1
+        found.number[n] = c - found.room[n]
+        found.score[n] = score
+        found.bound[n] = bound

@@ -1,0 +1,153 @@
+"""`dualign.decode.bidirectional`: the public edge of joint decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+
+from dualign.core.arrays import Array
+from dualign.core.certified import Certified
+from dualign.core.errors import DataError, Infeasible, UsageError
+from dualign.decode.joint import exact_joint as exact
+from dualign.decode.joint.baselines import constrain, decomposition, relax
+from dualign.decode.joint.baselines import joint_program as ilp
+from dualign.decode.joint.objective import Problem, score
+from dualign.decode.joint.outcome import Outcome
+from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER
+from dualign.model.options import AGREEMENTS
+
+__all__ = ["METHODS", "TOLERANCE", "bidirectional", "certified", "problem_of", "solve", "tolerance_of"]
+
+METHODS: dict[str, Callable[[Problem, float, float | None], Outcome]] = {
+    "exact": exact.search,
+    "relax": relax.search,
+    "constrain": constrain.search,
+    "ilp": ilp.search,
+    "dual-decomposition": decomposition.search,
+}
+
+TOLERANCE = 1e-6
+"""A bound this close to the score (relative to its size, if that is over 1) has met it."""
+
+MOST = 1e12
+"""Scores beyond this would leave no digits for the rest of the sum."""
+
+
+def bidirectional(
+    theta: npt.ArrayLike,
+    omega: npt.ArrayLike,
+    *,
+    agreement: str = "adjacent",
+    penalty: float = -1.0,
+    unsupported: float | None = None,
+    method: str = "exact",
+    time_limit: float | None = None,
+) -> Certified[tuple[Array, Array]]:
+    """The best alignment of two directional chains that agree (MATH §2).
+
+    `theta[i − 1, j_before, j]`, shape (I, J + 1, J + 1), scores a_i = j after a_{i−1} = j_before;
+    `omega[j − 1, i_before, i]`, shape (J, I + 1, I + 1), likewise; 0 is null, −inf forbids. Links cost
+    nothing where the directions agree; with `agreement` "adjacent", `penalty` ≤ 0 where they are one position
+    off; with "soft" also `unsupported` ≤ penalty where a link has no counterpart. The solution is (a, b),
+    integer arrays of lengths I and J, 0 = null. With a time limit in seconds, the best solution by then and a
+    valid bound.
+    """
+    problem = problem_of(theta, omega, agreement, penalty, unsupported)
+    if method not in METHODS:
+        raise UsageError(f'method="{method}" is not known; use one of {", ".join(METHODS)}')
+    if time_limit is not None and not time_limit > 0:
+        raise UsageError(f"time_limit={time_limit} must be a number of seconds over 0, or None")
+    return solve(problem, method, time_limit)
+
+
+def solve(problem: Problem, method: str, time_limit: float | None = None) -> Certified[tuple[Array, Array]]:
+    """Run a method on a problem that is known to be sound."""
+    began = perf_counter()
+    tolerance = tolerance_of(problem)
+    outcome = METHODS[method](problem, tolerance, time_limit)
+    return certified(problem, outcome, method, perf_counter() - began, tolerance)
+
+
+def tolerance_of(problem: Problem) -> float:
+    """`TOLERANCE`, or what rounding alone can make of sums of so many scores, if that is more."""
+    heaviest = max(
+        float(np.abs(part, where=part > IMPOSSIBLE, out=np.zeros_like(part)).max())
+        for part in (problem.theta, problem.omega)
+    )
+    return max(TOLERANCE, 1e-14 * heaviest * (len(problem.theta) + len(problem.omega)))
+
+
+def certified(
+    problem: Problem, outcome: Outcome, method: str, seconds: float, tolerance: float = TOLERANCE
+) -> Certified[tuple[Array, Array]]:
+    """What a method found, its score recomputed, and what that proves."""
+    value = float(score(problem, outcome.incumbent.a, outcome.incumbent.b))
+    if outcome.incumbent.value[0] < IMPOSSIBLE:
+        if outcome.bound < IMPOSSIBLE:
+            raise Infeasible("no alignment is possible: every one has a score of minus infinity")
+        value = -np.inf
+    met = value > -np.inf and outcome.bound - value <= max(tolerance, TOLERANCE * abs(value))
+    return Certified(
+        (outcome.incumbent.a[1:], outcome.incumbent.b[1:]),
+        value,
+        max(outcome.bound, value),
+        met,
+        method,
+        outcome.rounds,
+        seconds,
+        tuple((bound, found if found > IMPOSSIBLE else -np.inf) for bound, found in outcome.trace),
+    )
+
+
+def problem_of(
+    theta: npt.ArrayLike, omega: npt.ArrayLike, agreement: str, penalty: float, unsupported: float | None
+) -> Problem:
+    """Check the arguments of `bidirectional`."""
+    if agreement not in AGREEMENTS:
+        raise UsageError(f'agreement="{agreement}" is not known; use one of {", ".join(AGREEMENTS)}')
+    if not penalty <= 0:
+        raise UsageError(f"penalty={penalty} must be at most 0")
+    if agreement == "soft":
+        if unsupported is None or not unsupported <= penalty:
+            raise UsageError(
+                f"unsupported={unsupported} must be a number at most penalty={penalty} for soft agreement"
+            )
+    elif unsupported is not None:
+        raise UsageError(f'unsupported={unsupported} is for agreement="soft" only')
+    there, back = scores(theta, "theta"), scores(omega, "omega")
+    I, J = len(there), len(back)
+    for array, name, shape in (
+        (there, "theta", (I, J + 1, J + 1)),
+        (back, "omega", (J, I + 1, I + 1)),
+    ):
+        if array.shape != shape:
+            raise DataError(
+                f"{name} has shape {array.shape}; with {I} rows in theta and {J} in omega it must be {shape}"
+            )
+    alpha = NEVER if agreement == "full" else max(float(penalty), NEVER)
+    gamma = max(float(unsupported), NEVER) if unsupported is not None else NEVER
+    return Problem(there, back, alpha, gamma)
+
+
+def scores(array: npt.ArrayLike, name: str) -> Array:
+    """An argument as float64, −inf written as the kernels know it."""
+    try:
+        if np.iscomplexobj(array):
+            raise TypeError("they are complex")
+        values = np.array(array, np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} is not an array of numbers: {error}") from None
+    if values.ndim != 3 or 0 in values.shape:
+        raise DataError(f"{name} has shape {values.shape}; it must have three dimensions, none of them empty")
+    if np.isnan(values).any() or (values == np.inf).any():
+        place = tuple(int(k) for k in np.argwhere(np.isnan(values) | (values == np.inf))[0])
+        raise DataError(f"{name}{list(place)} is {values[place]}; scores are numbers or -inf")
+    large = np.abs(values[values > -np.inf])
+    if len(large) and large.max() > MOST:
+        raise DataError(
+            f"{name} has a score of size {large.max():.3g}; scores are at most {MOST:.0e} in size"
+        )
+    return np.maximum(values, NEVER)

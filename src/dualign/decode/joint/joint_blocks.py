@@ -1,0 +1,74 @@
+"""Joint decoding of a block of sentence pairs."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.threads import ordered_map
+from dualign.decode.joint.bidirectional import TOLERANCE, certified
+from dualign.decode.joint.exact_joint import search
+from dualign.decode.joint.objective import Problem
+from dualign.decode.joint.potentials import potentials
+from dualign.decode.joint.tied_chain import NEVER
+from dualign.infer.emission import Block
+from dualign.model.options import Options
+
+__all__ = ["MOST_SCORES", "Proofs", "agree_block"]
+
+MOST_SCORES = 20_000_000
+"""A pair with more entries in θ and ω (some 215 words a side) is left to the chains themselves."""
+
+
+class Proofs(NamedTuple):
+    """For each pair of a block: score and proved bound of the joint objective (NaN where a pair was not
+    decoded), whether they have met, rounds and seconds, and bound and score by round."""
+
+    score: Array
+    bound: Array
+    certified: Array
+    rounds: Array
+    seconds: Array
+    trace: Array
+
+
+def agree_block(options: Options, block: Block, threads: int, marks: Array) -> Proofs:
+    """Mark the links of the best joint alignment in `marks`, uint8 (slots, 2): b, then a.
+
+    Pairs that are too large are left as they are; one with an empty side has no links, and that is proved.
+    """
+    pairs = block.pairs
+    lengths, widths = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
+    scores = lengths * (widths + 1) ** 2 + widths * (lengths + 1) ** 2
+    alpha = NEVER if options.agreement == "full" else options.penalty
+    gamma = options.unsupported if options.agreement == "soft" else NEVER
+    proofs = Proofs(
+        np.full(len(lengths), np.nan), np.full(len(lengths), np.nan), np.zeros(len(lengths), bool),
+        np.zeros(len(lengths), np.int64), np.zeros(len(lengths)), np.empty(len(lengths), object),
+    )  # fmt: skip
+
+    def decode(n: int) -> None:
+        I, J = int(lengths[n]), int(widths[n])
+        problem = Problem(*potentials(n, block), alpha, gamma)
+        began = perf_counter()
+        outcome = search(problem, TOLERANCE, options.time_limit or None, options.nodes or None)
+        result = certified(problem, outcome, "exact", perf_counter() - began)
+        proofs.score[n], proofs.bound[n], proofs.certified[n] = result.score, result.bound, result.certified
+        proofs.rounds[n], proofs.seconds[n] = result.iterations, result.seconds
+        proofs.trace[n] = result.trace
+        a, b = result.solution
+        cells = marks[block.first[n] : block.first[n + 1]].reshape(I, J, 2)
+        cells[:] = 0
+        rows, columns = np.flatnonzero(a), np.flatnonzero(b)
+        cells[rows, a[rows] - 1, 1] = 1
+        cells[b[columns] - 1, columns, 0] = 1
+
+    empty = (lengths == 0) | (widths == 0)
+    proofs.score[empty] = proofs.bound[empty] = 0.0
+    proofs.certified[empty] = True
+    decodable = np.flatnonzero(~empty & (scores <= MOST_SCORES))
+    list(ordered_map(decode, decodable.tolist(), threads))
+    return proofs

@@ -1,0 +1,358 @@
+"""One direction's chain together with the other direction's links, free but consistent: one half of the dual.
+
+Rows i = 1..n pick columns a_i ∈ 0..m (0 = null); y(i, j) ∈ {0, 1} are the links of the other direction, not
+chained, each with a weight. The kernels maximise
+
+    Σ_i θ(a_{i−1}, i, a_i) + Σ_i wx(i, a_i) + Σ_{y(i,j)=1} wy(i, j) + costs of agreement,
+
+where a link of either kind costs 0 if its counterpart is exact, α if it is adjacent, γ if there is none
+(−∞ forbids), and y(i, j) must respect what neighbouring rows can see: see `dualign.decode.joint.tied_states`.
+That is a Viterbi recursion with 16 states for each (i, j), O(n m²) in all, of which only the transitions with
+|j − j'| ≤ 2 look at states one by one. Only the cells that are still allowed are visited, so the cost falls
+with pruning.
+
+Links y(i, j) outside the window of row i (|j − a_i| > 1, or a_i = 0) have no support. They are chosen freely
+where that pays, `f = max(y0, y1 + γ)`, and the sum over the row is part of every state; a neighbour that
+insists on one of them being there, or not, pays the difference. Where both rows i − 1 and i + 1 may pick j,
+each pays half of it: they may insist on the same thing, and it must not be paid twice.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.decode.joint.tied_states import FITS, NONE, OFFSETS, STATES, SUPPORT
+
+__all__ = [
+    "IMPOSSIBLE", "NEVER", "Chain", "backward", "cell_values", "forward", "link_values", "list_states",
+    "new_chain", "share_of", "trace_back", "weigh",
+]  # fmt: skip
+
+NEVER = -1e30
+"""Stands for −∞: sums of it stay finite, so nothing becomes NaN."""
+
+IMPOSSIBLE = -1e29
+"""Whatever is below this has a −∞ in it."""
+
+
+class Chain(NamedTuple):
+    """Weights and charts of one direction; (n + 1, m + 1) unless said otherwise, row and column 0 = null.
+
+    `wx`: weight of a_i = j; `y1`, `y0`: of y(i, j) chosen and not chosen; `free`: of y(i, j) without support,
+    the better of both; `present`, `absent`: what a neighbour pays that insists on y(i, j), or on its absence,
+    out of row i's sight. `local`, `best`, `after` float64 (…, 16): a state's own weight, the best way to it
+    including that, the best way on from it. `back` int32 (…, 16): the state before, as 16 · j + s.
+    `columns` int32, `width` int32 (n + 1): the columns that row i may pick, null apart; `states` uint8
+    (…, 16), `number` uint8: the states that are possible there.
+    `x`, `y` uint8: the solution.
+    """
+
+    wx: Array
+    y1: Array
+    y0: Array
+    free: Array
+    present: Array
+    absent: Array
+    local: Array
+    best: Array
+    after: Array
+    back: Array
+    columns: Array
+    width: Array
+    states: Array
+    number: Array
+    x: Array
+    y: Array
+
+
+@kernel()
+def new_chain(n: int, m: int) -> Chain:
+    """Room for n rows and m columns."""
+    shape, chart = (n + 1, m + 1), (n + 1, m + 1, STATES)
+    return Chain(
+        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape),
+        np.empty(chart), np.empty(chart), np.empty(chart), np.empty(chart, np.int32),
+        np.empty(shape, np.int32), np.zeros(n + 1, np.int32), np.empty(chart, np.uint8),
+        np.zeros(shape, np.uint8), np.zeros(shape, np.uint8), np.zeros(shape, np.uint8),
+    )  # fmt: skip
+
+
+@kernel()
+def weigh(chain: Chain, gamma: float) -> None:
+    """`free` from `y1`, `y0`. A link that is required although it may have no support counts 0 here: whether
+    its row can support it is for the masks to see to."""
+    for i in range(1, chain.y1.shape[0]):
+        for j in range(1, chain.y1.shape[1]):
+            z = max(chain.y0[i, j], chain.y1[i, j] + gamma)
+            chain.free[i, j] = z if z > IMPOSSIBLE else 0.0
+
+
+@kernel()
+def share_of(allowed: Array, flip: bool, i: int, j: int) -> float:
+    """The part of what y(i, j) costs that one neighbour pays: ½ where there may be two."""
+    n = (allowed.shape[1] if flip else allowed.shape[0]) - 1
+    if i == 1 or i == n:
+        return 1.0
+    above, below = (allowed[j, i - 1], allowed[j, i + 1]) if flip else (allowed[i - 1, j], allowed[i + 1, j])
+    return 0.5 if above and below else 1.0
+
+
+@kernel()
+def list_states(chain: Chain, allowed: Array, flip: bool, alpha: float, gamma: float) -> None:
+    """Own weights of all states; lists the possible ones. `allowed` (n + 1, m + 1): what a_i may be, or its
+    transpose if `flip`."""
+    n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            share = share_of(allowed, flip, i, j)
+            chain.present[i, j] = share * (chain.y1[i, j] + gamma - chain.free[i, j])
+            chain.absent[i, j] = share * (chain.y0[i, j] - chain.free[i, j])
+        row = 0.0
+        for j in range(1, m + 1):
+            row += chain.free[i, j]
+        open_ = allowed[0, i] if flip else allowed[i, 0]
+        chain.number[i, 0] = 1 if open_ else 0
+        chain.states[i, 0, 0] = 0
+        chain.local[i, 0, 0] = row + chain.wx[i, 0]
+        width = 0
+        for j in range(1, m + 1):
+            chain.number[i, j] = 0
+            if not (allowed[j, i] if flip else allowed[i, j]):
+                continue
+            base = row + chain.wx[i, j]
+            for k in range(max(1, j - 1), min(m, j + 1) + 1):
+                base -= chain.free[i, k]
+            count = 0
+            for s in range(STATES):
+                u = SUPPORT[s]
+                if (u == -1 and i == 1) or (u == 1 and i == n):
+                    continue
+                z = base
+                if u != 0:
+                    z += gamma if u == NONE else alpha
+                for k in range(-1, 2):
+                    if 1 <= j + k <= m:
+                        if OFFSETS[s, k + 1]:
+                            z += chain.y1[i, j + k]
+                            if k != 0:
+                                z += alpha
+                        else:
+                            z += chain.y0[i, j + k]
+                    elif OFFSETS[s, k + 1]:
+                        z = NEVER
+                if z > IMPOSSIBLE:
+                    chain.local[i, j, s] = z
+                    chain.states[i, j, count] = s
+                    count += 1
+            chain.number[i, j] = count
+            if count:
+                chain.columns[i, width] = j
+                width += 1
+        chain.width[i] = width
+
+
+@kernel()
+def forward(chain: Chain, theta: Array) -> tuple[float, int]:
+    """Fill `best` and `back`; returns the maximum and its last state, 16 · j + s (NEVER if there is none)."""
+    n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
+    best, back = chain.best, chain.back
+    far = np.empty(m + 1)  # best way to column j' that row i may come from without a look at its state
+    which = np.empty(m + 1, np.int32)
+    reached = np.empty(STATES)
+    for i in range(1, n + 1):
+        step = theta[i - 1]
+        if i > 1:
+            for p in range(chain.width[i - 1]):
+                before = chain.columns[i - 1, p]
+                present, absent = chain.present[i, before], chain.absent[i, before]
+                far[before] = NEVER
+                which[before] = 0
+                for e in range(chain.number[i - 1, before]):
+                    s = chain.states[i - 1, before, e]
+                    z = best[i - 1, before, s] + (present if SUPPORT[s] == 1 else absent)
+                    if z > far[before]:
+                        far[before] = z
+                        which[before] = 16 * before + s
+            far[0] = best[i - 1, 0, 0] if chain.number[i - 1, 0] else NEVER
+        else:
+            far[0] = 0.0
+        which[0] = 0
+        if chain.number[i, 0]:
+            z, origin = far[0] + step[0, 0], 0
+            if i > 1:
+                for p in range(chain.width[i - 1]):
+                    before = chain.columns[i - 1, p]
+                    if far[before] + step[before, 0] > z:
+                        z, origin = far[before] + step[before, 0], before
+            best[i, 0, 0] = max(NEVER, z + chain.local[i, 0, 0])
+            back[i, 0, 0] = which[origin]
+        for c in range(chain.width[i]):
+            j = chain.columns[i, c]
+            z, origin = far[0] + step[0, j], 0
+            present, absent = chain.present[i - 1, j], chain.absent[i - 1, j]  # both 0 for i = 1
+            if i > 1:
+                for p in range(chain.width[i - 1]):
+                    before = chain.columns[i - 1, p]
+                    if (before < j - 2 or before > j + 2) and far[before] + step[before, j] > z:
+                        z, origin = far[before] + step[before, j], before
+            for e in range(chain.number[i, j]):
+                s = chain.states[i, j, e]
+                reached[s] = z + (present if SUPPORT[s] == -1 else absent)
+                back[i, j, s] = which[origin]
+            if i > 1:
+                for p in range(chain.width[i - 1]):
+                    before = chain.columns[i - 1, p]
+                    d = j - before
+                    if d < -2 or d > 2:
+                        continue
+                    outside = abs(d) == 2
+                    for e in range(chain.number[i - 1, before]):
+                        r = chain.states[i - 1, before, e]
+                        z = best[i - 1, before, r] + step[before, j]
+                        if outside:
+                            z += chain.present[i, before] if SUPPORT[r] == 1 else chain.absent[i, before]
+                        for q in range(chain.number[i, j]):
+                            s = chain.states[i, j, q]
+                            if FITS[d + 2, r, s]:
+                                w = z
+                                if outside:
+                                    w += present if SUPPORT[s] == -1 else absent
+                                if w > reached[s]:
+                                    reached[s] = w
+                                    back[i, j, s] = 16 * before + r
+            for e in range(chain.number[i, j]):
+                s = chain.states[i, j, e]
+                best[i, j, s] = max(NEVER, reached[s] + chain.local[i, j, s])
+    value, last = NEVER, 0
+    if chain.number[n, 0]:
+        value = best[n, 0, 0]
+    for c in range(chain.width[n]):
+        j = chain.columns[n, c]
+        for e in range(chain.number[n, j]):
+            s = chain.states[n, j, e]
+            if best[n, j, s] > value:
+                value, last = best[n, j, s], 16 * j + s
+    return value, last
+
+
+@kernel()
+def trace_back(chain: Chain, last: int, gamma: float) -> None:
+    """The solution that ends in the state `last`, into `x` and `y`."""
+    n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
+    chain.x[:] = 0
+    chain.y[:] = 0
+    j, s = last // 16, last % 16
+    after = support_after = 0
+    for i in range(n, 0, -1):
+        for k in range(1, m + 1):
+            chain.y[i, k] = chain.y1[i, k] + gamma > chain.y0[i, k]
+        if j > 0:
+            for k in range(max(1, j - 1), min(m, j + 1) + 1):
+                chain.y[i, k] = OFFSETS[s, k - j + 1]
+        chain.x[i, j] = 1
+        origin = chain.back[i, j, s]
+        before, r = origin // 16, origin % 16
+        # Outside this row's window, its neighbours' supports decide.
+        if i > 1 and before > 0 and not (j > 0 and abs(before - j) <= 1):
+            chain.y[i, before] = SUPPORT[r] == 1
+        if after > 0 and not (j > 0 and abs(after - j) <= 1):
+            chain.y[i, after] = support_after == -1
+        after, support_after = j, SUPPORT[s]
+        j, s = before, r
+
+
+@kernel()
+def backward(chain: Chain, theta: Array) -> None:
+    """Fill `after`: the best that can follow each state, the mirror image of `forward`."""
+    n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
+    after = chain.after
+    far = np.empty(m + 1)
+    after[n, 0, 0] = 0.0
+    for c in range(chain.width[n]):
+        j = chain.columns[n, c]
+        for e in range(chain.number[n, j]):
+            after[n, j, chain.states[n, j, e]] = 0.0
+    for i in range(n - 1, 0, -1):
+        step = theta[i]
+        far[0] = after[i + 1, 0, 0] + chain.local[i + 1, 0, 0] if chain.number[i + 1, 0] else NEVER
+        for c in range(chain.width[i + 1]):
+            j = chain.columns[i + 1, c]
+            present, absent = chain.present[i, j], chain.absent[i, j]
+            far[j] = NEVER
+            for e in range(chain.number[i + 1, j]):
+                s = chain.states[i + 1, j, e]
+                z = after[i + 1, j, s] + chain.local[i + 1, j, s]
+                far[j] = max(far[j], z + (present if SUPPORT[s] == -1 else absent))
+        if chain.number[i, 0]:
+            z = far[0] + step[0, 0]
+            for c in range(chain.width[i + 1]):
+                j = chain.columns[i + 1, c]
+                z = max(z, far[j] + step[0, j])
+            after[i, 0, 0] = max(NEVER, z)
+        for p in range(chain.width[i]):
+            before = chain.columns[i, p]
+            z = far[0] + step[before, 0]
+            for c in range(chain.width[i + 1]):
+                j = chain.columns[i + 1, c]
+                if j < before - 2 or j > before + 2:
+                    z = max(z, far[j] + step[before, j])
+            present, absent = chain.present[i + 1, before], chain.absent[i + 1, before]
+            for e in range(chain.number[i, before]):
+                r = chain.states[i, before, e]
+                outer = present if SUPPORT[r] == 1 else absent
+                most = z + outer
+                for c in range(chain.width[i + 1]):
+                    j = chain.columns[i + 1, c]
+                    d = j - before
+                    if d < -2 or d > 2:
+                        continue
+                    outside = abs(d) == 2
+                    for q in range(chain.number[i + 1, j]):
+                        s = chain.states[i + 1, j, q]
+                        if FITS[d + 2, r, s]:
+                            w = after[i + 1, j, s] + chain.local[i + 1, j, s] + step[before, j]
+                            if outside:
+                                w += outer + (chain.present[i, j] if SUPPORT[s] == -1 else chain.absent[i, j])
+                            most = max(most, w)
+                after[i, before, r] = max(NEVER, most)
+
+
+@kernel()
+def cell_values(chain: Chain, out: Array) -> None:
+    """`out[i, j]` = the most that any solution with a_i = j is worth (max-marginals)."""
+    n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
+    for i in range(1, n + 1):
+        for j in range(m + 1):
+            out[i, j] = NEVER
+            for e in range(chain.number[i, j]):
+                s = chain.states[i, j, e]
+                out[i, j] = max(out[i, j], chain.best[i, j, s] + chain.after[i, j, s])
+
+
+@kernel()
+def link_values(chain: Chain, value: float, gamma: float, out: Array) -> None:
+    """`out[i, j]` ≥ the most that any solution with y(i, j) = 1 is worth; `value` is the maximum.
+
+    A link without support either has a neighbour that insists on it, and is worth what that neighbour's state
+    is, or nobody would miss it: then it costs what choosing it costs.
+    """
+    n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            z = value + chain.y1[i, j] + gamma - chain.free[i, j]
+            out[i, j] = z if z > IMPOSSIBLE else NEVER
+    for i in range(1, n + 1):
+        for c in range(chain.width[i]):
+            j = chain.columns[i, c]
+            for e in range(chain.number[i, j]):
+                s = chain.states[i, j, e]
+                z = chain.best[i, j, s] + chain.after[i, j, s]
+                for k in range(max(1, j - 1), min(m, j + 1) + 1):
+                    if OFFSETS[s, k - j + 1]:
+                        out[i, k] = max(out[i, k], z)
+                if abs(SUPPORT[s]) == 1:
+                    out[i + SUPPORT[s], j] = max(out[i + SUPPORT[s], j], z)

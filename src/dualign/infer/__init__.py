@@ -1,0 +1,1 @@
+"""What learning and decoding both ask of a model: blocks and cells, chains, Viterbi, posteriors."""

@@ -1,0 +1,152 @@
+"""The two chains of a batch of sentence pairs: room for them, and forward-backward of both."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.core.lanes import Vector, width
+from dualign.infer.chain import (
+    NEAR,
+    NULL,
+    REACH,
+    STARTS,
+    STATISTICS,
+    Edges,
+    fill_edges,
+    forward_backward,
+)
+from dualign.infer.emission import Batch, Block, choosers, class_of, emit, gather_jumps, lives
+
+__all__ = ["Chains", "Sums", "make_chains", "prepare", "run_chains"]
+
+
+class Sums(NamedTuple):
+    """What the chains of many pairs add up, direction 0 first; empty arrays where nothing is wanted.
+
+    `jumps` float64 (2, classes, 12): expected jumps of −5..5, and farther ones, of the words of each class
+    (see `dualign.model.jumps`); `openings` likewise: Σ 1 / Z over all their jumps, times the number of places
+    for this one; `starts` float64 (2, 11): first positions 0..9 and beyond;
+    `totals` float64 (4): log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence
+    KL(q ‖ p) of the projections when ε = 0.
+    """
+
+    jumps: Array
+    openings: Array
+    starts: Array
+    totals: Array
+
+
+class Chains(NamedTuple):
+    """Scratch for one batch at a time, flat, with W lanes next to each other; direction 0 first.
+
+    `emission` (2, cells), as `dualign.infer.emission.emit` fills it, and `posterior` likewise: p(b_j = i) in
+    `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); the
+    arrays of `edges` have a row for each direction; `mass`, `lines`, `expected`, `begun`: see
+    `dualign.infer.chain.forward_backward`. All float32, but `likelihood` float64 (3, W), whose last row is
+    scratch, and `length` int64 (2, W), the lanes' own J and I.
+    """
+
+    emission: Array
+    posterior: Array
+    null: Array
+    live: Array
+    edges: Edges
+    mass: Array
+    lines: Array
+    expected: Array
+    begun: Array
+    likelihood: Array
+    length: Array
+
+
+@kernel()
+def make_chains(like: Vector, longest: int, cells: int) -> Chains:
+    """Room for batches with at most `longest` words a side and so many cells."""
+    W = width(like)
+    return Chains(
+        np.empty((2, cells * W), np.float32),
+        np.empty((2, cells * W), np.float32),
+        np.empty((2, longest * W), np.float32),
+        np.empty((2, longest * W), np.float32),
+        Edges(
+            np.empty((2, longest * NEAR * W), np.float32),
+            np.empty((2, W), np.float32),
+            np.empty((2, (longest + REACH) * W), np.float32),
+            np.empty((2, longest * W), np.float32),
+            np.empty((2, cells * W), np.float32),
+            np.empty((2, longest * W), np.float32),
+        ),
+        np.empty(cells * W, np.float32),
+        np.empty((5, (longest + 2 * REACH) * W), np.float32),
+        np.empty(longest * STATISTICS * W, np.float32),
+        np.empty(longest * W, np.float32),
+        np.empty((3, W)),
+        np.empty((2, W), np.int64),
+    )
+
+
+@kernel(allocates=False)
+def edges_of(chains: Chains, d: int) -> Edges:
+    """The edges of one direction."""
+    both = chains.edges
+    return Edges(both.jumps[d], both.states[d], both.inside[d], both.far[d], both.leave[d], both.start[d])
+
+
+@kernel(allocates=False)
+def prepare(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
+    """Emissions and edges of a batch."""
+    W = width(like)
+    pairs = block.pairs
+    for lane in range(W):
+        n = batch.pair[lane]
+        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        chains.length[0, lane], chains.length[1, lane] = J, I
+        chains.edges.states[0, lane], chains.edges.states[1, lane] = I, J
+    lives(like, chains.length[0], batch.J, chains.live[0])
+    lives(like, chains.length[1], batch.I, chains.live[1])
+    emit(like, batch, block, chains.live[0], chains.live[1], chains.emission, chains.null)
+    for d in range(2):
+        R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
+        edges = edges_of(chains, d)
+        gather_jumps(W, batch, d, block, edges.jumps)
+        fill_edges(like, R, S, block.weights[d], edges)
+
+
+@kernel(allocates=False)
+def run_chains(
+    like: Vector, batch: Batch, E: Array, block: Block, chains: Chains, collect: bool, sums: Sums
+) -> None:
+    """Forward-backward of both directions over the emissions `E`; posteriors and likelihoods in `chains`.
+
+    If asked to `collect`, it adds the statistics of the batch's pairs to `sums`.
+    """
+    expected = chains.expected if collect else chains.expected[:0]
+    for d in range(2):
+        R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
+        forward_backward(
+            like, R, S, E[d], chains.null[d], chains.live[d], block.weights[d, NULL], edges_of(chains, d),
+            chains.posterior[d], chains.mass, chains.lines, chains.likelihood[2], chains.likelihood[d],
+            expected, chains.begun,
+        )  # fmt: skip
+        if collect:
+            add_statistics(width(like), batch, d, block, chains, sums)
+
+
+@kernel(allocates=False)
+def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, sums: Sums) -> None:
+    """Add what is known of direction d's jumps to the sums of the words that made them."""
+    for lane in range(batch.used):
+        words, classes = choosers(batch.pair[lane], d, block)
+        for i in range(chains.length[1 - d, lane]):
+            sums.starts[d, min(i, STARTS)] += chains.begun[i * W + lane]
+        for j in range(len(words) - 1):
+            c = class_of(words[j], classes)
+            at = j * STATISTICS * W + lane
+            for k in range(NEAR + 1):
+                sums.jumps[d, c, k] += chains.expected[at + k * W]
+                sums.openings[d, c, k] += chains.expected[at + (NEAR + 1 + k) * W]

@@ -1,0 +1,182 @@
+"""Constraint sets of your own: what the posteriors of a sentence pair must satisfy in expectation.
+
+A constraint set is any object with a method `rules(source, target)` that lists the rules of a pair, given its
+words. A rule bounds the expectation of a weighted sum of link events, in one direction or in both:
+
+    Σ coefficient · p(link i-j in direction d)  ≤  bound      (or = bound)
+
+with direction 0 where target words choose and 1 where source words do. Training replaces the E-step's
+posteriors by the closest distribution that satisfies the rules (`dualign.infer.projection`), and so does
+aligning. For example, "a number is linked to the same number" takes a few lines:
+
+    class SameNumbers:
+        def rules(self, source, target):
+            for i, s in enumerate(source):
+                for j, t in enumerate(target):
+                    if s == t and s.isdigit():
+                        yield Rule.at_least(0.9, [(0, i, j)])
+                        yield Rule.at_least(0.9, [(1, i, j)])
+
+    Aligner().fit(bitext, constraints=SameNumbers())
+
+`Glossary` is such a set. The symmetric and bijective sets are built into the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from numbers import Integral
+from typing import Protocol
+
+import numpy as np
+
+from dualign.core.errors import DataError, UsageError
+from dualign.infer.emission import Given
+from dualign.model.options import Options
+from dualign.text.lines import read_lines, tokenize
+
+__all__ = ["ConstraintSet", "Glossary", "Rule", "give", "stricter"]
+
+LEAST_EVALUATIONS = 100
+MOST_SLACK = 0.3
+"""A user's rules are to show, whatever is good enough for the built-in sets."""
+
+Node = tuple[int, int, int]
+"""Direction (0: the target word chooses; 1: the source word does), source position, target position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`Σ coefficient · p(node) ≤ bound`, or `= bound`."""
+
+    nodes: tuple[Node, ...]
+    coefficients: tuple[float, ...]
+    bound: float
+    equality: bool = False
+
+    @classmethod
+    def at_most(cls, bound: float, nodes: Iterable[Node]) -> Rule:
+        """The expected number of these links is at most `bound`."""
+        nodes = tuple(nodes)
+        return cls(nodes, (1.0,) * len(nodes), bound)
+
+    @classmethod
+    def at_least(cls, bound: float, nodes: Iterable[Node]) -> Rule:
+        """The expected number of these links is at least `bound`."""
+        nodes = tuple(nodes)
+        return cls(nodes, (-1.0,) * len(nodes), -bound)
+
+
+class ConstraintSet(Protocol):
+    """Anything that can list the rules of a sentence pair."""
+
+    def rules(self, source: Sequence[str], target: Sequence[str]) -> Iterable[Rule]:
+        """The rules of a pair, given its words (in lower case if the aligner compares them so)."""
+
+
+class Glossary:
+    """Known translations: where both words of an entry occur, they are linked with at least `strength`.
+
+    If a word occurs more than once, or has several translations in the pair, one of the links will do.
+    """
+
+    def __init__(self, entries: Iterable[tuple[str, str]], strength: float = 0.9) -> None:
+        if not 0 < strength <= 1:
+            raise UsageError(f"glossary strength {strength} must lie above 0 and be at most 1")
+        self.strength = strength
+        self.translations: dict[str, set[str]] = {}
+        for source, target in entries:
+            for word in (source, target):
+                if len(word.split()) != 1:
+                    raise DataError(f"glossary entry `{source}` - `{target}`: an entry links single words")
+            self.translations.setdefault(source.lower(), set()).add(target.lower())
+
+    @classmethod
+    def read(cls, path: str, strength: float = 0.9, errors: str = "strict") -> Glossary:
+        """Read lines `source<TAB>target`; empty lines are passed over."""
+        entries = []
+        for number, line in enumerate(read_lines(path, errors), 1):
+            sides = [tokenize(side) for side in line.split("\t")]
+            if sides == [[]]:
+                continue
+            if len(sides) != 2 or any(len(side) != 1 for side in sides):
+                raise DataError(f"{path}:{number}: write one source word, a tab and one target word")
+            entries.append((sides[0][0], sides[1][0]))
+        return cls(entries, strength)
+
+    def rules(self, source: Sequence[str], target: Sequence[str]) -> Iterator[Rule]:
+        """Rules in both directions for each word with a translation in the pair.
+
+        Of words that translate each other, the rarer side has the rules: two occurrences of a word cannot
+        both be linked to the only occurrence of its translation.
+        """
+        links = [
+            (i, j)
+            for i, word in enumerate(source)
+            if (known := self.translations.get(word.lower()))
+            for j, other in enumerate(target)
+            if other.lower() in known
+        ]
+        while links:
+            group = {links[0]}
+            while (
+                more := {link for link in links if any(link[0] == i or link[1] == j for i, j in group)}
+                - group
+            ):
+                group |= more
+            links = [link for link in links if link not in group]
+            side = 0 if len({i for i, _ in group}) <= len({j for _, j in group}) else 1
+            for position in sorted({link[side] for link in group}):
+                choices = sorted(link for link in group if link[side] == position)
+                for direction in (0, 1):
+                    yield Rule.at_least(self.strength, [(direction, i, j) for i, j in choices])
+
+
+def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Given:
+    """The rules of a block's pairs, checked, as kernels take them."""
+    per_pair = []
+    rules: list[Rule] = []
+    for source, target in pairs:
+        found = list(constraints.rules(source, target))
+        for rule in found:
+            check(rule, len(source), len(target))
+        per_pair.append(len(found))
+        rules += found
+    nodes = list(chain.from_iterable(rule.nodes for rule in rules))
+    return Given(
+        np.concatenate(([0], np.cumsum(np.array(per_pair, np.int64)))),
+        np.array([rule.bound for rule in rules], np.float32),
+        np.array([not rule.equality for rule in rules], np.uint8),
+        np.concatenate(([0], np.cumsum(np.array([len(rule.nodes) for rule in rules], np.int64)))),
+        np.array(nodes, np.int32).reshape(-1, 3),
+        np.array(list(chain.from_iterable(rule.coefficients for rule in rules)), np.float32),
+    )
+
+
+def stricter(options: Options, constraints: ConstraintSet | None) -> Options:
+    """The options, with more evaluations and less slack where there are rules of the user's own."""
+    if constraints is None:
+        return options
+    return replace(
+        options,
+        evaluations=max(options.evaluations, LEAST_EVALUATIONS),
+        slack=min(options.slack, MOST_SLACK),
+    )
+
+
+def check(rule: Rule, source_length: int, target_length: int) -> None:
+    """Refuse a rule that is malformed or speaks of words that the pair does not have."""
+    if len(rule.nodes) != len(rule.coefficients):
+        raise UsageError(f"a rule has {len(rule.nodes)} nodes but {len(rule.coefficients)} coefficients")
+    if not np.isfinite([*rule.coefficients, rule.bound]).all():
+        raise UsageError(f"a rule has a coefficient or bound that is not a number: {rule}")
+    for direction, i, j in rule.nodes:
+        if not all(isinstance(number, Integral) for number in (direction, i, j)):
+            raise UsageError(f"a rule names direction {direction}, link {i}-{j}, not in whole numbers")
+        if direction not in (0, 1) or not 0 <= i < source_length or not 0 <= j < target_length:
+            raise UsageError(
+                f"a rule names direction {direction}, link {i}-{j}, in a pair of {source_length} and "
+                f"{target_length} words"
+            )

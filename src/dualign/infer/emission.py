@@ -1,0 +1,223 @@
+"""From a model's tables to the emissions and jumps of a pair's two chains, or of several pairs' at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.core.lanes import Vector, load, spread, store, width
+from dualign.infer.cells import Pairs
+from dualign.infer.chain import FLOOR, NEAR, NULL_FLOOR
+from dualign.model.jumps import Jumps
+
+__all__ = [
+    "COLD",
+    "Batch",
+    "Block",
+    "Given",
+    "Warm",
+    "choosers",
+    "class_of",
+    "emissions",
+    "emit",
+    "gather_jumps",
+    "jumps_of",
+    "lives",
+]
+
+
+class Given(NamedTuple):
+    """Constraints on the posteriors of a block's pairs (see `dualign.infer.constraints`); empty for none.
+
+    Pair n has the constraints `pair_begin[n]` … `pair_begin[n + 1]`, constraint k the nodes `node_begin[k]` …
+    `node_begin[k + 1]`; `bound` float32, `signed` uint8 (1: at most the bound; 0: equal to it). A `node`
+    int32 (3) is direction, source position, target position, with a `coefficient` float32.
+    """
+
+    pair_begin: Array
+    bound: Array
+    signed: Array
+    node_begin: Array
+    node: Array
+    coefficient: Array
+
+
+class Warm(NamedTuple):
+    """Multipliers that the projection of each pair ended with, where the next one begins; empty for none.
+
+    Pair n has room from `begin[n]` to `begin[n + 1]`, of which `used[n]` are filled. `key` int32: the number
+    of the constraint, the pair's own cells or words first, then those that are given for it.
+    """
+
+    begin: Array
+    used: Array
+    key: Array
+    value: Array
+
+
+COLD = Warm(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+"""No multipliers, and nowhere to keep them."""
+
+
+class Block(NamedTuple):
+    """Sentence pairs with their cells (see `dualign.infer.cells`) and the parameters that score them.
+
+    `filled` is the cells' `count`. Cells with an entry beyond `table` read `extra` (float32, same layout):
+    words that the lexicon does not know. `prior`, `prior_begin`: tables of position probabilities (see
+    `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
+    `warm` is read and written by the projection.
+    """
+
+    pairs: Pairs
+    first: Array
+    filled: Array
+    position: Array
+    entry: Array
+    table: Array
+    extra: Array
+    null_target: Array
+    null_source: Array
+    weights: Array
+    jumps: Jumps
+    prior: Array
+    prior_begin: Array
+    given: Given
+    warm: Warm = COLD
+
+
+class Batch(NamedTuple):
+    """Sentence pairs of a block that are handled in step, one in each lane (see `dualign.core.lanes`).
+
+    `pair` int64 (lanes): their numbers; only the first `used` are meant, the others repeat one of them.
+    `I`, `J`: the longest source and target sentence among them.
+    """
+
+    pair: Array
+    used: int
+    I: int
+    J: int
+
+
+@kernel(allocates=False)
+def lives(like: Vector, lengths: Array, longest: int, live: Array) -> None:
+    """`live[p · W + lane]` = 1 if the lane has a position p, else 0, for p below `longest`."""
+    W = width(like)
+    for lane in range(W):
+        for p in range(longest):
+            live[p * W + lane] = np.float32(p < lengths[lane])
+
+
+@kernel(allocates=False)
+def emit(
+    like: Vector, batch: Batch, block: Block, by_target: Array, by_source: Array, E: Array, null: Array
+) -> None:
+    """Fill the emissions of a batch, lanes next to each other.
+
+    `E[0]` (J, I, W): p(t_j | s_i), target words choose; `E[1]` (I, J, W): p(s_i | t_j), source words choose.
+    Every cell of a pair has at least the floor; beyond it there are zeros. `by_target` (J, W) and `by_source`
+    (I, W) are the `lives` of both sides.
+    """
+    W = width(like)
+    I, J = batch.I, batch.J
+    E0, E1 = E[0], E[1]
+    floor0, floor1 = spread(like, block.weights[0, FLOOR]), spread(like, block.weights[1, FLOOR])
+    for j in range(J):
+        x = load(like, by_target, j * W) * floor0
+        for i in range(I):
+            store(E0, (j * I + i) * W, load(like, by_source, i * W) * x)
+    for i in range(I):
+        x = load(like, by_source, i * W) * floor1
+        for j in range(J):
+            store(E1, (i * J + j) * W, load(like, by_target, j * W) * x)
+    pairs, weights = block.pairs, block.weights
+    position, entry, table, extra = block.position, block.entry, block.table, block.extra
+    null_target, null_source = block.null_target, block.null_source
+    for lane in range(W):
+        n = batch.pair[lane]
+        s, t = pairs.source_offsets[n], pairs.target_offsets[n]
+        length = pairs.source_offsets[n + 1] - s
+        breadth = pairs.target_offsets[n + 1] - t
+        for j in range(J):
+            null[0, j * W + lane] = 0
+            if j < breadth:
+                w = pairs.target[t + j]
+                null[0, j * W + lane] = weights[0, NULL_FLOOR]
+                if w < len(null_target):
+                    null[0, j * W + lane] += null_target[w]
+        for i in range(I):
+            null[1, i * W + lane] = 0
+            if i >= length:
+                continue
+            v = pairs.source[s + i]
+            null[1, i * W + lane] = weights[1, NULL_FLOOR]
+            if v < len(null_source):
+                null[1, i * W + lane] += null_source[v]
+            slot = block.first[n] + i * breadth
+            for c in range(slot, slot + block.filled[s + i]):
+                j = position[c]
+                m = entry[c]
+                there, back = (j * I + i) * W + lane, (i * J + j) * W + lane
+                if m < len(table):
+                    E0[there] += table[m, 0]
+                    E1[back] += table[m, 1]
+                else:
+                    m -= len(table)
+                    E0[there] += extra[m, 0]
+                    E1[back] += extra[m, 1]
+
+
+@kernel()
+def emissions(n: int, block: Block) -> tuple[Array, Array, Array, Array]:
+    """Emissions of pair n alone, neither side of which is empty: `E0` (J, I), `E1` (I, J), nulls (J), (I)."""
+    pairs = block.pairs
+    I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+    J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+    one = np.ones(max(I, J), np.float32)
+    E, null = np.empty((2, I * J), np.float32), np.empty((2, max(I, J)), np.float32)
+    emit(np.float32(0), Batch(np.full(1, n), 1, I, J), block, one, one, E, null)
+    return E[0].reshape(J, I), E[1].reshape(I, J), null[0, :J], null[1, :I]
+
+
+@kernel(allocates=False)
+def gather_jumps(W: int, batch: Batch, d: int, block: Block, jumps: Array) -> None:
+    """Fill the weights of the jumps from each row of direction d's chains, flat (R, NEAR, W)."""
+    weight = block.jumps.weight
+    for lane in range(W):
+        words, classes = choosers(batch.pair[lane], d, block)
+        for j in range(batch.J if d == 0 else batch.I):
+            # Rows beyond the sentence are never left; any weights will do.
+            c = class_of(words[j], classes) if j < len(words) else 0
+            for k in range(NEAR):
+                jumps[(j * NEAR + k) * W + lane] = weight[d, c, k]
+
+
+@kernel(allocates=False)
+def choosers(n: int, d: int, block: Block) -> tuple[Array, Array]:
+    """The words of pair n that choose in direction d, and the classes of their side's jumps."""
+    pairs = block.pairs
+    if d == 0:
+        words = pairs.target[pairs.target_offsets[n] : pairs.target_offsets[n + 1]]
+        return words, block.jumps.by_target
+    words = pairs.source[pairs.source_offsets[n] : pairs.source_offsets[n + 1]]
+    return words, block.jumps.by_source
+
+
+@kernel(allocates=False)
+def class_of(word: int, classes: Array) -> int:
+    """The class of a word's jumps."""
+    return classes[word] if word < len(classes) else 0
+
+
+@kernel()
+def jumps_of(n: int, d: int, block: Block) -> Array:
+    """Weights of the jumps from each row of one chain of pair n, float32 (R, NEAR)."""
+    pairs = block.pairs
+    I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+    J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+    R = J if d == 0 else I
+    jumps = np.empty(R * NEAR, np.float32)
+    gather_jumps(1, Batch(np.full(1, n), 1, I, J), d, block, jumps)
+    return jumps.reshape(R, NEAR)

@@ -1,0 +1,277 @@
+"""Posteriors of a block of sentence pairs, both directions at once: the E-step, and the base of decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.core.lanes import LANES, Vector, eight, width
+from dualign.core.threads import ordered_map
+from dualign.infer.cells import Pairs
+from dualign.infer.chain import NEAR, STARTS
+from dualign.infer.chains import Sums, make_chains, prepare, run_chains
+from dualign.infer.emission import Batch, Block, emissions
+from dualign.infer.multipliers import (
+    BASE,
+    BEGUN,
+    BIJECTIVE,
+    EVALUATIONS,
+    GIVEN,
+    SYMMETRIC,
+    VALUE,
+    Constraint,
+    make_dual,
+)
+from dualign.infer.projection import project
+from dualign.model.positions import independent
+
+__all__ = [
+    "KINDS",
+    "LONGEST_IN_STEP",
+    "add_counts",
+    "add_null_counts",
+    "expect_long",
+    "expectations",
+    "new_sums",
+]
+
+LIKELIHOOD, AGREEMENT = 0, 1
+
+MOST_PROJECTED = 1 << 18
+"""Pairs with more cells are not projected: their multipliers and moves would take over 28 MB."""
+
+LONGEST_IN_STEP = 128
+"""Pairs with a longer sentence are handled one at a time: eight with multipliers would take over 15 MB."""
+
+JOB_CELLS = 1 << 17
+"""Cells of one job: a few milliseconds of work."""
+
+KINDS = {
+    "none": LIKELIHOOD,
+    "agreement": AGREEMENT,
+    "symmetric": SYMMETRIC,
+    "bijective": BIJECTIVE,
+    "given": GIVEN,
+}
+"""How posteriors become counts: as they are, multiplied with the other direction's, or projected."""
+
+
+class Job(NamedTuple):
+    """Numbers of some pairs of a block, int64, to be handled `alone` or in step."""
+
+    pairs: Array
+    alone: bool
+
+
+def jobs_of(block: Block) -> list[Job]:
+    """Cut the pairs of a block, but those with an empty side, into jobs for `expect`.
+
+    Pairs of much the same shape go together, the largest first: a batch has the size of its longest
+    sentences, and threads should not wait for a large job at the end. Jobs do not depend on the number of
+    threads.
+    """
+    lengths, widths = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
+    cells = lengths * widths
+    # Within the pairs of one length the other goes up and down in turn, so that neighbours are close.
+    turned = np.where(lengths % 2, widths, -widths)
+    order = np.lexsort((turned, -lengths))
+    order = order[cells[order] > 0]
+    alone = np.maximum(lengths, widths)[order] > LONGEST_IN_STEP
+    return [Job(part, True) for part in cut(order[alone], cells, 1)] + [
+        Job(part, False) for part in cut(order[~alone], cells, LANES)
+    ]
+
+
+def cut(order: Array, cells: Array, lanes: int) -> list[Array]:
+    """Cut a list of pairs into parts of whole batches, with some JOB_CELLS cells each."""
+    if len(order) == 0:
+        return []
+    batches = np.add.reduceat(cells[order], np.arange(0, len(order), lanes))
+    job = np.cumsum(batches) // JOB_CELLS
+    return np.split(order, lanes * (1 + np.flatnonzero(np.diff(job))))
+
+
+def expectations(
+    block: Block, constraint: Constraint, threads: int, posterior: Array, collect: bool = False
+) -> Iterator[Sums]:
+    """Posteriors of all pairs into `posterior`; what each job adds up, also statistics to `collect`."""
+    classes = block.jumps.classes if collect else 0
+
+    def run(job: Job) -> Sums:
+        sums = new_sums(classes)
+        if len(block.prior) > 0:
+            expect_alone(job.pairs, block, sums, posterior)
+        else:
+            posteriors = expect_long if job.alone else expect
+            posteriors(job.pairs, block, constraint, sums, posterior)
+        return sums
+
+    return ordered_map(run, jobs_of(block), threads)
+
+
+def new_sums(classes: int) -> Sums:
+    """Zeros to add to; with no `classes`, no statistics."""
+    rows = 2 if classes else 0
+    return Sums(
+        np.zeros((rows, classes, NEAR + 1)),
+        np.zeros((rows, classes, NEAR + 1)),
+        np.zeros((rows, STARTS + 1)),
+        np.zeros(4),
+    )
+
+
+@kernel()
+def expect(order: Array, block: Block, constraint: Constraint, sums: Sums, posterior: Array) -> None:
+    """Posteriors of the pairs in `order` into `posterior`, float32 (slots, 2); statistics added to `sums`.
+
+    The cell (i, j) of pair n is at slot `first[n] + i · J + j`: p(b_j = i), then p(a_i = j). No pair has an
+    empty side. If `sums.jumps` is empty no statistics are collected.
+    """
+    expect_in_step(eight(), order, block, constraint, sums, posterior)
+
+
+@kernel()
+def expect_long(order: Array, block: Block, constraint: Constraint, sums: Sums, posterior: Array) -> None:
+    """`expect` for pairs that are too large to have eight of them in memory."""
+    expect_in_step(np.float32(0), order, block, constraint, sums, posterior)
+
+
+@kernel()
+def expect_in_step(
+    like: Vector,
+    order: Array,
+    block: Block,
+    constraint: Constraint,
+    sums: Sums,
+    posterior: Array,
+) -> None:
+    """`expect`, as many pairs at a time as `like` has lanes."""
+    W = width(like)
+    longest = most = words = 1
+    for begin in range(0, len(order), W):
+        batch = batch_of(W, order[begin : begin + W], block.pairs)
+        longest = max(longest, batch.I, batch.J)
+        most = max(most, batch.I * batch.J)
+        words = max(words, batch.I + batch.J)
+    chains = make_chains(like, longest, most)
+    constrained = constraint.how >= SYMMETRIC
+    few = min(most, MOST_PROJECTED) if constrained else 0
+    dual = make_dual(like, few, words, constraint.how, block.given)
+    collect = len(sums.jumps) > 0
+    for begin in range(0, len(order), W):
+        batch = batch_of(W, order[begin : begin + W], block.pairs)
+        prepare(like, batch, block, chains)
+        if constrained and batch.I * batch.J <= MOST_PROJECTED:
+            moved = project(like, batch, block, chains, dual, constraint, sums)
+            for lane in range(batch.used):
+                sums.totals[0] += dual.value[BASE, lane] + dual.value[BASE + 1, lane]
+                sums.totals[1] += dual.state[EVALUATIONS, lane] + collect
+                sums.totals[3] += dual.value[BEGUN, lane] - dual.value[VALUE, lane]
+            if collect:
+                run_chains(
+                    like, batch, dual.projected if moved else chains.emission, block, chains, collect, sums
+                )
+        else:
+            run_chains(like, batch, chains.emission, block, chains, collect, sums)
+            for lane in range(batch.used):
+                sums.totals[0] += chains.likelihood[0, lane] + chains.likelihood[1, lane]
+                sums.totals[1] += 1
+        sums.totals[2] += batch.used
+        P0, P1 = chains.posterior[0], chains.posterior[1]
+        for lane in range(batch.used):
+            J = chains.length[0, lane]
+            for i in range(chains.length[1, lane]):
+                slot = block.first[batch.pair[lane]] + i * J
+                for j in range(J):
+                    posterior[slot + j, 0] = P0[(j * batch.I + i) * W + lane]
+                    posterior[slot + j, 1] = P1[(i * batch.J + j) * W + lane]
+
+
+@kernel()
+def batch_of(W: int, order: Array, pairs: Pairs) -> Batch:
+    """The pairs of `order`, at most W; the lanes that are left repeat the first."""
+    chosen = np.full(W, order[0])
+    I = J = 1
+    for lane, n in enumerate(order):
+        chosen[lane] = n
+        I = max(I, pairs.source_offsets[n + 1] - pairs.source_offsets[n])
+        J = max(J, pairs.target_offsets[n + 1] - pairs.target_offsets[n])
+    return Batch(chosen, len(order), I, J)
+
+
+@kernel()
+def expect_alone(order: Array, block: Block, sums: Sums, posterior: Array) -> None:
+    """`expect` by position tables, where words choose without looking at their neighbours."""
+    for n in order:
+        E0, E1, null0, null1 = emissions(n, block)
+        J, I = E0.shape
+        forward, backward = priors_of(n, I, J, block)
+        there, back = np.empty((J, I), np.float32), np.empty((I, J), np.float32)
+        sums.totals[0] += independent(J, I, E0, null0, forward, there)
+        sums.totals[0] += independent(I, J, E1, null1, backward, back)
+        sums.totals[1] += 1
+        sums.totals[2] += 1
+        for i in range(I):
+            for j in range(J):
+                posterior[block.first[n] + i * J + j, 0] = there[j, i]
+                posterior[block.first[n] + i * J + j, 1] = back[i, j]
+
+
+@kernel()
+def priors_of(n: int, I: int, J: int, block: Block) -> tuple[Array, Array]:
+    """The position tables of pair n: (J, I + 1) where target words choose, (I, J + 1) for the others."""
+    begin = block.prior_begin[n]
+    middle = begin + J * (I + 1)
+    end = middle + I * (J + 1)
+    return block.prior[begin:middle].reshape(J, I + 1), block.prior[middle:end].reshape(I, J + 1)
+
+
+@kernel()
+def add_counts(
+    v0: int, v1: int, block: Block, agree: bool, posterior: Array, counts: Array, null_source: Array
+) -> None:
+    """Add the posteriors of the cells of source words v0..v1 to the counts (float64) of their entries.
+
+    If they `agree`, both directions count the product of their posteriors (Liang et al. 2006). `null_source`
+    float64 (source words) gains what is left of each of their tokens. Each count gets its addends in corpus
+    order whatever the ranges are, so threads may share the arrays.
+    """
+    pairs = block.pairs
+    for n in range(len(pairs.source_offsets) - 1):
+        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        s = pairs.source_offsets[n]
+        for k in range(s, pairs.source_offsets[n + 1]):
+            v = pairs.source[k]
+            if v0 <= v < v1:
+                slot = block.first[n] + (k - s) * J
+                for c in range(slot, slot + block.filled[k]):
+                    m = block.entry[c]
+                    p = slot + block.position[c]
+                    p0, p1 = posterior[p, 0], posterior[p, 1]
+                    if agree:
+                        p0 = p1 = p0 * p1
+                    counts[m, 0] += p0
+                    counts[m, 1] += p1
+                rest = np.float32(1)
+                for p in range(slot, slot + J):
+                    rest -= posterior[p, 1]
+                null_source[v] += max(np.float32(0), rest)
+
+
+@kernel()
+def add_null_counts(block: Block, posterior: Array, null_target: Array) -> None:
+    """`null_target` float64 (target words) gains the probability that each token is linked to nothing."""
+    pairs = block.pairs
+    for n in range(len(pairs.source_offsets) - 1):
+        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        t = pairs.target_offsets[n]
+        J = pairs.target_offsets[n + 1] - t
+        for j in range(J):
+            rest = np.float32(1)
+            for i in range(I):
+                rest -= posterior[block.first[n] + i * J + j, 0]
+            null_target[pairs.target[t + j]] += max(np.float32(0), rest)

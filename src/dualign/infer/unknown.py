@@ -1,0 +1,191 @@
+"""Words that the lexicon does not know: their cells are scored by spelling and by words with the same stem.
+
+An unknown source word v is taken for the average of the known words that share its stem, and so is an
+unknown target word; on top, words that look alike (names, numbers, cognates) attract each other:
+
+    score(w | v) = mean of p(w | u) over the known u with v's stem  +  LIKENESS · similarity(v, w)^4
+
+and the same for p(v | w). What neither term reaches keeps the floor, where position alone decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.infer.cells import Cells, Pairs, pairs_of
+from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity
+from dualign.model.lexicon import Lexicon
+from dualign.model.vocabulary import Vocabulary
+from dualign.text.bitext import Bitext
+
+__all__ = ["add_unknown_cells"]
+
+LIKENESS = 0.3
+
+
+class Words(NamedTuple):
+    """The words of one side of a block.
+
+    `local` int32 (tokens): number of the token's word in the block, and `forms` by that number. `stem` int32
+    (words of the vocabulary, then unknown ones): a number for the stems that unknown words have, else −1.
+    The known words with stem g are `member[members[g] : members[g + 1]]`.
+    """
+
+    local: Array
+    forms: Forms
+    stem: Array
+    members: Array
+    member: Array
+
+
+class CellArrays(NamedTuple):
+    """`dualign.infer.cells.Cells` as kernels see it."""
+
+    first: Array
+    filled: Array
+    position: Array
+    entry: Array
+
+
+def add_unknown_cells(
+    cells: Cells,
+    bitext: Bitext,
+    lexicon: Lexicon,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    unknown: tuple[Sequence[str], Sequence[str]],
+    stem_letters: int,
+) -> Array:
+    """Add to `cells`, in place, those of the words that are numbered after the vocabularies' own.
+
+    Returns the scores (float32 [new, 2]) of their entries, which are numbered after the lexicon's.
+    """
+    pairs = pairs_of(bitext)
+    most = count_unknown(pairs, len(vocabularies[0]), len(vocabularies[1]))
+    extra = np.empty((most, 2), np.float32)
+    if most == 0:
+        return extra
+    source = describe(bitext.source.tokens, vocabularies[0], unknown[0], stem_letters)
+    target = describe(bitext.target.tokens, vocabularies[1], unknown[1], stem_letters)
+    arrays = CellArrays(cells.first, cells.count, cells.position, cells.entry)
+    used = score_unknown(pairs, source, target, len(vocabularies[1]), lexicon, arrays, extra)
+    return extra[:used]
+
+
+def describe(tokens: Array, vocabulary: Vocabulary, new: Sequence[str], stem_letters: int) -> Words:
+    """Forms and stems of the words of a block."""
+    numbers, local = np.unique(tokens, return_inverse=True)
+    known = len(vocabulary)
+    words = [vocabulary.words[n] if n < known else new[n - known] for n in numbers.tolist()]
+    stems: dict[str, int] = {}
+    for word in new:
+        stems.setdefault(word[:stem_letters], len(stems))
+    by_stem = vocabulary.stems(stem_letters)
+    siblings = [by_stem.get(stem, []) for stem in stems]
+    members = np.zeros(len(stems) + 1, np.int64)
+    np.cumsum([len(words) for words in siblings], out=members[1:])
+    member = np.array([number for words in siblings for number in words], np.int32)
+    stem = np.full(known + len(new), -1, np.int32)
+    stem[member] = np.repeat(np.arange(len(stems), dtype=np.int32), np.diff(members))
+    stem[known:] = [stems[word[:stem_letters]] for word in new]
+    return Words(local.astype(np.int32).ravel(), forms_of(words), stem, members, member)
+
+
+@kernel()
+def count_unknown(pairs: Pairs, source_words: int, target_words: int) -> int:
+    """Number of cells with an unknown word."""
+    cells = 0
+    for n in range(len(pairs.source_offsets) - 1):
+        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        known_source = 0
+        for k in range(pairs.source_offsets[n], pairs.source_offsets[n + 1]):
+            known_source += pairs.source[k] < source_words
+        known_target = 0
+        for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
+            known_target += pairs.target[k] < target_words
+        cells += I * J - known_source * known_target
+    return cells
+
+
+@kernel()
+def score_unknown(
+    pairs: Pairs,
+    source: Words,
+    target: Words,
+    known_targets: int,
+    lexicon: Lexicon,
+    cells: CellArrays,
+    extra: Array,
+) -> int:
+    """Append the scored cells to their rows of slots, and the scores to `extra`; returns how many."""
+    rows, columns, table = lexicon.rows, lexicon.columns, lexicon.table
+    known_sources = len(rows) - 1
+    used = 0
+    places = np.zeros(1 << 10, np.int64)
+    # Scores of one source token: with each known target word, and with each stem of unknown target words.
+    by_word = np.zeros((known_targets, 2), np.float32)
+    by_stem = np.zeros((len(target.members) - 1, 2), np.float32)
+    for n in range(len(pairs.source_offsets) - 1):
+        s, t = pairs.source_offsets[n], pairs.target_offsets[n]
+        I, J = pairs.source_offsets[n + 1] - s, pairs.target_offsets[n + 1] - t
+        strange = 0
+        for j in range(J):
+            strange += pairs.target[t + j] >= known_targets
+        for i in range(I):
+            v = pairs.source[s + i]
+            if v < known_sources and strange == 0:
+                continue
+            if v >= known_sources:
+                g = source.stem[v]
+                members = source.members[g + 1] - source.members[g]
+                for k in range(source.members[g], source.members[g + 1]):
+                    u = source.member[k]
+                    for m in range(rows[u], rows[u + 1]):
+                        by_word[columns[m], 0] += table[m, 0] / members
+                        by_word[columns[m], 1] += table[m, 1] / members
+            else:
+                for m in range(rows[v], rows[v + 1]):
+                    g = target.stem[columns[m]]
+                    if g >= 0:
+                        members = target.members[g + 1] - target.members[g]
+                        by_stem[g, 0] += table[m, 0] / members
+                        by_stem[g, 1] += table[m, 1] / members
+            x = source.local[s + i]
+            a = source.forms.letters[source.forms.offsets[x] : source.forms.offsets[x + 1]]
+            row = cells.first[n] + i * J
+            for j in range(J):
+                w = pairs.target[t + j]
+                p = q = np.float32(0)
+                if v < known_sources:
+                    if w < known_targets:
+                        continue
+                    p, q = by_stem[target.stem[w], 0], by_stem[target.stem[w], 1]
+                elif w < known_targets:
+                    p, q = by_word[w, 0], by_word[w, 1]
+                y = target.local[t + j]
+                b = target.forms.letters[target.forms.offsets[y] : target.forms.offsets[y + 1]]
+                alike = similarity(a, b, places)
+                if alike >= ALIKE:
+                    p += np.float32(LIKENESS * alike**POWER)
+                    q += np.float32(LIKENESS * alike**POWER)
+                if p > 0 or q > 0:
+                    slot = row + cells.filled[s + i]
+                    cells.position[slot] = j
+                    cells.entry[slot] = len(table) + used
+                    cells.filled[s + i] += 1
+                    extra[used, 0], extra[used, 1] = p, q
+                    used += 1
+            if v >= known_sources:
+                g = source.stem[v]
+                for k in range(source.members[g], source.members[g + 1]):
+                    u = source.member[k]
+                    for m in range(rows[u], rows[u + 1]):
+                        by_word[columns[m], 0] = by_word[columns[m], 1] = 0
+            else:
+                by_stem[:] = 0
+    return used

@@ -1,0 +1,71 @@
+"""The most probable path of a chain (see `dualign.infer.chain` for the model)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.infer.chain import NULL, REACH, edges_alone
+
+__all__ = ["viterbi"]
+
+
+@kernel()
+def viterbi(
+    R: int, S: int, E: Array, null: Array, weights: Array, jumps: Array, back: Array, path: Array
+) -> float:
+    """Best path into `path` int32 (≥R): the state of each row, or −1 for null; returns its log-probability.
+
+    `E` float32 (R, S); `null` float32 (R); `jumps` float32 (R, NEAR); `back` int32 (2, R, S), scratch.
+    Each position keeps its best way to end in a word and in a null. The best far predecessor is the best of
+    those left of the window and right of it, found by running maxima: O(R · S) in all.
+    """
+    edges = edges_alone(R, S, weights, jumps)
+    start = edges.start
+    word_step, null_step = np.log(1 - weights[NULL]), np.log(weights[NULL])
+    word, rest = np.empty(S), np.empty(S)  # log-probability of the best path that ends in a word, in a null
+    departure = np.empty(S)
+    left, right = np.empty(S, np.int32), np.empty(S, np.int32)
+    for i in range(S):
+        word[i] = np.log(start[i]) + word_step + np.log(E[0, i])
+        rest[i] = np.log(start[i]) + null_step + np.log(null[0])
+    for j in range(1, R):
+        for i in range(S):
+            # Non-negative: the predecessor is a word at this position; negative: a null at −1 − position.
+            back[1, j, i] = i if word[i] >= rest[i] else -1 - i
+            rest[i] = max(word[i], rest[i])
+            departure[i] = rest[i] + np.log(edges.leave[(j - 1) * S + i])
+            rest[i] += null_step + np.log(null[j])
+        jump = np.log(jumps[j - 1])
+        left[0], right[S - 1] = 0, S - 1
+        for i in range(1, S):
+            left[i] = i if departure[i] > departure[left[i - 1]] else left[i - 1]
+            k = S - 1 - i
+            right[k] = k if departure[k] >= departure[right[k + 1]] else right[k + 1]
+        for i in range(S):
+            origin = i
+            top = departure[i] + jump[REACH]
+            for k in range(max(0, i - REACH), min(S, i + REACH + 1)):
+                if departure[k] + jump[i - k + REACH] > top:
+                    top = departure[k] + jump[i - k + REACH]
+                    origin = k
+            if i > REACH and departure[left[i - REACH - 1]] > top:
+                origin = left[i - REACH - 1]
+                top = departure[origin]
+            if i + REACH + 1 < S and departure[right[i + REACH + 1]] > top:
+                origin = right[i + REACH + 1]
+                top = departure[origin]
+            back[0, j, i] = back[1, j, origin]
+            word[i] = top + np.log(E[j, i])
+    best = 0
+    for i in range(S):
+        if max(word[i], rest[i]) > max(word[best], rest[best]):
+            best = i
+    score = max(word[best], rest[best])
+    state = best if word[best] >= rest[best] else -1 - best
+    for j in range(R - 1, -1, -1):
+        path[j] = max(state, -1)
+        if j > 0:
+            state = back[0, j, state] if state >= 0 else back[1, j, -1 - state]
+    return score

@@ -1,0 +1,1 @@
+"""Whole tasks as functions: files in and out, callbacks for progress, no printing."""

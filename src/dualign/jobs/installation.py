@@ -1,0 +1,212 @@
+"""How fast this installation is: the `dualign` command, timed on a text as a user would run it.
+
+Two commands are timed: training on a text, and aligning with the saved model. A run on one sentence pair
+before them, not counted, lets kernels be compiled; a second one says what starting alone costs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from dualign.core.errors import DataError
+from dualign.measure.quality import Evaluation, evaluate
+from dualign.measure.signature import signature
+from dualign.measure.table import markdown
+from dualign.measure.timing import Usage, measure
+from dualign.text.alignment import Alignment
+from dualign.text.formats import read_links
+from dualign.text.pairs import read_pairs
+from dualign.text.streams import open_output
+from dualign.text.synthetic import generate
+
+__all__ = ["DUALIGN", "Measured", "Own", "Synthetic", "measure_installation", "versions", "warm_up"]
+
+DUALIGN = (sys.executable, "-m", "dualign")
+"""The command of the running interpreter's installation."""
+
+_WARM = 200  # pairs: enough to reach every kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """Seeded synthetic text: `pairs` to train on, and as many others to align."""
+
+    pairs: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A text of the user, to train on and to align; `gold` may be for its first lines only."""
+
+    source: str
+    target: str
+    gold: str | None
+    errors: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured; `quality` is None without gold links."""
+
+    text: Synthetic | Own
+    pairs: int
+    words: tuple[int, int]
+    threads: int
+    start: Usage
+    train: Usage
+    align: Usage
+    model_bytes: int
+    quality: Evaluation | None
+
+    def as_json(self) -> str:
+        """One JSON object; rates are fractions."""
+        text: dict[str, Any] = {
+            "pairs": self.pairs,
+            "source_words": self.words[0],
+            "target_words": self.words[1],
+        }
+        if isinstance(self.text, Synthetic):
+            text["seed"] = self.text.seed
+        content = {
+            "versions": versions(),
+            "threads": self.threads,
+            "text": text,
+            "start": self.start.as_dict(),
+            "train": self.train.as_dict() | {"pairs_per_second": self.pairs / self.train.seconds},
+            "align": self.align.as_dict() | {"pairs_per_second": self.pairs / self.align.seconds},
+            "model_bytes": self.model_bytes,
+            "quality": None if self.quality is None else self.quality.as_dict(),
+            "signature": None if self.quality is None else signature(self.quality),
+        }
+        return json.dumps(content, allow_nan=False)
+
+    def as_text(self) -> str:
+        """Lines for people; rates are per cent."""
+        kind = f"synthetic, seed {self.text.seed}" if isinstance(self.text, Synthetic) else self.text.source
+        words = " and ".join(f"{count / max(self.pairs, 1):.1f}" for count in self.words)
+        lines = [
+            " | ".join(f"{name} {value}" for name, value in versions().items()),
+            f"text: {kind}; {self.pairs:,} pairs of {words} words; threads: {self.threads}",
+            "",
+            self._table(),
+            "",
+            f"model file: {self.model_bytes / 1e6:.1f} MB; the program's start is part of each time",
+        ]
+        if self.quality is not None:
+            rates = (
+                ("AER", self.quality.aer),
+                ("precision", self.quality.precision),
+                ("recall", self.quality.recall),
+            )
+            lines += [", ".join(f"{name} {100 * rate:.2f}" for name, rate in rates), signature(self.quality)]
+        return "\n".join(lines)
+
+    def _table(self) -> str:
+        rows = []
+        for name, usage, pairs in (
+            ("start (1 pair)", self.start, None),
+            ("train", self.train, self.pairs),
+            ("align, saved model", self.align, self.pairs),
+        ):
+            rate = "" if pairs is None else f"{pairs / usage.seconds:,.0f}"
+            times = f"{usage.seconds:.2f}", f"{usage.cpu_seconds:.2f}"
+            rows.append((name, *times, rate, f"{usage.peak_bytes / 1e6:,.0f}"))
+        return markdown(("", "seconds", "CPU seconds", "pairs/s", "peak MB"), rows)
+
+
+def measure_installation(
+    text: Synthetic | Own, threads: int, report: Callable[[str], None] = lambda message: None
+) -> Measured:
+    """Train and align with the command of this installation; `report` hears what is being done."""
+    with TemporaryDirectory(prefix="dualign-bench-") as place:
+        gold: list[Alignment]
+        if isinstance(text, Synthetic):
+            *files, gold = write_synthetic(place, text)
+        else:
+            gold = list(read_links(text.gold, errors=text.errors)) if text.gold else []
+            files = [text.source, text.target] * 2
+        pairs, *words = sizes(files[0], files[1], "strict" if isinstance(text, Synthetic) else text.errors)
+        if pairs < len(gold) or pairs == 0:
+            raise DataError(f"{files[0]} has {pairs} lines, but there are gold links for {len(gold)}")
+        report("warming up; the first run compiles kernels")
+        warm_up(place, threads)
+        start = warm_up(place, threads, pairs=1)
+        more = ["--quiet", "--threads", str(threads)]
+        if isinstance(text, Own):
+            more += ["--errors", text.errors]
+        model, links = os.path.join(place, "model"), os.path.join(place, "links")
+        report(f"training on {pairs:,} pairs")
+        train = measure([*DUALIGN, "train", files[0], files[1], model, *more])
+        report(f"aligning {pairs:,} pairs")
+        align = measure([*DUALIGN, "align", files[2], files[3], "--model", model, "-o", links, *more])
+        found = list(islice(read_links(links), len(gold)))
+        quality = evaluate(found, gold) if gold else None
+        return Measured(
+            text, pairs, (words[0], words[1]), threads, start, train, align, os.path.getsize(model), quality
+        )
+
+
+def warm_up(place: str, threads: int, pairs: int = _WARM) -> Usage:
+    """Train on a little text, save, and align other text with new words, so that all kernels are compiled.
+
+    Returns what the last of these commands took.
+    """
+    names = ("warm.source", "warm.target", "warm-new.source", "warm-new.target")
+    texts = [os.path.join(place, name) for name in names]
+    for vocabulary, (source, target) in ((100, texts[:2]), (200, texts[2:])):
+        made = list(generate(pairs, vocabulary=vocabulary))
+        write_text(source, (s for s, _, _ in made))
+        write_text(target, (t for _, t, _ in made))
+    model, more = os.path.join(place, "warm.model"), ["--quiet", "--threads", str(threads), "-o", os.devnull]
+    measure([*DUALIGN, "align", *texts[:2], "--save", model, *more])
+    return measure([*DUALIGN, "align", *texts[2:], "--model", model, *more])
+
+
+def write_synthetic(place: str, text: Synthetic) -> list[Any]:
+    """Files of a text to train on and of another to align, with the links of the second."""
+    made = list(generate(2 * text.pairs, seed=text.seed))
+    halves = made[: text.pairs], made[text.pairs :]
+    names = [
+        os.path.join(place, name) for name in ("train.source", "train.target", "new.source", "new.target")
+    ]
+    for half, (source, target) in zip(halves, (names[:2], names[2:]), strict=True):
+        write_text(source, (s for s, _, _ in half))
+        write_text(target, (t for _, t, _ in half))
+    return [*names, [links for _, _, links in halves[1]]]
+
+
+def write_text(path: str, sentences: Iterable[Iterable[str]]) -> None:
+    """A sentence a line."""
+    with open_output(path) as stream:
+        stream.writelines(f"{' '.join(words)}\n" for words in sentences)
+
+
+def sizes(source: str, target: str, errors: str) -> tuple[int, int, int]:
+    """Number of pairs, source words and target words of a text."""
+    pairs = left = right = 0
+    for s, t in read_pairs(source, target, errors=errors):
+        pairs += 1
+        left += len(s)
+        right += len(t)
+    return pairs, left, right
+
+
+def versions() -> dict[str, str]:
+    """What the speed depends on: versions of the program, of what it stands on, and the kind of machine."""
+    return {
+        "dualign": version("dualign"),
+        "Python": platform.python_version(),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
+    }

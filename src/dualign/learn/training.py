@@ -1,0 +1,157 @@
+"""From a bitext to a model: Model 1, then the HMM or Model 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import DataError, UsageError
+from dualign.infer.constraints import ConstraintSet
+from dualign.infer.emission import Warm
+from dualign.learn.em import em_round, warm_starts
+from dualign.learn.fertilities import estimate_fertilities
+from dualign.learn.ibm1 import prune, train_ibm1
+from dualign.learn.smoothing import make_priors
+from dualign.model.jumps import classes_of, initial_jumps, initial_weights
+from dualign.model.model import Model
+from dualign.model.options import Options
+from dualign.model.positions import Positions
+from dualign.model.vocabulary import Vocabulary
+from dualign.text.bitext import Bitext
+
+__all__ = ["NothingToLearn", "Progress", "train", "usable"]
+
+LAST_RESORT = 10_000_000
+"""Cells of a pair that is learnt from although it is too long, for want of others."""
+
+STAGES = {"hmm": "HMM", "ibm1": "IBM 1", "ibm2": "IBM 2"}
+
+
+class NothingToLearn(DataError):  # noqa: N818 - what happened, in words
+    """No sentence pair has words on both sides."""
+
+    def __init__(self, pairs: int) -> None:
+        super().__init__(f"none of the {pairs} sentence pairs has words on both sides; nothing to learn from")
+        self.pairs = pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A finished round: its stage, number, and what it measured before its update.
+
+    `evaluations`: how often, on average, both chains of a pair were run.
+    """
+
+    stage: str
+    number: int
+    rounds: int
+    likelihood: float
+    tokens: int
+    pairs: int
+    evaluations: float = 1.0
+
+    @property
+    def bits(self) -> float:
+        """Cross-entropy of a word given the other side, mean of both directions, in bits."""
+        return -self.likelihood / self.tokens / float(np.log(2))
+
+
+def train(
+    bitext: Bitext,
+    source: list[str],
+    target: list[str],
+    options: Options,
+    threads: int,
+    report: Callable[[Progress], None] = lambda progress: None,
+    judge: Callable[[Model], float] | None = None,
+    constraints: ConstraintSet | None = None,
+) -> Model:
+    """Learn a model of the pairs that are not empty and not over `options.max_length`.
+
+    With `judge`, which says how good a model is (for example on a few pairs with gold links), training stops
+    at the first round of the HMM that does not improve on the one before, and returns the better; rounds with
+    a projection get their turn before that. A set of
+    `constraints` of your own joins `options.constraint` in the last quarter of the rounds.
+    """
+    if constraints is not None and options.model != "hmm":
+        raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
+    chosen = usable(bitext, options.max_length)
+    if not chosen.any():
+        raise NothingToLearn(len(bitext))
+    bitext = Bitext(bitext.source.select(chosen), bitext.target.select(chosen))
+    tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
+
+    def tell(stage: str, rounds: int) -> Callable[..., None]:
+        return lambda number, objective, evaluations=1.0: report(
+            Progress(stage, number, rounds, objective, tokens, len(bitext), evaluations)
+        )
+
+    rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
+    lexicon = train_ibm1(bitext, len(source), len(target), rounds, threads, tell("IBM 1", rounds))
+    lexicon = prune(lexicon, options.prune)
+    priors = make_priors(
+        lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
+    )
+    weights = initial_weights(options.null, options.floor)
+    positions = None if options.model == "hmm" else Positions.uniform()
+    own = options.jump_words if options.model == "hmm" else 0
+    jumps = initial_jumps(
+        classes_of(np.bincount(bitext.target.tokens, minlength=len(target)), own),
+        classes_of(np.bincount(bitext.source.tokens, minlength=len(source)), own),
+    )
+    model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, jumps, options, positions)
+    then = tell(STAGES[options.model], options.rounds)
+    best, enough = -np.inf, False
+    warm: list[Warm] = []
+    for number, constraint in enumerate(schedule(options, constraints), 1):
+        projected = constraint not in ("none", "agreement")
+        if enough and not projected:
+            continue
+        if projected and not warm:
+            warm = warm_starts(bitext)
+        given = constraints if projected else None
+        done = em_round(bitext, model, priors, constraint, threads, given, warm)
+        then(number, done.objective, done.evaluations)
+        if judge is not None:
+            value = judge(done.model)
+            enough = value <= best
+            if enough and projected:
+                break
+            if enough:
+                continue  # a projection, if there is to be one, begins with the better model
+            best = value
+        model = done.model
+    if options.decoder == "submodular":
+        # Limits on the links of a word are this decoder's; no other asks how many a word has.
+        model = replace(model, fertilities=estimate_fertilities(model, bitext, threads))
+    return model
+
+
+def usable(bitext: Bitext, max_length: int) -> Array:
+    """Which pairs take part in training: none empty, none over the limit, unless there are no others."""
+    lengths, widths = bitext.source.lengths, bitext.target.lengths
+    filled = (lengths > 0) & (widths > 0)
+    short = filled & (lengths <= max_length) & (widths <= max_length)
+    return short if short.any() else filled & (lengths * widths <= LAST_RESORT)
+
+
+def schedule(options: Options, constraints: ConstraintSet | None = None) -> list[str]:
+    """The constraint of each round after Model 1: a projection comes in the last quarter, after agreement.
+
+    Directions that still know nothing would be made to agree on nothing; one round of four has proved better
+    than two.
+    """
+    if options.model == "ibm1":
+        return []
+    constraint = options.constraint
+    if constraint in ("none", "agreement"):
+        if constraints is None:
+            return [constraint] * options.rounds
+        constraint = "given"
+    first = options.rounds - (options.rounds + 3) // 4
+    if options.constraint == "none":
+        return ["none"] * first + [constraint] * (options.rounds - first)
+    return ["agreement"] * first + [constraint] * (options.rounds - first)

@@ -1,0 +1,1 @@
+"""Phrase tables: extraction, scoring, look-up."""

@@ -1,0 +1,252 @@
+"""From texts and links to a phrase table, in memory that does not grow with the texts.
+
+1. Read: words get numbers, and pairs go to disk as numbers; links are counted for the dictionary.
+2. Extract: chunk by chunk, the phrase pairs of the chunk are sorted and added up: a run on disk.
+3. Merge the runs: phrase pairs with counts, in the order of the table.
+4. Sort by target phrase for its total, and back again by position; source totals are there in step 5.
+5. Score, format and write, again chunk by chunk.
+
+Vocabularies and the dictionary are held in memory; all else is streams. Steps 2 and 5 use several threads;
+chunks are cut independently of their number, so the file is the same for any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import DataError, UsageError
+from dualign.core.threads import available, ordered_map
+from dualign.phrase.table.dictionary import Dictionary, LinkCounts, write_dictionary
+from dualign.phrase.table.external_sort import Runs, collapsed, whole_groups
+from dualign.phrase.table.extraction import LONGEST, Encoded, Layout, extract_rows
+from dualign.phrase.table.scoring import BARS, best_alignments, format_lines, words_of
+from dualign.text.alignment import Alignment
+from dualign.text.bitext import GrowingVocabulary
+from dualign.text.phrase_table import escape
+from dualign.text.streams import open_binary_output, pack
+
+__all__ = ["Built", "build_table"]
+
+_CHUNK = 2500  # sentence pairs: some half million phrase pairs
+_ROWS = 1 << 17  # phrase pairs that are scored at a time
+
+Pair = tuple[Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What went into a table."""
+
+    sentence_pairs: int
+    phrase_pairs: int
+    """Distinct ones: lines of the table."""
+    instances: int
+    """All of them: the sum of the counts."""
+
+
+def build_table(
+    pairs: Iterable[tuple[Pair, Alignment]],
+    table: str,
+    *,
+    max_length: int = 7,
+    reordering: str | None = None,
+    dictionary: str | None = None,
+    threads: int | None = None,
+    place: str = "pair",
+    scratch: str | None = None,
+) -> Built:
+    """Extract phrase pairs from sentence pairs with links, and write the phrase table `table`.
+
+    Also writes, where wanted, the reordering table `reordering` and the dictionary `dictionary`.s2t, .t2s.
+    `place` begins the message about a link outside its pair; `scratch` is the directory for temporary files.
+    """
+    if not 1 <= max_length <= LONGEST:
+        raise UsageError(f"max_length={max_length} is not in 1..{LONGEST}")
+    workers = available(threads)
+    try:
+        folder = TemporaryDirectory(prefix="dualign-phrases-", dir=scratch)
+    except OSError as error:
+        raise DataError(f"{scratch}: no place for temporary files: {error.strerror}") from None
+    with folder as name, ExitStack() as outputs:
+        # Opened first: a place that cannot be written to is an error before the work, not after it.
+        written = [table] if reordering is None else [table, reordering]
+        streams = [(path, outputs.enter_context(open_binary_output(path, packed=True))) for path in written]
+        corpus = _Corpus(Path(name), pairs, place)
+        layout = corpus.layout(max_length)
+        if dictionary is not None:
+            write_dictionary(corpus.dictionary, *corpus.words, dictionary)
+        runs = Runs(Path(name), "pairs", layout.columns, layout.keys)
+        for rows in ordered_map(lambda chunk: _extracted(chunk, layout), corpus.chunks(), workers):
+            runs.add(rows)
+        merged = _Merged(Path(name), runs, layout)
+        _write(merged, corpus, layout, workers, streams)
+    return Built(corpus.pairs, merged.rows, merged.instances)
+
+
+def _extracted(chunk: Encoded, layout: Layout) -> Array:
+    rows = extract_rows(chunk, layout, layout.phrase, layout.keys, layout.columns)
+    return collapsed(rows, layout.keys)
+
+
+class _Corpus:
+    """Sentence pairs as numbers on disk, the words, and the dictionary of their links."""
+
+    def __init__(self, place: Path, pairs: Iterable[tuple[Pair, Alignment]], name: str) -> None:
+        self._place = place
+        self.pairs = self._chunks = 0
+        vocabularies = GrowingVocabulary(), GrowingVocabulary()
+        for words in vocabularies:
+            # Null, which no word of a text is, has 0; the bars end a phrase and sort as they do in the file.
+            words.update({"": 0, BARS: 1})
+        counts = LinkCounts()
+        stream = iter(pairs)
+        while chunk := list(islice(stream, _CHUNK)):
+            encoded = self._encode(chunk, vocabularies, name)
+            counts.add(encoded)
+            np.savez(self._file(self._chunks), **encoded._asdict())
+            self.pairs += len(chunk)
+            self._chunks += 1
+        self._ranks = [_ranks(list(words)) for words in vocabularies]
+        self.words = _ranked(vocabularies[0], self._ranks[0]), _ranked(vocabularies[1], self._ranks[1])
+        self.dictionary: Dictionary = counts.dictionary(*self._ranks)
+
+    def layout(self, max_length: int) -> Layout:
+        """How the phrases of this corpus are packed."""
+        bits = max(len(words) for words in self.words).bit_length()
+        return Layout(max_length, bits, *(int(ranks[1]) for ranks in self._ranks))
+
+    def chunks(self) -> Iterator[Encoded]:
+        """The sentence pairs, with numbers that sort like the words."""
+        for number in range(self._chunks):
+            with np.load(self._file(number)) as stored:
+                chunk = Encoded(**stored)
+            self._file(number).unlink()
+            source, target = self._ranks[0][chunk.source], self._ranks[1][chunk.target]
+            yield chunk._replace(source=source, target=target)
+
+    def _file(self, number: int) -> Path:
+        return self._place / f"text-{number}.npz"
+
+    def _encode(
+        self, chunk: list[tuple[Pair, Alignment]], vocabularies: Sequence[dict[str, int]], name: str
+    ) -> Encoded:
+        sides: tuple[list[int], list[int]] = [], []
+        offsets: tuple[list[int], list[int]] = [0], [0]
+        links: list[tuple[int, int]] = []
+        link_offsets = [0]
+        for number, (pair, alignment) in enumerate(chunk, self.pairs + 1):
+            for words, tokens, ends, vocabulary in zip(pair, sides, offsets, vocabularies, strict=True):
+                tokens.extend(vocabulary[escape(word)] for word in words)
+                ends.append(len(tokens))
+            if alignment.links:
+                last = max(i for i, _ in alignment.links), max(j for _, j in alignment.links)
+                if last[0] >= len(pair[0]) or last[1] >= len(pair[1]):
+                    raise DataError(
+                        f"{name} {number}: a link has position {last[0]} or {last[1]}, but there are "
+                        f"{len(pair[0])} and {len(pair[1])} words; do the links belong to this text?"
+                    )
+            links.extend(alignment.links)
+            link_offsets.append(len(links))
+        return Encoded(
+            np.array(sides[0], np.int32),
+            np.array(offsets[0]),
+            np.array(sides[1], np.int32),
+            np.array(offsets[1]),
+            np.array(links, np.int32).reshape(-1, 2),
+            np.array(link_offsets),
+        )
+
+
+def _ranks(words: list[str]) -> Array:
+    """The place of each word in the order of their bytes, from 1; null has 0."""
+    ranks = np.zeros(len(words), np.int64)
+    # Code points sort like the bytes of UTF-8.
+    ranks[sorted(range(1, len(words)), key=words.__getitem__)] = np.arange(1, len(words))
+    return ranks
+
+
+def _ranked(words: Iterable[str], ranks: Array) -> list[str]:
+    """The words by rank."""
+    ranked = [""] * len(ranks)
+    for rank, word in zip(ranks.tolist(), words, strict=True):
+        ranked[rank] = word
+    return ranked
+
+
+class _Merged:
+    """Phrase pairs in the order of the table on disk, with the totals of their target phrases."""
+
+    def __init__(self, place: Path, runs: Runs, layout: Layout) -> None:
+        self._layout = layout
+        self._path = place / "merged"
+        self.rows = self.instances = 0
+        width = layout.phrase
+        targets = Runs(place, "targets", width + 2, width + 1)
+        with self._path.open("wb") as stream:
+            for chunk in whole_groups(runs.merged(), 2 * width):
+                rows = best_alignments(chunk, layout)
+                rows.tofile(stream)
+                counts = rows[:, layout.keys]
+                index = np.arange(self.rows, self.rows + len(rows), dtype=np.uint64)
+                targets.add(
+                    collapsed(np.column_stack((rows[:, width : 2 * width], index, counts)), width + 1)
+                )
+                self.rows += len(rows)
+                self.instances += int(counts.sum())
+        self._totals = Runs(place, "totals", 2, 1)
+        for chunk in whole_groups(targets.merged(), width):
+            key = chunk[:, :width]
+            new = np.concatenate(([True], (key[1:] != key[:-1]).any(axis=1)))
+            sums = np.add.reduceat(chunk[:, -1], np.flatnonzero(new))
+            self._totals.add(collapsed(np.column_stack((chunk[:, width], sums[np.cumsum(new) - 1])), 1))
+
+    def chunks(self) -> Iterator[tuple[Array, Array]]:
+        """Rows, whole groups of a source phrase, and totals int64 [rows, 2] of source and target phrases."""
+        width = self._layout.phrase
+        totals = self._totals.merged()
+        held = np.empty((0, 2), np.uint64)
+        for chunk in whole_groups(self._stored(), width):
+            while len(held) < len(chunk):
+                held = np.concatenate((held, next(totals)))
+            key = chunk[:, :width]
+            new = np.concatenate(([True], (key[1:] != key[:-1]).any(axis=1)))
+            sums = np.add.reduceat(chunk[:, self._layout.keys], np.flatnonzero(new))
+            both = np.column_stack((sums[np.cumsum(new) - 1], held[: len(chunk), 1])).astype(np.int64)
+            held = held[len(chunk) :]
+            yield chunk, both
+
+    def _stored(self) -> Iterator[Array]:
+        columns = self._layout.columns
+        with self._path.open("rb") as stream:
+            while len(numbers := np.fromfile(stream, np.uint64, _ROWS * columns)):
+                yield numbers.reshape(-1, columns)
+
+
+def _write(
+    merged: _Merged, corpus: _Corpus, layout: Layout, workers: int, outputs: Sequence[tuple[str, BinaryIO]]
+) -> None:
+    """Write the phrase table to the first output and the reordering table to the second, if there is one."""
+    source, target = map(words_of, corpus.words)
+    columns = layout.phrase, layout.keys
+
+    def lines(chunk: tuple[Array, Array]) -> list[bytes]:
+        rows, totals = chunk
+        texts = (
+            format_lines(rows, layout, columns, totals, corpus.dictionary, source, target, bool(number))
+            for number in range(len(outputs))
+        )
+        # The larger part of the work: better done by the threads than by the one that writes.
+        return [pack(text.tobytes(), path) for text, (path, _) in zip(texts, outputs, strict=True)]
+
+    for parts in ordered_map(lines, merged.chunks(), workers):
+        for part, (_, stream) in zip(parts, outputs, strict=True):
+            stream.write(part)

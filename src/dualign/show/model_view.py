@@ -1,0 +1,142 @@
+"""Posteriors of a saved model, both directions, before and after projection; and its dictionary.
+
+The picture is that of Graça et al. 2010, Figures 1 and 9: a circle in each cell as large as the posterior is,
+and after projection the colour says whether it grew or shrank.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from threading import Lock
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import UsageError
+from dualign.core.threads import available
+from dualign.decode.links import CHUNK, MOST_CELLS, chunks, encode_chunk, posteriors_of_bitext
+from dualign.model.lexicon import Lexicon
+from dualign.model.model import Model
+from dualign.model.vocabulary import Vocabulary
+
+__all__ = ["LEAST", "ModelView"]
+
+LEAST = 0.005
+"""Posteriors below this would be a dot that nobody sees; they are left out."""
+
+CANDIDATES = 6
+
+Pair = tuple[Sequence[str], Sequence[str]]
+
+
+class ModelView:
+    """What a saved model thinks of sentence pairs."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], projection: str | None = None, threads: int | None = None
+    ) -> None:
+        model = Model.load(path)
+        if model.positions is not None:
+            if projection not in (None, "none"):
+                raise UsageError(
+                    f"projection={projection} is for the HMM; {os.fspath(path)} has IBM Model 1 or 2"
+                )
+            projection = "none"
+        self.projection = projection or model.options.projection
+        self.threads = available(threads)
+        self._before = model.with_options(replace(model.options, projection="none"))
+        self._after = model.with_options(replace(model.options, projection=self.projection))
+        self._lock = Lock()
+
+    def of_pairs(self, pairs: Iterable[Pair]) -> Iterator[Array]:
+        """For each pair a float32 array (before/after, direction, I, J).
+
+        Direction 0 has p(b_j = i), in which target words choose, and 1 has p(a_i = j). A pair of more cells
+        than the aligner takes has none: shape (2, 2, 0, 0).
+        """
+        for chunk in chunks(pairs, CHUNK):
+            small = [pair if len(pair[0]) * len(pair[1]) <= MOST_CELLS else ([], []) for pair in chunk]
+            with self._lock:
+                stages = [self._posteriors(model, small) for model in (self._before, self._after)]
+            for before, after in zip(*stages, strict=True):
+                yield np.stack((before, after))
+
+    def _posteriors(self, model: Model, pairs: Sequence[Pair]) -> list[Array]:
+        bitext, source, target = encode_chunk(model, pairs)
+        return posteriors_of_bitext(model, bitext, (source.new, target.new), self.threads)
+
+    def line(self, pair: Pair) -> str:
+        """The posteriors of one pair as the page reads them; see `lines`."""
+        return next(self.lines([pair]))
+
+    def lines(self, pairs: Iterable[Pair]) -> Iterator[str]:
+        """For each pair the cells where something is at least `LEAST`: `i,j,b,a,b',a'` and blanks between.
+
+        Posteriors are in thousandths: p(b_j = i) and p(a_i = j), before and (with a dash) after projection.
+        """
+        for array in self.of_pairs(pairs):
+            rows, columns = np.nonzero(array.max(axis=(0, 1)) >= LEAST)
+            values = np.rint(1000 * array[:, :, rows, columns].reshape(4, -1)).astype(int).T
+            yield " ".join(
+                f"{i},{j},{','.join(map(str, cell))}"
+                for i, j, cell in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True)
+            )
+
+    def candidates(self, pairs: Iterable[Pair]) -> tuple[list[str], list[str]]:
+        """The best translations of each word of the pairs: lines `word<TAB>translation<TAB>thousandths …`.
+
+        First of source words by p(target | source), then of target words by p(source | target). Words that
+        the model does not know are left out.
+        """
+        model = self._before
+        lower = model.options.lowercase
+        seen: tuple[set[str], set[str]] = set(), set()
+        for pair in pairs:
+            for words, known in zip(pair, seen, strict=True):
+                known.update(map(str.lower, words) if lower else words)
+        there = _best(model.lexicon, 0, _chosen(seen[0], model.source), len(model.source))
+        back = _best(model.lexicon, 1, _chosen(seen[1], model.target), len(model.target))
+        return (
+            _as_lines(there, model.source, model.target),
+            _as_lines(back, model.target, model.source),
+        )
+
+
+def _chosen(words: set[str], vocabulary: Vocabulary) -> Array:
+    numbers = vocabulary.numbers
+    return np.array(sorted(numbers[word] for word in words if word in numbers), np.int64)
+
+
+def _best(lexicon: Lexicon, side: int, chosen: Array, size: int) -> Iterator[tuple[int, Array, Array]]:
+    """Word, its best translations and their probabilities, for the chosen words of a side."""
+    owner = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
+    word, other = (owner, lexicon.columns) if side == 0 else (lexicon.columns, owner)
+    wanted = np.zeros(size, bool)
+    wanted[chosen] = True
+    kept = np.flatnonzero(wanted[word])
+    value = lexicon.table[kept, side]
+    order = kept[np.lexsort((other[kept], -value, word[kept]))]
+    words, starts = np.unique(word[order], return_index=True)
+    ends = np.append(starts[1:], len(order))
+    for v, begin, end in zip(words.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        best = order[begin : min(end, begin + CANDIDATES)]
+        yield v, other[best], lexicon.table[best, side]
+
+
+def _as_lines(
+    entries: Iterable[tuple[int, Array, Array]], vocabulary: Vocabulary, others: Vocabulary
+) -> list[str]:
+    return [
+        "\t".join(
+            [
+                vocabulary.words[v],
+                *(
+                    f"{others.words[w]}\t{round(1000 * p)}"
+                    for w, p in zip(best.tolist(), values.tolist(), strict=True)
+                ),
+            ]
+        )
+        for v, best, values in entries
+    ]

@@ -1,0 +1,1 @@
+"""Forests of translations, and what builds them."""

@@ -1,0 +1,302 @@
+"""`LanguageModel`: an n-gram back-off model, read from ARPA, queried in kernels.
+
+Layout and formula are in `dualign.translate.lm.trie`. Scores are natural logarithms. A sentence begins in
+the context `<s>` and ends with `</s>`; both are implicit. Words outside the vocabulary count as `<unk>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite, log
+from typing import NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import DataError, ModelError, UsageError
+from dualign.text.arpa import Arpa, read_arpa
+from dualign.text.streams import open_binary_output, open_input
+
+__all__ = ["LOG10", "Automaton", "LanguageModel"]
+
+LOG10 = log(10.0)
+_MISSING = -100.0 * LOG10
+"""Of `<unk>` in a model that has none: the value that KenLM takes."""
+
+
+_KENLM = b"mmap lm http://kheafield.com/code"
+
+_ARRAYS = ("first", "word", "logprob", "backoff", "suffix", "level")
+
+
+class Automaton(NamedTuple):
+    """The part of a model that matters to one forest, with bounds; see `lmkernels` for the fields."""
+
+    first: Array
+    word: Array
+    logprob: Array
+    backoff: Array
+    suffix: Array
+    parent: Array
+    depth: Array
+    upper: Array
+    close: Array
+    cumulative: Array
+    lower: Array
+    left: Array
+    state: Array
+    order: int
+    begin: int
+    end: int
+
+
+class LanguageModel:
+    """An n-gram model over `words`; `order` is its n. Make one with `read`, `of_arpa` or `train`."""
+
+    def __init__(
+        self,
+        words: list[str],
+        first: Array,
+        word: Array,
+        logprob: Array,
+        backoff: Array,
+        suffix: Array,
+        level: Array,
+    ) -> None:
+        self.words = words
+        self.index = {w: i for i, w in enumerate(words)}
+        self.begin, self.end, self.unknown = (self.index[w] for w in ("<s>", "</s>", "<unk>"))
+        self.order = len(level) - 2
+        self.first, self.word, self.suffix, self.level = first, word, suffix, level
+        self.logprob, self.backoff = logprob, backoff
+        self.depth = np.repeat(np.arange(self.order + 1, dtype=np.int8), np.diff(level))
+
+    @classmethod
+    def read(cls, path: str) -> LanguageModel:
+        """Read an ARPA file, or a binary file of KenLM where its package is installed; log10 becomes the
+        natural logarithm."""
+        with open_input(path) as stream:
+            binary = stream.peek(len(_KENLM)).startswith(_KENLM)
+        if binary:
+            from dualign.translate.lm.kenlm_model import KenlmModel
+
+            return KenlmModel.open(path)
+        try:
+            return cls.of_arpa(read_arpa(path))
+        except DataError as error:
+            message = str(error)
+            raise (error if message.startswith(path) else DataError(f"{path}: {message}")) from None
+
+    @classmethod
+    def of_arpa(cls, model: Arpa) -> LanguageModel:
+        """Build the trie of a model; n-grams that a longer one presupposes are added with the same
+        probabilities."""
+        words = list(model.words)
+        grams = [(g.words, g.logprob * LOG10, g.backoff * LOG10) for g in model.grams]
+        if "<unk>" not in words and "<UNK>" in words:
+            words[words.index("<UNK>")] = "<unk>"
+        for special, value in (("<s>", 0.0), ("</s>", None), ("<unk>", _MISSING)):
+            if special not in words:
+                if value is None:
+                    raise DataError(f"the model has no {special}; train it on whole sentences")
+                ids, p, b = grams[0]
+                words.append(special)
+                grams[0] = (
+                    np.append(ids, [[len(words) - 1]], axis=0).astype(np.int32),
+                    np.append(p, value),
+                    np.append(b, 0.0),
+                )
+        return cls(words, *_trie(len(words), grams))
+
+    @classmethod
+    def train(cls, sentences: Sequence[Sequence[str]], order: int = 3) -> LanguageModel:
+        """Interpolated modified Kneser-Ney from tokenised sentences; see `kneser_ney`."""
+        from dualign.translate.lm.kneser_ney import estimate
+
+        return cls.of_arpa(estimate(sentences, order))
+
+    def save(self, path: str) -> None:
+        """Write the arrays to one file, whole or not at all; `load` reads it much faster than ARPA."""
+        text = np.frombuffer("\n".join(self.words).encode("utf-8", "surrogatepass"), np.uint8)
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        with open_binary_output(path) as stream:
+            np.savez(stream, words=text, **arrays)
+
+    @classmethod
+    def load(cls, path: str) -> LanguageModel:
+        """Read what `save` wrote; runs no code."""
+        try:
+            # Opened here: where the content is no archive, NumPy leaves its own file open.
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as content:
+                words = content["words"].tobytes().decode("utf-8", "surrogatepass").split("\n")
+                arrays = [content[name] for name in _ARRAYS]
+        except OSError as error:
+            raise DataError(f"{path}: cannot read: {error.strerror or error}") from None
+        except (ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise ModelError(
+                f"{path}: not a saved language model, or damaged ({error}); train again"
+            ) from None
+        if len(arrays[0]) != len(arrays[1]) + 1 or arrays[-1][2] != len(words) + 1:
+            raise ModelError(f"{path}: a damaged language model: its arrays do not fit; train again")
+        return cls(words, *arrays)
+
+    def scaled(self, weight: float) -> LanguageModel:
+        """The same model with all logarithms multiplied: its weight in a translation model."""
+        if not isfinite(weight):
+            raise UsageError(f"weight={weight} must be finite")
+        return LanguageModel(
+            self.words,
+            self.first,
+            self.word,
+            self.logprob * weight,
+            self.backoff * weight,
+            self.suffix,
+            self.level,
+        )
+
+    def among(self, words: Iterable[str]) -> LanguageModel:
+        """A model whose n-grams of these words can be listed: this one."""
+        return self
+
+    def __len__(self) -> int:
+        """Number of n-grams of all lengths."""
+        return len(self.word) - 1
+
+    def encode(self, sentence: Sequence[str]) -> list[int]:
+        """Word numbers; strange words get that of `<unk>`."""
+        return [self.index.get(word, self.unknown) for word in sentence]
+
+    def score(self, sentence: Sequence[str], *, order: int | None = None) -> float:
+        """log p of a whole sentence, `</s>` included."""
+        return float(self.scores([sentence], order=order)[0].sum())
+
+    def scores(self, sentences: Sequence[Sequence[str]], *, order: int | None = None) -> list[Array]:
+        """For each sentence the log-probability of each of its words and of `</s>`; float64."""
+        from dualign.translate.lm.trie import score_sentences
+
+        encoded = [[*self.encode(sentence), self.end] for sentence in sentences]
+        offsets = np.zeros(len(encoded) + 1, np.int64)
+        np.cumsum([len(sentence) for sentence in encoded], out=offsets[1:])
+        tokens = np.fromiter((w for sentence in encoded for w in sentence), np.int32, int(offsets[-1]))
+        result = np.empty(len(tokens))
+        score_sentences(
+            self.first, self.word, self.logprob, self.backoff, self.suffix, self.depth,
+            self.checked_order(order), tokens, offsets, 1 + self.begin, result,
+        )  # fmt: skip
+        return np.split(result, offsets[1:-1])
+
+    def checked_order(self, order: int | None) -> int:
+        """`order`, or the model's own where that is less or none is given."""
+        if order is None:
+            return self.order
+        if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 1:
+            raise UsageError(f"order={order!r} must be a whole number of at least 1")
+        return min(int(order), self.order)
+
+    def automaton(self, words: Array, adjacent: Array, order: int) -> Automaton:
+        """The part of the model over `words`, and bounds for forests.
+
+        `words` int32, ascending, with `<s>` and `</s>`; their positions are the new words. `adjacent[i, j]`:
+        whether words[j] can follow words[i].
+        """
+        from dualign.translate.lm.trie import bounds, restrict
+
+        place = np.full(len(self.words), -1, np.int32)
+        origin, parent, label, level, first, suffix = restrict(
+            self.first, self.word, order, words, place, adjacent
+        )
+        size = len(origin)
+        depth = np.repeat(np.arange(order + 1, dtype=np.int8), np.diff(level))
+        logprob = self.logprob[origin]
+        backoff = np.where(depth < order, self.backoff[origin], 0.0)
+        backoff[0] = 0.0
+        upper, close, cumulative, lower = (np.empty(size) for _ in range(4))
+        left, state = np.empty(size, np.bool_), np.empty(size, np.int32)
+        bounds(
+            first, label, logprob, backoff, suffix, parent, depth, order, adjacent,
+            upper, close, cumulative, lower, left, state,
+        )  # fmt: skip
+        begin, end = np.searchsorted(words, [self.begin, self.end]).tolist()
+        return Automaton(
+            first, label, logprob, backoff, suffix, parent, depth,
+            upper, close, cumulative, lower, left, state, order, begin, end,
+        )  # fmt: skip
+
+
+def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Array, ...]:
+    """Arrays of `LanguageModel` from n-grams `(words, logprob, backoff)` of each length."""
+    grams = _closed(vocabulary, grams)
+    words, logprob, backoff = grams[0]
+    at = np.argsort(words[:, 0], kind="stable")
+    level = [0, 1, 1 + vocabulary]
+    keys: list[Array] = [np.empty(0, np.int64), np.empty(0, np.int64)]  # of each depth: parent · V + word
+    label = [np.array([-1], np.int32), np.arange(vocabulary, dtype=np.int32)]
+    parents = [np.array([-1], np.int64), np.zeros(vocabulary, np.int64)]
+    values = [np.zeros(1), logprob[at]]
+    weights = [np.zeros(1), backoff[at]]
+    suffixes = [np.zeros(1, np.int32), np.zeros(vocabulary, np.int32)]
+
+    def node_of(rows: Array) -> Array:
+        node = 1 + rows[:, 0].astype(np.int64)
+        for depth in range(2, rows.shape[1] + 1):
+            key = node * vocabulary + rows[:, depth - 1]
+            place = np.minimum(np.searchsorted(keys[depth], key), len(keys[depth]) - 1)
+            node = level[depth] + place
+        return node
+
+    for depth, (words, logprob, backoff) in enumerate(grams[1:], 2):
+        above = node_of(words[:, :-1])
+        key = above * vocabulary + words[:, -1]
+        at = np.argsort(key, kind="stable")
+        key = key[at]
+        if len(key) and (np.diff(key) == 0).any():
+            twice = words[at[int(np.flatnonzero(np.diff(key) == 0)[0])]]
+            raise DataError(f"a {depth}-gram comes twice (words {twice.tolist()}); merge the two")
+        keys.append(key)
+        label.append(words[at, -1].astype(np.int32))
+        parents.append(above[at])
+        values.append(logprob[at])
+        weights.append(backoff[at])
+        suffixes.append(node_of(words[at, 1:]).astype(np.int32))
+        level.append(level[-1] + len(key))
+    parent = np.concatenate(parents)
+    size = len(parent)
+    first = np.searchsorted(parent, np.arange(size + 1)).astype(np.int64)
+    first[level[-2] :] = size
+    first[0] = 1
+    value, weight, suffix = np.concatenate(values), np.concatenate(weights), np.concatenate(suffixes)
+    for depth in range(2, len(level) - 1):
+        # What was added to close the set: nan so far.
+        added = level[depth] + np.flatnonzero(np.isnan(value[level[depth] : level[depth + 1]]))
+        value[added] = weight[parent[added]] + value[suffix[added]]
+    return first, np.concatenate(label), value, weight, suffix, np.array(level, np.int64)
+
+
+def _closed(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> list[tuple[Array, Array, Array]]:
+    """Add the missing (n−1)-grams of each n-gram, with probability nan and no back-off weight."""
+    factors = np.random.default_rng(1).integers(1, 2**63, len(grams), dtype=np.uint64) | np.uint64(1)
+
+    def hashed(rows: Array) -> Array:
+        # 64 random bits tell any two rows of one model apart, but for one case in a million or so.
+        code = np.zeros(len(rows), np.uint64)
+        for column, factor in zip(rows.T, factors, strict=False):
+            code = (code ^ (column.astype(np.uint64) + np.uint64(1))) * factor
+            code ^= code >> np.uint64(29)
+        return code
+
+    closed = list(grams)
+    for n in range(len(grams) - 1, 1, -1):
+        rows = closed[n][0]
+        wanted = np.concatenate((rows[:, :-1], rows[:, 1:]))
+        have, p, b = closed[n - 1]
+        missing = wanted[~np.isin(hashed(wanted), hashed(have))]
+        if len(missing):
+            missing = np.unique(missing, axis=0)
+            nothing = np.full(len(missing), np.nan)
+            closed[n - 1] = (
+                np.concatenate((have, missing)),
+                np.concatenate((p, nothing)),
+                np.concatenate((b, np.zeros(len(missing)))),
+            )
+    return closed

@@ -1,0 +1,1 @@
+"""Synchronous grammars and how they are extracted."""

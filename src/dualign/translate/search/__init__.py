@@ -1,0 +1,1 @@
+"""Exact search in forests with a language model."""

@@ -1,0 +1,1 @@
+"""Other decoders of forests, under the same interface."""

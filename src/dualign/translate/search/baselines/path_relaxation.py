@@ -1,0 +1,328 @@
+"""Lagrangian relaxation with paths between leaves (Rush & Collins 2011, §4-5), for n-grams of any length.
+
+Every leaf of the derivation chooses, by itself, the n − 1 leaves before it *and the paths between them*.
+Multipliers ask that the choices agree with the derivation: for each place k of an n-gram, a leaf v is
+chosen there as often as it is used (`λ^k_v`), and each state s lies on chosen paths between places k and k
++ 1 as often as the derivation has it (`u^k_s`). For any multipliers
+
+    L = max over derivations of  Σ_v [ θ_v + Σ_k λ^k_v + α_v ] + Σ_e [ θ_e + Σ_{s∈S(e)} Σ_k u^k_s ]
+    α_v = max over leaves v_1..v_{n−1} before v of  log p − Σ_k λ^k_{v_k} − Σ_k (path from v_k to v_{k+1})
+
+is an upper bound (Figure 3 as corrected: λ belongs to place 2, γ to place 1). L is made small by
+subgradient steps; each derivation met on the way is scored in full. For a bigram model and a forest in
+which the order of any two leaves is fixed the paths say nothing that the leaves do not, and this is the
+simple algorithm of Figure 1.
+
+Where there are too many n-grams of leaves, shorter ones are enumerated, and bounded over all that is longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.search.dual import BOUND, FACTOR, new_ascent, observe, polyak_step
+from dualign.search.inside import Weighted
+from dualign.search.inside import inside as inside_kernel
+from dualign.translate.lm.language_model import Automaton
+from dualign.translate.lm.trie import find
+from dualign.translate.search.baselines.leaf_paths import Paths, best_path, best_paths
+from dualign.translate.search.incumbents import Incumbents, rounding
+from dualign.translate.search.intersection import cut
+from dualign.translate.search.passes import Clock, cube, word_bound
+from dualign.translate.search.translation_problem import Problem
+
+__all__ = ["Choice", "Relaxation", "choose", "met", "prepared", "relax"]
+
+MOST_PAIRS = 300_000
+MOST_GRAMS = 3_000_000
+ROUNDS = 300
+PATIENCE, LEAST = 10, 0.02
+
+
+def relax(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
+    """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
+    bound, relaxation = prepared(problem, incumbents, clock, trace)
+    if relaxation is not None:
+        bound = relaxation.descend(relaxation.evaluate, ROUNDS, incumbents, clock, trace, bound)
+    return bound, relaxation is not None and met(bound, incumbents)
+
+
+def prepared(
+    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]
+) -> tuple[float, Relaxation | None]:
+    """A first derivation and a first bound; and the relaxation, unless there is nothing to relax, or too
+    much."""
+    incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
+    bound, _ = word_bound(problem, incumbents.score)
+    trace.append(("multipliers", bound, incumbents.score, clock.seconds))
+    paths = Paths.of(problem, problem.order - 1, MOST_PAIRS) if problem.order > 1 else None
+    relaxation = None if paths is None else Relaxation(problem, paths)
+    return bound, relaxation if relaxation is not None and relaxation.length > 1 else None
+
+
+def met(bound: float, incumbents: Incumbents) -> bool:
+    """Whether the bound proves the one derivation that is wanted."""
+    # Sums of thousands of terms, in another order than the score's.
+    return incumbents.k == 1 and bound - incumbents.score <= 10 * rounding(bound)
+
+
+class Choice(NamedTuple):
+    """What maximises the Lagrangian: its value, a derivation's edges, its leaves from left to right, `<s>`
+    and `</s>` among them, and the n-gram that each leaf has chosen (−1: none). Where a search was cut off,
+    the value is a bound and there are no leaves."""
+
+    value: float
+    edges: list[int]
+    leaves: list[int]
+    grams: list[int]
+
+
+class Relaxation:
+    """The n-grams of leaves, and multipliers: `leaf` float64 (places, V), `state` float64 (places, states).
+
+    Grams of length k + 1 are `grams[k]`, the last leaf of each; `parents[k]`, the gram without it;
+    `pairs[k]`, the pair of its last two leaves.
+    """
+
+    def __init__(self, problem: Problem, paths: Paths) -> None:
+        self.problem = problem
+        self.paths = paths
+        V = len(paths.leaf)
+        self.grams = [np.arange(V, dtype=np.int32)]  # last leaf of each gram, for lengths 1, 2, …
+        self.parents: list[Array] = [np.empty(0, np.int32)]
+        self.pairs: list[Array] = [np.empty(0, np.int32)]
+        lm = problem.automaton
+        states = np.array(
+            [cut_all(lm, problem.order - 1, 1 + w) if w >= 0 else 0 for w in paths.leaf], np.int32
+        )
+        score = np.zeros(0)
+        for length in range(2, problem.order + 1):
+            counts = np.diff(paths.pair_begin)[self.grams[-1]]
+            if int(counts.sum()) > MOST_GRAMS:
+                break
+            parent, pair, last, states, score = extend(
+                lm,
+                length - 1,
+                self.grams[-1],
+                states,
+                paths.leaf,
+                paths.pair_begin,
+                paths.after,
+                int(counts.sum()),
+            )
+            self.parents.append(parent)
+            self.pairs.append(pair)
+            self.grams.append(last)
+        self.length = len(self.grams)
+        self.score = score
+        self.free_leaf, self.free_state = self._free()
+        self.edge_of = paths.edge_numbers(problem)
+        self.leaf = np.zeros((self.length - 1, V))
+        self.state = np.zeros((self.length - 1, len(paths.tail_of)))
+
+    def _free(self) -> tuple[Array, Array]:
+        """Which leaves, at each place, and which states have a constraint: not those at the ends of the
+        sentence."""
+        paths, n = self.paths, self.length
+        leaf = np.tile(paths.leaf >= 0, (n - 1, 1))
+        leaf[:, paths.starts], leaf[:, paths.ends] = False, False
+        state = np.ones(len(paths.tail_of), np.bool_)
+        V = len(paths.leaf)
+        outer = {*paths.starts, *paths.ends, V - 1}
+        inner = [v for v in range(V) if v not in outer]
+        root_only = np.zeros(2 * V, np.bool_)
+        root_only[inner] = True
+        root_only[[2 * V - 1 - v for v in inner]] = True
+        state &= root_only[paths.tail_of] & root_only[paths.head_of]
+        return leaf, state
+
+    def descend(
+        self,
+        evaluate: Callable[[Array, Array], Choice],
+        rounds: int,
+        incumbents: Incumbents,
+        clock: Clock,
+        trace: list[Any],
+        bound: float,
+        what: Callable[[], str] = lambda: "relaxation",
+    ) -> float:
+        """Subgradient steps of Polyak's length from the multipliers on, until bound and score meet, or
+        nothing moves; keeps the multipliers with the least value, and returns the bound."""
+        leaf, state = self.leaf, self.state
+        ascent = new_ascent(score=incumbents.score)
+        for number in range(rounds):
+            choice = evaluate(leaf, state)
+            if choice.leaves and (incumbents.k == 1 or number % 10 == 0):
+                incumbents.offer([[int(e) for e in self.edge_of[choice.edges] if e >= 0]])
+            target = incumbents.score
+            before = ascent.numbers[FACTOR]
+            if observe(ascent, choice.value, target, PATIENCE, 0.5):
+                self.leaf, self.state = leaf.copy(), state.copy()
+            bound = min(bound, float(ascent.numbers[BOUND]))
+            trace.append((what(), bound, target, clock.seconds))
+            if bound - target <= rounding(target) or not choice.leaves or clock.left <= 0:
+                break
+            leaf_gradient, state_gradient = self.gradient(choice, state)
+            norm = float((leaf_gradient**2).sum() + (state_gradient**2).sum())
+            if norm == 0.0:
+                break
+            if ascent.numbers[FACTOR] < before:
+                leaf, state = self.leaf.copy(), self.state.copy()
+                if ascent.numbers[FACTOR] < LEAST:
+                    break
+                continue
+            step = polyak_step(ascent, choice.value, norm, target)
+            leaf = leaf - step * leaf_gradient
+            state = state - step * state_gradient
+        return bound
+
+    def gram_values(self, leaf: Array, state: Array) -> Array:
+        """For each n-gram of full length its score less the multipliers of its leaves and paths."""
+        paths = self.paths
+        routes = np.empty((self.length - 1, len(paths.before)))
+        for k in range(self.length - 1):
+            best_paths(
+                paths.before, paths.after, paths.pair_begin, len(paths.leaf), paths.leave, paths.leaving,
+                paths.head_of, state[k], routes[k],
+            )  # fmt: skip
+        value = -leaf[0]
+        for k in range(1, self.length - 1):
+            value = value[self.parents[k]] + routes[k - 1][self.pairs[k]] - leaf[k][self.grams[k]]
+        return value[self.parents[-1]] + routes[-1][self.pairs[-1]] + self.score
+
+    def restrict(self, kept: Array) -> None:
+        """Leave no other n-grams of full length to choose from than those of `kept`, bool."""
+        for arrays in (self.grams, self.parents, self.pairs):
+            arrays[-1] = arrays[-1][kept]
+        self.score = self.score[kept]
+
+    def edge_gains(self, state: Array) -> Array:
+        """What the multipliers of its states add to each edge; float64 (E)."""
+        return np.add.reduceat(state.sum(axis=0)[self.paths.states], self.paths.state_begin[:-1])
+
+    def evaluate(self, leaf: Array, state: Array) -> Choice:
+        """L, and what attains it."""
+        paths = self.paths
+        V = len(paths.leaf)
+        alpha, chosen = np.zeros(V), np.full(V, -1, np.int64)
+        choose(self.gram_values(leaf, state), self.grams[-1], alpha, chosen)
+        weight = paths.vertex_weight + alpha + leaf.sum(axis=0)
+        edge_weight = paths.edge_weight + self.edge_gains(state)
+        within = np.full(V, -np.inf)
+        arrays = paths.incoming_begin, paths.incoming, paths.tail_begin, paths.tail
+        inside_kernel(Weighted(paths.order, *arrays, weight, edge_weight), True, within)
+        edges, leaves = self._trace(within, edge_weight)
+        return Choice(float(within[V - 1]), edges, leaves, chosen[leaves].tolist())
+
+    def before(self, gram: int, last: int) -> Iterator[tuple[int, int, int]]:
+        """The leaves before leaf `last` in an n-gram that ends in it, the nearest first: place, the leaf, and
+        the leaf after it."""
+        for k in range(self.length - 1, 0, -1):
+            leaf = int(self.paths.before[self.pairs[k][gram]])
+            yield k - 1, leaf, last
+            gram, last = int(self.parents[k][gram]), leaf
+
+    def gradient(self, choice: Choice, state: Array) -> tuple[Array, Array]:
+        """Subgradients for leaves and states: how often they are used, less how often they were chosen."""
+        paths = self.paths
+        leaf_gradient, state_gradient = np.zeros_like(self.leaf), np.zeros_like(state)
+        for v, gram in zip(choice.leaves, choice.grams, strict=True):
+            leaf_gradient[:, v] += 1.0
+            for k, leaf, last in self.before(gram, v) if gram >= 0 else ():
+                leaf_gradient[k, leaf] -= 1.0
+                best_path(
+                    leaf, last, len(paths.leaf), paths.leave, paths.leaving, paths.head_of, paths.tail_of,
+                    state[k], state_gradient[k],
+                )  # fmt: skip
+        for e in choice.edges:
+            state_gradient[:, paths.states[paths.state_begin[e] : paths.state_begin[e + 1]]] += 1.0
+        return leaf_gradient * self.free_leaf, state_gradient * self.free_state
+
+    def _trace(self, within: Array, edge_weight: Array) -> tuple[list[int], list[int]]:
+        paths = self.paths
+        edges, leaves, stack = [], [], [len(paths.leaf) - 1]
+        while stack:
+            v = stack.pop()
+            if paths.leaf[v] >= 0:
+                leaves.append(v)
+                continue
+            best, top = -1, -np.inf
+            for e in paths.incoming[paths.incoming_begin[v] : paths.incoming_begin[v + 1]].tolist():
+                value = (
+                    edge_weight[e] + within[paths.tail[paths.tail_begin[e] : paths.tail_begin[e + 1]]].sum()
+                )
+                if value > top:
+                    best, top = e, value
+            edges.append(best)
+            stack.extend(paths.tail[paths.tail_begin[best] : paths.tail_begin[best + 1]][::-1].tolist())
+        return edges, leaves
+
+
+@kernel()
+def choose(total: Array, last: Array, alpha: Array, chosen: Array) -> None:
+    """For each leaf, or other class of n-grams, the best n-gram; those without one keep what they have."""
+    for g in range(len(total)):
+        v = last[g]
+        if chosen[v] < 0 or total[g] > alpha[v]:
+            alpha[v] = total[g]
+            chosen[v] = g
+
+
+@kernel()
+def cut_all(lm: Automaton, K: int, node: int) -> int:
+    """`intersection.cut`, for Python."""
+    return cut(lm, K, node)
+
+
+@kernel()
+def extend(
+    lm: Automaton,
+    K: int,
+    last: Array,
+    states: Array,
+    leaf: Array,
+    pair_begin: Array,
+    after: Array,
+    count: int,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Grams one leaf longer: parent, pair, last leaf, right state, and score of the last word.
+
+    `K` is the length of the grams so far: where the model looks further back, and the gram does not begin
+    with <s>, the score is a bound over all that can be before.
+    """
+    parent, pair = np.empty(count, np.int32), np.empty(count, np.int32)
+    new_last, new_states, score = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count)
+    at = 0
+    for g in range(len(last)):
+        v = last[g]
+        for p in range(pair_begin[v], pair_begin[v + 1]):
+            w = leaf[after[p]]
+            parent[at], pair[at], new_last[at] = g, p, after[p]
+            if w == lm.begin:
+                new_states[at], score[at] = lm.state[1 + w], 0.0
+            elif w == lm.end and leaf[v] == lm.end:
+                new_states[at], score[at] = 0, 0.0
+            else:
+                s = states[g]
+                node = find(lm.first, lm.word, s, w)
+                value = 0.0
+                c = s
+                longer = lm.depth[s] == K and lm.order - 1 > K
+                if longer and node >= 0:
+                    value = lm.upper[node]
+                else:
+                    if longer:
+                        value += lm.close[s]
+                    while node < 0:
+                        value += lm.backoff[c]
+                        c = lm.suffix[c]
+                        node = find(lm.first, lm.word, c, w)
+                    value += lm.logprob[node]
+                new_states[at], score[at] = cut(lm, lm.order - 1, node), value
+            at += 1
+    return parent, pair, new_last, new_states, score

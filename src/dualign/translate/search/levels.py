@@ -1,0 +1,54 @@
+"""Levels of precision for passes over a forest: K words of context, up to K = n − 1, which is exact.
+
+A state of each level stands for states of the next, so each pass guides the one after it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.translate.lm.language_model import Automaton
+from dualign.translate.search.intersection import Guide, Level, Table
+
+__all__ = ["guide", "level", "pair_scores", "unguided"]
+
+
+def level(lm: Automaton, K: int) -> Level:
+    """K words of context."""
+    words = int((lm.depth == 1).sum())
+    nodes = np.arange(1, 1 + words, dtype=np.int32)
+    left = nodes.copy() if K > 0 else np.zeros(words, np.int32)
+    right = lm.state[nodes] if K > 0 else np.zeros(words, np.int32)
+    closed = np.full(words, K <= 1)
+    score = lm.upper[nodes].copy()
+    # <s> is no word that is scored, and what stands before it is nobody's business.
+    left[lm.begin], closed[lm.begin], score[lm.begin] = 0, True, 0.0
+    return Level(lm, K, left, closed, right, score)
+
+
+def guide(lm: Automaton, K: int, table: Table) -> Guide:
+    """What a pass with K words of context tells a finer one."""
+    left, right = np.arange(len(lm.word), dtype=np.int32), lm.state.copy()
+    while (deep := lm.depth[left] > K).any():
+        left[deep] = lm.parent[left[deep]]
+    while (deep := lm.depth[right] > K).any():
+        right[deep] = lm.state[lm.suffix[right[deep]]]
+    return Guide(table, left, right, lm.depth == K, True)
+
+
+def unguided() -> Guide:
+    """For a pass that has nothing to go by."""
+    i, f, b = np.empty(0, np.int32), np.empty(0), np.empty(0, np.bool_)
+    return Guide(Table(np.full(1, -1, np.int32), i, i, b, i, f, f), i, i, b, False)
+
+
+def pair_scores(lm: Automaton, adjacent: Array) -> Array:
+    """log p(w|x), bounded over what is before x; −inf where w cannot follow x; float64 (x, w)."""
+    nodes = np.arange(1, 1 + len(adjacent))
+    # Where w does not continue x: leave x for the empty context.
+    leave = lm.backoff[nodes] + (lm.close[nodes] if lm.order > 2 else 0.0)
+    score = leave[:, None] + lm.logprob[nodes][None, :]
+    pairs = np.flatnonzero(lm.depth == 2)
+    score[lm.parent[pairs] - 1, lm.word[pairs]] = lm.upper[pairs]
+    return np.where(adjacent, score, -np.inf)

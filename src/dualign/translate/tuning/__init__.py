@@ -1,0 +1,1 @@
+"""Tuning the feature weights of a translation system."""

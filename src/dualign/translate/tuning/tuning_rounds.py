@@ -1,0 +1,120 @@
+"""Rounds of tuning: translate the development text, add to the lists of translations, find better weights.
+
+The forests are made once; a round gives their edges the weights of the moment and takes from each the best
+derivations that cube pruning finds. Lists are kept from round to round, so that weights which look good
+only for want of bad translations are found out. The weights that did best on the text, translated anew, are
+the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.threads import ordered_map
+from dualign.measure.bleu import bleu_counts, bleu_of_counts
+from dualign.translate.forest.building import Parsed
+from dualign.translate.lm.language_model import LanguageModel
+from dualign.translate.search.passes import cube_trees
+from dualign.translate.search.translation_problem import Problem
+from dualign.translate.tuning.mert import Candidates, tune_weights
+
+__all__ = ["MODEL", "tuned"]
+
+MODEL = "LanguageModel"
+"""The name of the language model among the weights."""
+
+DRAWN = 50
+"""Derivations of a sentence that a round draws with each sharpness."""
+
+SHARPNESS = (0.5, 1.0, 2.0, 4.0)
+"""Of the distributions they are drawn from: from all kinds of translations to those next to the best."""
+
+BEAM = 30
+"""Of cube pruning."""
+
+PATIENCE = 3
+"""Rounds without a better BLEU before tuning ends."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A forest, the features of its edges (E, F) in the order of the weights, and the reference."""
+
+    problem: Problem
+    features: Array
+    reference: Sequence[str]
+
+    @classmethod
+    def of(
+        cls, parsed: Parsed, model: LanguageModel, order: int, names: Sequence[str], reference: Sequence[str]
+    ) -> Example:
+        place = {name: number for number, name in enumerate(names)}
+        features = np.zeros((len(parsed.features), len(names)))
+        for row, values in zip(features, parsed.features, strict=True):
+            for name, value in values.items():
+                if name in place:
+                    row[place[name]] = value
+        return cls(Problem(parsed.hypergraph, model, order), features, reference)
+
+    def candidates(
+        self, weights: Array, scaled: LanguageModel, at: int, seed: int
+    ) -> list[tuple[tuple[str, ...], Array, Array]]:
+        """The best translation, then others: words, features, counts for BLEU; `at`: which is the model."""
+        problem = self.problem.reweighted(self.features @ weights, scaled)
+        trees = cube_trees(problem, BEAM)
+        drawn = trees.best(1)
+        for number, sharpness in enumerate(SHARPNESS):
+            drawn += trees.samples(DRAWN, sharpness, seed * len(SHARPNESS) + number)
+        found: dict[tuple[tuple[str, ...], tuple[float, ...]], Array] = {}
+        counts: dict[tuple[str, ...], Array] = {}
+        for edges in drawn:
+            words = problem.derivation(edges).words
+            features = self.features[edges].sum(axis=0)
+            if words not in counts:
+                counts[words] = bleu_counts(words, [self.reference])
+            features[at] = self.problem.model.score(words, order=self.problem.order)
+            found.setdefault((words, tuple(np.round(features, 6).tolist())), features)
+        return [(words, features, counts[words]) for (words, _), features in found.items()]
+
+
+def tuned(
+    dev: Sequence[tuple[Parsed, Sequence[str]]],
+    model: LanguageModel,
+    order: int,
+    weights: Mapping[str, float],
+    rounds: int,
+    threads: int,
+    report: Callable[[str], None],
+) -> dict[str, float]:
+    """Weights of the best BLEU on pairs of a forest and a reference, after at most so many rounds."""
+    names = list(weights)
+    at = names.index(MODEL)
+    examples = [Example.of(parsed, model, order, names, reference) for parsed, reference in dev]
+    lists = [Candidates() for _ in examples]
+    now = best = np.array([weights[name] for name in names])
+    top, since = -1.0, 0
+    for number in range(rounds + 1):
+        scaled = model.scaled(float(now[at]))
+        found = ordered_map(
+            partial(Example.candidates, weights=now, scaled=scaled, at=at, seed=number), examples, threads
+        )
+        first = []
+        for entry, several in zip(lists, found, strict=True):
+            for words, features, counts in several:
+                entry.add(words, features, counts)
+            first.append(several[0][2])
+        reached = float(bleu_of_counts(np.sum(first, axis=0), smooth=1.0))
+        report(f"round {number}: BLEU {reached:.2f} on the tuning text")
+        since += 1
+        if reached > top:
+            best, top, since = now, reached, 0
+        if number == rounds or since >= PATIENCE:
+            break
+        now, _ = tune_weights(lists, now, starts=[best], seed=number)
+    report(f"best: BLEU {top:.2f}")
+    return dict(zip(names, best.tolist(), strict=True))

@@ -1,0 +1,275 @@
+"""The duals bound the optimum at any multipliers; max-marginals and pruning lose nothing that is optimal."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.decode.joint.instances import AGREEMENTS, NAMES, Instance, random_instance
+
+from dualign.decode.joint.baselines import relax
+from dualign.decode.joint.baselines.decomposition import directed
+from dualign.decode.joint.baselines.lattice import lattice_of
+from dualign.decode.joint.baselines.lattice_paths import best_path, intersect, prune_edges
+from dualign.decode.joint.baselines.lattice_terms import new_terms, weigh_terms
+from dualign.decode.joint.bound import ascend, new_halves, new_multipliers, prepare, prune_by_chains
+from dualign.decode.joint.masks import all_allowed, copied, propagate
+from dualign.decode.joint.primal import new_incumbent
+from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER, backward, cell_values, forward, link_values
+from dualign.search.dual import new_ascent
+
+pytestmark = pytest.mark.kernel
+
+kinds = pytest.mark.parametrize("kind", AGREEMENTS, ids=NAMES)
+instances = st.builds(random_instance, st.integers(0, 2**32 - 1), st.sampled_from(AGREEMENTS))
+seeds = st.integers(0, 2**32 - 1)
+
+
+def size(instance: Instance) -> tuple[int, int]:
+    return len(instance.theta), len(instance.omega)
+
+
+def random_multipliers(seed: int, I: int, J: int):
+    random = np.random.default_rng(seed)
+    multipliers = new_multipliers(I, J)
+    multipliers.x[:] = random.choice([0.0, 0.5, 3.0]) * random.normal(size=(I + 1, J + 1))
+    multipliers.y[:] = random.choice([0.0, 0.5, 3.0]) * random.normal(size=(I + 1, J + 1))
+    return multipliers
+
+
+def two_sided(instance: Instance, multipliers) -> float:
+    """L(λ, μ)."""
+    problem, halves = instance.problem, new_halves(*size(instance))
+    prepare(halves, problem, all_allowed(*size(instance)), multipliers)
+    return forward(halves.rows, problem.theta)[0] + forward(halves.columns, problem.omega)[0]
+
+
+@given(instance=instances, seed=seeds)
+def test_the_two_sided_dual_bounds_at_any_multipliers(instance, seed):
+    best = instance.best().score
+    for k in range(5):
+        assert two_sided(instance, random_multipliers(seed + k, *size(instance))) >= best - 1e-9
+
+
+def test_what_two_neighbours_insist_on_is_paid_once():
+    # a = (1, 0, 1) and b = (2) are the only chains: rows 1 and 3 lean on y(2, 1), which row 2 does not see.
+    theta, omega = np.full((3, 2, 2), -inf), np.full((1, 4, 4), -inf)
+    theta[0, 0, 1] = theta[1, 1, 0] = theta[2, 0, 1] = omega[0, 0, 2] = 0.0
+    instance = Instance(theta, omega, "soft", -1.0, -5.0)
+    assert instance.best().score == -7.0
+    multipliers = new_multipliers(3, 1)
+    multipliers.x[1:, 1] = -10.0, 10.0, -10.0
+    multipliers.y[1:, 1] = -10.0, 0.0, -10.0
+    assert two_sided(instance, multipliers) >= -7.0
+
+
+@given(instance=instances, seed=seeds)
+def test_the_relaxation_bounds_at_any_multipliers(instance, seed):
+    problem, random = instance.problem, np.random.default_rng(seed)
+    best = instance.best().score
+    relaxation = relax.new_relaxation(problem)
+    for _ in range(5):
+        value, _ = relax.evaluate(relaxation, problem, all_allowed(*size(instance)))
+        assert value >= best - 1e-9
+        relaxation.multipliers[:] += random.choice([0.1, 1.0, 5.0]) * random.normal(
+            size=relaxation.multipliers.shape
+        )
+
+
+@given(seed=seeds, kind=st.sampled_from(AGREEMENTS))
+def test_the_relaxation_begins_at_the_sum_of_both_chains(seed, kind):
+    instance = random_instance(seed, kind, forbidden=0.0)
+    problem, I, J = instance.problem, *size(instance)
+    plain = prune_by_chains(problem, all_allowed(I, J), new_incumbent(I, J), 1e-6)
+    value, _ = relax.evaluate(relax.new_relaxation(problem), problem, all_allowed(I, J))
+    assert value <= plain + 1e-9
+
+
+@given(instance=instances, seed=seeds)
+def test_dual_decomposition_bounds_at_any_multipliers(instance, seed):
+    problem, (I, J) = instance.problem, size(instance)
+    random = np.random.default_rng(seed)
+    best = instance.best().score
+    a, b = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
+    there, back = np.zeros((I + 1, J + 1), np.uint8), np.zeros((J + 1, I + 1), np.uint8)
+    for spread in (0.0, 0.5, 3.0):
+        u = spread * random.normal(size=(I + 1, J + 1))
+        value = directed(problem.theta, problem.alpha, problem.gamma, u, a, there)
+        turned = np.ascontiguousarray(-u.T)
+        value += directed(problem.omega, problem.alpha, problem.gamma, turned, b, back)
+        assert value >= best - 1e-9
+
+
+@given(instance=instances, seed=seeds)
+def test_the_lattice_is_the_relaxation_and_constraints_only_tighten_it(instance, seed):
+    problem, (I, J) = instance.problem, size(instance)
+    best = instance.best()
+    assume(best.score > -inf)
+    random = np.random.default_rng(seed)
+    masks, relaxation = all_allowed(I, J), relax.new_relaxation(problem)
+    relaxation.multipliers[:] += random.normal(size=relaxation.multipliers.shape)
+    value, _ = relax.evaluate(relaxation, problem, masks)
+    lattice = lattice_of(relaxation, problem, masks, 100_000)
+    terms = new_terms(I, J, 12)
+    for _ in range(12):
+        weigh_terms(terms, relaxation, problem, masks)
+        found = best_path(lattice, terms, relaxation, problem, masks, np.empty(lattice.size[1]))
+        if terms.number[0] == 0:
+            assert found == pytest.approx(value, abs=1e-9)
+        assert best.score - 1e-9 <= found <= value + 1e-9
+        column, row = int(random.integers(J)), int(random.integers(I + 1))
+        if terms.active[column, row] or (column == 0 and row > 0):
+            continue
+        done, lattice = intersect(lattice, terms, relaxation.arcs, masks, column, row, 100_000)
+        assert done
+        value = found
+
+
+def strict(instance: Instance) -> bool:
+    return instance.agreement != "soft"
+
+
+@given(seed=seeds, kind=st.sampled_from(AGREEMENTS[:4]))
+@settings(max_examples=40)
+def test_with_all_constraints_the_lattice_is_the_problem(seed, kind):
+    instance = random_instance(seed, kind, most=3)
+    problem, (I, J) = instance.problem, size(instance)
+    best = instance.best()
+    assume(best.score > -inf)
+    masks, relaxation = all_allowed(I, J), relax.new_relaxation(problem)
+    relax.evaluate(relaxation, problem, masks)
+    lattice = lattice_of(relaxation, problem, masks, 100_000)
+    terms = new_terms(I, J, (I + 1) * J)
+    for column in range(J):
+        for row in range(I + 1 if column else 1):
+            _, lattice = intersect(lattice, terms, relaxation.arcs, masks, column, row, 10**7)
+    weigh_terms(terms, relaxation, problem, masks)
+    found = best_path(lattice, terms, relaxation, problem, masks, np.empty(lattice.size[1]))
+    if strict(instance):
+        assert found == pytest.approx(best.score, abs=1e-9)
+        assert relax.slope(relaxation) == 0
+    assert found >= best.score - 1e-9
+
+
+@given(instance=instances, seed=seeds)
+def test_pruned_lattices_keep_the_optimum(instance, seed):
+    problem, (I, J) = instance.problem, size(instance)
+    best = instance.best()
+    assume(best.score > -inf)
+    random = np.random.default_rng(seed)
+    masks, relaxation = all_allowed(I, J), relax.new_relaxation(problem)
+    relax.evaluate(relaxation, problem, masks)
+    lattice = lattice_of(relaxation, problem, masks, 100_000)
+    terms = new_terms(I, J, 6)
+    for column, row in ((1, 0), (0, 0), (1, 1), (2, 0), (2, 1), (2, 2)):
+        if column >= J or row > I:
+            continue
+        for _ in range(3):
+            weigh_terms(terms, relaxation, problem, masks)
+            chart = np.empty(lattice.size[1])
+            assert best_path(lattice, terms, relaxation, problem, masks, chart) >= best.score - 1e-9
+            prune_edges(lattice, terms, relaxation, problem, chart, best.score - 1e-6)
+            relaxation.multipliers[:] += random.normal(size=relaxation.multipliers.shape)
+        _, lattice = intersect(lattice, terms, relaxation.arcs, masks, column, row, 10**7)
+    for a, b in best.alignments:
+        for j, (before, i) in enumerate(zip((0, *b), b, strict=False)):
+            assert relaxation.arcs[j, before, i] or terms.active[j, before], (a, b)
+
+
+@given(instance=instances, seed=seeds)
+def test_max_marginals_are_those_of_the_restricted_chain(instance, seed):
+    problem, (I, J) = instance.problem, size(instance)
+    multipliers, halves = random_multipliers(seed, I, J), new_halves(I, J)
+    gamma = 0.5 * problem.gamma
+    prepare(halves, problem, all_allowed(I, J), multipliers)
+    value, _ = forward(halves.rows, problem.theta)
+    assume(value > IMPOSSIBLE)
+    backward(halves.rows, problem.theta)
+    cells, links = np.full((I + 1, J + 1), np.nan), np.full((I + 1, J + 1), np.nan)
+    cell_values(halves.rows, cells)
+    link_values(halves.rows, value, gamma, links)
+    assert cells[1:].max(axis=1) == pytest.approx(value)
+    for i in range(1, I + 1):
+        for j in range(J + 1):
+            masks = all_allowed(I, J)
+            masks.x[i] = 0
+            masks.x[i, j] = 1
+            prepare(halves, problem, masks, multipliers)
+            restricted, _ = forward(halves.rows, problem.theta)
+            if strict(instance):
+                assert max(cells[i, j], IMPOSSIBLE) == pytest.approx(max(restricted, IMPOSSIBLE))
+            assert cells[i, j] >= restricted - 1e-9
+            if j > 0:
+                masks = all_allowed(I, J)
+                masks.y[:, j] = 0
+                masks.y[i, j] = 1
+                if propagate(masks, strict(instance)):
+                    prepare(halves, problem, masks, multipliers)
+                    assert links[i, j] >= forward(halves.rows, problem.theta)[0] - 1e-9
+
+
+@given(instance=instances, seed=seeds)
+def test_max_marginals_bound_every_alignment(instance, seed):
+    problem, (I, J) = instance.problem, size(instance)
+    best = instance.best()
+    assume(best.score > -inf)
+    halves = new_halves(I, J)
+    prepare(halves, problem, all_allowed(I, J), random_multipliers(seed, I, J))
+    gamma = 0.5 * problem.gamma
+    values = []
+    for chain, scores in ((halves.rows, problem.theta), (halves.columns, problem.omega)):
+        value, _ = forward(chain, scores)
+        backward(chain, scores)
+        cells, links = np.full(chain.x.shape, NEVER), np.full(chain.x.shape, NEVER)
+        cell_values(chain, cells)
+        link_values(chain, value, gamma, links)
+        values.append((value, cells, links))
+    (rows, x_rows, y_rows), (columns, y_columns, x_columns) = values
+    for a, b in best.alignments:
+        for i, j in enumerate(a, 1):
+            assert x_rows[i, j] + (x_columns[j, i] if j else columns) >= best.score - 1e-9
+        for j, i in enumerate(b, 1):
+            assert y_columns[j, i] + (y_rows[i, j] if i else rows) >= best.score - 1e-9
+
+
+def assert_kept(masks, best) -> None:
+    for a, b in best.alignments:
+        assert all(masks.x[i, j] for i, j in enumerate(a, 1)), (a, b)
+        assert all(masks.y[i, j] for j, i in enumerate(b, 1)), (a, b)
+
+
+@given(instance=instances, first=st.booleans(), rounds=st.sampled_from([1, 3, 10, 40]))
+def test_pruning_keeps_all_that_is_optimal(instance, first, rounds):
+    problem, (I, J) = instance.problem, size(instance)
+    best = instance.best()
+    assume(best.score > -inf)
+    for method in ("exact", "constrain"):
+        masks, incumbent = all_allowed(I, J), new_incumbent(I, J)
+        prune_by_chains(problem, masks if first else copied(masks), incumbent, 1e-6)
+        assert propagate(masks, strict(instance))
+        assert_kept(masks, best)
+        ascent = new_ascent(rounds)
+        if method == "exact":
+            ascend(problem, masks, new_multipliers(I, J), new_halves(I, J), incumbent, ascent, rounds, 1e-6)
+        else:
+            relaxation = relax.new_relaxation(problem)
+            relax.descend(problem, masks, relaxation, incumbent, ascent, rounds, 1e-6, True)
+            for _, b in best.alignments:
+                steps = zip((0, *b), b, strict=False)
+                assert all(relaxation.arcs[j, before, i] for j, (before, i) in enumerate(steps))
+        assert_kept(masks, best)
+        assert ascent.numbers[0] >= best.score - 1e-6
+
+
+@kinds
+def test_ties_are_all_kept(kind):
+    instance = Instance(np.zeros((3, 4, 4)), np.zeros((3, 4, 4)), *kind)
+    best = instance.best()
+    assert len(best.alignments) > 1
+    problem, masks, incumbent = instance.problem, all_allowed(3, 3), new_incumbent(3, 3)
+    prune_by_chains(problem, masks, incumbent, 1e-6)
+    ascend(problem, masks, new_multipliers(3, 3), new_halves(3, 3), incumbent, new_ascent(0), 20, 1e-6)
+    assert_kept(masks, best)

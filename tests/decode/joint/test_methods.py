@@ -1,0 +1,263 @@
+"""Every method under the one interface: feasible, honest, bounded, and right where it says so."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.decode.joint.instances import (
+    AGREEMENTS,
+    NAMES,
+    Instance,
+    hmm_like,
+    random_instance,
+    travelling_salesman,
+)
+from tests.oracles.agreement import shortest_path
+
+import dualign
+from dualign.decode.joint.baselines import constrain
+from dualign.decode.joint.bidirectional import METHODS, bidirectional, solve
+from dualign.decode.joint.bound import WORK, rounds_at_once
+
+pytestmark = pytest.mark.kernel
+
+EXACT = ("exact", "ilp")
+CLOSE = 1e-5
+kinds = pytest.mark.parametrize("kind", AGREEMENTS, ids=NAMES)
+methods = pytest.mark.parametrize("method", METHODS)
+
+
+def assert_honest(instance: Instance, method: str, best: float) -> dualign.Certified:
+    """Decode, and hold the answer against the optimum."""
+    answer = bidirectional(instance.theta, instance.omega, method=method, **instance.options)
+    a, b = answer.solution
+    I, J = len(instance.theta), len(instance.omega)
+    assert a.shape == (I,)
+    assert b.shape == (J,)
+    assert ((a >= 0) & (a <= J)).all()
+    assert ((b >= 0) & (b <= I)).all()
+    assert answer.bound >= best - CLOSE
+    assert all(bound >= best - CLOSE for bound, _ in answer.trace)
+    assert all(score <= best + CLOSE for _, score in answer.trace)
+    assert answer.score <= answer.bound
+    if answer.score > -inf:
+        assert answer.score == pytest.approx(instance.score(a, b), abs=1e-7)
+    if answer.certified:
+        assert answer.score == pytest.approx(best, abs=CLOSE)
+    if method in EXACT:
+        assert answer.certified
+    return answer
+
+
+@kinds
+def test_all_methods_against_enumeration(kind):
+    for seed in range(45):
+        instance = random_instance(seed, kind)
+        best = instance.best().score
+        for method in METHODS:
+            try:
+                assert_honest(instance, method, best)
+            except dualign.Infeasible:
+                assert best == -inf, (seed, method)
+
+
+@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(AGREEMENTS))
+@settings(max_examples=120)
+def test_exact_is_exact(seed, kind):
+    instance = random_instance(seed, kind)
+    best = instance.best().score
+    if best == -inf:
+        with pytest.raises(dualign.Infeasible):
+            bidirectional(instance.theta, instance.omega, **instance.options)
+    else:
+        assert_honest(instance, "exact", best)
+
+
+def test_a_bound_is_one_also_where_scores_differ_by_less_than_the_tolerance():
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        I, J = random.integers(1, 4, 2)
+        theta, omega = (
+            random.integers(-2, 3, shape) + 1e-7 * random.integers(-5, 6, shape)
+            for shape in ((I, J + 1, J + 1), (J, I + 1, I + 1))
+        )
+        instance = Instance(theta, omega, *AGREEMENTS[seed % len(AGREEMENTS)])
+        answer = bidirectional(theta, omega, **instance.options)
+        assert answer.certified
+        assert answer.bound >= instance.best().score - 1e-9
+
+
+@pytest.mark.parametrize("method", ["exact", "constrain"])
+def test_rounding_of_large_scores_prunes_no_optimum(method):
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        I, J = random.integers(1, 4, 2)
+        theta, omega = (
+            random.integers(-3, 4, shape) * 0.1 * 10.0 ** random.integers(9, 13)
+            for shape in ((I, J + 1, J + 1), (J, I + 1, I + 1))
+        )
+        instance = Instance(theta, omega, *AGREEMENTS[seed % len(AGREEMENTS)])
+        best = instance.best().score
+        answer = bidirectional(theta, omega, method=method, **instance.options)
+        assert answer.bound >= best - 1
+        assert all(bound >= best - 1 for bound, _ in answer.trace)
+
+
+@kinds
+def test_exact_agrees_with_the_integer_program_on_longer_pairs(kind):
+    for seed, (I, J) in enumerate([(8, 8), (9, 12), (12, 10)]):
+        instance = hmm_like(seed, I, J, kind)
+        program = solve(instance.problem, "ilp")
+        assert program.certified
+        for method in METHODS:
+            if method != "ilp":
+                assert_honest(instance, method, program.score)
+
+
+@pytest.mark.parametrize("cities", range(2, 10))
+def test_alignments_of_a_travelling_salesman_are_shortest_ways(cities):
+    instance, start, distances = travelling_salesman(cities, cities)
+    answer = assert_honest(instance, "exact", -shortest_path(start, distances))
+    assert sorted(answer.solution[1].tolist()) == list(range(1, cities + 1))
+
+
+def test_relaxations_bound_a_travelling_salesman():
+    instance, start, distances = travelling_salesman(0, 6)
+    best = -shortest_path(start, distances)
+    for method in METHODS:
+        assert_honest(instance, method, best)
+
+
+def test_constraints_put_back_close_gaps_that_the_relaxation_leaves():
+    better = closed = added = 0
+    for seed in range(12):
+        for kind in (AGREEMENTS[0], AGREEMENTS[1], AGREEMENTS[3]):
+            problem = hmm_like(seed, 7, 7, kind, noise=3.0).problem
+            optimum = solve(problem, "exact").score
+            plain = solve(problem, "relax")
+            outcome = constrain.search(problem, 1e-6)
+            assert outcome.bound >= optimum - CLOSE
+            added += outcome.constraints
+            if not plain.certified:
+                better += outcome.bound < plain.bound - CLOSE
+                closed += outcome.bound <= optimum + CLOSE
+    assert added > 0
+    assert better > 0
+    assert closed > 0
+
+
+def test_a_lattice_that_may_not_grow_still_bounds(monkeypatch):
+    instance, start, distances = travelling_salesman(0, 6)
+    best = -shortest_path(start, distances)
+    for room in (10, 1500):
+        monkeypatch.setattr(constrain, "MOST_EDGES", room)
+        outcome = constrain.search(instance.problem, 1e-6)
+        assert outcome.rounds > 400
+        assert outcome.bound >= best - CLOSE
+        assert all(bound >= best - CLOSE for bound, _ in outcome.trace)
+
+
+@kinds
+@methods
+def test_one_word_on_a_side(kind, method):
+    for I, J in ((1, 1), (1, 4), (4, 1)):
+        random = np.random.default_rng(10 * I + J)
+        theta, omega = random.normal(size=(I, J + 1, J + 1)), random.normal(size=(J, I + 1, I + 1))
+        instance = Instance(theta, omega, *kind)
+        assert_honest(instance, method, instance.best().score)
+
+
+@kinds
+@methods
+def test_no_links_where_none_pays(kind, method):
+    theta, omega = np.full((3, 5, 5), -9.0), np.full((4, 4, 4), -9.0)
+    theta[:, :, 0] = omega[:, :, 0] = -0.1
+    answer = assert_honest(Instance(theta, omega, *kind), method, -0.7)
+    assert answer.certified
+    assert not answer.solution[0].any()
+    assert not answer.solution[1].any()
+
+
+@pytest.mark.parametrize("method", EXACT)
+@kinds
+def test_the_impossible_is_said_to_be(kind, method):
+    theta, omega = np.zeros((2, 3, 3)), np.zeros((2, 3, 3))
+    theta[1] = -inf
+    with pytest.raises(dualign.Infeasible):
+        bidirectional(theta, omega, method=method, **Instance(theta, omega, *kind).options)
+
+
+@methods
+def test_what_only_agreement_forbids_is_never_certified(method):
+    # Both rows must pick column 1, which must pick row 3: too far from row 1.
+    theta, omega = np.full((3, 2, 2), -inf), np.full((1, 4, 4), -inf)
+    theta[0, 0, 1] = theta[1, 1, 1] = theta[2, 1, 1] = 0.0
+    omega[0, 0, 3] = 0.0
+    try:
+        answer = bidirectional(theta, omega, method=method)
+    except dualign.Infeasible:
+        return
+    assert method not in EXACT
+    assert answer.score == -inf
+    assert not answer.certified
+
+
+@methods
+def test_out_of_time_there_is_still_an_answer_and_a_bound(method):
+    instance = hmm_like(1, 14, 13, AGREEMENTS[1], noise=3.0)
+    optimum = solve(instance.problem, "exact").score
+    answer = bidirectional(instance.theta, instance.omega, method=method, time_limit=1e-9, **instance.options)
+    assert answer.score <= optimum + CLOSE
+    assert answer.bound >= optimum - CLOSE
+    assert answer.score == pytest.approx(instance.score(*answer.solution), abs=1e-7)
+    assert answer.certified == (answer.bound - answer.score <= 1e-6 * max(1, abs(answer.score)))
+
+
+def test_the_clock_is_looked_at_more_often_where_rounds_take_longer():
+    steps = [I * J * (I + J) * rounds_at_once(I, J) for I, J in ((1, 1), (60, 60), (120, 120), (1, 2000))]
+    assert max(steps) <= WORK
+    assert rounds_at_once(60, 60) == 25
+    assert rounds_at_once(1000, 1000) == 1
+
+
+def test_a_search_that_is_cut_short_does_not_claim_to_be_exact():
+    instance, *_ = travelling_salesman(5, 12)
+    answer = solve(instance.problem, "exact", 1e-9)
+    assert not answer.certified
+    assert answer.gap > 0
+
+
+@methods
+def test_the_same_question_has_the_same_answer(method):
+    problem = hmm_like(3, 9, 8, AGREEMENTS[3]).problem
+    first, second = solve(problem, method), solve(problem, method)
+    assert first.score == second.score
+    assert first.bound == second.bound
+    assert first.trace == second.trace
+
+
+def test_two_free_chains_are_two_viterbi_decodings():
+    instance = random_instance(5, ("soft", 0.0, 0.0))
+    answer = bidirectional(instance.theta, instance.omega, **instance.options)
+    assert answer.certified
+    assert answer.score == pytest.approx(instance.best().score)
+
+
+def test_soft_agreement_without_mercy_is_adjacent():
+    for seed in range(1, 20, 2):
+        theta, omega, *_ = random_instance(seed, AGREEMENTS[1], forbidden=0.0)
+        soft = bidirectional(theta, omega, agreement="soft", penalty=-1.0, unsupported=-inf)
+        assert soft.score == pytest.approx(bidirectional(theta, omega, penalty=-1.0).score)
+
+
+def test_inputs_are_left_alone():
+    instance = random_instance(2, AGREEMENTS[1])
+    theta, omega = instance.theta.copy(), instance.omega.copy()
+    for method in METHODS:
+        bidirectional(theta, omega, method=method)
+    assert (theta == instance.theta).all()
+    assert (omega == instance.omega).all()

@@ -1,0 +1,146 @@
+"""Chains with random parameters, for the kernels and for their twins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from tests.oracles.chain import Parameters
+
+from dualign.core.jit import kernel
+from dualign.core.lanes import LANES, eight
+from dualign.infer.chain import (
+    NEAR,
+    NULL,
+    REACH,
+    START,
+    STARTS,
+    STATISTICS,
+    WEIGHTS,
+    Edges,
+    fill_edges,
+    forward_backward,
+)
+from dualign.infer.viterbi import viterbi
+
+
+class Chain(NamedTuple):
+    """Emissions (R, S), null emissions (R), weights (WEIGHTS) and jumps (R, NEAR), float32."""
+
+    emission: np.ndarray
+    null: np.ndarray
+    weights: np.ndarray
+    jumps: np.ndarray
+
+    @property
+    def twin(self) -> tuple[Parameters, np.ndarray, np.ndarray]:
+        """What the oracles take."""
+        parameters = parameters_of(self.weights, self.jumps)
+        return parameters, self.emission.astype(float), self.null.astype(float)
+
+
+def random_weights(random: np.random.Generator, spread: float = 1.0) -> np.ndarray:
+    """One direction's weights; the floors are 0."""
+    weights = np.exp(spread * random.standard_normal(WEIGHTS)).astype(np.float32)
+    weights[NULL] = random.uniform(0.02, 0.6)
+    weights[NULL + 1 :] = 0
+    return weights
+
+
+def random_jumps(random: np.random.Generator, rows: int, spread: float = 1.0) -> np.ndarray:
+    """Weights of the jumps from each row."""
+    return np.exp(spread * random.standard_normal((rows, NEAR))).astype(np.float32)
+
+
+def parameters_of(weights: np.ndarray, jumps: np.ndarray) -> Parameters:
+    """The same numbers for the oracles; `jumps` (R, NEAR)."""
+    w = [float(x) for x in weights]
+    starts = START + STARTS
+    rows = tuple(tuple(row) for row in jumps.astype(float).tolist())
+    return Parameters(rows, tuple(w[START:starts]), w[starts], w[NULL])
+
+
+def random_chain(seed: int, rows: int, states: int, *, spread: float = 1.0, scale: float = 1.0) -> Chain:
+    """`spread`: how much the weights differ (of their logarithms); `scale`: typical emission."""
+    random = np.random.default_rng(seed)
+    emission = (scale * np.exp(1.5 * random.standard_normal((rows, states)))).astype(np.float32)
+    null = (scale * np.exp(1.5 * random.standard_normal(rows))).astype(np.float32)
+    weights = random_weights(random, spread)
+    return Chain(emission, null, weights, random_jumps(random, rows, spread))
+
+
+class Answer(NamedTuple):
+    """Log-likelihood, posteriors (R, S), statistics of the jumps from each row (R - 1, 24), starts (S)."""
+
+    likelihood: float
+    posterior: np.ndarray
+    expected: np.ndarray
+    begun: np.ndarray
+
+
+def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[Chain] = ()) -> Answer:
+    """The chain alone, or in the last of eight lanes with up to seven others before it."""
+    chains = [*company, *[chain] * (LANES - len(company))] if company else [chain]
+    W = len(chains)
+    R, S = (max(c.emission.shape[side] for c in chains) for side in (0, 1))
+    emission, null, live = (np.zeros(shape, np.float32) for shape in ((R, S, W), (R, W), (R, W)))
+    jumps = np.ones((R, NEAR, W), np.float32)
+    for lane, c in enumerate(chains):
+        rows, states = c.emission.shape
+        emission[:rows, :states, lane] = c.emission
+        null[:rows, lane] = c.null
+        live[:rows, lane] = 1
+        jumps[:rows, :, lane] = c.jumps
+    edges = Edges(
+        jumps.ravel(),
+        np.array([c.emission.shape[1] for c in chains], np.float32),
+        np.full((S + REACH) * W, np.nan, np.float32),
+        np.full(S * W, np.nan, np.float32),
+        np.full(R * S * W, np.nan, np.float32),
+        np.full(S * W, np.nan, np.float32),
+    )
+    A, M = np.full((2, R * S * W), np.nan, np.float32)
+    lines = np.full((5, (max(R, S) + 2 * REACH) * W), np.nan, np.float32)
+    product, likelihood = np.full((2, W), np.nan)
+    expected = np.full(R * STATISTICS * W if collect else 0, np.nan, np.float32)
+    begun = np.full(S * W, np.nan, np.float32)
+    run = run_in_step if company else run_alone
+    run(
+        R, S, emission.ravel(), null.ravel(), live.ravel(), chain.weights, edges, A, M, lines, product,
+        likelihood, expected, begun,
+    )  # fmt: skip
+    rows, states = chain.emission.shape
+    posterior = A.reshape(R, S, W)[:, :, -1]
+    assert not posterior[rows:].any()
+    assert not posterior[:, states:].any()
+    known = expected.reshape(-1, STATISTICS, W)[: rows - 1, :, -1]
+    return Answer(float(likelihood[-1]), posterior[:rows, :states], known, begun.reshape(S, W)[:states, -1])
+
+
+@kernel()
+def run_in_step(R, S, E, null, live, weights, edges, A, M, lines, product, likelihood, expected, begun):
+    """Eight chains."""
+    fill_edges(eight(), R, S, weights, edges)
+    forward_backward(
+        eight(), R, S, E, null, live, weights[NULL], edges, A, M, lines, product, likelihood, expected, begun
+    )
+
+
+@kernel()
+def run_alone(R, S, E, null, live, weights, edges, A, M, lines, product, likelihood, expected, begun):
+    """One chain."""
+    one = np.float32(0)
+    fill_edges(one, R, S, weights, edges)
+    forward_backward(
+        one, R, S, E, null, live, weights[NULL], edges, A, M, lines, product, likelihood, expected, begun
+    )
+
+
+def run_viterbi(chain: Chain) -> tuple[float, tuple[int, ...]]:
+    """Score and path."""
+    R, S = chain.emission.shape
+    path = np.full(R, -7, np.int32)
+    back = np.full((2, R, S), -9, np.int32)
+    score = viterbi(R, S, chain.emission, chain.null, chain.weights, chain.jumps, back, path)
+    return score, tuple(path.tolist())

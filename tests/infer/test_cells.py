@@ -1,0 +1,102 @@
+"""Cells are found as a dictionary would find them; blocks cover every pair once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.learn.corpora import encoded, random_pairs
+
+from dualign.infer.cells import block_bounds, find_cells, word_ranges
+
+pytestmark = pytest.mark.kernel
+
+SOURCE_WORDS, TARGET_WORDS = 6, 5
+
+# Words beyond the lexicon's own occur too, and so do empty sides.
+sentences = st.lists(st.integers(0, 7), max_size=6)
+lexicons = st.lists(
+    st.lists(st.integers(0, TARGET_WORDS - 1), unique=True), min_size=SOURCE_WORDS, max_size=SOURCE_WORDS
+)
+
+
+def arrays_of(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    offsets = np.cumsum([0, *(len(row) for row in rows)])
+    return offsets, np.array([w for row in rows for w in row], np.int32)
+
+
+def twin(pairs, rows: list[list[int]]) -> list[list[tuple[int, int]]]:
+    """For each source token the (position, entry) of its cells."""
+    entry = {}
+    for v, row in enumerate(rows):
+        for w in row:
+            entry[v, w] = len(entry)
+    return [
+        [(j, entry[v, w]) for j, w in enumerate(target) if (v, w) in entry]
+        for source, target in pairs
+        for v in source
+    ]
+
+
+@given(
+    pairs=st.lists(st.tuples(sentences, sentences), max_size=6),
+    rows=lexicons,
+    threads=st.sampled_from([1, 2, 7]),
+)
+def test_cells_are_those_of_the_dictionary_for_any_thread_count(pairs, rows, threads):
+    offsets, columns = arrays_of(rows)
+    cells = find_cells(encoded(pairs), offsets, columns, TARGET_WORDS, threads)
+    sizes = [len(source) * len(target) for source, target in pairs]
+    np.testing.assert_array_equal(cells.first, np.cumsum([0, *sizes]))
+    expected = twin(pairs, rows)
+    token = 0
+    for n, (source, target) in enumerate(pairs):
+        for i in range(len(source)):
+            slot = cells.first[n] + i * len(target)
+            used = slice(slot, slot + cells.count[token])
+            found = list(zip(cells.position[used].tolist(), cells.entry[used].tolist(), strict=True))
+            assert found == expected[token]
+            token += 1
+    assert token == len(cells.count)
+
+
+@given(
+    pairs=st.lists(st.tuples(sentences, sentences), max_size=12),
+    limit=st.integers(1, 60),
+)
+def test_blocks_cover_every_pair_once_within_the_limit(pairs, limit):
+    bounds = block_bounds(encoded(pairs), limit)
+    assert [n for begin, end in bounds for n in range(begin, end)] == list(range(len(pairs)))
+    for begin, end in bounds:
+        assert end > begin
+        cells = sum(len(source) * len(target) for source, target in pairs[begin:end])
+        assert cells <= limit or end == begin + 1
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7, 16, 100])
+@pytest.mark.parametrize("words", [1, 3, 50])
+def test_word_ranges_cover_every_word_once(parts, words):
+    random = np.random.default_rng(words)
+    starts = np.concatenate(([0], np.cumsum(random.integers(0, 5, size=words))))
+    ranges = word_ranges(starts, parts)
+    assert [v for begin, end in ranges for v in range(begin, end)] == list(range(words))
+    assert len(ranges) <= parts
+
+
+def test_a_block_of_ordinary_size_has_the_same_cells_for_any_thread_count():
+    bitext = encoded(random_pairs(0, 400, 80, 70, 20))
+    random = np.random.default_rng(1)
+    offsets, columns = arrays_of([sorted(random.choice(70, 30, replace=False).tolist()) for _ in range(80)])
+    one, two, seven = (find_cells(bitext, offsets, columns, 70, threads) for threads in (1, 2, 7))
+    for other in (two, seven):
+        np.testing.assert_array_equal(one.count, other.count)
+        token = 0
+        for n in range(len(bitext)):
+            width = int(bitext.target.lengths[n])
+            for i in range(int(bitext.source.lengths[n])):
+                slot = one.first[n] + i * width
+                used = slice(slot, slot + one.count[token])
+                np.testing.assert_array_equal(one.position[used], other.position[used])
+                np.testing.assert_array_equal(one.entry[used], other.entry[used])
+                token += 1

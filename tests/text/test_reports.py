@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dualign.core.errors import DataError
+from dualign.text.reports import read_records, record_of, trace_of
+
+
+@pytest.fixture
+def read(tmp_path):
+    def made(text, count=None):
+        path = tmp_path / "r.jsonl"
+        path.write_text(text, encoding="utf-8")
+        return read_records(str(path), count)
+
+    return made
+
+
+def test_lines_are_put_in_their_places(read):
+    found = read('{"line": 3}\n\n{"line": 1, "x": "é"}\n', 4)
+    assert [None if line is None else record_of(line)["line"] for line in found] == [1, None, 3, None]
+    assert len(read('{"line": 3}\n')) == 3
+
+
+def test_records_without_line_stand_in_their_place(read):
+    assert [record_of(line)["score"] for line in read('{"score": 1}\n{"score": 2}\n')] == [1, 2]
+
+
+def test_infinity_and_nan_become_null_which_browsers_can_read(read):
+    [line] = read('{"line": 1, "score": -Infinity, "trace": [[Infinity, NaN]], "more": {"a": [NaN]}}\n')
+    assert json.loads(line, parse_constant=pytest.fail) == {
+        "line": 1, "score": None, "trace": [[None, None]], "more": {"a": [None]},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{\n", ":1: not JSON"),
+        ("[1]\n", ":1: `[1]` is not a JSON object"),
+        ('{"line": 0}\n', "is no line number"),
+        ('{"line": true}\n', "is no line number"),
+        ('{"line": "1"}\n', "is no line number"),
+        ('{"line": 9}\n', "line 9, but the text has 2 lines"),
+        ('{"line": 1}\n{"line": 1}\n', ":2: line 1 is reported twice"),
+        ("\n", "no report at all"),
+        ('{"trace": [[1]]}\n', ":1: its trace is not a list"),
+        ('{"trace": [[1, 2], [1, 2, 3]]}\n', "its trace is not a list"),
+        ('{"trace": [1]}\n', "its trace is not a list"),
+        ('{"trace": "x"}\n', "its trace is not a list"),
+        ('{"trace": 5}\n', "its trace is not a list"),
+        ("[" * 100000 + "\n", "not JSON"),
+    ],
+)
+def test_what_is_no_report_is_said_with_its_line(read, text, message):
+    with pytest.raises(DataError, match=r"r\.jsonl") as caught:
+        read(text, 2)
+    assert message in str(caught.value)
+
+
+def test_traces(read):
+    assert trace_of({"trace": [[2, 1], [1.5, 1]]}) == [(2.0, 1.0), (1.5, 1.0)]
+    assert trace_of({}) == []

@@ -1,0 +1,175 @@
+"""The shape of the house: who imports whom, how large functions are, and that each idea is written once."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "dualign"
+
+ROOMS = (
+    "core",
+    "search",
+    "text",
+    "model",
+    "infer",
+    "learn",
+    "decode",
+    "aligner",
+    "phrase",
+    "transfer",
+    "measure",
+    "translate",
+    "show",
+    "jobs",
+    "cli",
+)
+"""Top to bottom: a room imports only from itself and from rooms above it."""
+
+FACES = ("", "__init__", "__main__", "train")
+"""The package itself, whose names are imported lazily; and the former name of `learn`."""
+
+LONGEST_KERNEL, DEEPEST_KERNEL, MOST_PARAMETERS = 80, 5, 8
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def room_of(module: str) -> str:
+    return (module.split(".") + [""])[1]
+
+
+def imports_of(path: Path) -> Iterator[tuple[str, int]]:
+    """Modules of dualign that a file imports, wherever in it, and the line."""
+    known = {module_of(each) for each in FILES}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dualign":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield (inner if inner in known else str(node.module)), node.lineno
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "dualign":
+                    yield alias.name, node.lineno
+
+
+def functions_of(path: Path) -> Iterator[ast.FunctionDef]:
+    return (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef))
+
+
+def is_kernel(function: ast.FunctionDef) -> bool:
+    return any("kernel" in ast.unparse(each) for each in function.decorator_list)
+
+
+def depth_of(node: ast.AST, depth: int = 0) -> int:
+    """How deeply loops and conditions are nested; `elif` goes no deeper than its `if`."""
+    deepest = depth
+    for child in ast.iter_child_nodes(node):
+        nested = isinstance(child, (ast.For, ast.While, ast.If, ast.With, ast.Try))
+        if isinstance(child, ast.If) and isinstance(node, ast.If) and node.orelse == [child]:
+            nested = False
+        deepest = max(deepest, depth_of(child, depth + nested))
+    return deepest
+
+
+def parameters_of(function: ast.FunctionDef) -> int:
+    given = function.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    return len(every) - (bool(every) and every[0].arg in ("self", "cls"))
+
+
+def is_verb(path: Path, function: ast.FunctionDef) -> bool:
+    """A verb of the command line: its parameters are its options."""
+    return path.parts[-2] != "core" and "cli" in path.parts and function.name == path.stem
+
+
+def test_every_module_stands_in_a_room():
+    assert {room_of(module_of(path)) for path in FILES} <= {*ROOMS, *FACES}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_import_goes_upwards(room):
+    order = {name: k for k, name in enumerate(ROOMS)}
+    wrong = [
+        f"{path.relative_to(PACKAGE)}:{line} imports {module}"
+        for path in FILES
+        if room_of(module_of(path)) == room
+        for module, line in imports_of(path)
+        if order.get(room_of(module), len(order)) > order[room]
+    ]
+    assert wrong == []
+
+
+def test_no_two_modules_import_each_other():
+    """Not even late, inside a function: that hides a cycle, it does not break it."""
+    graph = {module_of(path): {module for module, _ in imports_of(path)} for path in FILES}
+    graph = {module: found - {"dualign"} for module, found in graph.items() if module not in ("dualign",)}
+    done: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, " -> ".join((*way[way.index(module) :], module))
+        if module not in done:
+            for other in sorted(graph.get(module, ())):
+                visit(other, (*way, module))
+            done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def test_kernels_are_short_and_shallow():
+    wrong = []
+    for path in FILES:
+        for function in filter(is_kernel, functions_of(path)):
+            lines, depth = (function.end_lineno or 0) - function.lineno + 1, depth_of(function)
+            if lines > LONGEST_KERNEL or depth > DEEPEST_KERNEL:
+                wrong.append(f"{path.relative_to(PACKAGE)}: {function.name} {lines} lines, {depth} deep")
+    assert wrong == []
+
+
+def test_what_travels_together_is_grouped():
+    wrong = [
+        f"{path.relative_to(PACKAGE)}: {function.name} has {parameters_of(function)} parameters"
+        for path in FILES
+        for function in functions_of(path)
+        if parameters_of(function) > MOST_PARAMETERS and not is_verb(path, function)
+    ]
+    assert wrong == []
+
+
+ONCE = {
+    "HiGHS": (r"import highspy|_highs\b", "search/highs.py"),
+    "clock": (r"\bperf_counter\b|\bmonotonic\b", "core/clocks.py"),
+    "numba": (r"\bimport numba\b|import_module\(\"numba|from numba", "core/"),
+}
+"""Ideas that are written in one place: what gives them away, and where they are."""
+
+
+@pytest.mark.parametrize("idea", ONCE)
+def test_an_idea_is_written_once(idea):
+    sign, home = ONCE[idea]
+    found = [str(path.relative_to(PACKAGE)) for path in FILES if re.search(sign, path.read_text("utf-8"))]
+    assert [path for path in found if not path.startswith(home)] == []
+
+
+def test_names_that_modules_export_are_sorted():
+    for path in FILES:
+        for node in tree_of(path).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                names = [name for name in ast.literal_eval(node.value) if not name.startswith("__")]
+                kinds = [(not name.isupper(), not name[0].isupper(), name) for name in names]
+                assert all(a < b for a, b in pairwise(kinds)), path

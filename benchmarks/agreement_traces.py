@@ -26,9 +26,8 @@ from dualign.decode.joint.bound import CLOSED, OPEN, prune_by_chains
 from dualign.decode.joint.masks import Masks, all_allowed, propagate
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.primal import new_incumbent, offer
-from dualign.decode.joint.tied_chain import IMPOSSIBLE
 from dualign.measure.table import markdown
-from dualign.search.dual import BOUND, new_ascent
+from dualign.search.dual import BOUND, IMPOSSIBLE, new_record
 
 SHOWN = (1, 2, 5, 10, 25, 50, 100, 200, 400)
 CURVES = ("bound", "exact", "greedy", "intersection", "space")
@@ -57,21 +56,21 @@ def average(pairs: Sequence[tuple[Problem, Any, float]]) -> dict[str, Any]:
 def traced(problem: Problem) -> dict[str, np.ndarray]:
     """The curves of one pair but `exact`, in the scores' own unit."""
     I, J = len(problem.theta), len(problem.omega)
-    masks, incumbent, ascent = all_allowed(I, J), new_incumbent(I, J), new_ascent()
+    masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record()
     met = new_incumbent(I, J)
     relaxation = new_relaxation(problem)
     whole = transitions(masks, relaxation)
-    ascent.numbers[BOUND] = prune_by_chains(problem, masks, incumbent, TOLERANCE)
+    record.numbers[BOUND] = prune_by_chains(problem, masks, incumbent, TOLERANCE)
     status = OPEN if propagate(masks, problem.gamma < IMPOSSIBLE) else CLOSED
     before = transitions(masks, relaxation) / whole
     curves = np.full((4, MOST_ROUNDS), np.nan)
-    point = float(ascent.numbers[BOUND]), float(incumbent.value[0]), np.nan, before
+    point = float(record.numbers[BOUND]), float(incumbent.value[0]), np.nan, before
     for t in range(MOST_ROUNDS):
         if status == OPEN:
-            status = descend(problem, masks, relaxation, incumbent, ascent, 1, TOLERANCE, True)
+            status = descend(problem, masks, relaxation, incumbent, record, 1, TOLERANCE, True)
             offer(problem, *intersection(relaxation), met)
             best, common = float(incumbent.value[0]), float(met.value[0])
-            bound = best if status == CLOSED else float(ascent.numbers[BOUND])
+            bound = best if status == CLOSED else float(record.numbers[BOUND])
             point = bound, best, common, transitions(masks, relaxation) / whole
         curves[:, t] = point
     names = ("bound", "greedy", "intersection", "space")

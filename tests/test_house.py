@@ -50,7 +50,7 @@ def module_of(path: Path) -> str:
 
 
 def room_of(module: str) -> str:
-    return (module.split(".") + [""])[1]
+    return [*module.split("."), ""][1]
 
 
 def imports_of(path: Path) -> Iterator[tuple[str, int]]:

@@ -153,7 +153,15 @@ def _cache_class() -> Any:
         def __init__(self, function: Any) -> None:
             file = inspect.getfile(function)
             self.name = f"{Path(file).stem}.{function.__qualname__}".replace("<", "").replace(">", "")
-            self.sources = sources_digest(file)
+            self.sources = [sources_digest(file)]
+            # A kernel made from others depends on them and on what they depend on.
+            for cell in function.__closure__ or ():
+                part = getattr(cell.cell_contents, "py_func", None)
+                if part is None:
+                    self.sources.append(repr(cell.cell_contents))
+                else:
+                    place = inspect.getfile(part)
+                    self.sources += [Path(place).stem, part.__qualname__, sources_digest(place)]
 
         @property
         def cache_path(self) -> str:

@@ -1,60 +1,100 @@
-"""Minimising a Lagrangian dual: the step rules, record and stopping test that every relaxation shares.
+"""Lagrangian duals: the loop, step rule, record and stopping test that every relaxation shares.
 
 A relaxation evaluates L(λ) ≥ optimum together with a subgradient g, the amounts by which the relaxed
 constraints are violated, and now and then finds a feasible solution, which bounds the optimum from below. It
-then moves λ ← λ − η g. What differs between problems is how L is evaluated; how far to step, when to step
-less, what to remember and when to stop is the same, and is here. The functions are kernels, so that a whole
-search may be one; they may be called from Python as well.
+then moves λ ← λ − η g to make L small. What differs between problems is how L is evaluated; how far to step,
+when to step less, what to remember and when to stop is the same, and is here.
 
-Two step rules:
+Steps are Polyak's: η = f · (L − target) / ‖g‖², with a factor f that shrinks when the bound has not improved
+for a few rounds.
 
-- Polyak: η = f · (L − best score) / ‖g‖², with the factor f shrinking when the bound has not improved for a
-  few rounds;
-- decaying: η = rate^t', where t' counts the rounds that did not improve the bound (Chang et al. 2014, §8).
+`descent` compiles the loop for one kind of problem. Its parts are kernels; they share a `state`, which is
+whatever the problem needs, usually a NamedTuple of arrays:
+
+    evaluate(state) -> value, norm         L(λ) and ‖g‖²; a value below IMPOSSIBLE: nothing is left
+    improve(state, record, t, norm) -> least   the best score known, now and then after looking for a better
+    keep(state)                            these multipliers are the best so far
+    restore(state) -> again                the steps shrink: perhaps go back to the best; if `again`, evaluate
+                                           there before the next step
+    prune(state, value, least) -> left     remove what scores below `least`; False if nothing is left
+    move(state, step)                      λ ← λ − step · g
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
 
-__all__ = ["Ascent", "decaying_step", "new_ascent", "observe", "polyak_step", "run", "settled", "trace_of"]
+__all__ = [
+    "BOUND",
+    "CLOSED",
+    "FACTOR",
+    "IMPOSSIBLE",
+    "MET",
+    "NEVER",
+    "OPEN",
+    "ROUNDS",
+    "SCORE",
+    "STUCK",
+    "Record",
+    "Rule",
+    "Trace",
+    "aim",
+    "descent",
+    "new_record",
+    "observe",
+    "polyak_step",
+    "run",
+    "trace_of",
+]
 
-NOTHING_YET = -np.inf
-BOUND, SCORE, FACTOR, STALLED, FAILURES, ROUNDS = range(6)
+BOUND, SCORE, FACTOR, STALLED, ROUNDS = range(5)
+"""Places in a record's numbers."""
+
+OPEN, CLOSED, MET, STUCK = range(4)
+"""Outcomes of a descent: rounds used up; bound and score have met; the subgradient is 0; steps too short."""
+
+NEVER = -1e30
+"""A score that stands for −∞ where sums of it must not become NaN."""
+
+IMPOSSIBLE = -1e29
+"""Scores below this contain a NEVER."""
+
+Trace = tuple[Any, ...]
+"""Bound and best score after each round, or what else a method tells of its stages."""
 
 
-class Ascent(NamedTuple):
+class Record(NamedTuple):
     """The record of one search.
 
-    `numbers` float64 (6): least bound, best score, Polyak's factor, rounds since the bound or the factor
-    changed, rounds that did not improve the bound, rounds in all. `trace` float64 (room, 2): bound and score
-    after each round, as many as there is room for.
+    `numbers` float64 (5): least bound, best score, Polyak's factor, rounds since the bound or the factor
+    changed, rounds in all. `trace` float64 (room, 2): bound and score after each round, as many as there is
+    room for.
     """
 
     numbers: Array
     trace: Array
 
 
-def new_ascent(room: int = 0, score: float = NOTHING_YET, bound: float = np.inf) -> Ascent:
-    """An empty record, with room to trace so many rounds; score and bound may be known already."""
-    return Ascent(np.array([bound, score, 1.0, 0.0, 0.0, 0.0]), np.full((room, 2), np.nan))
+def new_record(room: int = 0, score: float = -np.inf, bound: float = np.inf) -> Record:
+    """An empty record with room to trace that many rounds; score and bound may be known already."""
+    return Record(np.array([bound, score, 1.0, 0.0, 0.0]), np.full((room, 2), np.nan))
 
 
 @kernel()
-def observe(ascent: Ascent, bound: float, score: float, patience: int, shrink: float) -> bool:
+def observe(record: Record, bound: float, score: float, patience: int, shrink: float) -> bool:
     """Note a round's bound and the best score so far; returns whether the bound is the least yet.
 
-    After `patience` rounds without a better bound the factor is multiplied with `shrink`.
+    After `patience` rounds without a better bound the factor is multiplied by `shrink`.
     """
-    numbers = ascent.numbers
-    # Progress in the last digits only is none: it would keep the steps long.
+    numbers = record.numbers
+    # Progress in the last digits does not count: it would keep the steps long.
     better = bound < numbers[BOUND] - 1e-9 * max(1.0, abs(bound))
     numbers[BOUND] = min(numbers[BOUND], bound)
     numbers[SCORE] = max(numbers[SCORE], score)
@@ -62,49 +102,118 @@ def observe(ascent: Ascent, bound: float, score: float, patience: int, shrink: f
         numbers[STALLED] = 0
     else:
         numbers[STALLED] += 1
-        numbers[FAILURES] += 1
         if numbers[STALLED] >= patience:
             numbers[FACTOR] *= shrink
             numbers[STALLED] = 0
     r = int(numbers[ROUNDS])
-    if r < len(ascent.trace):
-        ascent.trace[r, 0] = numbers[BOUND]
-        ascent.trace[r, 1] = numbers[SCORE]
+    if r < len(record.trace):
+        record.trace[r, 0] = numbers[BOUND]
+        record.trace[r, 1] = numbers[SCORE]
     numbers[ROUNDS] += 1
     return better
 
 
 @kernel()
-def polyak_step(ascent: Ascent, value: float, squared_norm: float, target: float) -> float:
+def polyak_step(record: Record, value: float, squared_norm: float, target: float) -> float:
     """Step length at a point of that value and squared subgradient norm, aiming at `target`."""
-    return ascent.numbers[FACTOR] * max(value - target, 0.0) / squared_norm
+    return record.numbers[FACTOR] * max(value - target, 0.0) / squared_norm
 
 
 @kernel()
-def decaying_step(ascent: Ascent, rate: float) -> float:
-    """Step length rate^t'."""
-    return rate ** ascent.numbers[FAILURES]
+def aim(value: float, least: float) -> float:
+    """What the step aims at: the best score, or somewhat below the present value while there is none."""
+    return least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
 
 
 @kernel()
-def settled(ascent: Ascent, tolerance: float) -> bool:
-    """Whether bound and score have met: the best solution is then proved optimal."""
-    return bool(ascent.numbers[BOUND] - ascent.numbers[SCORE] <= tolerance)
+def _keep_nothing(state: Any) -> None:
+    """For problems that go on from where they are."""
 
 
-def run(advance: Callable[[int], int], ascent: Ascent, most: int, chunk: int, deadline: float) -> int:
-    """Search until it ends by itself, `most` rounds are recorded, or the clock says so.
+@kernel()
+def _stay(state: Any) -> bool:
+    """For problems that go on from where they are."""
+    return False
 
-    `advance(rounds)` searches for so many rounds, which it records in `ascent`, and returns 0 unless it has
-    ended. The clock (`perf_counter`) is looked at after every `chunk` rounds. Returns the last answer.
+
+@kernel()
+def _prune_nothing(state: Any, value: float, least: float) -> bool:
+    """For problems that drop nothing."""
+    return True
+
+
+class Rule(NamedTuple):
+    """Polyak's factor: after how many rounds without progress it shrinks, by what, and when to give up."""
+
+    patience: int
+    shrink: float
+    smallest: float = 0.0
+
+
+def descent(
+    evaluate: Callable[..., Any],
+    improve: Callable[..., Any],
+    move: Callable[..., Any],
+    rule: Rule,
+    *,
+    keep: Callable[..., Any] = _keep_nothing,
+    restore: Callable[..., Any] = _stay,
+    prune: Callable[..., Any] = _prune_nothing,
+) -> Callable[[Any, Record, int, float], int]:
+    """The loop for one kind of problem: `descend(state, record, rounds, tolerance)`, a kernel.
+
+    It takes up to that many rounds and returns OPEN, CLOSED, MET or STUCK; the least bound is in `record`.
+    """
+    patience, shrink, smallest = rule
+
+    @kernel()
+    def descend(state: Any, record: Record, rounds: int, tolerance: float) -> int:
+        numbers = record.numbers
+        gap_pruned = np.inf
+        for t in range(rounds):
+            value, norm = evaluate(state)
+            if value < IMPOSSIBLE:
+                # Nothing is left that could be better than the best.
+                numbers[BOUND] = min(numbers[BOUND], max(numbers[SCORE], NEVER))
+                return CLOSED
+            least = improve(state, record, t, norm)
+            factor = numbers[FACTOR]
+            if observe(record, value, least, patience, shrink):
+                keep(state)
+            if numbers[BOUND] <= least + tolerance:
+                return CLOSED
+            if norm == 0:
+                return MET
+            if numbers[FACTOR] < factor:
+                again = restore(state)
+                if numbers[FACTOR] < smallest:
+                    return STUCK
+                if again:
+                    continue
+            if value - least < 0.7 * gap_pruned:
+                gap_pruned = value - least
+                if not prune(state, value, least - tolerance):
+                    numbers[BOUND] = min(numbers[BOUND], least)
+                    return CLOSED
+            move(state, polyak_step(record, value, norm, aim(value, least)))
+        return OPEN
+
+    return descend
+
+
+def run(advance: Callable[[int], int], record: Record, most: int, chunk: int, clock: Clock) -> int:
+    """Search until it ends by itself, `most` rounds are recorded, or time is up.
+
+    `advance(rounds)` searches for that many rounds, which it records, and returns OPEN unless it has ended.
+    The clock is looked at after every `chunk` rounds. Returns the last answer.
     """
     while True:
-        status = advance(min(chunk, most - int(ascent.numbers[ROUNDS])))
-        if status != 0 or ascent.numbers[ROUNDS] >= most or perf_counter() >= deadline:
+        status = advance(min(chunk, most - int(record.numbers[ROUNDS])))
+        if status != OPEN or record.numbers[ROUNDS] >= most or clock.is_over:
             return status
 
 
-def trace_of(ascent: Ascent) -> tuple[tuple[float, float], ...]:
+def trace_of(record: Record) -> tuple[tuple[float, float], ...]:
     """Bound and best score after each round that was traced."""
-    rounds = min(int(ascent.numbers[ROUNDS]), len(ascent.trace))
-    return tuple((float(bound), float(score)) for bound, score in ascent.trace[:rounds])
+    rounds = min(int(record.numbers[ROUNDS]), len(record.trace))
+    return tuple((float(bound), float(score)) for bound, score in record.trace[:rounds])

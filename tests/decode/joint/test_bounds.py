@@ -18,8 +18,8 @@ from dualign.decode.joint.baselines.lattice_terms import new_terms, weigh_terms
 from dualign.decode.joint.bound import ascend, new_halves, new_multipliers, prepare, prune_by_chains
 from dualign.decode.joint.masks import all_allowed, copied, propagate
 from dualign.decode.joint.primal import new_incumbent
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER, backward, cell_values, forward, link_values
-from dualign.search.dual import new_ascent
+from dualign.decode.joint.tied_chain import backward, cell_values, forward, link_values
+from dualign.search.dual import IMPOSSIBLE, NEVER, new_record
 
 pytestmark = pytest.mark.kernel
 
@@ -251,17 +251,17 @@ def test_pruning_keeps_all_that_is_optimal(instance, first, rounds):
         prune_by_chains(problem, masks if first else copied(masks), incumbent, 1e-6)
         assert propagate(masks, strict(instance))
         assert_kept(masks, best)
-        ascent = new_ascent(rounds)
+        record = new_record(rounds)
         if method == "exact":
-            ascend(problem, masks, new_multipliers(I, J), new_halves(I, J), incumbent, ascent, rounds, 1e-6)
+            ascend(problem, masks, new_multipliers(I, J), new_halves(I, J), incumbent, record, rounds, 1e-6)
         else:
             relaxation = relax.new_relaxation(problem)
-            relax.descend(problem, masks, relaxation, incumbent, ascent, rounds, 1e-6, True)
+            relax.descend(problem, masks, relaxation, incumbent, record, rounds, 1e-6, True)
             for _, b in best.alignments:
                 steps = zip((0, *b), b, strict=False)
                 assert all(relaxation.arcs[j, before, i] for j, (before, i) in enumerate(steps))
         assert_kept(masks, best)
-        assert ascent.numbers[0] >= best.score - 1e-6
+        assert record.numbers[0] >= best.score - 1e-6
 
 
 @kinds
@@ -271,5 +271,5 @@ def test_ties_are_all_kept(kind):
     assert len(best.alignments) > 1
     problem, masks, incumbent = instance.problem, all_allowed(3, 3), new_incumbent(3, 3)
     prune_by_chains(problem, masks, incumbent, 1e-6)
-    ascend(problem, masks, new_multipliers(3, 3), new_halves(3, 3), incumbent, new_ascent(0), 20, 1e-6)
+    ascend(problem, masks, new_multipliers(3, 3), new_halves(3, 3), incumbent, new_record(0), 20, 1e-6)
     assert_kept(masks, best)

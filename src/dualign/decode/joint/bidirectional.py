@@ -16,8 +16,8 @@ from dualign.decode.joint.baselines import constrain, decomposition, relax
 from dualign.decode.joint.baselines import joint_program as ilp
 from dualign.decode.joint.objective import Problem, score
 from dualign.decode.joint.outcome import Outcome
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER
 from dualign.model.options import AGREEMENTS
+from dualign.search.dual import IMPOSSIBLE, NEVER
 
 __all__ = ["METHODS", "TOLERANCE", "bidirectional", "certified", "problem_of", "solve", "tolerance_of"]
 

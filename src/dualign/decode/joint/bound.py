@@ -27,8 +27,6 @@ from dualign.decode.joint.masks import Masks, best_through, propagate
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.primal import Incumbent, climb, offer
 from dualign.decode.joint.tied_chain import (
-    IMPOSSIBLE,
-    NEVER,
     Chain,
     backward,
     cell_values,
@@ -39,21 +37,15 @@ from dualign.decode.joint.tied_chain import (
     trace_back,
     weigh,
 )
-from dualign.search.dual import BOUND, Ascent, observe, polyak_step
+from dualign.search.dual import IMPOSSIBLE, NEVER, Record, Rule, descent
 
 __all__ = [
-    "Halves", "Multipliers", "aim", "ascend", "new_halves", "new_multipliers", "prune_by_chains",
+    "Halves", "Multipliers", "Pair", "descend", "new_halves", "new_multipliers", "prune_by_chains",
     "rounds_at_once",
 ]  # fmt: skip
 
-PATIENCE, SHRINK = 4, 0.75
-"""Polyak's factor shrinks when the bound stalls."""
-
 FADE = 0.85
 """Weight of the past in the running averages that branching looks at."""
-
-OPEN, CLOSED, MET = 0, 1, 2
-"""Outcomes of `ascend`: rounds used up; bound below the best score; the halves agree."""
 
 WORK = 11_000_000
 """Steps from cell to cell between two looks at the clock: 25 rounds of a pair of 60 words a side."""
@@ -216,67 +208,70 @@ def prune_by_chains(problem: Problem, masks: Masks, incumbent: Incumbent, slack:
     return bound_a + bound_b
 
 
-@kernel()
-def aim(value: float, least: float) -> float:
-    """Where Polyak's step aims at: the best score, or somewhat lower than here while there is none."""
-    return least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
+class Pair(NamedTuple):
+    """What the parts of the descent share: the problem, what is still allowed, and where the search is.
 
-
-@kernel()
-def ascend(
-    problem: Problem,
-    masks: Masks,
-    multipliers: Multipliers,
-    halves: Halves,
-    incumbent: Incumbent,
-    ascent: Ascent,
-    rounds: int,
-    tolerance: float,
-) -> int:
-    """Up to so many rounds of dual ascent on what `masks` allow; returns OPEN, CLOSED or MET.
-
-    Prunes as bound and score approach each other. `multipliers` move on; the least bound is in `ascent`.
+    `values` float64 (2): L of either half.
     """
-    strict = problem.gamma < IMPOSSIBLE
-    I, J = masks.x.shape[0] - 1, masks.x.shape[1] - 1
-    a, b = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
-    gap_pruned = np.inf
-    for t in range(rounds):
-        prepare(halves, problem, masks, multipliers)
-        gamma = 0.5 * problem.gamma
-        value_rows, last_row = forward(halves.rows, problem.theta)
-        value_columns, last_column = forward(halves.columns, problem.omega)
-        value = value_rows + value_columns
-        if value_rows < IMPOSSIBLE or value_columns < IMPOSSIBLE:
-            ascent.numbers[BOUND] = NEVER
-            return CLOSED
-        trace_back(halves.rows, last_row, gamma)
-        trace_back(halves.columns, last_column, gamma)
-        norm = compare(halves, multipliers, 0.0)
-        if norm == 0 or t % 4 == 0:
-            for i in range(1, I + 1):
-                for j in range(J + 1):
-                    if halves.rows.x[i, j]:
-                        a[i] = j
-            for j in range(1, J + 1):
-                for i in range(I + 1):
-                    if halves.columns.x[j, i]:
-                        b[j] = i
-            if norm > 0:
-                climb(problem, masks, a, b)
-            offer(problem, a, b, incumbent)
-        observe(ascent, value, incumbent.value[0], PATIENCE, SHRINK)
-        least = incumbent.value[0]
-        if ascent.numbers[BOUND] <= least + tolerance:
-            return CLOSED
-        if norm == 0:
-            return MET
-        if value - least < 0.7 * gap_pruned:
-            gap_pruned = value - least
-            if prune(
-                halves, problem, masks, (value_rows, value_columns), least - tolerance
-            ) and not propagate(masks, strict):
-                ascent.numbers[BOUND] = min(ascent.numbers[BOUND], least)
-                return CLOSED
-        compare(halves, multipliers, polyak_step(ascent, value, norm, aim(value, least)))
-    return OPEN
+
+    problem: Problem
+    masks: Masks
+    multipliers: Multipliers
+    halves: Halves
+    incumbent: Incumbent
+    values: Array
+
+
+@kernel()
+def evaluate(pair: Pair) -> tuple[float, float]:
+    """L(λ, μ), and the squared norm of its subgradient."""
+    halves, problem = pair.halves, pair.problem
+    prepare(halves, problem, pair.masks, pair.multipliers)
+    gamma = 0.5 * problem.gamma
+    pair.values[0], last_row = forward(halves.rows, problem.theta)
+    pair.values[1], last_column = forward(halves.columns, problem.omega)
+    if pair.values[0] < IMPOSSIBLE or pair.values[1] < IMPOSSIBLE:
+        return NEVER, 0.0
+    trace_back(halves.rows, last_row, gamma)
+    trace_back(halves.columns, last_column, gamma)
+    return pair.values[0] + pair.values[1], compare(halves, pair.multipliers, 0.0)
+
+
+@kernel()
+def improve(pair: Pair, record: Record, t: int, norm: float) -> float:
+    """Every fourth round, and where the halves agree, offer their chains; the best score known."""
+    if norm == 0 or t % 4 == 0:
+        a, b = chains_of(pair.halves.rows), chains_of(pair.halves.columns)
+        if norm > 0:
+            climb(pair.problem, pair.masks, a, b)
+        offer(pair.problem, a, b, pair.incumbent)
+    return pair.incumbent.value[0]
+
+
+@kernel()
+def chains_of(chain: Chain) -> Array:
+    """The chain that a half has chosen, int64 (n + 1)."""
+    a = np.zeros(chain.x.shape[0], np.int64)
+    for i in range(1, chain.x.shape[0]):
+        for j in range(chain.x.shape[1]):
+            if chain.x[i, j]:
+                a[i] = j
+    return a
+
+
+@kernel()
+def prune_pair(pair: Pair, value: float, least: float) -> bool:
+    """Prune both halves; False if nothing is left."""
+    values = (pair.values[0], pair.values[1])
+    strict = pair.problem.gamma < IMPOSSIBLE
+    return prune(pair.halves, pair.problem, pair.masks, values, least) == 0 or propagate(pair.masks, strict)
+
+
+@kernel()
+def move(pair: Pair, step: float) -> None:
+    """A step of the multipliers against the subgradient."""
+    compare(pair.halves, pair.multipliers, step)
+
+
+descend = descent(evaluate, improve, move, Rule(patience=4, shrink=0.75), prune=prune_pair)
+"""`descend(pair, record, rounds, tolerance)`: rounds on what the masks allow, pruning as the gap closes."""

@@ -1,4 +1,4 @@
-"""`exact`: dual ascent with pruning; where a gap remains, branch and bound. Always ends in a proof.
+"""`exact`: dual record with pruning; where a gap remains, branch and bound. Always ends in a proof.
 
 The two-sided bound (`dualign.decode.joint.bound`) closes most pairs at the root. Otherwise the search
 branches on the choice that the halves disagree about most, best bound first; children start from their
@@ -10,19 +10,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import count
-from time import perf_counter
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.decode.joint.bound import (
-    CLOSED,
-    MET,
     Halves,
     Multipliers,
-    ascend,
+    Pair,
+    descend,
     new_halves,
     new_multipliers,
     prune_by_chains,
@@ -32,8 +29,8 @@ from dualign.decode.joint.masks import Masks, all_allowed, copied, decided, prop
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.outcome import Outcome
 from dualign.decode.joint.primal import new_incumbent, offer
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER
-from dualign.search.dual import BOUND, ROUNDS, Ascent, new_ascent, trace_of
+from dualign.search.branching import best_first
+from dualign.search.dual import BOUND, IMPOSSIBLE, NEVER, OPEN, ROUNDS, Record, new_record, trace_of
 
 __all__ = ["search"]
 
@@ -42,56 +39,59 @@ ROOT_ROUNDS, NODE_ROUNDS = 300, 60
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A part of the search space, its bound, and the multipliers to go on from."""
+    """A part of the search space, and the multipliers to go on from."""
 
     masks: Masks
     multipliers: Multipliers
-    bound: float
 
 
 class _Search:
-    """What all nodes share."""
+    """What all parts of a search share."""
 
-    def __init__(self, problem: Problem, tolerance: float, deadline: float, trace: int) -> None:
-        self.problem, self.tolerance, self.deadline = problem, tolerance, deadline
+    def __init__(self, problem: Problem, tolerance: float, clock: Clock, trace: int) -> None:
+        self.problem, self.tolerance, self.clock = problem, tolerance, clock
         I, J = len(problem.theta), len(problem.omega)
         self.halves: Halves = new_halves(I, J)
         self.incumbent = new_incumbent(I, J)
         self.chunk = min(25, rounds_at_once(I, J))
         self.strict = problem.gamma < IMPOSSIBLE
+        self.root: Record = new_record(trace)
         self.rounds = 0
-        self.root: Ascent = new_ascent(trace)
+        self.nodes = 1
 
     @property
     def least(self) -> float:
+        """The best score so far."""
         return float(self.incumbent.value[0])
 
-    def out_of_time(self) -> bool:
-        return perf_counter() >= self.deadline
+    def enough(self) -> float:
+        """What has no higher bound is not worth looking at."""
+        return self.least + self.tolerance
 
-    def tighten(self, masks: Masks, multipliers: Multipliers, ascent: Ascent, most: int) -> float:
-        """Dual ascent until the gap is closed, progress is slow, or time is up; the bound that it proves."""
+    def tighten(self, masks: Masks, multipliers: Multipliers, record: Record, most: int) -> float:
+        """Descend until the gap is closed, progress is slow, or time is up; the bound that it proves."""
+        pair = Pair(self.problem, masks, multipliers, self.halves, self.incumbent, np.empty(2))
         before = np.inf
         while True:
-            outcome = ascend(
-                self.problem,
-                masks,
-                multipliers,
-                self.halves,
-                self.incumbent,
-                ascent,
-                self.chunk,
-                self.tolerance,
-            )
-            bound = float(ascent.numbers[BOUND])
-            if outcome == CLOSED:
-                return bound
-            rounds = int(ascent.numbers[ROUNDS])
+            outcome = descend(pair, record, self.chunk, self.tolerance)
+            bound, rounds = float(record.numbers[BOUND]), int(record.numbers[ROUNDS])
             slow = before - bound < 0.1 * (bound - self.least)
             # Halves that agree have no direction to step in; in soft agreement a gap may remain even so.
-            if outcome == MET or rounds >= most or (slow and rounds >= 2 * self.chunk) or self.out_of_time():
+            if outcome != OPEN or rounds >= most or (slow and rounds >= 2 * self.chunk) or self.clock.is_over:
+                self.rounds += rounds
                 return bound
             before = bound
+
+    def split(self, bound: float, node: Node) -> Iterator[tuple[float, Node]]:
+        """The two halves of a node's space, with their bounds."""
+        for masks in children(node, self.strict):
+            if decided(masks):
+                offer(self.problem, *chains_of(masks), self.incumbent)
+                continue
+            multipliers = Multipliers(*(part.copy() for part in node.multipliers))
+            record = new_record(0, self.least)
+            self.nodes += 1
+            yield min(bound, self.tighten(masks, multipliers, record, NODE_ROUNDS)), Node(masks, multipliers)
 
 
 def search(
@@ -105,43 +105,22 @@ def search(
 
     Unlike a time limit, a limit on the nodes cuts it at the same place every time.
     """
-    state = _Search(problem, tolerance, np.inf if time_limit is None else perf_counter() + time_limit, trace)
+    state = _Search(problem, tolerance, Clock(time_limit), trace)
     I, J = len(problem.theta), len(problem.omega)
-    masks = all_allowed(I, J)
+    masks, multipliers = all_allowed(I, J), new_multipliers(I, J)
     bound = float(prune_by_chains(problem, masks, state.incumbent, tolerance))
-    multipliers = new_multipliers(I, J)
     if bound > IMPOSSIBLE and propagate(masks, state.strict):
         bound = min(bound, state.tighten(masks, multipliers, state.root, ROOT_ROUNDS))
     else:
         bound = NEVER
-    rounds, nodes = int(state.root.numbers[ROUNDS]), 1
-    heap: list[tuple[float, int, Node]] = []
-    numbers = count()
-    closed = NEVER  # what is in parts that are not searched any further is worth at most this
-    if bound > state.least + tolerance:
-        heappush(heap, (-bound, next(numbers), Node(masks, multipliers, bound)))
-    else:
-        closed = bound
-    most_nodes = most_nodes or sys.maxsize
-    while heap and heap[0][2].bound > state.least + tolerance:
-        if nodes >= most_nodes or state.out_of_time():
-            break
-        node = heappop(heap)[2]
-        for masks in children(node, state.strict):
-            if decided(masks):
-                offer(problem, *chains_of(masks), state.incumbent)
-                continue
-            multipliers = Multipliers(*(part.copy() for part in node.multipliers))
-            ascent = new_ascent(0, state.least)
-            bound = min(node.bound, state.tighten(masks, multipliers, ascent, NODE_ROUNDS))
-            rounds += int(ascent.numbers[ROUNDS])
-            nodes += 1
-            if bound > state.least + tolerance:
-                heappush(heap, (-bound, next(numbers), Node(masks, multipliers, bound)))
-            else:
-                closed = max(closed, bound)
-    bound = max((node.bound for _, _, node in heap), default=NEVER)
-    return Outcome(state.incumbent, max(bound, closed, state.least), rounds, trace_of(state.root), nodes)
+    limit = most_nodes or sys.maxsize
+    bound, _ = best_first(
+        [(bound, Node(masks, multipliers))],
+        state.split,
+        state.enough,
+        lambda: state.nodes >= limit or state.clock.is_over,
+    )
+    return Outcome(state.incumbent, max(bound, state.least), state.rounds, trace_of(state.root), state.nodes)
 
 
 def children(node: Node, strict: bool) -> Iterator[Masks]:

@@ -13,9 +13,9 @@ from dualign.decode.joint.bidirectional import TOLERANCE, certified
 from dualign.decode.joint.exact_joint import search
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.potentials import potentials
-from dualign.decode.joint.tied_chain import NEVER
 from dualign.infer.emission import Block
 from dualign.model.options import Options
+from dualign.search.dual import NEVER
 
 __all__ = ["MOST_SCORES", "Proofs", "agree_block"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER
+from dualign.search.dual import IMPOSSIBLE, NEVER
 
 __all__ = ["Masks", "all_allowed", "best_through", "copied", "decided", "propagate"]
 

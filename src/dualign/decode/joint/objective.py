@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER
+from dualign.search.dual import IMPOSSIBLE, NEVER
 
 __all__ = ["Problem", "link_cost", "score"]
 

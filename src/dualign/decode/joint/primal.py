@@ -15,7 +15,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.joint.masks import Masks
 from dualign.decode.joint.objective import Problem, link_cost, score
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER
+from dualign.search.dual import IMPOSSIBLE, NEVER
 
 __all__ = ["Incumbent", "climb", "new_incumbent", "offer"]
 

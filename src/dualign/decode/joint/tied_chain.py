@@ -26,17 +26,12 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.joint.tied_states import FITS, NONE, OFFSETS, STATES, SUPPORT
+from dualign.search.dual import IMPOSSIBLE, NEVER
 
 __all__ = [
-    "IMPOSSIBLE", "NEVER", "Chain", "backward", "cell_values", "forward", "link_values", "list_states",
+    "Chain", "backward", "cell_values", "forward", "link_values", "list_states",
     "new_chain", "share_of", "trace_back", "weigh",
 ]  # fmt: skip
-
-NEVER = -1e30
-"""Stands for −∞: sums of it stay finite, so nothing becomes NaN."""
-
-IMPOSSIBLE = -1e29
-"""Whatever is below this has a −∞ in it."""
 
 
 class Chain(NamedTuple):

@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.search.dual import new_ascent
+from dualign.search.dual import new_record
 from dualign.translate.search.baselines.cube import cube as cube_kernel
 from dualign.translate.search.bigram_pass import Boundaries, bigram_pass, bigram_table, boundary_words
 from dualign.translate.search.intersection import (
@@ -81,8 +81,8 @@ def word_bound(problem: Problem, target: float) -> tuple[float, Array]:
     """The bound by multipliers on words (see `wordmultipliers`), and the multipliers."""
     lm = problem.automaton
     u = np.zeros(len(problem.vocabulary))
-    ascent = new_ascent(score=target)
-    bound = descend(problem.forest, problem.pairs, lm.begin, lm.end, target, ROUNDS, ascent, u)
+    record = new_record(score=target)
+    bound = descend(problem.forest, problem.pairs, lm.begin, lm.end, target, ROUNDS, record, u)
     return bound, u
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.search.dual import BOUND, FACTOR, Ascent, observe, polyak_step
+from dualign.search.dual import BOUND, FACTOR, Record, observe, polyak_step
 from dualign.translate.search.translation_problem import Forest
 
 __all__ = ["descend", "outside_bounds"]
@@ -34,7 +34,7 @@ def descend(
     end: int,
     target: float,
     rounds: int,
-    ascent: Ascent,
+    record: Record,
     best: Array,
 ) -> float:
     """Minimise L from `best` on, into `best` float64 (W), and return its least value.
@@ -73,12 +73,12 @@ def descend(
                     back[n] = s
             inside[n] = top
         value = inside[N - 1]
-        factor = ascent.numbers[FACTOR]
-        if observe(ascent, value, target, PATIENCE, 0.5):
+        factor = record.numbers[FACTOR]
+        if observe(record, value, target, PATIENCE, 0.5):
             best[:] = u
-        elif ascent.numbers[FACTOR] < factor:
+        elif record.numbers[FACTOR] < factor:
             u[:] = best
-            if ascent.numbers[FACTOR] < LEAST:
+            if record.numbers[FACTOR] < LEAST:
                 break
         gradient[:] = 0.0
         stack[0] = N - 1
@@ -108,10 +108,10 @@ def descend(
             norm += gradient[w] ** 2
         if norm == 0.0 or value <= target:
             break
-        step = polyak_step(ascent, value, norm, target)
+        step = polyak_step(record, value, norm, target)
         for w in range(W):
             u[w] -= step * gradient[w]
-    return ascent.numbers[BOUND]
+    return record.numbers[BOUND]
 
 
 @kernel()

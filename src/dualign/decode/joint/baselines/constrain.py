@@ -7,11 +7,10 @@ violated most of late are put back, as long as the lattice stays below a size.
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
 from dualign.decode.joint.baselines.lattice import Lattice, lattice_of
 from dualign.decode.joint.baselines.lattice_paths import best_path, intersect, prune_edges
@@ -29,13 +28,27 @@ from dualign.decode.joint.baselines.relax import (
     repair,
     slope,
 )
-from dualign.decode.joint.bound import CLOSED, MET, OPEN, aim, prune_by_chains, rounds_at_once
+from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
 from dualign.decode.joint.masks import Masks, all_allowed, propagate
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.outcome import Outcome
 from dualign.decode.joint.primal import Incumbent, new_incumbent
-from dualign.decode.joint.tied_chain import IMPOSSIBLE
-from dualign.search.dual import BOUND, FACTOR, ROUNDS, Ascent, new_ascent, observe, polyak_step, run, trace_of
+from dualign.search.dual import (
+    BOUND,
+    CLOSED,
+    FACTOR,
+    IMPOSSIBLE,
+    MET,
+    OPEN,
+    ROUNDS,
+    Record,
+    aim,
+    new_record,
+    observe,
+    polyak_step,
+    run,
+    trace_of,
+)
 
 __all__ = ["search"]
 
@@ -54,7 +67,7 @@ def descend_lattice(
     lattice: Lattice,
     terms: Terms,
     incumbent: Incumbent,
-    ascent: Ascent,
+    record: Record,
     rounds: int,
     tolerance: float,
 ) -> int:
@@ -66,21 +79,21 @@ def descend_lattice(
         value = best_path(lattice, terms, relaxation, problem, masks, best)
         if value < IMPOSSIBLE:
             # Nothing is left that could be better than the best.
-            ascent.numbers[BOUND] = min(ascent.numbers[BOUND], incumbent.value[0])
+            record.numbers[BOUND] = min(record.numbers[BOUND], incumbent.value[0])
             return CLOSED
         norm = slope(relaxation)
-        if norm == 0 or ascent.numbers[ROUNDS] % REPAIR_EVERY == 0:
+        if norm == 0 or record.numbers[ROUNDS] % REPAIR_EVERY == 0:
             repair(relaxation, problem, masks, incumbent)
         least = incumbent.value[0]
-        observe(ascent, value, least, PATIENCE, SHRINK)
-        if ascent.numbers[BOUND] <= least + tolerance:
+        observe(record, value, least, PATIENCE, SHRINK)
+        if record.numbers[BOUND] <= least + tolerance:
             return CLOSED
         if norm == 0:
             return MET
         if value - least < 0.7 * gap_pruned:
             gap_pruned = value - least
             prune_edges(lattice, terms, relaxation, problem, best, least - tolerance)
-        move(relaxation, polyak_step(ascent, value, norm, aim(value, least)))
+        move(relaxation, polyak_step(record, value, norm, aim(value, least)))
     return OPEN
 
 
@@ -101,9 +114,9 @@ def search(
     problem: Problem, tolerance: float, time_limit: float | None = None, trace: int = 2 * MOST_ROUNDS
 ) -> Outcome:
     """400 rounds without constraints, 400 with. The bound need not meet the score."""
-    deadline = np.inf if time_limit is None else perf_counter() + time_limit
+    clock = Clock(time_limit)
     I, J = len(problem.theta), len(problem.omega)
-    masks, incumbent, ascent = all_allowed(I, J), new_incumbent(I, J), new_ascent(trace)
+    masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(trace)
     plain = float(prune_by_chains(problem, masks, incumbent, tolerance))
     if plain < IMPOSSIBLE or not propagate(masks, problem.gamma < IMPOSSIBLE):
         least = float(incumbent.value[0])
@@ -112,31 +125,31 @@ def search(
     terms = new_terms(I, J, AT_ONCE * (MOST_ROUNDS // EVERY))
 
     def advance(rounds: int) -> int:
-        return descend(problem, masks, relaxation, incumbent, ascent, rounds, tolerance, True)
+        return descend(problem, masks, relaxation, incumbent, record, rounds, tolerance, True)
 
     chunk = min(EVERY, rounds_at_once(I, J))
-    status = run(advance, ascent, MOST_ROUNDS, chunk, deadline)
-    if status == OPEN and perf_counter() < deadline and evaluate(relaxation, problem, masks)[0] > IMPOSSIBLE:
+    status = run(advance, record, MOST_ROUNDS, chunk, clock)
+    if status == OPEN and not clock.is_over and evaluate(relaxation, problem, masks)[0] > IMPOSSIBLE:
         lattice: Lattice = lattice_of(relaxation, problem, masks, MOST_EDGES)
         growing = int(lattice.size.max()) <= MOST_EDGES
         if growing:
 
             def advance(rounds: int) -> int:
                 return descend_lattice(
-                    problem, masks, relaxation, lattice, terms, incumbent, ascent, rounds, tolerance
+                    problem, masks, relaxation, lattice, terms, incumbent, record, rounds, tolerance
                 )
 
-        while status == OPEN and ascent.numbers[ROUNDS] < 2 * MOST_ROUNDS and perf_counter() < deadline:
+        while status == OPEN and record.numbers[ROUNDS] < 2 * MOST_ROUNDS and not clock.is_over:
             if growing:
                 growing, lattice = put_back(lattice, terms, relaxation, masks)
-                ascent.numbers[FACTOR] = 1.0
-            most = min(2 * MOST_ROUNDS, int(ascent.numbers[ROUNDS]) + EVERY)
-            status = run(advance, ascent, most, chunk, deadline)
-    bound = min(plain, float(ascent.numbers[BOUND]))
+                record.numbers[FACTOR] = 1.0
+            most = min(2 * MOST_ROUNDS, int(record.numbers[ROUNDS]) + EVERY)
+            status = run(advance, record, most, chunk, clock)
+    bound = min(plain, float(record.numbers[BOUND]))
     return Outcome(
         incumbent,
         max(bound, float(incumbent.value[0])),
-        int(ascent.numbers[ROUNDS]),
-        trace_of(ascent),
+        int(record.numbers[ROUNDS]),
+        trace_of(record),
         constraints=int(terms.number[0]),
     )

@@ -12,20 +12,33 @@ weights on the cells. L(u) is never less than the optimum; where the copies agre
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
 from dualign.decode.joint.baselines.relax import MOST_ROUNDS, PATIENCE, REPAIR_EVERY, SHRINK
-from dualign.decode.joint.bound import CLOSED, MET, OPEN, aim, prune_by_chains, rounds_at_once
+from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
 from dualign.decode.joint.masks import Masks, all_allowed, copied
 from dualign.decode.joint.objective import Problem, link_cost
 from dualign.decode.joint.outcome import Outcome
 from dualign.decode.joint.primal import Incumbent, climb, new_incumbent, offer
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER
-from dualign.search.dual import BOUND, ROUNDS, Ascent, new_ascent, observe, polyak_step, run, trace_of
+from dualign.search.dual import (
+    BOUND,
+    CLOSED,
+    IMPOSSIBLE,
+    MET,
+    NEVER,
+    OPEN,
+    ROUNDS,
+    Record,
+    aim,
+    new_record,
+    observe,
+    polyak_step,
+    run,
+    trace_of,
+)
 
 __all__ = ["directed", "search"]
 
@@ -76,7 +89,7 @@ def descend(
     masks: Masks,
     u: Array,
     incumbent: Incumbent,
-    ascent: Ascent,
+    record: Record,
     rounds: int,
     tolerance: float,
 ) -> int:
@@ -92,23 +105,23 @@ def descend(
                 turned[j, i] = -u[i, j]
         value = directed(theta, alpha, gamma, u, a, there) + directed(omega, alpha, gamma, turned, b, back)
         if value < IMPOSSIBLE:
-            ascent.numbers[BOUND] = NEVER
+            record.numbers[BOUND] = NEVER
             return CLOSED
         norm = 0.0
         for i in range(1, I + 1):
             for j in range(1, J + 1):
                 norm += there[i, j] != back[j, i]
-        trying = norm == 0 or ascent.numbers[ROUNDS] % REPAIR_EVERY == 0
+        trying = norm == 0 or record.numbers[ROUNDS] % REPAIR_EVERY == 0
         if trying and not offer(problem, a, b, incumbent):
             climb(problem, masks, a, b)
             offer(problem, a, b, incumbent)
         least = incumbent.value[0]
-        observe(ascent, value, least, PATIENCE, SHRINK)
-        if ascent.numbers[BOUND] <= least + tolerance:
+        observe(record, value, least, PATIENCE, SHRINK)
+        if record.numbers[BOUND] <= least + tolerance:
             return CLOSED
         if norm == 0:
             return MET
-        step = polyak_step(ascent, value, norm, aim(value, least))
+        step = polyak_step(record, value, norm, aim(value, least))
         for i in range(1, I + 1):
             for j in range(1, J + 1):
                 u[i, j] -= step * (float(there[i, j]) - float(back[j, i]))
@@ -119,17 +132,17 @@ def search(
     problem: Problem, tolerance: float, time_limit: float | None = None, trace: int = MOST_ROUNDS
 ) -> Outcome:
     """400 rounds at most. The bound need not meet the score."""
-    deadline = np.inf if time_limit is None else perf_counter() + time_limit
+    clock = Clock(time_limit)
     I, J = len(problem.theta), len(problem.omega)
-    masks, incumbent, ascent = all_allowed(I, J), new_incumbent(I, J), new_ascent(trace)
+    masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(trace)
     plain = float(prune_by_chains(problem, copied(masks), incumbent, tolerance))
     u = np.zeros((I + 1, J + 1))
 
     def advance(rounds: int) -> int:
-        return descend(problem, masks, u, incumbent, ascent, rounds, tolerance)
+        return descend(problem, masks, u, incumbent, record, rounds, tolerance)
 
-    run(advance, ascent, MOST_ROUNDS, rounds_at_once(I, J), deadline)
-    bound = min(plain, float(ascent.numbers[BOUND]))
+    run(advance, record, MOST_ROUNDS, rounds_at_once(I, J), clock)
+    bound = min(plain, float(record.numbers[BOUND]))
     return Outcome(
-        incumbent, max(bound, float(incumbent.value[0])), int(ascent.numbers[ROUNDS]), trace_of(ascent)
+        incumbent, max(bound, float(incumbent.value[0])), int(record.numbers[ROUNDS]), trace_of(record)
     )

@@ -14,18 +14,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.decode.joint.bound import prune_by_chains
 from dualign.decode.joint.masks import all_allowed
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.outcome import Outcome
 from dualign.decode.joint.primal import new_incumbent, offer
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER
+from dualign.search.dual import IMPOSSIBLE, NEVER
 
 __all__ = ["Program", "program_of", "search"]
 
@@ -171,14 +171,14 @@ def read_chain(values: Array, names: Array) -> Array:
 
 def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
     """Build the program and solve it; when time is up, the best solution by then, and HiGHS's bound."""
-    deadline = np.inf if time_limit is None else perf_counter() + time_limit
+    clock = Clock(time_limit)
     I, J = len(problem.theta), len(problem.omega)
     incumbent = new_incumbent(I, J)
     bound = float(prune_by_chains(problem, all_allowed(I, J), incumbent, tolerance))
     if bound < IMPOSSIBLE:
         return Outcome(incumbent, NEVER, 0, ())
     program = program_of(problem)
-    highs = highs_of(program, tolerance, max(0.0, deadline - perf_counter()))
+    highs = highs_of(program, tolerance, max(0.0, clock.left))
     highs.run()
     highspy: Any = import_module("highspy")
     status, info = highs.getModelStatus(), highs.getInfo()

@@ -27,8 +27,8 @@ from dualign.core.jit import kernel
 from dualign.decode.joint.baselines.relax import Relaxation
 from dualign.decode.joint.masks import Masks
 from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.tied_chain import IMPOSSIBLE
 from dualign.decode.joint.tied_states import FITS, OFFSETS, STATES, SUPPORT
+from dualign.search.dual import IMPOSSIBLE
 
 __all__ = ["Lattice", "lattice_of", "new_lattice"]
 

@@ -11,8 +11,8 @@ from dualign.decode.joint.baselines.lattice_terms import Terms, link_of, sees
 from dualign.decode.joint.baselines.relax import Relaxation, only_choice
 from dualign.decode.joint.masks import Masks
 from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER
 from dualign.decode.joint.tied_states import STATES, SUPPORT
+from dualign.search.dual import IMPOSSIBLE, NEVER
 
 __all__ = ["best_path", "intersect", "prune_edges"]
 

@@ -11,7 +11,8 @@ from dualign.core.jit import kernel
 from dualign.decode.joint.baselines.relax import Relaxation, only_choice, predecessors
 from dualign.decode.joint.masks import Masks
 from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.tied_chain import IMPOSSIBLE, NEVER, share_of
+from dualign.decode.joint.tied_chain import share_of
+from dualign.search.dual import IMPOSSIBLE, NEVER
 
 __all__ = ["Terms", "link_of", "new_terms", "sees", "weigh_terms"]
 

@@ -17,21 +17,19 @@ never needed again. `relax` does without; `constrain` begins with it.
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
-from dualign.decode.joint.bound import CLOSED, MET, OPEN, aim, prune_by_chains, rounds_at_once
+from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
 from dualign.decode.joint.masks import Masks, all_allowed, copied, propagate
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.outcome import Outcome
 from dualign.decode.joint.primal import Incumbent, climb, new_incumbent, offer
 from dualign.decode.joint.tied_chain import (
-    IMPOSSIBLE,
-    NEVER,
     Chain,
     backward,
     cell_values,
@@ -42,7 +40,22 @@ from dualign.decode.joint.tied_chain import (
     trace_back,
     weigh,
 )
-from dualign.search.dual import BOUND, ROUNDS, Ascent, new_ascent, observe, polyak_step, run, trace_of
+from dualign.search.dual import (
+    BOUND,
+    CLOSED,
+    IMPOSSIBLE,
+    MET,
+    NEVER,
+    OPEN,
+    ROUNDS,
+    Record,
+    aim,
+    new_record,
+    observe,
+    polyak_step,
+    run,
+    trace_of,
+)
 
 __all__ = [
     "MOST_ROUNDS", "PATIENCE", "REPAIR_EVERY", "SHRINK", "Relaxation", "descend", "evaluate", "move",
@@ -274,26 +287,26 @@ def descend(
     masks: Masks,
     relaxation: Relaxation,
     incumbent: Incumbent,
-    ascent: Ascent,
+    record: Record,
     rounds: int,
     tolerance: float,
     pruning: bool,
 ) -> int:
-    """Up to so many rounds; returns OPEN, CLOSED or MET. The least bound is in `ascent`."""
+    """Up to so many rounds; returns OPEN, CLOSED or MET. The least bound is in `record`."""
     strict = problem.gamma < IMPOSSIBLE
     gap_pruned = np.inf
     for _ in range(rounds):
         value, rest = evaluate(relaxation, problem, masks)
         if value < IMPOSSIBLE:
             # With pruning: nothing is left that could be better than the best.
-            ascent.numbers[BOUND] = min(ascent.numbers[BOUND], incumbent.value[0])
+            record.numbers[BOUND] = min(record.numbers[BOUND], incumbent.value[0])
             return CLOSED
         norm = slope(relaxation)
-        if norm == 0 or ascent.numbers[ROUNDS] % REPAIR_EVERY == 0:
+        if norm == 0 or record.numbers[ROUNDS] % REPAIR_EVERY == 0:
             repair(relaxation, problem, masks, incumbent)
         least = incumbent.value[0]
-        observe(ascent, value, least, PATIENCE, SHRINK)
-        if ascent.numbers[BOUND] <= least + tolerance:
+        observe(record, value, least, PATIENCE, SHRINK)
+        if record.numbers[BOUND] <= least + tolerance:
             return CLOSED
         if norm == 0:
             return MET
@@ -302,9 +315,9 @@ def descend(
             if prune(relaxation, problem, masks, value, rest, least - tolerance) and not propagate(
                 masks, strict
             ):
-                ascent.numbers[BOUND] = min(ascent.numbers[BOUND], least)
+                record.numbers[BOUND] = min(record.numbers[BOUND], least)
                 return CLOSED
-        move(relaxation, polyak_step(ascent, value, norm, aim(value, least)))
+        move(relaxation, polyak_step(record, value, norm, aim(value, least)))
     return OPEN
 
 
@@ -312,19 +325,19 @@ def search(
     problem: Problem, tolerance: float, time_limit: float | None = None, trace: int = MOST_ROUNDS
 ) -> Outcome:
     """400 rounds at most. The bound need not meet the score."""
-    deadline = np.inf if time_limit is None else perf_counter() + time_limit
+    clock = Clock(time_limit)
     I, J = len(problem.theta), len(problem.omega)
-    masks, incumbent, ascent = all_allowed(I, J), new_incumbent(I, J), new_ascent(trace)
+    masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(trace)
     plain = float(prune_by_chains(problem, copied(masks), incumbent, tolerance))
     if plain < IMPOSSIBLE:
         return Outcome(incumbent, NEVER, 0, ())
     relaxation = new_relaxation(problem)
 
     def advance(rounds: int) -> int:
-        return descend(problem, masks, relaxation, incumbent, ascent, rounds, tolerance, False)
+        return descend(problem, masks, relaxation, incumbent, record, rounds, tolerance, False)
 
-    run(advance, ascent, MOST_ROUNDS, rounds_at_once(I, J), deadline)
-    bound = min(plain, float(ascent.numbers[BOUND]))
+    run(advance, record, MOST_ROUNDS, rounds_at_once(I, J), clock)
+    bound = min(plain, float(record.numbers[BOUND]))
     return Outcome(
-        incumbent, max(bound, float(incumbent.value[0])), int(ascent.numbers[ROUNDS]), trace_of(ascent)
+        incumbent, max(bound, float(incumbent.value[0])), int(record.numbers[ROUNDS]), trace_of(record)
     )

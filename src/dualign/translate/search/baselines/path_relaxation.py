@@ -25,7 +25,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.search.dual import BOUND, FACTOR, new_ascent, observe, polyak_step
+from dualign.search.dual import BOUND, FACTOR, new_record, observe, polyak_step
 from dualign.search.inside import Weighted
 from dualign.search.inside import inside as inside_kernel
 from dualign.translate.lm.language_model import Automaton
@@ -154,16 +154,16 @@ class Relaxation:
         """Subgradient steps of Polyak's length from the multipliers on, until bound and score meet, or
         nothing moves; keeps the multipliers with the least value, and returns the bound."""
         leaf, state = self.leaf, self.state
-        ascent = new_ascent(score=incumbents.score)
+        record = new_record(score=incumbents.score)
         for number in range(rounds):
             choice = evaluate(leaf, state)
             if choice.leaves and (incumbents.k == 1 or number % 10 == 0):
                 incumbents.offer([[int(e) for e in self.edge_of[choice.edges] if e >= 0]])
             target = incumbents.score
-            before = ascent.numbers[FACTOR]
-            if observe(ascent, choice.value, target, PATIENCE, 0.5):
+            before = record.numbers[FACTOR]
+            if observe(record, choice.value, target, PATIENCE, 0.5):
                 self.leaf, self.state = leaf.copy(), state.copy()
-            bound = min(bound, float(ascent.numbers[BOUND]))
+            bound = min(bound, float(record.numbers[BOUND]))
             trace.append((what(), bound, target, clock.seconds))
             if bound - target <= rounding(target) or not choice.leaves or clock.left <= 0:
                 break
@@ -171,12 +171,12 @@ class Relaxation:
             norm = float((leaf_gradient**2).sum() + (state_gradient**2).sum())
             if norm == 0.0:
                 break
-            if ascent.numbers[FACTOR] < before:
+            if record.numbers[FACTOR] < before:
                 leaf, state = self.leaf.copy(), self.state.copy()
-                if ascent.numbers[FACTOR] < LEAST:
+                if record.numbers[FACTOR] < LEAST:
                     break
                 continue
-            step = polyak_step(ascent, choice.value, norm, target)
+            step = polyak_step(record, choice.value, norm, target)
             leaf = leaf - step * leaf_gradient
             state = state - step * state_gradient
         return bound

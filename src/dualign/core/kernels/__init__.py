@@ -1,0 +1,1 @@
+"""Data structures inside kernels, each written once: hash tables, heaps, arrays that grow."""

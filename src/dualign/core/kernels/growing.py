@@ -1,0 +1,26 @@
+"""Arrays that grow by doubling, so that appending n things costs O(n) in all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+
+__all__ = ["doubled", "with_room"]
+
+
+@kernel()
+def doubled(array: Array) -> Array:
+    """The array with twice as many rows, the second half still to be filled."""
+    return with_room(array, 2 * len(array))
+
+
+@kernel()
+def with_room(array: Array, rows: int) -> Array:
+    """The array with at least so many rows; those that are new are still to be filled."""
+    if rows <= len(array):
+        return array
+    longer = np.empty((rows, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer

@@ -1,0 +1,47 @@
+"""Has the bound met the score? The one place that decides, for every decoder.
+
+A result is certified if its score is within a tolerance of a proved upper bound, or if the method is exact by
+construction. How far apart two numbers are that are meant to be equal depends on how they were computed:
+
+- `ROUNDING`: sums of the same terms in another order, relative to their size;
+- `PRECISION`: what HiGHS, and searches that stop at a gap, promise.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from dualign.core.certified import Certified
+from dualign.core.clocks import Clock
+from dualign.search.dual import Trace
+
+__all__ = ["PRECISION", "ROUNDING", "certify", "have_met"]
+
+S = TypeVar("S")
+
+ROUNDING = 1e-9
+PRECISION = 1e-6
+
+
+def have_met(score: float, bound: float, tolerance: float) -> bool:
+    """Whether nothing can be better than `score` by more than the tolerance; never so without a score."""
+    return score > float("-inf") and bound - score <= tolerance
+
+
+def certify(
+    solution: S,
+    score: float,
+    bound: float,
+    tolerance: float,
+    method: str,
+    clock: Clock,
+    iterations: int = 0,
+    trace: Trace = (),
+) -> Certified[S]:
+    """An answer and what is proved of it; `score` is recomputed from scratch by the caller.
+
+    A bound that rounding has put below the score is the score.
+    """
+    bound = max(float(bound), float(score))
+    met = have_met(score, bound, tolerance)
+    return Certified(solution, float(score), bound, met, method, iterations, clock.seconds, trace)

@@ -1,0 +1,131 @@
+"""Linear and integer programs on HiGHS: built in blocks, solved on one thread, within a time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import DualignError
+
+__all__ = ["Program", "Solved"]
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """How HiGHS ended: the values of the variables, if it found any, and a proved upper bound.
+
+    The bound is −∞ if there is no solution at all. `ended` is false if the time limit cut the search.
+    """
+
+    values: Array | None
+    bound: float
+    ended: bool
+    nodes: int
+    iterations: int
+
+
+class Program:
+    """Maximise `costs · v` over 0 ≤ v ≤ upper, some v whole numbers, with `low ≤ A v ≤ high`.
+
+    Variables, constraints and entries of A are added in blocks before the first `solve`; afterwards
+    `at_most` may still add single constraints, and `solve` goes on from there.
+    """
+
+    def __init__(self) -> None:
+        self.variables = self.constraints = 0
+        self._columns: list[tuple[Array, Array, Array]] = []
+        self._rows: list[tuple[Array, Array]] = []
+        self._entries: list[tuple[Array, Array, Array]] = []
+        self._solver: Any = None
+
+    def add_variables(
+        self, costs: Sequence[float] | Array, *, whole: bool = False, upper: float = 1.0
+    ) -> Array:
+        """Their numbers."""
+        count, first = len(costs), self.variables
+        self.variables += count
+        self._columns.append((np.asarray(costs, np.float64), np.full(count, upper), np.full(count, whole)))
+        return np.arange(first, self.variables)
+
+    def add_constraints(self, low: Sequence[float] | Array, high: Sequence[float] | Array) -> Array:
+        """Their numbers; no entries yet."""
+        first = self.constraints
+        self.constraints += len(low)
+        self._rows.append((np.asarray(low, np.float64), np.asarray(high, np.float64)))
+        return np.arange(first, self.constraints)
+
+    def add_entries(self, rows: Array, columns: Array, values: float | Array) -> None:
+        """`A[row, column] = value` for each of these pairs."""
+        self._entries.append((rows, columns, np.broadcast_to(np.asarray(values, np.float64), len(rows))))
+
+    def at_most(self, bound: float, columns: Array, coefficients: Array) -> None:
+        """Add the constraint `Σ coefficients · v[columns] ≤ bound`."""
+        if self._solver is None:
+            (row,) = self.add_constraints([-inf], [bound])
+            self.add_entries(np.full(len(columns), row), columns, coefficients)
+        else:
+            self._solver.addRow(
+                -inf, bound, len(columns), columns.astype(np.int32), coefficients.astype(np.float64)
+            )
+
+    def solve(self, seconds: float = inf, gap: float = 1e-9) -> Solved:
+        """The best solution within so many seconds, or one that is within `gap` of it."""
+        highspy: Any = import_module("highspy")
+        if self._solver is None:
+            self._solver = highspy.Highs()
+            for name, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0)):
+                self._solver.setOptionValue(name, value)
+            self._solver.passModel(self._model(highspy))
+        solver = self._solver
+        solver.setOptionValue("mip_abs_gap", gap)
+        solver.setOptionValue("time_limit", max(0.0, seconds))
+        solver.run()
+        status, info, statuses = solver.getModelStatus(), solver.getInfo(), highspy.HighsModelStatus
+        nodes, iterations = max(0, int(info.mip_node_count)), int(info.simplex_iteration_count)
+        # Variables have bounds, so nothing is unbounded.
+        if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
+            return Solved(None, -inf, True, nodes, iterations)
+        if status not in (statuses.kOptimal, statuses.kTimeLimit):
+            raise DualignError(f"HiGHS ended with {solver.modelStatusToString(status)}; try another method")
+        feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        values = np.array(solver.getSolution().col_value) if feasible else None
+        ended = status == statuses.kOptimal
+        bound = float(info.mip_dual_bound) if self._any_whole() else inf
+        if not self._any_whole() and ended:
+            bound = float(info.objective_function_value)
+        return Solved(values, bound, ended, nodes, iterations)
+
+    def _any_whole(self) -> bool:
+        return any(whole.any() for *_, whole in self._columns)
+
+    def _model(self, highspy: Any) -> Any:
+        nothing = np.zeros(0)
+        costs, upper, whole = _joined(self._columns, nothing, nothing, nothing)
+        low, high = _joined(self._rows, nothing, nothing)
+        rows, columns, values = _joined(self._entries, nothing, nothing, nothing)
+        order = np.argsort(columns, kind="stable")
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = self.variables, self.constraints
+        model.sense_ = highspy.ObjSense.kMaximize
+        model.col_cost_, model.col_lower_, model.col_upper_ = costs, np.zeros(len(costs)), upper
+        model.row_lower_, model.row_upper_ = low, high
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_ = np.searchsorted(columns[order], np.arange(self.variables + 1)).astype(
+            np.int32
+        )
+        model.a_matrix_.index_ = rows[order].astype(np.int32)
+        model.a_matrix_.value_ = values[order]
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        model.integrality_ = [kinds[int(each)] for each in whole]
+        return model
+
+
+def _joined(blocks: Sequence[tuple[Array, ...]], *nothing: Array) -> list[Array]:
+    """The blocks end to end, part by part; `nothing` is what there is if there are none."""
+    return [np.concatenate(part) for part in zip(nothing, *blocks, strict=True)]

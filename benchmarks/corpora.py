@@ -20,14 +20,7 @@ from dualign.text.alignment import Alignment
 from dualign.text.formats import read_links
 from dualign.text.pairs import read_pairs
 
-CORPORA = (
-    "hansards-fr-en",
-    "europarl-de-en",
-    "europarl-es-en",
-    "czenali-cs-en",
-    "wpt-ro-en",
-    "kftt-ja-en",
-)
+CORPORA = ("hansards-fr-en", "europarl-de-en", "europarl-es-en", "czenali-cs-en", "wpt-ro-en", "kftt-ja-en")
 
 # The 447 pairs that papers report on are the last 100 of dev and all of test; the others have dev alone.
 GOLD = {"hansards-fr-en": (("dev", slice(-100, None)), ("test", slice(None)))}

@@ -55,7 +55,7 @@ _HOMES = {
     "symmetrize": "decode.symmetrize",
     "translate": "",
 }
-_attribute, __dir__ = lazily(__name__, _HOMES)
+_attribute, _ = lazily(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -64,3 +64,7 @@ def __getattr__(name: str) -> Any:
 
         return version("dualign")
     return _attribute(name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -29,8 +29,6 @@ from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Sentences, numbered
 from dualign.text.lines import tokenize
 
-__all__ = ["Aligner", "align"]
-
 Sentence = str | Sequence[str]
 Pairs = Iterable[tuple[Sentence, Sentence]]
 Columns = tuple[list[Sentence], list[Sentence]]

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from dualign.cli import demo
 from dualign.cli.demo import _dictionary, _grid
 from dualign.cli.main import run
 from dualign.text.alignment import Alignment
@@ -73,11 +72,7 @@ def test_output_is_plain_text_for_a_terminal_of_80_columns(shown):
 def test_grid_marks_what_gold_does_not_have_and_what_is_missing():
     found = Alignment(((0, 0), (1, 0)), probabilities=(0.97, 0.514))
     rows = list(_grid(["ein", "Haus"], ["a", "house"], found, Alignment.of([(0, 0), (1, 1)])))
-    assert rows == [
-        "           a house",
-        "  ein    97     .",
-        "  Haus   51!    ?",
-    ]
+    assert rows == ["           a house", "  ein    97     .", "  Haus   51!    ?"]
 
 
 def test_a_possible_link_is_neither_wrong_nor_missing():
@@ -90,7 +85,3 @@ def test_dictionary_counts_links_of_longer_words_in_lower_case():
     texts = [["Haus"], ["haus"], ["haus"]], [["house"], ["House"], ["home"]]
     lines = list(_dictionary(*texts, [Alignment(((0, 0),))] * 3))
     assert [line.split() for line in lines] == [["haus", "house", "0.67", "haus", "home", "0.33"]]
-
-
-def test_all_names_are_public_and_sorted():
-    assert demo.__all__ == ["demo"]

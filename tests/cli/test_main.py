@@ -12,14 +12,7 @@ from types import SimpleNamespace
 import pytest
 from tests.cli.command import dualign
 
-from dualign.cli import exits, main, options, progress, report
 from dualign.cli.main import GROUPS, VERBS, commands, run
-from dualign.jobs import gold
-
-
-def test_all_names_are_public_and_sorted():
-    for module in (exits, gold, main, options, progress, report):
-        assert module.__all__ == sorted(module.__all__)
 
 
 def modules_after(*arguments: str) -> set[str]:

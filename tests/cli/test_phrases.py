@@ -81,10 +81,7 @@ def test_evaluate_extracts_the_phrases_of_links(text, capsys):
 
 @pytest.mark.parametrize(
     ("table", "message"),
-    [
-        ("a ||| b\n", "table:1: 2 fields"),
-        ("a ||| b ||| 1\ns0 ||| t0 x\n", "table:2: 2 fields"),
-    ],
+    [("a ||| b\n", "table:1: 2 fields"), ("a ||| b ||| 1\ns0 ||| t0 x\n", "table:2: 2 fields")],
 )
 def test_wrong_table_lines_are_named(text, capsys, table, message):
     (source, target, _), place = text

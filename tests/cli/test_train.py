@@ -97,11 +97,7 @@ def test_ctrl_c_during_training_leaves_the_old_model_and_nothing_else(tmp_path: 
     model.write_bytes(b"old")
     command = [*INTERRUPTIBLE, "train", *files, str(model), "--rounds", "1000", "--threads", threads]
     process = subprocess.Popen(
-        command,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment(),
-        text=True,
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), text=True
     )
     try:
         assert process.stderr is not None

@@ -72,11 +72,7 @@ def test_model_goes_along_with_posteriors_of_the_first_pairs(tmp_path, capsys):
 def test_server_serves_this_machine_until_interrupted(text):
     command = [*INTERRUPTIBLE, "view", *text, "--port", "0"]
     process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
     )
     try:
         address = process.stdout.readline().strip()

@@ -61,10 +61,7 @@ def test_cells_are_those_of_the_dictionary_for_any_thread_count(pairs, rows, thr
     assert token == len(cells.count)
 
 
-@given(
-    pairs=st.lists(st.tuples(sentences, sentences), max_size=12),
-    limit=st.integers(1, 60),
-)
+@given(pairs=st.lists(st.tuples(sentences, sentences), max_size=12), limit=st.integers(1, 60))
 def test_blocks_cover_every_pair_once_within_the_limit(pairs, limit):
     bounds = block_bounds(encoded(pairs), limit)
     assert [n for begin, end in bounds for n in range(begin, end)] == list(range(len(pairs)))

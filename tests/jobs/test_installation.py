@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dualign.jobs import installation
 from dualign.jobs.installation import Measured, Own, Synthetic, sizes, write_synthetic
 from dualign.measure.quality import evaluate
 from dualign.measure.timing import Usage
@@ -18,10 +17,6 @@ def measured(text: Synthetic | Own, **more: object) -> Measured:
     return Measured(
         text, 1000, (15_000, 16_000), 2, USAGE, USAGE, USAGE, 5_000_000, **{"quality": None, **more}
     )
-
-
-def test_all_names_are_public_and_sorted():
-    assert installation.__all__ == sorted(installation.__all__)
 
 
 def test_the_text_to_align_follows_the_text_to_train_on(tmp_path):

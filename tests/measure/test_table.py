@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dualign.core.errors import UsageError
-from dualign.measure import table
 from dualign.measure.table import markdown
-
-
-def test_all_names_are_public_and_sorted():
-    assert table.__all__ == sorted(table.__all__)
 
 
 def test_names_are_set_left_and_numbers_right():

@@ -7,16 +7,11 @@ import sys
 import pytest
 
 from dualign.core.errors import DataError
-from dualign.measure import timing
 from dualign.measure.timing import Usage, measure
 
 
 def python(script: str, *arguments: str) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", script, *arguments]
-
-
-def test_all_names_are_public_and_sorted():
-    assert timing.__all__ == sorted(timing.__all__)
 
 
 def test_sleeping_takes_time_but_no_processor():

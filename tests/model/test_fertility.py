@@ -9,12 +9,7 @@ from dualign.model.fertility import MOST_LINKS, PSEUDO_COUNT, Fertilities
 
 # 1,000 occurrences of each word, so that the average word hardly counts.
 COUNTS = np.array(
-    [
-        [100, 900, 0, 0, 0, 0],
-        [950, 50, 0, 0, 0, 0],
-        [0, 500, 400, 100, 0, 0],
-        [0, 0, 0, 0, 0, 1000],
-    ],
+    [[100, 900, 0, 0, 0, 0], [950, 50, 0, 0, 0, 0], [0, 500, 400, 100, 0, 0], [0, 0, 0, 0, 0, 1000]],
     np.float32,
 )
 FERTILITIES = Fertilities(COUNTS, COUNTS[::-1].copy())

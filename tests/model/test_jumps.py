@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign.infer.chain import FLOOR, NEAR, NULL, NULL_FLOOR, REACH, START, STARTS
-from dualign.model.jumps import (
-    Jumps,
-    classes_of,
-    initial_jumps,
-    initial_weights,
-    update_jumps,
-    update_starts,
-)
+from dualign.model.jumps import Jumps, classes_of, initial_jumps, initial_weights, update_jumps, update_starts
 
 LONGEST = 18
 CLASSES = 3

@@ -48,10 +48,6 @@ def heads_of(tmp_path: Path, text: str) -> list[list[int]]:
     return [sentence.heads() for sentence in read(tmp_path, text)]
 
 
-def test_all_names_are_public() -> None:
-    assert all(hasattr(conllu, name) for name in conllu.__all__)
-
-
 def test_what_is_read_is_written_again(tmp_path: Path) -> None:
     sentences = read(tmp_path, TEXT)
     write_conllu(sentences, str(tmp_path / "copy"))

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualign.core.errors import DataError, UsageError
-from dualign.text import formats
 from dualign.text.alignment import Alignment
 from dualign.text.formats import parse_pharaoh, pharaoh, read_links, write_links
 from dualign.text.streams import open_input
@@ -46,11 +45,6 @@ def pipe(path: Path, text: str) -> str:
     os.mkfifo(path)
     threading.Thread(target=lambda: path.write_bytes(text.encode()), daemon=True).start()
     return str(path)
-
-
-def test_all_names_are_public_and_sorted() -> None:
-    assert formats.__all__ == sorted(formats.__all__)
-    assert list(formats.FORMATS) == sorted(formats.FORMATS)
 
 
 # Round trips

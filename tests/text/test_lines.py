@@ -32,10 +32,6 @@ def naive_lines(data: bytes) -> list[str]:
     return [piece.removesuffix("\r").removeprefix("\ufeff") for piece in pieces]
 
 
-def test_all_names_are_public_and_sorted() -> None:
-    assert lines.__all__ == sorted(lines.__all__)
-
-
 @pytest.mark.parametrize(
     ("data", "expected"),
     [

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from dualign.core.errors import DataError, UsageError
-from dualign.text import pairs as bitext
 from dualign.text.pairs import read_pairs
 
 
@@ -25,10 +24,6 @@ def one(tmp_path: Path, text: str) -> list[tuple[list[str], list[str]]]:
 
 def two(tmp_path: Path, source: str, target: str) -> list[tuple[list[str], list[str]]]:
     return list(read_pairs(write(tmp_path / "source", source), write(tmp_path / "target", target)))
-
-
-def test_all_names_are_public_and_sorted() -> None:
-    assert bitext.__all__ == sorted(bitext.__all__)
 
 
 def test_parallel_files(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ import pytest
 import zstandard
 
 from dualign.core.errors import DataError
-from dualign.text import streams
 from dualign.text.streams import open_binary_output, open_input, open_output
 
 SUFFIXES = ["", ".gz", ".xz", ".zst"]
@@ -61,10 +60,6 @@ def write_and_raise(path: str, error: BaseException) -> None:
 
 def no_leftovers(folder: Path, *expected: str) -> bool:
     return sorted(os.listdir(folder)) == sorted(expected)
-
-
-def test_all_names_are_public_and_sorted() -> None:
-    assert streams.__all__ == sorted(streams.__all__)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -11,13 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualign.core.errors import UsageError
-from dualign.text import synthetic
 from dualign.text.alignment import Alignment
 from dualign.text.synthetic import generate
-
-
-def test_all_names_are_public_and_sorted() -> None:
-    assert synthetic.__all__ == sorted(synthetic.__all__)
 
 
 @settings(max_examples=30, deadline=None)

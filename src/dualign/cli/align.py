@@ -28,8 +28,6 @@ from dualign.cli.settings import (
     settings,
 )
 
-__all__ = ["align"]
-
 Source = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Source text, a sentence a line; or both sides: see TARGET.")
 ]
@@ -73,8 +71,7 @@ def align(
     keep_case: KeepCase = False,
     glossary: GlossaryFile = None,
     html_report: Annotated[
-        str | None,
-        typer.Option("--html-report", metavar="FILE", help="Also write a page about the run."),
+        str | None, typer.Option("--html-report", metavar="FILE", help="Also write a page about the run.")
     ] = None,
     set_: Set = None,
     threads: Threads = None,

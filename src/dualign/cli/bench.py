@@ -9,8 +9,6 @@ import typer
 from dualign.cli.options import Errors, OnErrors, Quiet, Threads, one_standard_input
 from dualign.core.errors import UsageError
 
-__all__ = ["bench"]
-
 _PAIRS = 10_000
 
 

@@ -13,8 +13,6 @@ from dualign.core.errors import UsageError
 from dualign.text.formats import FORMATS, read_links, write_links
 from dualign.text.places import in_place
 
-__all__ = ["convert"]
-
 
 def convert(
     input: Annotated[str, typer.Argument(metavar="IN", help="File of links.", show_default=False)],

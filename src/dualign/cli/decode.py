@@ -29,8 +29,6 @@ from dualign.model.options import USED_WITH
 if TYPE_CHECKING:
     from dualign.decode.matchings.batch import Decoded, Settings
 
-__all__ = ["decode"]
-
 # Sentence pairs in memory at a time.
 _CHUNK = 1024
 _ALPHA, _CONCAVE, _LIMIT = 0.5, "both", 1

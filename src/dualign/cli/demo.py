@@ -12,8 +12,6 @@ from dualign.cli.options import Quiet, Threads
 if TYPE_CHECKING:
     from dualign.text.alignment import Alignment
 
-__all__ = ["demo"]
-
 # Of the pairs with gold: a time that moves; do-support, which is hard; a verb before its subject.
 _SHOWN = (1, 3, 13)
 _ENTRIES = 12

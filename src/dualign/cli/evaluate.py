@@ -17,31 +17,26 @@ from dualign.text.streams import open_output
 if TYPE_CHECKING:
     from dualign.measure.breakdown import Breakdown
 
-__all__ = ["evaluate"]
-
 _RARE = 4  # so Graça et al. 2010: less than five times
 
 
 def evaluate(
     links: Annotated[str, typer.Argument(metavar="LINKS", help="File of links.", show_default=False)],
     gold: Annotated[
-        str,
-        typer.Argument(metavar="GOLD", help="Gold links, sure and possible.", show_default=False),
+        str, typer.Argument(metavar="GOLD", help="Gold links, sure and possible.", show_default=False)
     ],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object; rates are fractions, not per cent.")
     ] = False,
     format: LinkFormat = None,
     gold_format: Annotated[
-        str | None,
-        typer.Option("--gold-format", metavar="FORMAT", help="The same for GOLD."),
+        str | None, typer.Option("--gold-format", metavar="FORMAT", help="The same for GOLD.")
     ] = None,
     first: Annotated[
         bool, typer.Option("--first", help="GOLD is for the first lines of LINKS; ignore the rest of LINKS.")
     ] = False,
     bootstrap: Annotated[
-        int,
-        typer.Option("--bootstrap", min=0, metavar="N", help="Resamples for AER's interval; 0 for none."),
+        int, typer.Option("--bootstrap", min=0, metavar="N", help="Resamples for AER's interval; 0 for none.")
     ] = 1000,
     seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the resampling.")] = 1,
     source: Annotated[

@@ -24,8 +24,6 @@ from contextlib import suppress
 
 from dualign.core.errors import DualignError
 
-__all__ = ["Terminated", "guarded", "say"]
-
 
 class Terminated(KeyboardInterrupt):
     """Somebody sent SIGTERM."""

@@ -28,8 +28,6 @@ from dualign.cli.exits import Terminated, guarded, say
 from dualign.core.errors import UsageError
 from dualign.text.places import kept_apart
 
-__all__ = ["GROUPS", "VERBS", "commands", "main", "run"]
-
 VERBS = {
     "align": "Learn from two parallel files and write the links of each line.",
     "train": "Learn an alignment model from two parallel files and save it.",

@@ -11,19 +11,6 @@ import typer
 from dualign.core.errors import UsageError
 from dualign.text.formats import FORMATS
 
-__all__ = [
-    "Errors",
-    "LinkFormat",
-    "OnErrors",
-    "Output",
-    "Pairs",
-    "Quiet",
-    "Report",
-    "Threads",
-    "one_standard_input",
-    "separate_outputs",
-]
-
 
 class OnErrors(StrEnum):
     """What to do about bytes that are not UTF-8; the values are those of `dualign.text.lines.read_lines`."""
@@ -45,8 +32,7 @@ Errors = Annotated[
 ]
 
 Output = Annotated[
-    str,
-    typer.Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output."),
+    str, typer.Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output.")
 ]
 
 Report = Annotated[

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sized
 from time import monotonic
 from typing import TypeVar
 
-__all__ = ["counted", "metered"]
-
 Item = TypeVar("Item")
 Chunk = TypeVar("Chunk", bound=Sized)
 

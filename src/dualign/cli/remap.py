@@ -12,8 +12,6 @@ from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Qui
 from dualign.cli.progress import counted
 from dualign.text.streams import open_output
 
-__all__ = ["remap"]
-
 
 class Kind(StrEnum):
     """What links are about; see `dualign.transfer.tokens.SCHEMES` and `dualign.transfer.remapping.UNITS`."""

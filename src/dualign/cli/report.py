@@ -11,8 +11,6 @@ from dualign.measure.breakdown import Breakdown
 from dualign.measure.quality import Evaluation
 from dualign.measure.signature import signature
 
-__all__ = ["Report"]
-
 
 @dataclass(frozen=True, slots=True)
 class Report:

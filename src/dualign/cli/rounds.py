@@ -10,8 +10,6 @@ from time import perf_counter
 from dualign.cli.exits import say
 from dualign.learn.training import Progress
 
-__all__ = ["show_rounds"]
-
 
 @contextmanager
 def show_rounds(quiet: bool) -> Iterator[Callable[[Progress], None]]:

@@ -12,28 +12,6 @@ from dualign.cli.exits import say
 from dualign.core.errors import UsageError
 from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, Options
 
-__all__ = [
-    "Agreement",
-    "Constraint",
-    "Decoder",
-    "EarlyStop",
-    "GlossaryFile",
-    "KeepCase",
-    "MaxLength",
-    "ModelName",
-    "Penalty",
-    "Rounds",
-    "Set",
-    "Symmetrize",
-    "Threshold",
-    "Tune",
-    "TuneSource",
-    "TuneTarget",
-    "Unsupported",
-    "note_idle",
-    "settings",
-]
-
 _HELP = {field.name: field.metadata["help"] for field in fields(Options)}
 _DEFAULT = {field.name: field.default for field in fields(Options)}
 _FLAGS = {"model": "--model-type", "lowercase": "--keep-case"}

@@ -14,8 +14,6 @@ from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities, S
 from dualign.core.errors import UsageError
 from dualign.text.streams import open_output
 
-__all__ = ["show"]
-
 
 class Colour(StrEnum):
     """When to write colours."""

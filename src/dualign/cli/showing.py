@@ -14,21 +14,6 @@ if TYPE_CHECKING:
     from dualign.show.dataset import Dataset
     from dualign.show.model_view import ModelView
 
-__all__ = [
-    "First",
-    "Gold",
-    "GoldFormat",
-    "Links",
-    "ModelFile",
-    "Probabilities",
-    "Projection",
-    "Reports",
-    "Source",
-    "Target",
-    "dataset_of",
-    "model_view",
-]
-
 Source = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Source text, a sentence a line; or both sides: see TARGET.")
 ]

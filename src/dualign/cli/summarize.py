@@ -11,8 +11,6 @@ from dualign.cli.showing import Probabilities, Reports, Source, Target, dataset_
 from dualign.core.errors import UsageError
 from dualign.text.streams import open_output
 
-__all__ = ["summarize"]
-
 Links = Annotated[
     list[str] | None,
     typer.Option("--links", "-l", metavar="[NAME=]FILE", help="Links of the system that the page is about."),

@@ -15,8 +15,6 @@ from dualign.model.options import SYMMETRIZATIONS
 from dualign.text.alignment import Alignment
 from dualign.text.formats import read_links, write_links
 
-__all__ = ["symmetrize"]
-
 # Sentence pairs in memory at a time; a few megabytes.
 _CHUNK = 4096
 
@@ -38,9 +36,7 @@ def symmetrize(
     method: Annotated[
         str,
         typer.Option(
-            "--method",
-            metavar="METHOD",
-            help=f"{', '.join(SYMMETRIZATIONS[:-1])} or {SYMMETRIZATIONS[-1]}.",
+            "--method", metavar="METHOD", help=f"{', '.join(SYMMETRIZATIONS[:-1])} or {SYMMETRIZATIONS[-1]}."
         ),
     ] = "grow-diag-final-and",
     output: Output = "-",

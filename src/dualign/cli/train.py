@@ -24,8 +24,6 @@ from dualign.cli.settings import (
 )
 from dualign.core.errors import UsageError
 
-__all__ = ["train"]
-
 
 def train(
     files: Annotated[

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from dualign.show.dataset import Dataset
     from dualign.show.model_view import ModelView
 
-__all__ = ["view"]
-
 _PORT = 8017
 _EMBEDDED = 1000
 

@@ -6,7 +6,5 @@ from typing import Any
 
 import numpy.typing as npt
 
-__all__ = ["Array"]
-
 Array = npt.NDArray[Any]
 """An array whose dtype and shape the docstring states."""

@@ -7,8 +7,6 @@ from time import perf_counter
 
 from dualign.core.errors import UsageError
 
-__all__ = ["Clock", "check_time_limit"]
-
 
 class Clock:
     """Runs from the moment it is made; with a limit in seconds, it also runs out."""

@@ -6,8 +6,6 @@ prints the message alone; it never shows a traceback for these.
 
 from __future__ import annotations
 
-__all__ = ["DataError", "DualignError", "Infeasible", "ModelError", "UsageError"]
-
 
 class DualignError(Exception):
     """Base of every error that dualign raises on purpose."""

@@ -29,8 +29,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["cache_directory", "compiled_mark", "kernel", "sources_digest"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).resolve().parents[1]

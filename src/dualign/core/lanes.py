@@ -27,21 +27,6 @@ from dualign.core.jit import kernel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "LANES",
-    "Vector",
-    "eight",
-    "exponential",
-    "fused",
-    "greater",
-    "lesser",
-    "load",
-    "spread",
-    "store",
-    "where_positive",
-    "width",
-]
-
 LANES = 8
 
 Vector = Any

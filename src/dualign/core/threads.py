@@ -16,8 +16,6 @@ from typing import TypeVar
 
 from dualign.core.errors import UsageError
 
-__all__ = ["available", "ordered_map", "spans"]
-
 J = TypeVar("J")
 R = TypeVar("R")
 

@@ -23,8 +23,6 @@ from dualign.infer.expectation import priors_of
 from dualign.infer.viterbi import viterbi
 from dualign.model.positions import best_choices
 
-__all__ = ["SHARD", "Found", "choose_links", "mark_over_threshold", "mark_paths"]
-
 SHARD = 256
 """Pairs whose links are chosen by one job."""
 

@@ -25,8 +25,6 @@ from dualign.model.options import Options
 from dualign.model.vocabulary import Unknowns
 from dualign.text.bitext import Bitext, encode
 
-__all__ = ["CHUNK", "Links", "Prepared", "align_bitext", "chunks", "encode_chunk", "posteriors_of_bitext"]
-
 CHUNK = 4096
 """Sentence pairs that are read, encoded and aligned together when text is streamed."""
 

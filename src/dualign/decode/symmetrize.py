@@ -32,8 +32,6 @@ from dualign.core.jit import kernel
 from dualign.model.options import SYMMETRIZATIONS
 from dualign.text.alignment import Alignment, Link
 
-__all__ = ["METHODS", "symmetrize", "symmetrize_links"]
-
 METHODS = SYMMETRIZATIONS
 """The methods; the kernel's `method` is the position in this tuple."""
 

@@ -13,8 +13,6 @@ from dualign.infer.unknown import add_unknown_cells
 from dualign.model.model import Model
 from dualign.text.bitext import Bitext
 
-__all__ = ["block_of"]
-
 NOTHING_GIVEN = Given(
     np.zeros(0, np.int64),
     np.zeros(0, np.float32),

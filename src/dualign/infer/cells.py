@@ -20,8 +20,6 @@ from dualign.core.jit import kernel
 from dualign.core.threads import ordered_map
 from dualign.text.bitext import Bitext
 
-__all__ = ["Cells", "Pairs", "block_bounds", "find_cells", "pairs_of"]
-
 BLOCK_CELLS = 1 << 23
 """Slots of one block: large enough that visiting a word's row pays, small enough to stay near 100 MB."""
 

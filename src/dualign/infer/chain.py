@@ -32,22 +32,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, fused, load, spread, store, where_positive, width
 
-__all__ = [
-    "FLOOR",
-    "NEAR",
-    "NULL",
-    "NULL_FLOOR",
-    "REACH",
-    "START",
-    "STARTS",
-    "STATISTICS",
-    "WEIGHTS",
-    "Edges",
-    "edges_alone",
-    "fill_edges",
-    "forward_backward",
-]
-
 REACH = 5
 NEAR = 2 * REACH + 1
 START = 0

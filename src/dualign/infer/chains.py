@@ -9,19 +9,8 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, width
-from dualign.infer.chain import (
-    NEAR,
-    NULL,
-    REACH,
-    STARTS,
-    STATISTICS,
-    Edges,
-    fill_edges,
-    forward_backward,
-)
+from dualign.infer.chain import NEAR, NULL, REACH, STARTS, STATISTICS, Edges, fill_edges, forward_backward
 from dualign.infer.emission import Batch, Block, choosers, class_of, emit, gather_jumps, lives
-
-__all__ = ["Chains", "Sums", "make_chains", "prepare", "run_chains"]
 
 
 class Sums(NamedTuple):

@@ -37,8 +37,6 @@ from dualign.infer.emission import Given
 from dualign.model.options import Options
 from dualign.text.lines import read_lines, tokenize
 
-__all__ = ["ConstraintSet", "Glossary", "Rule", "give", "stricter"]
-
 LEAST_EVALUATIONS = 100
 MOST_SLACK = 0.3
 """A user's rules are to show, whatever is good enough for the built-in sets."""
@@ -160,9 +158,7 @@ def stricter(options: Options, constraints: ConstraintSet | None) -> Options:
     if constraints is None:
         return options
     return replace(
-        options,
-        evaluations=max(options.evaluations, LEAST_EVALUATIONS),
-        slack=min(options.slack, MOST_SLACK),
+        options, evaluations=max(options.evaluations, LEAST_EVALUATIONS), slack=min(options.slack, MOST_SLACK)
     )
 
 

@@ -16,8 +16,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, fused, load, spread, store, where_positive, width
 
-__all__ = ["MOST", "SCALE", "Moves", "descend", "make_moves", "remember", "unheld"]
-
 MEMORY = 8
 """Moves that are remembered."""
 

@@ -13,21 +13,6 @@ from dualign.infer.cells import Pairs
 from dualign.infer.chain import FLOOR, NEAR, NULL_FLOOR
 from dualign.model.jumps import Jumps
 
-__all__ = [
-    "COLD",
-    "Batch",
-    "Block",
-    "Given",
-    "Warm",
-    "choosers",
-    "class_of",
-    "emissions",
-    "emit",
-    "gather_jumps",
-    "jumps_of",
-    "lives",
-]
-
 
 class Given(NamedTuple):
     """Constraints on the posteriors of a block's pairs (see `dualign.infer.constraints`); empty for none.

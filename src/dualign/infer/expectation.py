@@ -29,16 +29,6 @@ from dualign.infer.multipliers import (
 from dualign.infer.projection import project
 from dualign.model.positions import independent
 
-__all__ = [
-    "KINDS",
-    "LONGEST_IN_STEP",
-    "add_counts",
-    "add_null_counts",
-    "expect_long",
-    "expectations",
-    "new_sums",
-]
-
 LIKELIHOOD, AGREEMENT = 0, 1
 
 MOST_PROJECTED = 1 << 18
@@ -142,12 +132,7 @@ def expect_long(order: Array, block: Block, constraint: Constraint, sums: Sums, 
 
 @kernel()
 def expect_in_step(
-    like: Vector,
-    order: Array,
-    block: Block,
-    constraint: Constraint,
-    sums: Sums,
-    posterior: Array,
+    like: Vector, order: Array, block: Block, constraint: Constraint, sums: Sums, posterior: Array
 ) -> None:
     """`expect`, as many pairs at a time as `like` has lanes."""
     W = width(like)

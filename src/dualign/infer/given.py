@@ -19,8 +19,6 @@ from dualign.infer.multipliers import (
     Dual,
 )
 
-__all__ = ["expect_given", "reweigh_given"]
-
 STEEPEST = np.float32(60)
 """Bound on the exponent of a node that occurs in several constraints."""
 

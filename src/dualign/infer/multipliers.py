@@ -12,39 +12,6 @@ from dualign.core.lanes import Vector, width
 from dualign.infer.descent import Moves, make_moves
 from dualign.infer.emission import Given
 
-__all__ = [
-    "ACCEPTED",
-    "BASE",
-    "BEGUN",
-    "BIJECTIVE",
-    "BOUND",
-    "COST",
-    "DAMPING",
-    "DIAGONAL",
-    "DIRECTION",
-    "DONE",
-    "EVALUATIONS",
-    "GIVEN",
-    "GRADIENT",
-    "LEAST",
-    "LENGTH",
-    "MULTIPLIER",
-    "PULL",
-    "RESIDUAL",
-    "RETURNING",
-    "SHARE",
-    "SHRINK",
-    "SLOPE",
-    "STEP",
-    "SYMMETRIC",
-    "TRIAL",
-    "TRIAL_GRADIENT",
-    "VALUE",
-    "Constraint",
-    "Dual",
-    "make_dual",
-]
-
 SYMMETRIC, BIJECTIVE, GIVEN = 2, 3, 4
 """Kinds of constraint (0 and 1 mean none: see `dualign.infer.expectation`)."""
 

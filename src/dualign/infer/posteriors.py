@@ -10,8 +10,6 @@ from dualign.infer.expectation import KINDS, expectations
 from dualign.infer.multipliers import Constraint
 from dualign.model.options import Options
 
-__all__ = ["posteriors_of_block"]
-
 
 def posteriors_of_block(options: Options, block: Block, kind: str, threads: int) -> Array:
     """Posteriors of all cells of a block, projected by one of `KINDS`: float32 (slots, 2)."""

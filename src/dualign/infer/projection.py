@@ -79,8 +79,6 @@ from dualign.infer.multipliers import (
 )  # fmt: skip
 from dualign.infer.warm_starts import keep, recall
 
-__all__ = ["project"]
-
 ROUNDING = 1e-6
 """Relative error of a log-likelihood in float32, which the line search must tolerate."""
 
@@ -90,13 +88,7 @@ SURE = np.float32(1e-3)
 
 @kernel(allocates=False)
 def project(
-    like: Vector,
-    batch: Batch,
-    block: Block,
-    chains: Chains,
-    dual: Dual,
-    constraint: Constraint,
-    sums: Sums,
+    like: Vector, batch: Batch, block: Block, chains: Chains, dual: Dual, constraint: Constraint, sums: Sums
 ) -> bool:
     """Project the pairs of a batch, whose emissions are in `chains`.
 

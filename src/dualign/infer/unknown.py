@@ -23,8 +23,6 @@ from dualign.model.lexicon import Lexicon
 from dualign.model.vocabulary import Vocabulary
 from dualign.text.bitext import Bitext
 
-__all__ = ["add_unknown_cells"]
-
 LIKENESS = 0.3
 
 

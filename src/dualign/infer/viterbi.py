@@ -8,8 +8,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.infer.chain import NULL, REACH, edges_alone
 
-__all__ = ["viterbi"]
-
 
 @kernel()
 def viterbi(

@@ -9,8 +9,6 @@ from dualign.core.jit import kernel
 from dualign.infer.emission import Batch, Given, Warm
 from dualign.infer.multipliers import BIJECTIVE, DIRECTION, DONE, GRADIENT, MULTIPLIER, SLOPE, SYMMETRIC, Dual
 
-__all__ = ["keep", "recall"]
-
 MOVED = np.float32(0.05)
 """A multiplier smaller than this is not worth remembering."""
 
@@ -30,15 +28,7 @@ def place_of(key: int, lane: int, W: int, batch: Batch, own: int, length: Array,
 
 @kernel(allocates=False)
 def recall(
-    lane: int,
-    W: int,
-    batch: Batch,
-    own: int,
-    size: int,
-    warm: Warm,
-    length: Array,
-    how: int,
-    dual: Dual,
+    lane: int, W: int, batch: Batch, own: int, size: int, warm: Warm, length: Array, how: int, dual: Dual
 ) -> None:
     """Let the first step lead to the multipliers that the pair ended with before, if that is downhill."""
     if dual.state[DONE, lane]:

@@ -35,8 +35,6 @@ from dualign.text.places import refuse_inputs
 from dualign.text.printing import print_links
 from dualign.text.streams import open_binary_output, open_output
 
-__all__ = ["Outputs", "Tuning", "learn", "run"]
-
 Pair = tuple[Sequence[str], Sequence[str]]
 
 

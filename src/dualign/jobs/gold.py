@@ -13,8 +13,6 @@ from dualign.core.errors import DataError
 from dualign.text.alignment import Alignment
 from dualign.text.formats import read_links
 
-__all__ = ["Compared", "LinkFile", "read_with_gold"]
-
 
 @dataclass(frozen=True, slots=True)
 class LinkFile:

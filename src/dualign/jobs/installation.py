@@ -28,8 +28,6 @@ from dualign.text.pairs import read_pairs
 from dualign.text.streams import open_output
 from dualign.text.synthetic import generate
 
-__all__ = ["DUALIGN", "Measured", "Own", "Synthetic", "measure_installation", "versions", "warm_up"]
-
 DUALIGN = (sys.executable, "-m", "dualign")
 """The command of the running interpreter's installation."""
 

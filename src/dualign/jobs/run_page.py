@@ -12,8 +12,6 @@ from dualign.jobs.aligning import Pair, write_report
 from dualign.show.summary import About, summary_page
 from dualign.text.streams import open_output
 
-__all__ = ["Kept", "write_page"]
-
 
 class Kept(Iterator[Links]):
     """Passes chunks of links on, and keeps them."""

@@ -17,8 +17,6 @@ from dualign.text.streams import open_output
 from dualign.translate.search.decoding import METHODS
 from dualign.translate.system import Translator, read_settings
 
-__all__ = ["run"]
-
 
 def run(
     folder: str,

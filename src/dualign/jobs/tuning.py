@@ -14,8 +14,6 @@ from dualign.model.model import Model
 from dualign.model.options import SYMMETRIZATIONS, Options
 from dualign.text.alignment import Alignment
 
-__all__ = ["area_judge", "tune"]
-
 THRESHOLDS = tuple(round(0.1 + 0.05 * k, 2) for k in range(17))
 LOW_THRESHOLDS = (1e-6, 0.01, 0.02, 0.05)
 """Where limits on the links of a word stand in for the threshold."""

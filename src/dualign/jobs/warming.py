@@ -24,8 +24,6 @@ from dualign.text.bitext import Bitext, GrowingVocabulary, encode
 if TYPE_CHECKING:
     from dualign.model.model import Model
 
-__all__ = ["compile_kernels", "load_kernels"]
-
 # Ctrl-C is for us to handle; an error shows again where the kernel is used.
 QUIETLY: dict[str, Any] = {
     "stdin": subprocess.DEVNULL,

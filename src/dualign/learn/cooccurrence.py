@@ -18,17 +18,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.infer.cells import Pairs
 
-__all__ = [
-    "Index",
-    "Table",
-    "count_entries",
-    "divide_columns",
-    "first_round",
-    "keep_entries",
-    "second_half",
-    "totals",
-]
-
 
 class Index(NamedTuple):
     """Where each source word occurs: see `dualign.infer.cells.occurrences`."""

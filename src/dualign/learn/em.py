@@ -22,8 +22,6 @@ from dualign.model.model import Model
 from dualign.model.positions import Positions, add_positions, starts, table_sizes
 from dualign.text.bitext import Bitext
 
-__all__ = ["Round", "em_round", "warm_starts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Round:
@@ -55,11 +53,7 @@ def em_round(
     giver = None if constraints is None else partial(give, constraints)
     lexicon, options = model.lexicon, stricter(model.options, constraints)
     rules = Constraint(
-        kernels.KINDS[constraint],
-        options.slack,
-        options.tolerance,
-        options.evaluations,
-        options.mixture,
+        kernels.KINDS[constraint], options.slack, options.tolerance, options.evaluations, options.mixture
     )
     # Rules of the user's own join whatever the options ask for.
     agree = "agreement" in (constraint, options.constraint if constraint == "given" else None)

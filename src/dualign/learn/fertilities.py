@@ -13,8 +13,6 @@ from dualign.model.fertility import MOST_LINKS, Fertilities
 from dualign.model.model import Model
 from dualign.text.bitext import Bitext
 
-__all__ = ["count_fertilities", "estimate_fertilities"]
-
 
 def estimate_fertilities(model: Model, bitext: Bitext, threads: int) -> Fertilities:
     """Fertilities of all words, from one pass over a bitext without empty sides; the cost of an EM round."""

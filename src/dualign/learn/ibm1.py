@@ -18,8 +18,6 @@ from dualign.learn import cooccurrence as kernels
 from dualign.model.lexicon import Lexicon
 from dualign.text.bitext import Bitext
 
-__all__ = ["prune", "train_ibm1"]
-
 PARTS = 16
 """Word ranges for which sums by target word are kept apart and then added in order, for any thread count."""
 

@@ -22,8 +22,6 @@ from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity, stems
 from dualign.model.lexicon import Lexicon
 from dualign.text.bitext import GrowingVocabulary
 
-__all__ = ["Priors", "make_priors", "reestimate_lexicon"]
-
 UNSEEN = 200.0
 """Pseudo-counts of null for words beyond the text: in a small text null must not be sure of anything."""
 

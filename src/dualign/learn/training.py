@@ -22,8 +22,6 @@ from dualign.model.positions import Positions
 from dualign.model.vocabulary import Vocabulary
 from dualign.text.bitext import Bitext
 
-__all__ = ["NothingToLearn", "Progress", "train", "usable"]
-
 LAST_RESORT = 10_000_000
 """Cells of a pair that is learnt from although it is too long, for want of others."""
 

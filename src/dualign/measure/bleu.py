@@ -18,8 +18,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError
 
-__all__ = ["bleu", "bleu_counts", "bleu_of_counts"]
-
 _ORDER = 4
 
 

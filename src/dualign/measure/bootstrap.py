@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from dualign.core.errors import DataError, UsageError
 from dualign.measure.counts import LinkSet, as_alignments, as_pairs, count, rates
 
-__all__ = ["Comparison", "Interval", "compare", "confidence_interval"]
-
 # Multiplicities held at once: 32 MB, however many sentence pairs there are.
 _BLOCK = 1 << 22
 

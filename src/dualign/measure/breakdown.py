@@ -17,8 +17,6 @@ from dualign.measure.counts import LinkSet, as_pairs, count
 from dualign.measure.quality import Evaluation
 from dualign.text.alignment import Alignment, Link
 
-__all__ = ["Breakdown", "RareCommon", "by_frequency", "word_frequencies"]
-
 Sentences = Sequence[Sequence[str]]
 
 

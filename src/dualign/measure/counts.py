@@ -18,8 +18,6 @@ from dualign.core.errors import DataError
 from dualign.text.alignment import Alignment, Link
 from dualign.text.formats import parse_pharaoh
 
-__all__ = ["LinkSet", "Rates", "as_alignments", "as_pairs", "count", "rates"]
-
 LinkSet = Alignment | str | Iterable[Link]
 """The links of one sentence pair: an `Alignment`, a Pharaoh line, or pairs `(source, target)`, all sure."""
 

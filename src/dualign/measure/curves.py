@@ -17,8 +17,6 @@ from dualign.core.errors import DataError, UsageError
 from dualign.measure.counts import LinkSet, as_alignments, rates
 from dualign.text.alignment import Alignment
 
-__all__ = ["Curve", "LinkScores", "best_threshold", "curve"]
-
 LinkScores = NDArray[np.floating] | Iterable[tuple[int, int, float]]
 """Scores of one sentence pair: an array `[source position, target position]`, or triples `(i, j, score)`.
 

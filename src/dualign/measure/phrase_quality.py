@@ -25,8 +25,6 @@ from dualign.core.errors import DataError, UsageError
 from dualign.measure.counts import LinkSet, as_alignments
 from dualign.text.alignment import Link
 
-__all__ = ["PhraseEvaluation", "PhrasePair", "consistent_pairs", "evaluate_phrases", "phrases_of_links"]
-
 PhrasePair = tuple[int, int, int, int]
 """`(i, j, k, l)`: source words i..j−1 and target words k..l−1."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from dualign.measure.counts import LinkSet, as_pairs, count, rates
 
-__all__ = ["Evaluation", "evaluate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:

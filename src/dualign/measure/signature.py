@@ -7,8 +7,6 @@ from importlib.metadata import version
 from dualign.measure.bootstrap import Interval
 from dualign.measure.quality import Evaluation
 
-__all__ = ["signature"]
-
 
 def signature(evaluation: Evaluation, interval: Interval | None = None) -> str:
     """`aer|pairs:447|sure:4038|possible:17438|links:6321|boot:1000|level:0.95|seed:1|v:0.1.0`.

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from dualign.core.errors import UsageError
 
-__all__ = ["markdown"]
-
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """A table whose first `left` columns are set left and the others, numbers mostly, right."""

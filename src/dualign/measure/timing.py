@@ -18,8 +18,6 @@ from tempfile import TemporaryFile
 
 from dualign.core.errors import DataError, UsageError
 
-__all__ = ["Usage", "measure"]
-
 _LAUNCHER = """
 import json, os, sys, time
 report, *command = sys.argv[1:]

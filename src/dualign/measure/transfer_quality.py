@@ -27,20 +27,6 @@ from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tags import vote
 from dualign.transfer.tree import project
 
-__all__ = [
-    "NOMINAL",
-    "THRESHOLDS",
-    "Counts",
-    "Point",
-    "SpanReport",
-    "TreeReport",
-    "accuracy_at",
-    "curve",
-    "phrases",
-    "span_report",
-    "tree_report",
-]
-
 THRESHOLDS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 NOMINAL = frozenset(["nsubj", "obj", "iobj", "obl", "nmod", "appos"])

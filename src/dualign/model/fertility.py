@@ -17,8 +17,6 @@ import numpy as np
 
 from dualign.core.arrays import Array
 
-__all__ = ["MOST_LINKS", "Fertilities"]
-
 MOST_LINKS = 5
 PSEUDO_COUNT = 2.0
 """A word's own counts are joined by so many of the average word, which stands in for words never seen."""

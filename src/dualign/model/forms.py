@@ -16,8 +16,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["ALIKE", "POWER", "Forms", "forms_of", "similarity", "stems_of"]
-
 ALIKE = 0.5
 """Less similarity than this counts as none."""
 

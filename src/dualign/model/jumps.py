@@ -25,8 +25,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.infer.chain import FLOOR, NEAR, NULL, NULL_FLOOR, REACH, START, STARTS, WEIGHTS
 
-__all__ = ["Jumps", "classes_of", "initial_jumps", "initial_weights", "update_jumps", "update_starts"]
-
 STEPS = 20
 PRIOR = 1.0
 INITIAL = np.exp(-0.3 * np.abs(np.arange(-REACH, REACH + 2) - 1))

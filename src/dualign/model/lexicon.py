@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from dualign.core.arrays import Array
 
-__all__ = ["Lexicon"]
-
 
 class Lexicon(NamedTuple):
     """Row v lists the target words that source word v may be linked with.

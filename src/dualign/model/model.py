@@ -18,8 +18,6 @@ from dualign.model.positions import Positions
 from dualign.model.storage import read_container, write_container
 from dualign.model.vocabulary import Vocabulary
 
-__all__ = ["Model"]
-
 
 @dataclass(frozen=True, slots=True)
 class Model:

@@ -12,20 +12,6 @@ from typing import Any
 
 from dualign.core.errors import UsageError
 
-__all__ = [
-    "AGREEMENTS",
-    "CONCAVE",
-    "CONSTRAINTS",
-    "DECODERS",
-    "DECODING",
-    "MODELS",
-    "PROJECTIONS",
-    "SCORES",
-    "SYMMETRIZATIONS",
-    "USED_WITH",
-    "Options",
-]
-
 MODELS = ("hmm", "ibm1", "ibm2")
 CONSTRAINTS = ("none", "agreement", "symmetric", "bijective")
 PROJECTIONS = ("none", "symmetric", "bijective")
@@ -165,8 +151,7 @@ class Options:
     source_limit: int = option(2, "submodular: most links of a source word; 0 for no limit")
     target_limit: int = option(2, "submodular: most links of a target word; 0 for no limit")
     quantile: float = option(
-        0.0,
-        "submodular: limit a word further to the links it had in over this share of the text; 0: do not",
+        0.0, "submodular: limit a word further to the links it had in over this share of the text; 0: do not"
     )
 
     def __post_init__(self) -> None:

@@ -21,8 +21,6 @@ from dualign.core.jit import kernel
 from dualign.infer.cells import Pairs
 from dualign.text.bitext import Bitext
 
-__all__ = ["Positions", "add_positions", "best_choices", "independent"]
-
 GRID = 12
 PSEUDO_COUNT = 2.0
 

@@ -45,8 +45,6 @@ from dualign.core.errors import ModelError, UsageError
 from dualign.text.places import reading
 from dualign.text.streams import open_binary_output
 
-__all__ = ["FORMAT_VERSION", "checked_path", "read_container", "write_container"]
-
 FORMAT_VERSION = 1
 """Changes whenever files of the old layout, or readers of the old code, would be misunderstood."""
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from dualign.core.arrays import Array
 
-__all__ = ["Unknowns", "Vocabulary"]
-
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:

@@ -7,8 +7,6 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TypeVar
 
-__all__ = ["best_first"]
-
 N = TypeVar("N")
 
 

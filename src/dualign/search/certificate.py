@@ -15,8 +15,6 @@ from dualign.core.certified import Certified
 from dualign.core.clocks import Clock
 from dualign.search.dual import Trace
 
-__all__ = ["PRECISION", "ROUNDING", "certify", "have_met"]
-
 S = TypeVar("S")
 
 ROUNDING = 1e-9

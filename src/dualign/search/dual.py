@@ -31,29 +31,6 @@ from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
 
-__all__ = [
-    "BOUND",
-    "CLOSED",
-    "FACTOR",
-    "IMPOSSIBLE",
-    "MET",
-    "NEVER",
-    "OPEN",
-    "ROUNDS",
-    "SCORE",
-    "STUCK",
-    "Record",
-    "Rule",
-    "Trace",
-    "aim",
-    "descent",
-    "new_record",
-    "observe",
-    "polyak_step",
-    "run",
-    "trace_of",
-]
-
 BOUND, SCORE, FACTOR, STALLED, ROUNDS = range(5)
 """Places in a record's numbers."""
 

@@ -13,8 +13,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DualignError
 
-__all__ = ["Program", "Solved"]
-
 
 @dataclass(frozen=True, slots=True)
 class Solved:

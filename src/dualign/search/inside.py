@@ -9,8 +9,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["Weighted", "inside", "outside"]
-
 
 class Weighted(NamedTuple):
     """A hypergraph and its weights; arrays as in `dualign.translate.forest.hypergraph`."""

@@ -20,8 +20,6 @@ from dualign.text.streams import open_binary_output
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["BLUE", "GREY", "INK", "ORANGE", "STYLES", "new_figure", "save", "style"]
-
 INK, GREY = "#1b1f24", "#8a939c"
 BLUE, ORANGE = "#0072b2", "#d55e00"
 STYLES = (

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from html import escape
 from math import floor, log10
 
-__all__ = ["bars", "line"]
-
 _WIDTH, _HEIGHT = 460, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 8, 10, 34
 

@@ -19,8 +19,6 @@ from dualign.text.formats import read_links
 from dualign.text.pairs import read_pairs
 from dualign.text.reports import read_records, record_of
 
-__all__ = ["Dataset", "Files", "Pair", "System", "named", "read_dataset"]
-
 Pair = tuple[Sequence[str], Sequence[str]]
 
 _target = itemgetter(1)

@@ -21,8 +21,6 @@ from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.vocabulary import Vocabulary
 
-__all__ = ["LEAST", "ModelView"]
-
 LEAST = 0.005
 """Posteriors below this would be a dot that nobody sees; they are left out."""
 
@@ -98,10 +96,7 @@ class ModelView:
                 known.update(map(str.lower, words) if lower else words)
         there = _best(model.lexicon, 0, _chosen(seen[0], model.source), len(model.source))
         back = _best(model.lexicon, 1, _chosen(seen[1], model.target), len(model.target))
-        return (
-            _as_lines(there, model.source, model.target),
-            _as_lines(back, model.target, model.source),
-        )
+        return (_as_lines(there, model.source, model.target), _as_lines(back, model.target, model.source))
 
 
 def _chosen(words: set[str], vocabulary: Vocabulary) -> Array:

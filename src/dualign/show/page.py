@@ -15,8 +15,6 @@ from typing import Any
 
 from dualign.show.payload import packed
 
-__all__ = ["document", "viewer_page"]
-
 SCRIPTS = ("parsing", "corpus", "list", "drawing", "pair", "posteriors", "editing", "viewer")
 """In this order: each uses only those before it."""
 

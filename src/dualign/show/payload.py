@@ -18,8 +18,6 @@ from typing import Any
 from dualign.show.dataset import Dataset, System
 from dualign.text.alignment import Alignment, Link
 
-__all__ = ["content", "packed"]
-
 NO_GOLD = "!"
 
 

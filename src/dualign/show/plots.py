@@ -15,8 +15,6 @@ from dualign.show.canvas import STYLES, new_figure, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["cost_figure", "curve_figure", "pruning_figure", "trace_figure"]
-
 Trace = Sequence[Sequence[float]]
 
 

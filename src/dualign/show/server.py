@@ -13,8 +13,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from dualign.core.errors import DataError
 
-__all__ = ["LOCAL", "Viewer"]
-
 LOCAL = "127.0.0.1"
 
 _POSTERIORS = re.compile(r"/posteriors/([0-9]{1,9})")

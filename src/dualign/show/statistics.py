@@ -14,8 +14,6 @@ from dualign.core.arrays import Array
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, GrowingVocabulary, Sentences, encode
 
-__all__ = ["Entry", "Run", "Side", "Unaligned"]
-
 MOST_FERTILE = 6
 """Fertilities from here on count as one."""
 

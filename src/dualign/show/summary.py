@@ -15,8 +15,6 @@ from dualign.show.page import asset, document
 from dualign.show.statistics import BINS, MOST_FERTILE, Run
 from dualign.text.alignment import Alignment
 
-__all__ = ["About", "summary_page"]
-
 EXTREMES = 8
 ENTRIES = 40
 UNALIGNED = 20

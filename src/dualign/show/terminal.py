@@ -16,8 +16,6 @@ from rich.text import Text
 
 from dualign.text.alignment import Alignment, Link
 
-__all__ = ["Shown", "legend", "pair_on_terminal", "printable"]
-
 COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "bright_red")
 """For linked words, one after the other; no meaning rests on them."""
 

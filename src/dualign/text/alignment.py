@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from dualign.core.errors import DataError
 
-__all__ = ["Alignment", "Link"]
-
 Link = tuple[int, int]
 """A link `(source position, target position)`, both counted from 0."""
 

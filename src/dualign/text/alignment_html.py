@@ -7,8 +7,6 @@ from html import escape
 
 from dualign.text.alignment import Alignment
 
-__all__ = ["alignment_html"]
-
 MOST = 50
 """Words a side up to which there is a matrix."""
 

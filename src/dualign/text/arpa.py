@@ -25,8 +25,6 @@ from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
-__all__ = ["Arpa", "Grams", "read_arpa", "write_arpa"]
-
 
 @dataclass(frozen=True, slots=True)
 class Grams:

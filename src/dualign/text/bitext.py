@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bitext", "GrowingVocabulary", "Sentences", "encode", "numbered"]
-
 Ints = npt.NDArray[Any]
 
 

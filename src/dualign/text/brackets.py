@@ -17,8 +17,6 @@ from sys import intern
 from dualign.core.errors import DataError
 from dualign.text.lines import read_lines, tokenize
 
-__all__ = ["Tree", "escaped", "parse_tree", "read_trees", "trees_of", "unescaped"]
-
 _SYMBOL = re.compile(r"[()]|[^()\s]+")
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "|||": "-BARS-"}
 

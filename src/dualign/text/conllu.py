@@ -27,25 +27,6 @@ from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
-__all__ = [
-    "DEPREL",
-    "DEPS",
-    "FEATS",
-    "FORM",
-    "HEAD",
-    "LEMMA",
-    "MISC",
-    "ROOT",
-    "UNKNOWN",
-    "UPOS",
-    "XPOS",
-    "Sentence",
-    "find_cycle",
-    "read_conllu",
-    "write_conllu",
-    "write_sentence",
-]
-
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 

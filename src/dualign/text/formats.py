@@ -39,17 +39,6 @@ from dualign.text.alignment import Alignment, Link
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
-__all__ = [
-    "FORMATS",
-    "NUMBER",
-    "REAL",
-    "parse_pharaoh",
-    "parse_probability",
-    "pharaoh",
-    "read_links",
-    "write_links",
-]
-
 # Nine digits: no text is longer, and `int` needs no protection from a line full of digits.
 NUMBER = r"[0-9]{1,9}"
 REAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"

@@ -23,8 +23,6 @@ from unicodedata import is_normalized, normalize
 from dualign.core.errors import DataError, UsageError
 from dualign.text.streams import open_input
 
-__all__ = ["read_blocks", "read_lines", "tokenize"]
-
 _BLOCK = 1 << 18
 _BOM = "\ufeff"
 _PACKED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}

@@ -24,8 +24,6 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.lines import read_lines
 from dualign.text.places import reading
 
-__all__ = ["read_matrices"]
-
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})\.npy")
 _TOO_MUCH = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError)
 

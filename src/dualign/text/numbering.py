@@ -18,8 +18,6 @@ from dualign.core.jit import kernel
 from dualign.text.bitext import Bitext, GrowingVocabulary, Sentences
 from dualign.text.lines import read_blocks
 
-__all__ = ["Side", "encode_files"]
-
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 

@@ -8,8 +8,6 @@ from itertools import zip_longest
 from dualign.core.errors import DataError, UsageError
 from dualign.text.lines import read_lines, tokenize
 
-__all__ = ["read_pairs"]
-
 _BARS = "|||"
 
 Pair = tuple[Sequence[str], Sequence[str]]

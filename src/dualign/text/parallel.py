@@ -10,8 +10,6 @@ from dualign.core.errors import DataError
 from dualign.text.conllu import Sentence, read_conllu
 from dualign.text.lines import read_lines, tokenize
 
-__all__ = ["is_conllu", "is_json", "read_sentences", "together"]
-
 _END = object()
 _COMMENTS = ("# sent_id =", "# text =", "# newdoc", "# newpar", "# global.columns =")
 

@@ -11,8 +11,6 @@ from unicodedata import is_normalized, normalize
 from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
 
-__all__ = ["TableLine", "escape", "read_table"]
-
 _BATCH = 1 << 15
 _BARS = " ||| "
 _END = " |||"

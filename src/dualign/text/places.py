@@ -14,9 +14,6 @@ from dataclasses import dataclass, field
 
 from dualign.core.errors import UsageError
 
-__all__ = ["in_place", "kept_apart", "reading", "refuse_inputs", "writing", "written"]
-
-
 File = tuple[int, int]
 """Device and inode: whatever links lead to a file, they are the same."""
 

@@ -7,8 +7,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["print_links"]
-
 _LONGEST = 32
 """Bytes of `2147483647-2147483647:1.000000` and a blank."""
 

@@ -14,8 +14,6 @@ from typing import Any
 from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
 
-__all__ = ["Record", "read_records", "record_of", "trace_of"]
-
 Record = dict[str, Any]
 
 

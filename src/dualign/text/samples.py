@@ -20,8 +20,6 @@ from dualign.core.errors import UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.formats import parse_pharaoh
 
-__all__ = ["sample", "sample_path"]
-
 _NAMES = ("sample.de", "sample.en", "sample.gold")
 
 

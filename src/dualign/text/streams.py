@@ -33,8 +33,6 @@ from dualign.text.places import reading, writing, written
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-__all__ = ["open_binary_output", "open_input", "open_output", "pack"]
-
 _BLOCK = 1 << 18
 _METHODS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
 # Opening the second by its name would truncate a file that the shell has redirected us to.

@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 from dualign.core.errors import UsageError
 from dualign.text.alignment import Alignment
 
-__all__ = ["generate"]
-
 _TRANSLATIONS = np.cumsum([0.6, 0.25, 0.1, 0.05])
 _FUNCTION_WORDS = 10
 

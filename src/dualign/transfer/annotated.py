@@ -18,8 +18,6 @@ from dualign.transfer.links import WeightedLink
 from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tokens import Interval, locate, overlaps
 
-__all__ = ["Record", "carry_record", "plain_record", "read_records"]
-
 
 @dataclass(frozen=True, slots=True)
 class Record:

@@ -7,17 +7,6 @@ from collections.abc import Iterable, Sequence
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 
-__all__ = [
-    "CLASSES",
-    "COMPATIBLE",
-    "WeightedLink",
-    "check",
-    "check_threshold",
-    "compatible",
-    "expand",
-    "weighted",
-]
-
 WeightedLink = tuple[int, int, float]
 """Source position, target position, probability."""
 

@@ -35,8 +35,6 @@ from dualign.core.errors import DataError
 from dualign.transfer.links import WeightedLink
 from dualign.transfer.spans import GAP, Interval, SpanCarrier
 
-__all__ = ["Element", "Markup", "Placement", "parse_markup", "place_markup"]
-
 _NAME = r"(?:[^\W\d]|:)[\w:.\-]*"
 _TAG = re.compile(
     rf"""<!--.*?-->|<\?.*?\?>|<(/?)({_NAME})((?:\s+[^<>"'/=\s]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=`]+))?)*)\s*(/?)>"""

@@ -24,8 +24,6 @@ from dualign.transfer.remapping import (
 )
 from dualign.transfer.tokens import MARKS, SCHEMES, Interval, covering, letters, locate, overlaps, word_groups
 
-__all__ = ["Remapping", "Side", "remapped"]
-
 
 @dataclass(frozen=True, slots=True)
 class Side:

@@ -26,18 +26,6 @@ from dualign.text.alignment import Alignment, Link
 from dualign.text.formats import NUMBER, REAL, parse_probability
 from dualign.transfer.tokens import Interval, overlaps
 
-__all__ = [
-    "UNITS",
-    "OffsetAlignment",
-    "format_offsets",
-    "in_characters",
-    "in_units",
-    "parse_offsets",
-    "remap",
-    "remap_from_offsets",
-    "remap_to_offsets",
-]
-
 UNITS = ("characters", "bytes", "utf16")
 """What offsets count."""
 

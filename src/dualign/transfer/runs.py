@@ -21,19 +21,10 @@ from dualign.text.parallel import read_sentences, together
 from dualign.transfer.annotated import Record, carry_record, plain_record, read_records
 from dualign.transfer.links import WeightedLink, check, check_threshold, weighted
 from dualign.transfer.markup import parse_markup, place_markup
-from dualign.transfer.sentences import (
-    COLUMNS,
-    Settings,
-    links_between,
-    read_tags,
-    transfer_tree,
-    write_tags,
-)
+from dualign.transfer.sentences import COLUMNS, Settings, links_between, read_tags, transfer_tree, write_tags
 from dualign.transfer.spans import GAP
 from dualign.transfer.tags import carry_bio, vote
 from dualign.transfer.tokens import Interval, locate
-
-__all__ = ["Files", "TagSettings", "markup", "record_pairs", "sentence_pairs", "spans", "tags", "trees"]
 
 Counts = Counter[str]
 

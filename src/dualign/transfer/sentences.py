@@ -8,33 +8,10 @@ from dataclasses import dataclass
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
-from dualign.text.conllu import (
-    DEPREL,
-    DEPS,
-    FEATS,
-    HEAD,
-    LEMMA,
-    MISC,
-    ROOT,
-    UNKNOWN,
-    UPOS,
-    XPOS,
-    Sentence,
-)
+from dualign.text.conllu import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, ROOT, UNKNOWN, UPOS, XPOS, Sentence
 from dualign.transfer.links import WeightedLink, check, check_threshold, compatible, expand, weighted
 from dualign.transfer.tags import vote
 from dualign.transfer.tree import NOTHING, complete, project
-
-__all__ = [
-    "COLUMNS",
-    "KEY",
-    "Settings",
-    "as_column",
-    "links_between",
-    "read_tags",
-    "transfer_tree",
-    "write_tags",
-]
 
 KEY = "Projection"
 """The attribute in MISC that holds the confidence."""

@@ -30,8 +30,6 @@ from dataclasses import dataclass
 from dualign.core.errors import UsageError
 from dualign.transfer.links import WeightedLink
 
-__all__ = ["DISCONTINUOUS", "GAP", "Carried", "Interval", "SpanCarrier", "without_overlaps"]
-
 DISCONTINUOUS = ("largest", "hull", "split", "drop")
 GAP = 2
 """Words without links that a run may bridge, unless told otherwise."""

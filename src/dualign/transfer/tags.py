@@ -19,8 +19,6 @@ from dualign.core.errors import DataError
 from dualign.transfer.links import WeightedLink
 from dualign.transfer.spans import GAP, SpanCarrier, without_overlaps
 
-__all__ = ["CarriedBio", "carry_bio", "from_bio", "to_bio", "vote"]
-
 NO_TAG = "_"
 
 

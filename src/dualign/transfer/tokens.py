@@ -25,8 +25,6 @@ from itertools import accumulate
 
 from dualign.core.errors import DataError, UsageError
 
-__all__ = ["MARKS", "SCHEMES", "Interval", "covering", "letters", "locate", "overlaps", "word_groups"]
-
 SCHEMES = ("words", "sentencepiece", "wordpiece", "bpe")
 """How tokens are marked; `words` fits any tokens that are pieces of the text as they are."""
 

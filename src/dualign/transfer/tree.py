@@ -29,8 +29,6 @@ from dataclasses import dataclass
 from dualign.text.conllu import ROOT, UNKNOWN
 from dualign.transfer.links import WeightedLink
 
-__all__ = ["NOTHING", "Projection", "complete", "project"]
-
 NOTHING = -1
 """What stands for no word, where a position is expected."""
 

@@ -27,8 +27,6 @@ from dualign.translate.rules.tree_rules import TreeExtraction, extract_from_tree
 from dualign.translate.search.decoding import decode
 from dualign.translate.tuning.tuning_rounds import tuned
 
-__all__ = ["WEIGHTS", "Settings", "Translator", "read_settings", "train_system"]
-
 WEIGHTS = {
     "EgivenF": 0.3, "FgivenE": 0.2, "LexEgivenF": 0.2, "LexFgivenE": 0.1, "Rules": -0.1, "Hiero": -0.1,
     "Words": 0.4, "Glue": -0.3, "Copy": -3.0, "LanguageModel": 0.5,

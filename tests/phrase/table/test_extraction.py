@@ -59,10 +59,7 @@ def counted(text, longest):
             counts[pair] += 1
             alignments.setdefault(pair, Counter())[inside] += 1
             tally = orders.setdefault(pair, [0.5] * 6)
-            for at, straight, crossed in (
-                (0, (i - 1, k - 1), (j, k - 1)),
-                (3, (j, l), (i - 1, l)),
-            ):
+            for at, straight, crossed in ((0, (i - 1, k - 1), (j, k - 1)), (3, (j, l), (i - 1, l))):
                 both = straight in links, crossed in links
                 tally[at + {(True, False): 0, (False, True): 1}.get(both, 2)] += 1
     return counts, alignments, orders

@@ -14,11 +14,7 @@ from tests.translate.forests import random_forest
 import dualign
 from dualign.translate import Hypergraph
 
-TWO_ORDERS = (
-    [(None, 0.0), ("a", -0.5), ("b", -0.25)],
-    [(0, [1, 2], -1.0), (0, [2, 1], -2.0)],
-    0,
-)
+TWO_ORDERS = ([(None, 0.0), ("a", -0.5), ("b", -0.25)], [(0, [1, 2], -1.0), (0, [2, 1], -2.0)], 0)
 
 
 def forests(count):

@@ -24,10 +24,7 @@ def test_rules_are_read_in_all_their_forms():
 
 
 def test_rules_are_written_and_read_again(tmp_path):
-    rules = [
-        Rule("X", ("a", "[X]", "b", "[X]"), (1, "c", 0), {"A": 0.5}),
-        Rule("X", ("[", "]"), ("[]",), {}),
-    ]
+    rules = [Rule("X", ("a", "[X]", "b", "[X]"), (1, "c", 0), {"A": 0.5}), Rule("X", ("[", "]"), ("[]",), {})]
     path = str(tmp_path / "rules.gz")
     write_rules(rules, path)
     assert list(read_rules(path)) == rules
@@ -131,10 +128,7 @@ def test_extracted_rules_are_those_of_all_spans(longest, symbols, gap):
         settings = Extraction(longest=longest, symbols=symbols, gap=gap, least=1, limit=1000)
         rules = extract([(source, target)], [Alignment.of(links)], settings)
         found = {
-            (
-                tuple(numbered(rule.source)),
-                tuple(f"[{s}]" if isinstance(s, int) else s for s in rule.target),
-            )
+            (tuple(numbered(rule.source)), tuple(f"[{s}]" if isinstance(s, int) else s for s in rule.target))
             for rule in rules
         }
         assert found == hiero_rules(source, target, links, longest, symbols, gap)

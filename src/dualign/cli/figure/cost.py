@@ -10,8 +10,6 @@ from dualign.cli.figure.options import FigureFile, write_figure
 from dualign.cli.options import Errors, OnErrors, Quiet
 from dualign.core.errors import DataError
 
-__all__ = ["cost"]
-
 
 def cost(
     output: FigureFile,

@@ -21,8 +21,6 @@ from dualign.cli.showing import (
 )
 from dualign.core.errors import UsageError
 
-__all__ = ["curve"]
-
 
 def curve(
     output: FigureFile,

@@ -6,8 +6,6 @@ from dualign.cli.figure.options import FigureFile, Line, checked_line, write_fig
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet
 from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities, Source, Target, dataset_of
 
-__all__ = ["matrix"]
-
 
 def matrix(
     output: FigureFile,

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from dualign.text.reports import Record
 
-__all__ = ["FigureFile", "Line", "checked_line", "records_of", "write_figure"]
-
 FigureFile = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE", help="Figure to write: .svg, .pdf or .png.")
 ]

@@ -10,8 +10,6 @@ from dualign.cli.figure.options import FigureFile, Line, checked_line, write_fig
 from dualign.cli.options import Errors, OnErrors, Quiet, Threads
 from dualign.cli.showing import First, Gold, GoldFormat, Projection, Source, Target, dataset_of, model_view
 
-__all__ = ["posteriors"]
-
 
 def posteriors(
     output: FigureFile,

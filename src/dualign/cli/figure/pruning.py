@@ -9,8 +9,6 @@ import typer
 from dualign.cli.figure.options import FigureFile, records_of, write_figure
 from dualign.cli.options import Errors, OnErrors, Quiet
 
-__all__ = ["pruning"]
-
 
 def pruning(
     output: FigureFile,

@@ -10,8 +10,6 @@ from dualign.cli.figure.options import FigureFile, records_of, write_figure
 from dualign.cli.options import Errors, OnErrors, Quiet
 from dualign.core.errors import UsageError
 
-__all__ = ["trace"]
-
 _FEW = 7
 
 

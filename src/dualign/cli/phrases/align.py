@@ -10,22 +10,12 @@ import typer
 
 from dualign.cli.align import Source, Target
 from dualign.cli.exits import say
-from dualign.cli.options import (
-    Errors,
-    OnErrors,
-    Output,
-    Quiet,
-    Threads,
-    one_standard_input,
-    separate_outputs,
-)
+from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads, one_standard_input, separate_outputs
 from dualign.cli.phrases.files import Features, MaxLength, Table, compile_kernels, entry_weights
 from dualign.text.streams import open_output
 
 if TYPE_CHECKING:
     from dualign.phrase.alignment.forced import Forced
-
-__all__ = ["align"]
 
 
 def align(

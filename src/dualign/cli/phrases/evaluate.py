@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from dualign.measure.phrase_quality import PhraseEvaluation
     from dualign.phrase.alignment.weighted import PhraseLink
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     answer: Annotated[

@@ -19,8 +19,6 @@ from dualign.cli.options import (
 )
 from dualign.cli.phrases.files import LinkedText, MaxLength, compile_kernels
 
-__all__ = ["extract"]
-
 
 def extract(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="Source text.", show_default=False)],

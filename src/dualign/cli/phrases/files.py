@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dualign.core.arrays import Array
     from dualign.phrase.table.occurrences import Occurrences
 
-__all__ = ["Features", "LinkedText", "MaxLength", "Table", "compile_kernels", "entry_weights"]
-
 Pair = tuple[Sequence[str], Sequence[str]]
 
 MaxLength = Annotated[

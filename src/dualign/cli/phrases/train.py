@@ -13,8 +13,6 @@ from dualign.cli.phrases.files import Features, MaxLength, Table, compile_kernel
 if TYPE_CHECKING:
     from dualign.phrase.alignment.phrase_em import Round
 
-__all__ = ["train"]
-
 
 def train(
     table: Table,

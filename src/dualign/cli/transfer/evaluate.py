@@ -20,8 +20,6 @@ from dualign.cli.transfer.options import (
 from dualign.core.errors import UsageError
 from dualign.text.streams import open_output
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     source: Annotated[

@@ -9,8 +9,6 @@ import typer
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, one_standard_input
 from dualign.cli.transfer.options import Gap, LinksFile, ReportFile, Threshold, write
 
-__all__ = ["markup"]
-
 
 def markup(
     source: Annotated[

@@ -16,23 +16,6 @@ from dualign.cli.progress import counted
 from dualign.core.errors import UsageError
 from dualign.text.streams import open_output
 
-__all__ = [
-    "Discontinuous",
-    "FileFormat",
-    "Gap",
-    "LinksFile",
-    "OnDiscontinuous",
-    "Pos",
-    "PosFilter",
-    "ReportFile",
-    "Surface",
-    "Target",
-    "TargetFormat",
-    "Threshold",
-    "as_conllu",
-    "write",
-]
-
 
 class PosFilter(StrEnum):
     """Which links are used, by part of speech: `dualign.transfer.links.COMPATIBLE`."""
@@ -94,8 +77,7 @@ Discontinuous = Annotated[
     typer.Option("--discontinuous", help="What to keep of a span whose target words lie apart."),
 ]
 Gap = Annotated[
-    int,
-    typer.Option("--gap", min=0, metavar="N", help="Words without links that a span may bridge."),
+    int, typer.Option("--gap", min=0, metavar="N", help="Words without links that a span may bridge.")
 ]
 ReportFile = Annotated[
     str | None,

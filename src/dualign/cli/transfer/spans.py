@@ -17,8 +17,6 @@ from dualign.cli.transfer.options import (
     write,
 )
 
-__all__ = ["spans"]
-
 
 def spans(
     source: Annotated[

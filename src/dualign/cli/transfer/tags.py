@@ -25,8 +25,6 @@ from dualign.cli.transfer.options import (
 )
 from dualign.core.errors import UsageError
 
-__all__ = ["tags"]
-
 
 def tags(
     source: Annotated[
@@ -58,8 +56,7 @@ def tags(
     pos: Pos = PosFilter.ANY,
     surface: Surface = False,
     source_format: Annotated[
-        FileFormat | None,
-        typer.Option("--source-format", help="What SOURCE is. By its name if not given."),
+        FileFormat | None, typer.Option("--source-format", help="What SOURCE is. By its name if not given.")
     ] = None,
     target_format: TargetFormat = None,
     report: ReportFile = None,

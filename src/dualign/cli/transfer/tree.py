@@ -20,8 +20,6 @@ from dualign.cli.transfer.options import (
     write,
 )
 
-__all__ = ["tree"]
-
 
 def tree(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="CoNLL-U with trees.", show_default=False)],
@@ -31,8 +29,7 @@ def tree(
     threshold: Threshold = 0.0,
     pos: Pos = PosFilter.ANY,
     complete: Annotated[
-        bool,
-        typer.Option("--complete", help="Attach every word; without, words may stay without a head."),
+        bool, typer.Option("--complete", help="Attach every word; without, words may stay without a head.")
     ] = False,
     surface: Surface = False,
     target_format: TargetFormat = None,

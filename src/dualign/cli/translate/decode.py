@@ -8,8 +8,6 @@ import typer
 
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads
 
-__all__ = ["decode"]
-
 
 def decode(
     folder: Annotated[

@@ -8,8 +8,6 @@ import typer
 
 from dualign.cli.options import Errors, OnErrors, Quiet
 
-__all__ = ["lm"]
-
 
 def lm(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Tokenised text, a sentence a line.")],

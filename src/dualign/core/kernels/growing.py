@@ -7,8 +7,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["doubled", "with_room"]
-
 
 @kernel()
 def doubled(array: Array) -> Array:

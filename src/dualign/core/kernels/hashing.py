@@ -12,8 +12,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["EMPTY", "mixed", "new_slots", "refilled", "slot_of"]
-
 EMPTY = -1
 
 

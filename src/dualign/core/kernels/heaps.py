@@ -8,8 +8,6 @@ from __future__ import annotations
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["pop", "push", "sink"]
-
 
 @kernel()
 def push(items: Array, keys: Array, count: int, item: int, key: float) -> None:

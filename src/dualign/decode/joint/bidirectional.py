@@ -19,8 +19,6 @@ from dualign.decode.joint.outcome import Outcome
 from dualign.model.options import AGREEMENTS
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
-__all__ = ["METHODS", "TOLERANCE", "bidirectional", "certified", "problem_of", "solve", "tolerance_of"]
-
 METHODS: dict[str, Callable[[Problem, float, float | None], Outcome]] = {
     "exact": exact.search,
     "relax": relax.search,
@@ -119,10 +117,7 @@ def problem_of(
         raise UsageError(f'unsupported={unsupported} is for agreement="soft" only')
     there, back = scores(theta, "theta"), scores(omega, "omega")
     I, J = len(there), len(back)
-    for array, name, shape in (
-        (there, "theta", (I, J + 1, J + 1)),
-        (back, "omega", (J, I + 1, I + 1)),
-    ):
+    for array, name, shape in ((there, "theta", (I, J + 1, J + 1)), (back, "omega", (J, I + 1, I + 1))):
         if array.shape != shape:
             raise DataError(
                 f"{name} has shape {array.shape}; with {I} rows in theta and {J} in omega it must be {shape}"

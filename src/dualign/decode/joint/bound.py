@@ -39,11 +39,6 @@ from dualign.decode.joint.tied_chain import (
 )
 from dualign.search.dual import IMPOSSIBLE, NEVER, Record, Rule, descent
 
-__all__ = [
-    "Halves", "Multipliers", "Pair", "descend", "new_halves", "new_multipliers", "prune_by_chains",
-    "rounds_at_once",
-]  # fmt: skip
-
 FADE = 0.85
 """Weight of the past in the running averages that branching looks at."""
 

@@ -32,8 +32,6 @@ from dualign.decode.joint.primal import new_incumbent, offer
 from dualign.search.branching import best_first
 from dualign.search.dual import BOUND, IMPOSSIBLE, NEVER, OPEN, ROUNDS, Record, new_record, trace_of
 
-__all__ = ["search"]
-
 ROOT_ROUNDS, NODE_ROUNDS = 300, 60
 
 

@@ -17,8 +17,6 @@ from dualign.infer.emission import Block
 from dualign.model.options import Options
 from dualign.search.dual import NEVER
 
-__all__ = ["MOST_SCORES", "Proofs", "agree_block"]
-
 MOST_SCORES = 20_000_000
 """A pair with more entries in θ and ω (some 215 words a side) is left to the chains themselves."""
 

@@ -14,8 +14,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
-__all__ = ["Masks", "all_allowed", "best_through", "copied", "decided", "propagate"]
-
 
 class Masks(NamedTuple):
     """Two uint8 arrays (I + 1, J + 1)."""

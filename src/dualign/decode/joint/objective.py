@@ -15,8 +15,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
-__all__ = ["Problem", "link_cost", "score"]
-
 
 class Problem(NamedTuple):
     """`theta` float64 (I, J + 1, J + 1): [i − 1, j before, j]; `omega` float64 (J, I + 1, I + 1) alike.

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from dualign.decode.joint.primal import Incumbent
 
-__all__ = ["Outcome"]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

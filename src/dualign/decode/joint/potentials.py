@@ -13,8 +13,6 @@ from dualign.core.jit import kernel
 from dualign.infer.chain import NULL, REACH, edges_alone
 from dualign.infer.emission import Block, emissions, jumps_of
 
-__all__ = ["potentials"]
-
 
 @kernel()
 def potentials(n: int, block: Block) -> tuple[Array, Array]:

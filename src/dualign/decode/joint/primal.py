@@ -17,8 +17,6 @@ from dualign.decode.joint.masks import Masks
 from dualign.decode.joint.objective import Problem, link_cost, score
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
-__all__ = ["Incumbent", "climb", "new_incumbent", "offer"]
-
 GAIN = 1e-9
 """Improvements smaller than this are rounding."""
 

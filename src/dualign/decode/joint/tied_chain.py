@@ -28,11 +28,6 @@ from dualign.core.jit import kernel
 from dualign.decode.joint.tied_states import FITS, NONE, OFFSETS, STATES, SUPPORT
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
-__all__ = [
-    "Chain", "backward", "cell_values", "forward", "link_values", "list_states",
-    "new_chain", "share_of", "trace_back", "weigh",
-]  # fmt: skip
-
 
 class Chain(NamedTuple):
     """Weights and charts of one direction; (n + 1, m + 1) unless said otherwise, row and column 0 = null.

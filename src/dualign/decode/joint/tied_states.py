@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["FITS", "NONE", "OFFSETS", "STATES", "SUPPORT"]
-
 NONE = 2
 """Support u of a link that has none."""
 
@@ -33,10 +31,7 @@ OFFSETS = np.array([[S >> (k + 1) & 1 for k in (-1, 0, 1)] for _, S in _STATES])
 
 def _fits(d: int, before: int, state: int) -> bool:
     support, chosen = int(SUPPORT[state]), {k for k in (-1, 0, 1) if OFFSETS[state][k + 1]}
-    support_before, chosen_before = (
-        int(SUPPORT[before]),
-        {k for k in (-1, 0, 1) if OFFSETS[before][k + 1]},
-    )
+    support_before, chosen_before = (int(SUPPORT[before]), {k for k in (-1, 0, 1) if OFFSETS[before][k + 1]})
     if abs(d) <= 1 and ((support == -1) != (d in chosen_before) or (support_before == 1) != (-d in chosen)):
         return False
     return not any(k - d in chosen for k in chosen_before)

@@ -12,8 +12,6 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.decode.matchings.greedy import Matrices, Rule
 
-__all__ = ["CONCAVE", "Limits", "as_costs", "as_limits", "as_scores", "pack", "rule_of"]
-
 CONCAVE = {"rows": (1.0, 0.0), "columns": (0.0, 1.0), "both": (0.5, 0.5)}
 """Whose further links bring less and less: the weights u, v of `dualign.decode.matchings.greedy`."""
 

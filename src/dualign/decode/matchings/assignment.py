@@ -18,8 +18,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.matchings.greedy import Matrices
 
-__all__ = ["match", "match_batch"]
-
 
 @kernel()
 def match(S: Array, chosen: Array) -> float:

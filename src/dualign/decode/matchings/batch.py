@@ -17,8 +17,6 @@ from dualign.decode.matchings.decoders import TOLERANCE
 from dualign.decode.matchings.greedy import greedy_batch
 from dualign.text.alignment import Alignment
 
-__all__ = ["DECODERS", "Decoded", "Settings", "decode_matrices"]
-
 DECODERS = ("submodular", "matching")
 SHARD = 64
 

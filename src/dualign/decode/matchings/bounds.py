@@ -20,8 +20,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.matchings.greedy import Matrices, Rule, power, slope, value
 
-__all__ = ["ROUNDS", "bound_batch", "tangent_bound", "upper_bound"]
-
 ROUNDS = 10
 """Steps after the first tangent; on word alignments more of them bring next to nothing."""
 

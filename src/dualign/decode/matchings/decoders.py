@@ -16,8 +16,6 @@ from dualign.decode.matchings.bounds import ROUNDS, upper_bound
 from dualign.decode.matchings.greedy import allocate_work, greedy, value
 from dualign.text.alignment import Link
 
-__all__ = ["TOLERANCE", "matching", "penalized", "submodular"]
-
 METHODS = ("lazy", "plain", "exact")
 
 TOLERANCE = 1e-9
@@ -85,12 +83,7 @@ def matching(scores: Any) -> Links:
 
 
 def penalized(
-    scores: Any,
-    *,
-    row_costs: Any,
-    column_costs: Any,
-    link_cost: float = 0.0,
-    time_limit: float | None = None,
+    scores: Any, *, row_costs: Any, column_costs: Any, link_cost: float = 0.0, time_limit: float | None = None
 ) -> Links:
     """Links that maximise Σ (s_ij − link_cost) less a cost for every further link of a word, on HiGHS.
 
@@ -101,10 +94,7 @@ def penalized(
     """
     began = perf_counter()
     S = as_scores(scores)
-    costs = (
-        as_costs(row_costs, S.shape[0], "row_costs"),
-        as_costs(column_costs, S.shape[1], "column_costs"),
-    )
+    costs = (as_costs(row_costs, S.shape[0], "row_costs"), as_costs(column_costs, S.shape[1], "column_costs"))
     if not isinstance(link_cost, int | float | np.number) or not np.isfinite(link_cost):
         raise UsageError(f"link_cost={link_cost!r} must be a finite number")
     from dualign.decode.matchings.matching_program import penalized_links, penalized_value

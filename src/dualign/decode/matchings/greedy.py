@@ -23,8 +23,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["Matrices", "Rule", "Work", "allocate_work", "greedy", "greedy_batch", "slope", "value"]
-
 SLACK = 1e-12
 """Gains are right to a few parts in 10¹⁶; an old one may be exceeded by its new one by no more than this."""
 

@@ -32,8 +32,6 @@ from dualign.infer.expectation import priors_of
 from dualign.model.fertility import Fertilities
 from dualign.model.options import Options
 
-__all__ = ["ORIENTATION", "match_block", "scores_of_block"]
-
 DIRECTIONS = ("forward-posterior", "backward-posterior")
 ORIENTATION = {"source": "rows", "target": "columns", "both": "both"}
 """Source words are rows, target words columns."""

@@ -22,8 +22,6 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DualignError, UsageError
 from dualign.decode.matchings.greedy import Rule, value
 
-__all__ = ["best_links", "penalized_links", "penalized_value"]
-
 MOST_ROUNDS = 1000
 ROUNDING = 1e-9
 """HiGHS drops coefficients this small; the bound allows for it."""

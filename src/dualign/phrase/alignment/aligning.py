@@ -26,8 +26,6 @@ from dualign.phrase.alignment.found import Found, tolerance_of, trivial
 from dualign.phrase.alignment.relaxation import solve
 from dualign.phrase.alignment.weighted import LinkWeights, PhraseLink, WeightedPair, weighted_pair
 
-__all__ = ["METHODS", "PhraseAlignment", "align", "align_pair", "decide"]
-
 METHODS = ("exact", "ilp", "greedy")
 
 PhraseAlignment = tuple[PhraseLink, ...]

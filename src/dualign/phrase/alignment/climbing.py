@@ -18,8 +18,6 @@ from dualign.phrase.alignment.found import Found, tolerance_of, trivial
 from dualign.phrase.alignment.relaxation import solve
 from dualign.phrase.alignment.weighted import WeightedPair
 
-__all__ = ["climb"]
-
 _WORK = 1_000_000
 """Links that are looked at between two looks at the clock."""
 

@@ -8,8 +8,6 @@ from operator import index
 from dualign.core.errors import DataError, UsageError
 from dualign.phrase.alignment.weighted import PhraseLink
 
-__all__ = ["matching_pair", "satisfiability_pair"]
-
 Constructed = tuple[dict[PhraseLink, float], int, int]
 """Weights, source length, target length: the arguments of `dualign.phrase.align`."""
 

@@ -11,19 +11,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = [
-    "NO_STATE",
-    "consistent",
-    "due_columns",
-    "extended",
-    "link_masks",
-    "longer",
-    "rehashed",
-    "rows_of",
-    "slot_of",
-    "wider",
-]
-
 NO_STATE = -1
 
 

@@ -21,8 +21,6 @@ from dualign.phrase.alignment.weighted import PhraseLink
 from dualign.phrase.table.occurrences import Occurrences
 from dualign.text.lines import read_lines
 
-__all__ = ["Forced", "decode", "format_line", "parse_line", "read_alignments"]
-
 _CHUNK = 256  # sentence pairs for one job of a thread
 _LINK = re.compile(r"([0-9]{1,9}):([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})")
 

@@ -10,8 +10,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.phrase.alignment.weighted import WeightedPair
 
-__all__ = ["Found", "tolerance_of", "trivial"]
-
 
 class Found(NamedTuple):
     """What a method came back with."""

@@ -26,8 +26,6 @@ from dualign.core.threads import available, ordered_map, spans
 from dualign.phrase.alignment.aligning import align_pair
 from dualign.phrase.table.occurrences import Occurrences
 
-__all__ = ["MODELS", "Round", "train", "write_table"]
-
 MODELS = ("joint", "conditional")
 """θ sums to 1 over all entries, or over those with the same source phrase."""
 

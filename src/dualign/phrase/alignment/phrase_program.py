@@ -16,8 +16,6 @@ from dualign.core.errors import DualignError
 from dualign.phrase.alignment.found import Found, tolerance_of, trivial
 from dualign.phrase.alignment.weighted import WeightedPair
 
-__all__ = ["solve_program"]
-
 # What HiGHS promises of its solutions, and so of its bounds.
 _PRECISION = 1e-6
 

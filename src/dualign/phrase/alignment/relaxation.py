@@ -41,8 +41,6 @@ from dualign.phrase.alignment.coverage import (
     wider,
 )
 
-__all__ = ["Outcome", "solve"]
-
 _ROUNDS = 100  # of descent between two searches
 _PATIENCE = 6  # rounds without progress before the aim is brought nearer
 

@@ -39,8 +39,6 @@ from dualign.phrase.alignment.coverage import (
 )
 from dualign.phrase.alignment.weighted import LinkWeights, PhraseLink, WeightedPair, weighted_pair
 
-__all__ = ["STATES", "Sums", "expectations", "sums", "total"]
-
 STATES = 1 << 14
 """Sets of covered words a row up to which sums are exact."""
 

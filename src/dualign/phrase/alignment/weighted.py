@@ -15,8 +15,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 
-__all__ = ["LinkWeights", "PhraseLink", "WeightedPair", "weighted_pair"]
-
 PhraseLink = tuple[int, int, int, int]
 """`(i, j, k, l)`: source words i..j−1 and target words k..l−1."""
 

@@ -34,8 +34,6 @@ from dualign.text.bitext import GrowingVocabulary
 from dualign.text.phrase_table import escape
 from dualign.text.streams import open_binary_output, pack
 
-__all__ = ["Built", "build_table"]
-
 _CHUNK = 2500  # sentence pairs: some half million phrase pairs
 _ROWS = 1 << 17  # phrase pairs that are scored at a time
 

@@ -14,8 +14,6 @@ from dualign.core.arrays import Array
 from dualign.phrase.table.extraction import Encoded
 from dualign.text.streams import open_output
 
-__all__ = ["Dictionary", "LinkCounts", "write_dictionary"]
-
 _NULL = "NULL"  # how files write the null word, which has number 0 and no name here
 
 _SHIFT = np.uint64(32)

@@ -14,8 +14,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["Runs", "collapsed", "whole_groups"]
-
 _FAN_IN = 64
 """Runs that are merged at once; their buffers are what memory a merge takes."""
 

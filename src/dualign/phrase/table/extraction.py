@@ -23,8 +23,6 @@ from dualign.core.jit import kernel
 from dualign.phrase.alignment.weighted import PhraseLink
 from dualign.text.alignment import Alignment, Link
 
-__all__ = ["LONGEST", "Encoded", "Layout", "extract", "extract_rows"]
-
 LONGEST = 16
 """Words that a phrase may have at most."""
 

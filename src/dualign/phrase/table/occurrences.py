@@ -20,8 +20,6 @@ from dualign.phrase.alignment.weighted import WeightedPair
 from dualign.text.bitext import GrowingVocabulary, Sentences, encode
 from dualign.text.phrase_table import TableLine, escape, read_table
 
-__all__ = ["Occurrences", "Phrases"]
-
 _BATCH = 1 << 16  # table entries at a time
 _EMPTY = np.uint64(0)
 

@@ -23,8 +23,6 @@ from dualign.core.jit import kernel
 from dualign.phrase.table.dictionary import Dictionary
 from dualign.phrase.table.extraction import Layout
 
-__all__ = ["Words", "best_alignments", "format_lines", "words_of"]
-
 BARS = "|||"
 _SMOOTHING = 0.5
 _DIGITS = 6

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from dualign.translate.forest.hypergraph import Hypergraph
 from dualign.translate.rules.grammar import Grammar, Node, Rule
 
-__all__ = ["ForestBuilder", "Parsed"]
-
 
 @dataclass(frozen=True, slots=True)
 class Parsed:

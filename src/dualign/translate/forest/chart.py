@@ -17,8 +17,6 @@ from dualign.core.errors import DataError
 from dualign.translate.forest.building import ForestBuilder, Parsed
 from dualign.translate.rules.grammar import Grammar, Node, is_nonterminal
 
-__all__ = ["Parsed", "parse"]
-
 _TOP = "S"
 
 

@@ -31,8 +31,6 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.text.streams import open_input, open_output
 
-__all__ = ["Derivation", "Hypergraph", "k_best"]
-
 _RESERVED = ("<s>", "</s>")
 
 

@@ -16,8 +16,6 @@ from dualign.text.brackets import Tree, unescaped
 from dualign.translate.forest.building import ForestBuilder, Parsed
 from dualign.translate.rules.grammar import Grammar, Node
 
-__all__ = ["match"]
-
 
 def match(tree: Tree, grammar: Grammar, weights: Mapping[str, float], *, limit: int | None = None) -> Parsed:
     """The forest of `tree`, with edge weights Σ weights[feature] · value, without a language model.

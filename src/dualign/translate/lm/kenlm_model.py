@@ -19,8 +19,6 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.arpa import Arpa, Grams
 from dualign.translate.lm.language_model import LOG10, LanguageModel
 
-__all__ = ["KenlmModel"]
-
 
 class KenlmModel(LanguageModel):
     """A model that KenLM holds; `weight` multiplies its logarithms."""

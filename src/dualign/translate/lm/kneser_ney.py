@@ -23,8 +23,6 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.arpa import Arpa, Grams
 from dualign.text.bitext import GrowingVocabulary
 
-__all__ = ["discounts", "estimate"]
-
 _SPECIAL = ("<unk>", "<s>", "</s>")
 
 

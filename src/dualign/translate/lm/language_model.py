@@ -18,8 +18,6 @@ from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.text.arpa import Arpa, read_arpa
 from dualign.text.streams import open_binary_output, open_input
 
-__all__ = ["LOG10", "Automaton", "LanguageModel"]
-
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10
 """Of `<unk>` in a model that has none: the value that KenLM takes."""

@@ -16,8 +16,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["bounds", "find", "restrict", "score_sentences"]
-
 
 @kernel()
 def find(first: Array, word: Array, node: int, w: int) -> int:

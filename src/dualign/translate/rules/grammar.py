@@ -21,17 +21,6 @@ from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
-__all__ = [
-    "Grammar",
-    "Node",
-    "Rule",
-    "is_markup",
-    "is_nonterminal",
-    "parse_rule",
-    "read_rules",
-    "write_rules",
-]
-
 _NONTERMINAL = re.compile(r"\[([^\[\],\s]+)(?:,([0-9]{1,3}))?\]")
 _LEFT = re.compile(r"\[([^\[\],\s]+)\]")
 

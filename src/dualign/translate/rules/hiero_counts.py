@@ -19,8 +19,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["Limits", "Links", "RuleTable", "count_rules"]
-
 WIDEST = 16  # symbols of a target side
 
 
@@ -71,12 +69,14 @@ class RuleTable(NamedTuple):
 
 @kernel()
 def mixed(code: np.uint64, symbol: int) -> np.uint64:
+    """The code of a rule with one more symbol."""
     code = (code ^ np.uint64(symbol + 4)) * np.uint64(0xBF58476D1CE4E5B9)
     return code ^ (code >> np.uint64(29))
 
 
 @kernel()
 def doubled(array: Array) -> Array:
+    """Twice as long."""
     result = np.empty(2 * len(array), array.dtype)
     result[: len(array)] = array
     return result

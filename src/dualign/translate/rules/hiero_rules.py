@@ -24,8 +24,6 @@ from dualign.text.bitext import GrowingVocabulary, encode
 from dualign.translate.rules.grammar import Rule, Symbol, is_markup
 from dualign.translate.rules.hiero_counts import Limits, Links, RuleTable, count_rules
 
-__all__ = ["FEATURES", "Extraction", "LinkedText", "extract", "linked_text"]
-
 FEATURES = ("EgivenF", "FgivenE", "LexEgivenF", "LexFgivenE", "Rules", "Hiero")
 
 COUNTERS = 1 << 26

@@ -28,8 +28,6 @@ from dualign.text.brackets import Tree
 from dualign.translate.rules.grammar import Rule, Symbol, is_markup
 from dualign.translate.rules.hiero_rules import FEATURES, linked_text
 
-__all__ = ["Fragment", "TreeExtraction", "extract_from_trees", "fragments"]
-
 Span = tuple[int, int]
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["adjacency"]
-
 
 @kernel()
 def adjacency(word: Array, begin: Array, left: Array, right: Array, adjacent: Array) -> None:

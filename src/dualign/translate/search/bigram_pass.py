@@ -22,8 +22,6 @@ from dualign.core.jit import kernel
 from dualign.translate.search.intersection import Table, hashed
 from dualign.translate.search.translation_problem import Forest
 
-__all__ = ["Boundaries", "bigram_pass", "bigram_table", "boundary_words"]
-
 
 class Boundaries(NamedTuple):
     """First and last words of nodes: node n has first words `first[first_begin[n] : first_begin[n + 1]]`,
@@ -205,14 +203,7 @@ def bigram_pass(
 
 
 @kernel()
-def attach(
-    J: Array,
-    words: Boundaries,
-    inside: Array,
-    a: int,
-    b: int,
-    hook: Array,
-) -> None:
+def attach(J: Array, words: Boundaries, inside: Array, a: int, b: int, hook: Array) -> None:
     """`hook[i, l] = max_x M_a[i, x] + J[x, l]`, over first words i of a, last words x of a, first words l
     of b."""
     first_begin, first, last_begin, last, cells = words

@@ -13,8 +13,6 @@ from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.translation_problem import Problem
 
-__all__ = ["METHODS", "TOLERANCE", "decode"]
-
 METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
 
 TOLERANCE = 1e-6

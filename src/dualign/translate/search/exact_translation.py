@@ -29,8 +29,6 @@ from dualign.translate.search.passes import (
 )
 from dualign.translate.search.translation_problem import Problem
 
-__all__ = ["exact"]
-
 FIRST_EFFORT = 30_000_000
 """Pairs of items for the first try of the fine passes, before other thresholds are tried."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from dualign.translate.search.translation_problem import Problem
 
-__all__ = ["Incumbents", "rounding"]
-
 
 def rounding(score: float) -> float:
     """By how much sums in another order may differ: what separates no two scores."""

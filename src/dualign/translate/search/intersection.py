@@ -28,8 +28,6 @@ from dualign.translate.lm.language_model import Automaton
 from dualign.translate.lm.trie import find
 from dualign.translate.search.translation_problem import Forest
 
-__all__ = ["Guide", "Items", "Level", "Table", "combine", "cut", "intersect", "outside_scores", "tabulate"]
-
 COMPLETE, OVERFLOW = 0, 1
 
 
@@ -183,6 +181,7 @@ def combine(
 
 @kernel()
 def hashed(node: int, left: int, closed: bool, right: int, mask: int) -> Any:
+    """The place of an item in a table."""
     code = np.uint64(left) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(right) * np.uint64(0xC2B2AE3D27D4EB4F)
     code += np.uint64(2 * node + (1 if closed else 0)) * np.uint64(0x165667B19E3779F9)
     code ^= code >> np.uint64(29)
@@ -384,6 +383,7 @@ def intersect(
 
 @kernel()
 def doubled(array: Array) -> Array:
+    """Twice as long."""
     result = np.empty(2 * len(array), array.dtype)
     result[: len(array)] = array
     return result
@@ -393,6 +393,7 @@ def doubled(array: Array) -> Array:
 def grown(
     room: int, left: Array, closed: Array, right: Array, score: Array
 ) -> tuple[int, Array, Array, Array, Array]:
+    """Twice as much room for items."""
     return 2 * room, doubled(left), doubled(closed), doubled(right), doubled(score)
 
 

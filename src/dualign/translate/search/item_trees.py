@@ -11,8 +11,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.translate.forest.hypergraph import k_best
 
-__all__ = ["ItemTrees"]
-
 
 @dataclass(frozen=True, slots=True)
 class ItemTrees:

@@ -11,8 +11,6 @@ from dualign.core.arrays import Array
 from dualign.translate.lm.language_model import Automaton
 from dualign.translate.search.intersection import Guide, Level, Table
 
-__all__ = ["guide", "level", "pair_scores", "unguided"]
-
 
 def level(lm: Automaton, K: int) -> Level:
     """K words of context."""

@@ -25,8 +25,6 @@ from dualign.translate.search.levels import level
 from dualign.translate.search.translation_problem import Problem
 from dualign.translate.search.word_multipliers import descend, outside_bounds
 
-__all__ = ["BigramPass", "Clock", "cube", "cube_trees", "item_trees", "one_pass", "survivors", "word_bound"]
-
 ROUNDS = 100
 """Of the multipliers, at most."""
 

@@ -25,8 +25,6 @@ from dualign.translate.lm.language_model import Automaton, LanguageModel
 if TYPE_CHECKING:
     from dualign.search.inside import Weighted
 
-__all__ = ["Forest", "Problem", "binary"]
-
 
 class Forest(NamedTuple):
     """Nodes in topological order. `word[n]` is the word of a leaf, −1 otherwise; `weight[n]` that of a leaf.

@@ -20,8 +20,6 @@ from dualign.core.jit import kernel
 from dualign.search.dual import BOUND, FACTOR, Record, observe, polyak_step
 from dualign.translate.search.translation_problem import Forest
 
-__all__ = ["descend", "outside_bounds"]
-
 PATIENCE, LEAST = 6, 0.02
 """Rounds without a better bound before steps are halved, and when steps are too short to go on."""
 

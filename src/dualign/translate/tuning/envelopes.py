@@ -7,8 +7,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
-__all__ = ["envelopes"]
-
 
 @kernel()
 def envelopes(slope: Array, height: Array, begin: Array) -> tuple[Array, Array, Array, Array]:

@@ -17,8 +17,6 @@ from dualign.core.arrays import Array
 from dualign.measure.bleu import bleu_of_counts
 from dualign.translate.tuning.envelopes import envelopes
 
-__all__ = ["Candidates", "tune_weights"]
-
 LEAST_GAIN = 0.01
 """BLEU that a round over all lines must gain to be followed by another."""
 

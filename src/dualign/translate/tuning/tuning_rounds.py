@@ -23,8 +23,6 @@ from dualign.translate.search.passes import cube_trees
 from dualign.translate.search.translation_problem import Problem
 from dualign.translate.tuning.mert import Candidates, tune_weights
 
-__all__ = ["MODEL", "tuned"]
-
 MODEL = "LanguageModel"
 """The name of the language model among the weights."""
 

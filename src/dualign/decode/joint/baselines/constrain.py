@@ -50,8 +50,6 @@ from dualign.search.dual import (
     trace_of,
 )
 
-__all__ = ["search"]
-
 EVERY, AT_ONCE = 25, 5
 """So many constraints are put back every so many rounds."""
 

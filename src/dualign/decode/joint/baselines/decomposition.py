@@ -40,8 +40,6 @@ from dualign.search.dual import (
     trace_of,
 )
 
-__all__ = ["directed", "search"]
-
 
 @kernel()
 def directed(theta: Array, alpha: float, gamma: float, u: Array, path: Array, c: Array) -> float:

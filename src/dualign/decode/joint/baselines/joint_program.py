@@ -27,8 +27,6 @@ from dualign.decode.joint.outcome import Outcome
 from dualign.decode.joint.primal import new_incumbent, offer
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
-__all__ = ["Program", "program_of", "search"]
-
 
 @dataclass(slots=True)
 class Program:

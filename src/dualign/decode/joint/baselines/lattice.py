@@ -30,8 +30,6 @@ from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.tied_states import FITS, OFFSETS, STATES, SUPPORT
 from dualign.search.dual import IMPOSSIBLE
 
-__all__ = ["Lattice", "lattice_of", "new_lattice"]
-
 
 class Lattice(NamedTuple):
     """Nodes are numbered; the first is where paths begin, the last where they end.

@@ -14,8 +14,6 @@ from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.tied_states import STATES, SUPPORT
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
-__all__ = ["best_path", "intersect", "prune_edges"]
-
 
 @kernel()
 def best_path(

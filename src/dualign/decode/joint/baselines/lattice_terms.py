@@ -14,8 +14,6 @@ from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.tied_chain import share_of
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
-__all__ = ["Terms", "link_of", "new_terms", "sees", "weigh_terms"]
-
 
 class Terms(NamedTuple):
     """What edges refer to. With K = (I + 1)(J + 1) and k = (J + 1) · i + j, of whatever i and j:

@@ -57,11 +57,6 @@ from dualign.search.dual import (
     trace_of,
 )
 
-__all__ = [
-    "MOST_ROUNDS", "PATIENCE", "REPAIR_EVERY", "SHRINK", "Relaxation", "descend", "evaluate", "move",
-    "new_relaxation", "only_choice", "predecessors", "repair", "search", "slope",
-]  # fmt: skip
-
 MOST_ROUNDS = 400
 PATIENCE, SHRINK = 20, 0.8
 """Polyak's factor shrinks when the bound stalls."""

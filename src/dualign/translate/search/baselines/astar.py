@@ -23,8 +23,6 @@ from dualign.core.jit import kernel
 from dualign.translate.search.intersection import doubled, hashed
 from dualign.translate.search.translation_problem import Forest
 
-__all__ = ["Entries", "Found", "Uses", "best_first"]
-
 FOUND, NOTHING, CUT_OFF = 0, 1, 2
 
 

@@ -9,8 +9,6 @@ from dualign.core.jit import kernel
 from dualign.translate.lm.language_model import Automaton
 from dualign.translate.search.intersection import Level, combine, doubled, hashed
 
-__all__ = ["cube"]
-
 
 @kernel()
 def expected(lm: Automaton, K: int, left: int, closed: bool, score: float) -> float:

@@ -30,8 +30,6 @@ from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.passes import Clock, cube, word_bound
 from dualign.translate.search.translation_problem import Problem
 
-__all__ = ["program", "single_use"]
-
 MOST_PAIRS = 100_000
 MOST_VARIABLES = 2_000_000
 MOST_VERTICES = 20_000

@@ -22,8 +22,6 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.translate.search.translation_problem import Problem
 
-__all__ = ["Paths", "best_path", "best_paths"]
-
 
 @dataclass(frozen=True)
 class Paths:

@@ -37,8 +37,6 @@ from dualign.translate.search.passes import Clock
 from dualign.translate.search.translation_problem import Forest, Problem, binary
 from dualign.translate.search.word_multipliers import outside_bounds
 
-__all__ = ["coloured", "compile_search", "partitions", "tighten"]
-
 ROUNDS = 100
 """Of the relaxation alone: with more, q would be less and the time longer."""
 

@@ -36,8 +36,6 @@ from dualign.translate.search.intersection import cut
 from dualign.translate.search.passes import Clock, cube, word_bound
 from dualign.translate.search.translation_problem import Problem
 
-__all__ = ["Choice", "Relaxation", "choose", "met", "prepared", "relax"]
-
 MOST_PAIRS = 300_000
 MOST_GRAMS = 3_000_000
 ROUNDS = 300

@@ -1,0 +1,54 @@
+"""The Python examples of the documentation run, and print what the page says."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from shutil import copy
+
+import pytest
+
+from dualign import Aligner
+from dualign.text.samples import sample
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+"""A block of Python, and a block of output if one follows directly."""
+
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if BLOCK.search(page.read_text("utf-8"))
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the examples run: with the sample, and a model of it."""
+    place = tmp_path_factory.mktemp("docs")
+    for path in (ROOT / "src" / "dualign" / "text" / "sample").iterdir():
+        copy(path, place)
+    source, target, _ = sample()
+    Aligner().fit((source, target)).save(place / "sample.model")
+    return place
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_examples_print_what_the_page_says(page, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {"__name__": page.stem}
+    for number, (code, output) in enumerate(BLOCK.findall(page.read_text("utf-8"))):
+        place = f"{page.name}, block {number + 1}"
+        printed = StringIO()
+        if code.startswith(">>> "):
+            parsed = doctest.DocTestParser().get_doctest(code.replace("…", "..."), {}, place, None, None)
+            parsed.globs = names
+            runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+            assert runner.run(parsed, out=printed.write, clear_globs=False).failed == 0, printed.getvalue()
+        else:
+            with redirect_stdout(printed):
+                exec(compile(code, place, "exec"), names)
+            assert not output or printed.getvalue() == output, place

@@ -1,22 +1,32 @@
-# Everything runs in a virtual environment of its own, made on first use.
+# Everything runs in a virtual environment, which is created on first use.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
+CHECKED := $(VENV)/checked
 
-.PHONY: demo test lint bench clean
+.PHONY: demo quick test lint bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/dualign demo
 
-# The kernels are run a second time, with bounds checks and a cache of their own, beside the other tests.
+# The first case of every test; mypy runs at the same time.
+quick: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy & types=$$!; \
+	$(BIN)/python -m pytest --quick; status=$$?; \
+	wait $$types || status=1; exit $$status
+
+# The kernel tests run a second time, with bounds checks, on the other core. Checked kernels have their own cache,
+# so a change recompiles only what depends on it.
 test: lint
-	cache=$$(mktemp -d); \
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -p no:cacheprovider -m kernel \
-		> $$cache/checked 2>&1 & checked=$$!; \
+	mkdir -p $(CHECKED); \
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(CHECKED) $(BIN)/python -m pytest -p no:cacheprovider -m kernel \
+		> $(CHECKED)/output 2>&1 & checked=$$!; \
 	$(BIN)/python -m pytest; status=$$?; \
-	wait $$checked || status=1; cat $$cache/checked; rm -rf $$cache; exit $$status
+	wait $$checked || status=1; cat $(CHECKED)/output; exit $$status
 
 lint: $(READY)
 	$(BIN)/ruff check .

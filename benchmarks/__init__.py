@@ -1,1 +1,1 @@
-"""Measurements of dualign, alone and beside its peers; run from the repository's root, not installed."""
+"""Measurements of dualign, alone and compared with other aligners; run from the root of the repository."""

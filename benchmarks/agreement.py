@@ -2,23 +2,24 @@
 
     python -m benchmarks.agreement --methods exact relax constrain dual-decomposition ilp --plot figure7.svg
 
-Our HMM is trained with agreement on N pairs of the Hansards, the gold pairs in front, without their links;
+Our HMM is trained with agreement on N pairs of the Hansards, preceded by the gold pairs without their links;
 θ and ω are the logarithms of its probabilities (`dualign.decode.joint.potentials`).
 
 *Tables 1 and 3, Figure 7* are about search. Of the N pairs, 150 are drawn in the paper's mix of lengths (by
 the longer side: 28% of 1-20 words, 45% of 21-40, 27% of 41-60); no gold pair has over 40 words. Agreement is
-adjacent with α = −1 unless options say otherwise. All methods see a pair one after the other, each on one
-core and with a time limit of its own, by the clock. Time is processor time of the search alone; θ and ω are
-computed and kernels compiled before. *certified* is what a method itself has proved; *exact* are answers
-whose score equals an optimum that some method of this run has proved (`exact` always runs). Where proofs
-contradict each other, the run ends with an error. Table 3 counts the constraints that `constrain` puts back
-in pairs that `relax` has no certificate for. For Figure 7 see `agreement_traces`.
+adjacent with α = −1 unless options say otherwise. The methods solve each pair one after the other, each on
+one core and with its own wall-clock limit. Time is processor time of the search alone; θ and ω are computed,
+and kernels compiled, beforehand. *certified* is what a method itself has proved; *exact* are answers whose
+score equals an optimum that some method of this run has proved (`exact` always runs). If proofs contradict
+each other, the run ends with an error. Table 3 counts the constraints that `constrain` adds back in pairs
+for which `relax` has no certificate. For Figure 7 see `agreement_traces`.
 
-*Table 2* is about links: AER of the 347 test pairs, and phrase-pair F1 where `measure.phrase_quality` is
-there; parameters are tuned on all 137 development pairs. See `agreement_links`.
+*Table 2* is about links: AER and phrase-pair F1 of the 347 test pairs; parameters are tuned on all 137
+development pairs. See `agreement_links`.
 
-The paper's numbers, of Chinese-English pairs and its own models, stand beside ours for comparison. Its times
-were 924, 6.3 and 21 s a pair for the integer program, the relaxation, and the relaxation with constraints.
+The paper's numbers, for Chinese-English pairs and its own models, are printed next to ours for comparison.
+Its times were 924, 6.3 and 21 s per pair for the integer program, the relaxation, and the relaxation with
+constraints.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ PAPER_CONSTRAINTS = (20.0, 32.1, 39.5, 35.9)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One method on one pair; times in seconds, of the processor and by the clock."""
+    """One method on one pair; processor time and wall-clock time in seconds."""
 
     seconds: float
     clock: float
@@ -96,18 +97,18 @@ def main() -> None:
     )
     options.add_argument("--methods", nargs="+", choices=list(METHODS), default=DEFAULT, metavar="METHOD")
     options.add_argument("--pairs", type=positive, default=150, help="pairs for Tables 1, 3 and Figure 7")
-    options.add_argument("--time-limit", type=positive, default=60, metavar="S", help="seconds for a pair")
+    options.add_argument("--time-limit", type=positive, default=60, metavar="S", help="seconds per pair")
     options.add_argument(
         "--agreement", choices=AGREEMENTS, default="adjacent", help="of Tables 1, 3, Figure 7"
     )
     options.add_argument("--penalty", type=float, default=-1.0, help="α of Tables 1, 3 and Figure 7")
-    options.add_argument("--unsupported", type=float, default=None, help="γ likewise, for soft agreement")
+    options.add_argument("--unsupported", type=float, default=None, help="γ, for soft agreement")
     options.add_argument("--plot", type=Path, metavar="FILE.svg", help="Figure 7 as a plot")
     given = options.parse_args()
     draw = agreement_traces.plotter() if given.plot else None
     size = size_of(given.size)
     setting = {name: getattr(given, name) for name in ("agreement", "penalty", "unsupported")}
-    problem_of(np.zeros((1, 2, 2)), np.zeros((1, 2, 2)), **setting)  # wrong options show before training
+    problem_of(np.zeros((1, 2, 2)), np.zeros((1, 2, 2)), **setting)  # reports wrong options before training
     present(given.data, [NAME])
     keep_to(given.threads)
     print(describe(given.threads))
@@ -178,7 +179,7 @@ def run(problem: Problem, method: str, time_limit: float) -> Run:
 
 
 def compile_methods(methods: Sequence[str]) -> None:
-    """Run the methods on random pairs until one was hard enough for all that they can do."""
+    """Run the methods on random pairs until one was hard enough to reach all of their kernels."""
     random = np.random.default_rng(0)
     for _ in range(50):
         problem = problem_of(
@@ -236,7 +237,7 @@ def print_times(searched: Sequence[Searched], methods: Sequence[str]) -> None:
 def print_constraints(searched: Sequence[Searched]) -> None:
     if not {"relax", "constrain"} <= searched[0].runs.keys():
         return
-    print("\n## Table 3: constraints put back where `relax` has no certificate\n")
+    print("\n## Table 3: constraints added back where `relax` has no certificate\n")
     rows = []
     for group in range(len(GROUPS) + 1):
         pairs = in_group(searched, group)

@@ -1,19 +1,19 @@
 """Table 2 of Chang et al. 2014: how good the links are, by AER and by the phrase pairs they yield.
 
-- `Viterbi`: each direction's best path by the HMM, which remembers the position behind a null; `chains`: the
-  best paths by θ and ω, which do not, and which all that follows decodes;
-- `D&M`: DeNero & Macherey's dual decomposition in its plain form, 250 rounds at most with steps of 1/t. What
-  is combined are the last round's variables c of either direction: its own links, and adjacent ones that suit
-  the other. They are equal only where the method has converged, which proves them best;
+- `Viterbi`: each direction's best path under the HMM, which remembers the position before a null; `chains`:
+  the best paths under θ and ω, which do not. All other rows decode θ and ω;
+- `D&M`: DeNero & Macherey's dual decomposition in its plain form, at most 250 rounds with steps of 1/t. We
+  combine the last round's variables c of either direction: its own links, and adjacent ones that suit the
+  other. They are equal only if the method has converged, which proves them optimal;
 - `dual-decomposition`: our method of that name, the same relaxation with better steps and with repaired
-  solutions in between; what is combined are the two directions of its best solution, which agree;
-- `full`, `adjacent` and `soft`: the optimum of each agreement by `exact`, with the limit on nodes that
-  `dualign align` has by default. Links are those of the two directions, joined in one of the usual ways.
+  solutions in between. We combine the two directions of its best solution, which agree;
+- `full`, `adjacent` and `soft`: the optimum of each agreement by `exact`, with the default limit on nodes of
+  `dualign align`. The links of the two directions are combined by one of the usual methods.
 
-α, γ and, where the name has none, the way of joining are those with the lowest AER on dev among the values
-that `dualign align --tune` tries; here all combinations of them are tried. *certified* is the share of test
-pairs with a proof. Phrase pairs have up to 7 words a side and are compared with those of the gold links;
-possible links and words without links are accounted for (`dualign.measure.phrase_quality`).
+α, γ and, if the name does not say it, the method of symmetrisation are those with the lowest AER on dev
+among the values that `dualign align --tune` tries; here all combinations are tried. *certified* is the share
+of test pairs with a proof. Phrase pairs have up to 7 words per side and are compared with those of the gold
+links; possible links and words without links are accounted for (`dualign.measure.phrase_quality`).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from dualign.decode.joint.objective import Problem
 from dualign.decode.symmetrize import symmetrize
 from dualign.jobs.tuning import costs_of_agreement
 from dualign.measure.bootstrap import compare
+from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
 from dualign.measure.quality import evaluate
 from dualign.measure.table import markdown
 from dualign.model.options import SYMMETRIZATIONS, Options
@@ -78,7 +79,7 @@ class Directions:
 class Family:
     """A way to decode, part 0 (dev) or 1 (test), and the parameters to try.
 
-    `combined`: each of `THREE` has a row of its own; else one row, joined in the best way.
+    `combined`: one row for each of `THREE`; otherwise one row, with the best method of symmetrisation.
     """
 
     name: str
@@ -208,10 +209,6 @@ def measured(row: Row, test: Labelled) -> dict[str, Any]:
         "system": row.name, "chosen": row.chosen, "tuned": row.tuned, "aer_dev": row.dev, "aer": quality.aer,
         "precision": quality.precision, "recall": quality.recall, "certified": row.certified,
     }  # fmt: skip
-    try:
-        from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
-    except ImportError:
-        return result
     lengths = [(len(source), len(target)) for source, target in test.pairs]
     phrases = evaluate_phrases(phrases_of_links(row.links, lengths), test.gold, lengths)
     return result | {
@@ -225,7 +222,6 @@ def print_table(records: Sequence[dict[str, Any]]) -> None:
         "aer_dev": "AER dev", "aer": "AER", "precision": "prec", "recall": "rec", "certified": "certified",
         "phrase_precision": "phrase prec", "phrase_recall": "phrase rec", "phrase_f1": "phrase F1",
     }  # fmt: skip
-    names = {name: title for name, title in names.items() if name in records[0]}
     rows = []
     for result in records:
         numbers = ["" if np.isnan(result[name]) else f"{100 * result[name]:.1f}" for name in names]
@@ -233,12 +229,10 @@ def print_table(records: Sequence[dict[str, Any]]) -> None:
         rows.append((result["system"], tuned, *numbers, *PAPER.get(result["system"], ("", ""))))
     head = ["system", "tuned", *names.values(), "AER (paper)", "F1 (paper)"]
     print(markdown(head, rows, left=2), flush=True)
-    if "phrase_f1" not in records[0]:
-        print("\nno dualign.measure.phrase_quality: phrase pairs are left out")
 
 
 def print_comparisons(rows: Sequence[Row], test: Labelled, seed: int) -> None:
-    """Soft agreement beside adjacent, and both beside D&M's best combination on test itself."""
+    """Compare soft with adjacent agreement, and both with D&M's best combination on test itself."""
     by_name = {row.name: row for row in rows}
     best = min(
         (row for row in rows if row.name.startswith("D&M")),

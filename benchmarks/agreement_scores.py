@@ -1,4 +1,4 @@
-"""Sentence pairs of benchmarks of joint decoding: their scores θ and ω, and a sample in a mix of lengths."""
+"""Sentence pairs for the benchmarks of joint decoding: their scores θ and ω, and a sample by length."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def scores_of(aligner: Aligner, pairs: Sequence[Pair]) -> list[Scores]:
 
 
 def sample(pairs: Sequence[Pair], number: int, seed: int) -> list[int]:
-    """Places of so many pairs, each group with its share, shortest group first."""
+    """The places of `number` pairs, each group with its share, shortest group first."""
     chosen: list[int] = []
     for (least, most, _), count in zip(GROUPS, shares(number), strict=True):
         fitting = [n for n, pair in enumerate(pairs) if least <= max(map(len, pair)) <= most]
@@ -54,7 +54,7 @@ def sample(pairs: Sequence[Pair], number: int, seed: int) -> list[int]:
 
 
 def shares(number: int) -> list[int]:
-    """Whole numbers that add up to `number`, as near to the groups' shares as can be."""
+    """Whole numbers that add up to `number`, as close to the groups' shares as possible."""
     wanted = [number * share for _, _, share in GROUPS]
     counts = [int(each) for each in wanted]
     for n in sorted(range(len(counts)), key=lambda n: counts[n] - wanted[n])[: number - sum(counts)]:

@@ -1,17 +1,17 @@
-"""What constraints on the posteriors bring, and what they cost: the tables and curves of Graça et al. 2010.
+"""Benefit and cost of constraints on the posteriors: the tables and curves of Graça et al. 2010.
 
     python -m benchmarks.constraints --sizes 10k,100k,all --plot curves.svg
 
-Every way to train is followed by the decoding that goes with it: no constraint, agreement (Liang et al.
-2006), and projection on the bijective and the symmetric set, at dualign's slack and at that of the paper. The
-gold pairs stand in front of the training text, without their links. Threshold by the development pairs: for
-Hansards all of dev, and the result is that for the 447 pairs that papers report on (of which 100 are dev's)
-and for test alone; for the other corpora the first half of dev chooses and the second half is reported.
+Each way to train is followed by the matching way to decode: no constraint, agreement (Liang et al. 2006), and
+projection on the bijective and the symmetric set, with dualign's slack and with that of the paper. The
+training text is preceded by the gold pairs without their links. The threshold is chosen on development pairs:
+for Hansards on all of dev, and results are for the 447 pairs that papers report on (100 of which are dev's)
+and for test alone; for the other corpora on the first half of dev, and results are for the second half.
 
-Time is that of training on numbered words, by the clock and of the processors, kernels compiled before;
-ratios are to training without constraint, with as many rounds but for `thorough`, which has one more.
-`evaluations` counts how often both chains of a pair were run in a round with a projection; a round of plain
-EM takes one.
+Time is wall-clock and processor time of training on numbered words, with kernels compiled beforehand; ratios
+are relative to training without a constraint, with the same number of rounds except for `thorough`, which has
+one more. `evaluations` counts how often both chains of a pair were run in a round with a projection; a round
+of plain EM takes one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Numbered = tuple[Bitext, list[str], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to train and the projection at decoding that goes with it."""
+    """A way to train, and the projection used when decoding."""
 
     name: str
     constraint: str
@@ -85,7 +85,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model, what it took, and the evaluations a pair of its rounds with a projection."""
+    """A model, what it cost, and the evaluations per pair in rounds with a projection."""
 
     aligner: Aligner
     seconds: float
@@ -95,7 +95,7 @@ class Trained:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the links of both directions, posteriors over ½, look like.
+    """The shape of both directions' links, which are posteriors above ½.
 
     `one_to_one`: share of a direction's links whose two words have no other link in it, mean of both;
     `symmetry`: links in both directions to links in either.
@@ -178,7 +178,7 @@ def pair_of(line: str) -> Pair:
 
 
 def gold_of(folder: Path) -> list[Labelled]:
-    """The labelled sets of a corpus: dev, and test if there is one; in lower case, as all text here."""
+    """The labelled sets of a corpus: dev, and test if there is one; in lower case, like all text here."""
     sets = []
     for name in ("dev", "test"):
         if (folder / f"{name}.wa").is_file():
@@ -286,7 +286,7 @@ def print_tables(
         for method, _, result in results
     ]  # fmt: skip
     print(markdown([*head, *(f"P at R = {recall:g}" for recall in recalls)], rows))
-    print("\nPrecision / recall of the links of rare (at most 4 times in the text) and of common words:\n")
+    print("\nPrecision / recall for the links of rare (at most 4 occurrences) and of common words:\n")
     rows = [
         [method.name]
         + [
@@ -297,7 +297,7 @@ def print_tables(
         for method, _, result in results
     ]
     print(markdown(["training", "rare source", "common source", "rare target", "common target"], rows))
-    print("\nShape of the posteriors over ½ without and with the projection at decoding, and cost:\n")
+    print("\nShape of the posteriors above ½ without and with projection when decoding, and cost:\n")
     rows = [
         [method.name, *both(result, "one_to_one"), *both(result, "symmetry"),
          f"{np.mean(trained.evaluations):.1f}" if trained.evaluations else "1.0",
@@ -337,7 +337,7 @@ def as_record(
 
 
 def plotter():
-    """A function that draws curves, or an error if there is nothing to draw with."""
+    """A function that draws curves, or an error if matplotlib is missing."""
     try:
         import matplotlib
     except ImportError:

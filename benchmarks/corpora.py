@@ -1,12 +1,12 @@
-"""The corpora that benchmarks read, and how a run's text is made of them.
+"""The corpora that benchmarks read, and how the text of a run is made from them.
 
-A data directory has a folder for each corpus: `train.source.gz` and `train.target.gz`, parallel and
-tokenised; `dev.source`, `dev.target`, `dev.wa` with gold links, and for some `test.*`. Source is the foreign
-language, target English.
+A data directory has one folder per corpus: `train.source.gz` and `train.target.gz`, parallel and tokenised;
+`dev.source`, `dev.target`, `dev.wa` with gold links, and for some `test.*`. The source is the foreign
+language, the target is English.
 
-A text is made as follows. All lines are put in lower case. Pairs with an empty side are left out. What is
-left of the training text is shuffled (the seed is printed), and the first N pairs are taken. The gold pairs
-stand in front of them, without their links: an unsupervised aligner aligns what it is given.
+All lines are converted to lower case, and pairs with an empty side are left out. The rest of the training
+text is shuffled (the seed is printed), and the first N pairs are used. The gold pairs, without their links,
+are placed in front of them, because an unsupervised aligner only aligns its training text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dualign.text.pairs import read_pairs
 
 CORPORA = ("hansards-fr-en", "europarl-de-en", "europarl-es-en", "czenali-cs-en", "wpt-ro-en", "kftt-ja-en")
 
-# The 447 pairs that papers report on are the last 100 of dev and all of test; the others have dev alone.
+# The 447 pairs that papers report on are the last 100 of dev and all of test; other corpora have only dev.
 GOLD = {"hansards-fr-en": (("dev", slice(-100, None)), ("test", slice(None)))}
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -50,7 +50,7 @@ def present(data: Path, corpora: list[str]) -> list[str]:
     for corpus in corpora:
         missing = [name for name in files_of(corpus) if not (data / corpus / name).is_file()]
         if missing:
-            print(f"{corpus}: left out, {data / corpus} has no {', '.join(missing)}", flush=True)
+            print(f"{corpus}: skipped, {data / corpus} has no {', '.join(missing)}", flush=True)
         else:
             found.append(corpus)
     if not found:
@@ -65,7 +65,7 @@ def files_of(corpus: str) -> list[str]:
 
 
 class Corpus:
-    """One corpus in memory, shuffled, so that texts of several sizes are cut from one reading."""
+    """One corpus in memory, shuffled; it is read once for texts of several sizes."""
 
     def __init__(self, data: Path, name: str, seed: int) -> None:
         self.name = name
@@ -100,7 +100,7 @@ class Corpus:
 
 
 def line(pair: Pair) -> str:
-    """Both sides in lower case, a tab between."""
+    """Both sides in lower case, separated by a tab."""
     return f"{' '.join(pair[0]).lower()}\t{' '.join(pair[1]).lower()}"
 
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.cost_curve --sizes 1k 3k 10k 30k
 
-`dualign align SOURCE TARGET --save MODEL` on the first N pairs of a seeded shuffle of Hansards. Time is that
-of the whole command, so small texts pay for the program's start. Memory beyond the table is the peak, less
-that of a run on next to nothing and less the model file, which is mostly the lexical table.
+Runs `dualign align SOURCE TARGET --save MODEL` on the first N pairs of Hansards, shuffled with a seed. Time
+is that of the whole command, including start-up. "Memory beyond the table" is the peak minus that of a run on
+a tiny text and minus the size of the model file, which is mostly the lexical table.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
         corpus = Corpus(given.data, name, given.seed)
         for size in sizes:
             if size is not None and size > len(corpus):
-                print(f"{size:,} pairs: left out, all of it is {len(corpus):,}", flush=True)
+                print(f"{size:,} pairs: skipped, the corpus has {len(corpus):,}", flush=True)
                 continue
             text = corpus.write(place, size)
             model = place / "model"

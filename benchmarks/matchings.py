@@ -2,17 +2,17 @@
 
     python -m benchmarks.matchings --size 100k
 
-IBM 2 (plain EM, no smoothing by spelling) is trained on N pairs of the Hansards, with the gold pairs in
-front, without their links. Scores are those of Eq. 5, French given English: once as printed, where the scores
-of an English word add up to 1, and once as posteriors, where those of a French word do. French is our source,
-English our target, so the paper's rows are target words, its limits `Fert_F` are on source words. Parameters
-are tuned on the last 100 development pairs and results are for the 347 test pairs. Then the decoders run on
-the posteriors of the HMM and of the HMM with symmetric constraints (S-HMM).
+IBM 2 (plain EM, no smoothing by spelling) is trained on N pairs of the Hansards, preceded by the gold pairs
+without their links. Scores are those of Eq. 5, French given English: once as printed, where the scores of an
+English word add up to 1, and once as posteriors, where those of a French word do. French is our source and
+English our target, so the paper's rows are target words, and its limits `Fert_F` apply to source words.
+Parameters are tuned on the last 100 development pairs; results are for the 347 test pairs. Then the decoders
+run on the posteriors of the HMM and of the HMM with symmetric constraints (S-HMM).
 
-A score that is not over the threshold counts as 0. The paper has none; here it is as good as none, one in a
-million, but where it says so. Time is processor time of one core for all test pairs, kernels compiled before,
-scores computed before; the best of several runs. The integer program's is that of its solver and of the
-making of its matrices together.
+A score that is not above the threshold counts as 0. The paper has no threshold; here it is negligible, one in
+a million, unless stated otherwise. Time is processor time on one core for all test pairs, the best of several
+runs, with kernels compiled and scores computed beforehand. For the integer program it includes building its
+matrices.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def main() -> None:
 
 
 def measured(aligner: Aligner, name: str, paper: str, trial: Trial, dev: Labelled, test: Labelled) -> Row:
-    """Tune what the trial leaves open on dev, every combination of it, and measure on test."""
+    """Tune the open parameters of a trial on dev, trying every combination, and measure on test."""
     decode = aligner.decoder_of(dev.pairs)
     best, least = trial, 2.0
     for candidate in combinations(trial):
@@ -170,7 +170,7 @@ def combinations(trial: Trial) -> Iterable[Trial]:
 
 
 def posterior_rows(aligner: Aligner, dev: Labelled, test: Labelled) -> list[Row]:
-    """The decoders as `dualign align --tune` has them."""
+    """The decoders as tuned by `dualign align --tune`."""
     rows = []
     for decoder in ("soft-union", "posterior", "viterbi", "matching", "submodular"):
         aligner.set_options(**{**Options().as_dict(), **aligner.options.as_dict(), "decoder": decoder})
@@ -181,7 +181,7 @@ def posterior_rows(aligner: Aligner, dev: Labelled, test: Labelled) -> list[Row]
 
 
 def tokens_of(aligner: Aligner, part: Labelled) -> np.ndarray:
-    """Numbers of all source words; the first one beyond the vocabulary for those never seen."""
+    """The numbers of all source words; unknown words have the first number beyond the vocabulary."""
     numbers = aligner.model.source.numbers
     return np.array([numbers.get(word, len(numbers)) for source, _ in part.pairs for word in source])
 
@@ -205,7 +205,7 @@ def scores_of(aligner: Aligner, part: Labelled) -> list[np.ndarray]:
 
 
 def penalized_row(aligner: Aligner, dev: Labelled, test: Labelled) -> tuple[Row, float, int]:
-    """The fertility-penalised program: link b + 1 of a word costs λ p_b(word), every link the same on top."""
+    """The fertility-penalised program: link b + 1 of a word costs λ p_b(word), plus a constant per link."""
 
     def costs(part: Labelled) -> list[tuple[np.ndarray, np.ndarray]]:
         model = aligner.model

@@ -1,4 +1,4 @@
-"""dualign beside its peers: time, memory and AER on the same text in one run.
+"""dualign compared with other aligners: time, memory and AER on the same text in one run.
 
     python -m benchmarks.peers --sizes 10k 100k all --corpora hansards-fr-en
 
@@ -56,7 +56,7 @@ def main() -> None:
             corpus = Corpus(given.data, name, given.seed)
             for size_name, size in sizes:
                 if size is not None and size >= len(corpus) and any(s is None for _, s in sizes):
-                    print(f"{name} {size_name}: left out, all of it is {len(corpus):,} pairs", flush=True)
+                    print(f"{name} {size_name}: skipped, the corpus has {len(corpus):,} pairs", flush=True)
                     continue
                 text = corpus.write(Path(place), size)
                 rows += run_all(systems, text, name, given, Path(place))
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def run_all(systems: list[Any], text: Text, name: str, given: Any, place: Path) -> list[tuple[str, ...]]:
-    """Rows of one text; the first system is dualign."""
+    """The rows of one text; the first system is dualign."""
     rows = []
     ours: Answer | None = None
     for system in systems:

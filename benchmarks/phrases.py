@@ -1,16 +1,17 @@
-"""Phrases: extraction from linked text, and exact phrase alignment beside the integer program of the paper.
+"""Phrases: extraction from linked text; exact phrase alignment compared with the paper's integer program.
 
     python -m benchmarks.phrases --corpus europarl-es-en --size 100k
 
 DeNero & Klein 2008, Table 1: English-Spanish Europarl, up to 25 words, phrases of a Moses table made from the
-same corpus with weights by relative frequency; 20,000 sentences an hour on four cores, 93.4 % optimal. Here:
+same corpus with weights by relative frequency; 20,000 sentences per hour on four cores, 93.4 % optimal. Here:
 
-1. `dualign align` links the text, then `dualign phrases extract` makes a table: time and memory of that.
-2. The sentence pairs of up to 25 words a side, the first N of the shuffled text: `exact` on all of them,
-   `ilp` (HiGHS) on every n-th, which `exact` solves once more right after, so that the ratio is of the same
-   pairs in the same minutes. Time is that of the solver and of finding the links in the table, on one thread,
-   kernels compiled before. Optimal scores must agree, pair by pair.
-3. The same for pairs of more than 40 words a side, without the program.
+1. `dualign align` links the text, then `dualign phrases extract` makes a table; we measure the time and
+   memory of the extraction.
+2. On the first N sentence pairs of the shuffled text with up to 25 words per side, we run `exact` on all
+   pairs, and `ilp` (HiGHS) on every n-th pair, which `exact` solves again right afterwards, so that the ratio
+   compares the same pairs at the same time. Time is that of the solver and of finding the links in the table,
+   on one thread, with kernels compiled beforehand. Optimal scores must agree for every pair.
+3. The same for pairs of more than 40 words per side, without the integer program.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def main() -> None:
         for path, whole in zip(small, [*files, links], strict=True):
             with open(whole, encoding="utf-8") as lines:
                 Path(path).write_text("".join(islice(lines, 10)), encoding="utf-8")
-        # Kernels are compiled now, not while the clock runs.
+        # Compile the kernels before the time is taken.
         measure([*DUALIGN, "phrases", "extract", *small, "-o", table, *threads])
         usage = measure([*extraction, "-o", table])
         print(
@@ -81,7 +82,7 @@ def main() -> None:
 
 
 def aligned(name: str, pairs: Sequence, table: str, every: int, given) -> list[tuple[str, ...]]:
-    """Rows of one set of pairs; `every` n-th is solved by the integer program too (0: none is)."""
+    """The rows of one set of pairs; every `every`-th is also solved by the integer program (0: none)."""
     began = perf_counter()
     occurrences = Occurrences(pairs, 7).read(table)
     weights = occurrences.weights(FEATURES)

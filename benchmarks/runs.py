@@ -1,4 +1,4 @@
-"""What the benchmarks share: their options, the processors they keep to, and the file of results."""
+"""What the benchmarks share: their options, the processors they use, and the file of results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def parser(description: str, results: str) -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(description=description)
     options.add_argument("--threads", type=positive, default=processors(), help="threads for every system")
     options.add_argument(
-        "--json", type=Path, default=RESULTS / results, metavar="FILE", help="results, added as JSON lines"
+        "--json", type=Path, default=RESULTS / results, metavar="FILE", help="file to append results to"
     )
     return options
 
@@ -43,7 +43,7 @@ def processors() -> int:
 
 
 def keep_to(threads: int) -> None:
-    """Let this process and all that it starts use no more processors than threads."""
+    """Restrict this process and its children to as many processors as threads."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
@@ -54,14 +54,14 @@ def describe(threads: int) -> str:
 
 
 def record(path: Path, result: dict[str, Any]) -> None:
-    """Add one result to a file of JSON lines."""
+    """Append one result to a file of JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(result | {"versions": versions()}) + "\n")
 
 
 def guarded(main: Callable[[], None]) -> None:
-    """Run a benchmark; what can go wrong is said in one line."""
+    """Run a benchmark; errors are reported in one line."""
     try:
         main()
     except DualignError as error:

@@ -1,11 +1,11 @@
-"""Aligning new text with a saved model: pairs a second, and memory that does not grow with the text.
+"""Aligning new text with a saved model: pairs per second, and memory that does not grow with the text.
 
     python -m benchmarks.saved_model --lines 20k 200k
 
-The model is trained on synthetic text of 15 words a side, and new text of the same kind is aligned by
-`dualign align SOURCE TARGET --model MODEL`, on one thread unless told otherwise. Time is that of the whole
-command: start, reading, aligning, writing. The rate between two sizes is that of the difference, in which
-the start cancels out.
+The model is trained on synthetic text of 15 words per side, and new text of the same kind is aligned by
+`dualign align SOURCE TARGET --model MODEL`, by default on one thread. Time is that of the whole command:
+start, reading, aligning, writing. The rate between two sizes is computed from the difference, so the start
+cancels out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
     options = parser("Measure aligning with a saved model.", "saved_model.jsonl")
     options.set_defaults(threads=1)
     options.add_argument("--train", type=positive, default=10_000, help="pairs to train the model on")
-    options.add_argument("--lines", nargs="+", default=["20k", "100k"], help="pairs to align, rising")
+    options.add_argument("--lines", nargs="+", default=["20k", "100k"], help="pairs to align, increasing")
     options.add_argument("--seed", type=int, default=0, help="seed of the synthetic text")
     given = options.parse_args()
     sizes = [size_of(size) for size in given.lines]
@@ -46,7 +46,7 @@ def main() -> None:
         largest = max(size for size in sizes if size)
         stream = generate(given.train + largest, seed=given.seed, mean_length=MEAN_LENGTH)
         words = write(place / "train", islice(stream, given.train))
-        print(f"trained on {given.train:,} pairs of {words / given.train / 2:.1f} words a side", flush=True)
+        print(f"trained on {given.train:,} pairs of {words / given.train / 2:.1f} words per side", flush=True)
         model = str(place / "model")
         quiet = ["--threads", str(given.threads), "--quiet"]
         measure([*DUALIGN, "train", *names(place / "train"), model, *quiet])

@@ -1,9 +1,9 @@
 """The aligners that are compared: how each is run, and where its links are.
 
-Every system is run with its default settings as its documentation recommends, on as many threads as the
-others. Peers give the links of two directions, which are symmetrised here, after the clock has stopped, in
-the five usual ways; the one with the lowest AER against the gold links counts. No user can choose like that
-without gold: it is a generous measure of the peer. dualign is run once, as it comes.
+Every system runs with its default settings, as its documentation recommends, on the same number of threads.
+Other aligners give the links of two directions. We symmetrise them in the five usual ways, outside the
+measured time, and count the one with the lowest AER against the gold links. Users without gold cannot choose
+like that, so this favours the other aligners. dualign runs once, with default settings.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ SYMMETRIZATIONS = ("intersection", "union", "grow-diag", "grow-diag-final", "gro
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a run took, and its links for the gold pairs by the way they were symmetrised."""
+    """What a run cost, and its links for the gold pairs by method of symmetrisation."""
 
     usage: Usage
     links: dict[str, list[Alignment]]
 
 
 class Dualign:
-    """`dualign align SOURCE TARGET` of the running interpreter, with nothing tuned."""
+    """`dualign align SOURCE TARGET` with the running interpreter, without tuning."""
 
     name = "dualign"
     more: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Dualign:
 
 
 class Symmetric(Dualign):
-    """The same, with symmetric constraints in training, too."""
+    """The same, with symmetric constraints in training as well."""
 
     name = "dualign-symmetric"
     more = ("--constraint", "symmetric")
@@ -139,7 +139,7 @@ class Mgiza:
         return f"no {', '.join(absent)} on PATH" if absent else None
 
     def run(self, text: Text, place: Path, threads: int) -> Answer:
-        # The tools write beside their input, under names made from its name.
+        # The tools write into the directory of their input, under names derived from its name.
         names = place / "s", place / "t"
         for name, path in zip(names, (text.source, text.target), strict=True):
             shutil.copyfile(path, name)
@@ -165,7 +165,7 @@ SYSTEMS = (Dualign, Symmetric, Eflomal, FastAlign, Mgiza)
 
 
 def found(program: str) -> str | None:
-    """A program beside the running interpreter, or else on PATH."""
+    """A program in the directory of the running interpreter, otherwise on PATH."""
     beside = os.path.dirname(sys.executable)
     return shutil.which(program, path=beside) or shutil.which(program)
 

@@ -1,10 +1,10 @@
-"""Dependency edges carried over links of several aligners: accuracy against how many come across.
+"""Dependency edges projected over the links of several aligners: accuracy against the share projected.
 
     python -m benchmarks.transfer --sizes 100k
 
-Graça et al. 2010, §5.2 and Figure 10, on parallel treebanks (PUD): the trees of one language are carried to
-the other, and an edge is right if the treebank there has it. The aligners learn from the training text with
-the treebanks' sentences, unlabelled, in front; everything in lower case.
+Graça et al. 2010, §5.2 and Figure 10, on parallel treebanks (PUD): the trees of one language are projected to
+the other, and an edge is correct if the treebank there has it. The aligners are trained on the treebanks'
+sentences, unlabelled, followed by the training text; everything is in lower case.
 
 | system | links |
 |---|---|
@@ -14,13 +14,13 @@ the treebanks' sentences, unlabelled, in front; everything in lower case.
 | eflomal | links of both directions 1, of grow-diag 0.8, of grow-diag-final-and 0.6, of the union 0.4 |
 
 dualign's links are soft unions with their probabilities, all above 0.001, so that the threshold can be chosen
-afterwards. eflomal gives links and no probabilities; its usual symmetrisations are the points of its curve,
-and between points lots are drawn. `--peer-samples N` runs it N times and takes the mean over the runs: a
-finer curve, at N times the cost.
+afterwards. eflomal gives links without probabilities; its usual symmetrisations are the points of its curve,
+and between two points edges are chosen at random. `--peer-samples N` runs it N times and takes the mean over
+the runs: a finer curve, at N times the cost.
 
-The table compares edge accuracy where half of the source's edges come across (`--at`); other columns are at
-threshold 0.4. `any` uses all links, `class` only those between like parts of speech. The curves go to
-`build/benchmarks/transfer.jsonl` and, with matplotlib, `transfer.svg`.
+The table compares edge accuracy where half of the source's edges are projected (`--at`); other columns are at
+threshold 0.4. `any` uses all links, `class` only those between similar parts of speech. The curves are
+written to `build/benchmarks/transfer.jsonl` and, with matplotlib, `transfer.svg`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def main() -> None:
     add_data(options)
     options.add_argument("--sizes", nargs="+", default=["100k"], help="training pairs: 10k, all")
     options.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, metavar="NAME")
-    options.add_argument("--at", type=float, default=0.5, help="share of the edges that come across")
+    options.add_argument("--at", type=float, default=0.5, help="share of the edges that are projected")
     options.add_argument("--pos", nargs="+", default=["any", "class"], help="filters by part of speech")
     options.add_argument("--peer-samples", type=positive, default=1, help="runs of eflomal")
     options.add_argument("--plot", type=Path, default=RESULTS / "transfer.svg", metavar="FILE")
@@ -92,12 +92,12 @@ def treebanks(data: Path, language: str) -> tuple[list[Sentence], list[Sentence]
 
 
 def tokens(sentence: Sentence) -> list[str]:
-    """The words as tokens of a line; a few have a blank inside."""
+    """The words as tokens of a line; a few contain a space."""
     return ["_".join(form.split()) for form in sentence.column(FORM)]
 
 
 def aligned(text: Text, count: int, place: Path, given: Any) -> dict[str, tuple[float, list[Alignment]]]:
-    """Seconds, and links with probabilities of the first `count` pairs, of each system."""
+    """For each system: seconds, and the links of the first `count` pairs with their probabilities."""
     answers = {}
     for system, flags in DUALIGN_SYSTEMS.items():
         links = place / "probabilities"
@@ -132,7 +132,7 @@ def aligned(text: Text, count: int, place: Path, given: Any) -> dict[str, tuple[
 
 
 def graded(runs: list[dict[str, list[Alignment]]], number: int) -> Alignment:
-    """Links of one pair with the mean of their steps over the runs for a probability."""
+    """The links of one pair; a link's probability is the mean of its steps over the runs."""
     total: dict[tuple[int, int], float] = {}
     for links in runs:
         steps: dict[tuple[int, int], float] = {}
@@ -200,7 +200,7 @@ def draw(curves: dict[str, dict[str, TreeReport]], path: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        print("no matplotlib: the curves are in the JSON lines only")
+        print("matplotlib is not installed: the curves are only in the JSON lines")
         return
     rows = (len(curves) + 1) // 2
     figure = Figure(figsize=(10, 4 * rows), layout="constrained")

@@ -1,9 +1,10 @@
-"""Trees and tags carried across: sentences a minute on one core, and memory that does not grow with the text.
+"""Projecting trees and tags: sentences per minute on one core, and memory that does not grow with the text.
 
     python -m benchmarks.transfer_speed --sentences 20k 100k
 
-French treebank sentences and their English ones (PUD), over and over; every word is linked to the one at the
-same place. Time is that of the whole command: start, reading two CoNLL-U files and links, writing a third.
+The text repeats the sentences of a French treebank and their English translations (PUD); every word is linked
+to the one at the same position. Time is that of the whole command: start, reading two CoNLL-U files and
+links, writing a third file.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def main() -> None:
     options = parser("Measure how fast annotation is carried across.", "transfer_speed.jsonl")
     options.set_defaults(threads=1)
     add_data(options)
-    options.add_argument("--sentences", nargs="+", default=["20k", "100k"], help="how many, rising")
+    options.add_argument("--sentences", nargs="+", default=["20k", "100k"], help="sentences, increasing")
     given = options.parse_args()
     keep_to(given.threads)
     print(describe(given.threads), flush=True)

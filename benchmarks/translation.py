@@ -1,18 +1,18 @@
-"""Exact translation beside its baselines, on forests of our own making and on Joshua's Bengali test.
+"""Exact translation compared with its baselines, on our own forests and on Joshua's Bengali test.
 
     python -m benchmarks.translation forests [--corpus europarl-es-en] [--pairs 5k] [--sentences 60] [--trees]
     python -m benchmarks.translation curve [--pairs 20k] [--longest 60] [--limit 10] [--trees]
     python -m benchmarks.translation joshua [--order 5] [--limit 30] [--sentences 20]
 
-`forests`: a system is learnt from the first pairs of the shuffled text, without tuning; sentences that come
-after them are parsed with spans as long as `--most-nodes` allows (for Hiero's rules), then as many rules for
-each source side as `--most-edges` allows (0: no limit; of several numbers the sentences take turns), and
-every method decodes every forest. With `--trees` the rules are tree-to-string rules, for trees that halve
-the sentence again and again, since there is no treebank. Seconds are of processor time, decoding alone,
-kernels compiled before.
+`forests`: a system is trained on the first pairs of the shuffled text, without tuning. The sentences after
+them are parsed, with spans as long as `--most-nodes` allows (for Hiero rules) and as many rules per source
+side as `--most-edges` allows (0: no limit; with several numbers, the sentences take turns), and every method
+decodes every forest. With `--trees` the rules are tree-to-string rules; since there is no treebank, the trees
+are made by halving each sentence repeatedly. Seconds are processor time for decoding alone, with kernels
+compiled beforehand.
 
-`curve`: the same without limits on the forests, each sentence with more and more rules for each source side:
-what `exact` proves, how long it takes, and what gap remains, by the number of edges.
+`curve`: the same without limits on the forests, and with more and more rules per source side for each
+sentence: what `exact` proves, how long it takes, and what gap remains, by the number of edges.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ def main() -> None:
     add_data(options)
     options.add_argument("what", choices=("forests", "curve", "joshua"))
     options.add_argument("--corpus", default="europarl-es-en")
-    options.add_argument("--pairs", default="5k", help="pairs to learn from")
+    options.add_argument("--pairs", default="5k", help="pairs to train on")
     options.add_argument("--sentences", type=int, help="sentences to translate (60; joshua: all)")
     options.add_argument("--longest", type=int, default=30, help="words of a sentence")
-    options.add_argument("--most-nodes", type=int, default=66, help="vertices that are no leaves; 0: all")
+    options.add_argument("--most-nodes", type=int, default=66, help="inner vertices; 0: no limit")
     options.add_argument("--most-edges", type=int, nargs="+", default=[299, 999, 2635], help="0: all")
     options.add_argument("--trees", action="store_true", help="tree-to-string rules instead of Hiero's")
     options.add_argument("--methods", nargs="+", default=["exact", "relax", "exhaustive", "ilp", "lp"])
     options.add_argument("--beams", nargs="*", type=int, default=BEAMS, help="of cube pruning")
     options.add_argument("--order", type=int, default=3)
-    options.add_argument("--limit", type=float, default=30.0, help="seconds for each forest and method")
+    options.add_argument("--limit", type=float, default=30.0, help="seconds per forest and method")
     chosen = options.parse_args()
     print(describe(chosen.threads), f"seed {chosen.seed}", flush=True)
     beams = [f"cube {beam}" for beam in chosen.beams]
@@ -162,8 +162,8 @@ def fits(size: int, most: int) -> bool:
 
 
 def halves(words: Sequence[str]) -> Tree:
-    """A tree without a parser: words W, and X for what is cut into halves; a cut comes after a comma or the
-    like where one is near the middle."""
+    """A tree without a parser: words have the label W, halved spans X; a cut comes after a comma or similar
+    if one is near the middle."""
     return parse_tree(_halves(words))
 
 
@@ -216,7 +216,7 @@ def report(runs: list[Run], methods: list[str]) -> None:
 
 
 def stages(runs: list[Run]) -> None:
-    """After which pass the bound was the optimum already; the next ones only show the derivation."""
+    """After which pass the bound equalled the optimum; later passes only find the derivation."""
     proved = [one.result for one in runs if one.result.certified]
     for what in ("multipliers", "one word of context"):
         bounds = [(entry[1], one.score) for one in proved for entry in one.trace if entry[0] == what]

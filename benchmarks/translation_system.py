@@ -1,11 +1,11 @@
-"""A translation system from a corpus alone: time, memory, and BLEU beside simpler ways.
+"""A translation system from a corpus alone: time, memory, and BLEU compared with simpler methods.
 
     python -m benchmarks.translation_system [--corpus europarl-es-en] [--pairs 10k] [--test 200] [--trees]
 
-The shuffled text gives the training pairs, and its end those to tune on (4 to 30 words) and those to test on
-(4 to 40). The same rules, language model and weights are decoded by `exact` and by cube pruning; *untuned*
-is cube pruning with the weights before tuning; *word by word* takes for each word its most frequent
-translation by one word. With `--trees`, see `benchmarks.translation`.
+The training pairs come from the beginning of the shuffled text, and the pairs to tune on (4 to 30 words) and
+to test on (4 to 40) from its end. `exact` and cube pruning decode with the same rules, language model and
+weights; *untuned* is cube pruning with the weights before tuning; *word by word* translates each word by its
+most frequent single-word translation. For `--trees` see `benchmarks.translation`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def main() -> None:
     options = parser(__doc__.splitlines()[0], "translation_system.jsonl")
     add_data(options)
     options.add_argument("--corpus", default="europarl-es-en")
-    options.add_argument("--pairs", default="10k", help="pairs to learn from")
+    options.add_argument("--pairs", default="10k", help="pairs to train on")
     options.add_argument("--dev", type=int, default=250, help="pairs to tune on")
     options.add_argument("--rounds", type=int, default=8, help="rounds of tuning")
     options.add_argument("--test", type=int, default=200, help="pairs to test on")
     options.add_argument("--trees", action="store_true", help="tree-to-string rules instead of Hiero's")
-    options.add_argument("--limit", type=float, default=10.0, help="seconds for each sentence")
+    options.add_argument("--limit", type=float, default=10.0, help="seconds per sentence")
     chosen = options.parse_args()
     print(describe(chosen.threads), f"seed {chosen.seed}", flush=True)
     present(chosen.data, [chosen.corpus])

@@ -1,11 +1,11 @@
-"""How long the viewer takes to open, and whether it scrolls without stalls.
+"""How long the viewer takes to open, and whether it scrolls smoothly.
 
     python -m benchmarks.viewer --lines 10k 100k
 
-`dualign view … --html` on synthetic text of 15 words a side, with links and their probabilities; then the
-page in a headless Chromium: from the request to the list and the first pair on the screen, the memory of its
-scripts, the times between frames while the list is scrolled for three seconds with leaps in between, and a
-search and a sort of all pairs.
+Runs `dualign view … --html` on synthetic text of 15 words per side, with links and their probabilities, and
+opens the page in a headless Chromium. Measured are the time from the request until the list and the first
+pair are on the screen, the memory of the scripts, the time between frames while the list is scrolled for
+three seconds with jumps in between, and the time to search and to sort all pairs.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def write(folder: Path, size: int, seed: int) -> list[str]:
-    """Source, target and links with made-up probabilities."""
+    """Write source, target, and links with random probabilities."""
     names = [str(folder / name) for name in ("source", "target", "links")]
     with open(names[0], "w") as source, open(names[1], "w") as target, open(names[2], "w") as links:
         for s, t, alignment in islice(generate(size, seed=seed, mean_length=15.0), size):

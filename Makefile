@@ -11,13 +11,14 @@ CHECKED := $(VENV)/checked
 demo: $(INSTALLED)
 	$(BIN)/dualign demo
 
-# The first case of every test; mypy runs at the same time.
+# The first case of every test: types, command line and translation on one core, the rest on the other.
 quick: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy & types=$$!; \
-	$(BIN)/python -m pytest --quick; status=$$?; \
-	wait $$types || status=1; exit $$status
+	output=$$(mktemp); \
+	{ $(BIN)/mypy && $(BIN)/python -m pytest -p no:cacheprovider --quick tests/cli tests/translate; } > $$output 2>&1 & other=$$!; \
+	$(BIN)/python -m pytest --quick --ignore=tests/cli --ignore=tests/translate; status=$$?; \
+	wait $$other || status=1; cat $$output; rm $$output; exit $$status
 
 # The kernel tests run a second time, with bounds checks, on the other core. Checked kernels have their own cache,
 # so a change recompiles only what depends on it.

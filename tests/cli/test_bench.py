@@ -21,6 +21,7 @@ def text_files(folder: Path, pairs: int, gold: int) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_synthetic_text_is_timed_and_scored(capsys):
     assert run(["bench", "--pairs", "50", "--threads", "1", "--json", "--quiet"]) == 0
     shown = capsys.readouterr()
@@ -36,6 +37,7 @@ def test_synthetic_text_is_timed_and_scored(capsys):
     assert content["train"]["pairs_per_second"] == pytest.approx(50 / content["train"]["seconds"], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_own_text_is_scored_by_gold_of_its_first_lines(tmp_path, capsys):
     source, target, gold = text_files(tmp_path, 60, 20)
     assert run(["bench", "--source", source, "--target", target, "--gold", gold]) == 0

@@ -45,6 +45,7 @@ def test_a_kernel_is_compiled_once_and_loaded_afterwards(tmp_path):
     assert len(entries(tmp_path)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"short", None])
 def test_a_damaged_entry_is_compiled_again(tmp_path, damage):
     run(tmp_path)
@@ -56,6 +57,7 @@ def test_a_damaged_entry_is_compiled_again(tmp_path, damage):
     assert run(tmp_path).stdout.split()[-1] == "1"
 
 
+@pytest.mark.slow
 def test_bounds_checks_have_entries_of_their_own(tmp_path):
     run(tmp_path)
     run(tmp_path, NUMBA_BOUNDSCHECK="1")

@@ -103,6 +103,7 @@ def test_not_collecting_changes_no_answer():
     np.testing.assert_array_equal(with_statistics[1], without[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-8, 1e-3, 1.0])
 def test_long_chains_neither_underflow_nor_overflow(scale):
     chain = random_chain(11, 300, 300, scale=scale)

@@ -28,6 +28,7 @@ def test_path_is_the_best_of_all(rows, states, seed):
     assert_best(random_chain(1000 * seed + 100 * rows + states, rows, states))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [1e-3, 30.0])
 def test_far_jumps_are_taken_when_they_pay(far):
     for seed in range(5):
@@ -58,6 +59,7 @@ def test_a_word_that_no_position_emits_is_null():
     assert np.isfinite(score)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(300, 300), (1000, 3), (3, 1000)])
 def test_long_chains_give_the_score_of_the_dense_twin(shape):
     chain = random_chain(5, *shape, scale=1e-3)

@@ -39,6 +39,7 @@ def check(result, scores, seed):
         assert result.score == pytest.approx(best, abs=1e-5), seed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["exact", "exhaustive"])
 def test_exact_methods_find_the_best_and_say_so(method):
     for seed, order, graph, model, scores in problems(900):
@@ -48,6 +49,7 @@ def test_exact_methods_find_the_best_and_say_so(method):
         assert result.gap <= 1e-6 * (1 + abs(result.score)), seed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "count"), [("cube", 900), ("relax", 40), ("ilp", 60), ("lp", 60)])
 def test_other_methods_are_honest(method, count):
     certified = 0

@@ -24,6 +24,7 @@ from dualign.translate.search.translation_problem import Problem
 pytestmark = pytest.mark.kernel
 
 
+@pytest.mark.slow
 def test_the_best_derivation_is_found_and_proved():
     """Shared parts, vertices used twice, both orders of the same leaves: there is always a proof."""
     needed = set()
@@ -36,6 +37,7 @@ def test_the_best_derivation_is_found_and_proved():
     assert len(needed) > 3
 
 
+@pytest.mark.slow
 def test_what_is_dropped_is_in_no_better_derivation(monkeypatch):
     """From any first derivation, and without the rounds of the relaxation that might find the best one."""
     monkeypatch.setattr(module, "ROUNDS", 0)

@@ -52,3 +52,14 @@ def test_examples_print_what_the_page_says(page, folder, monkeypatch):
             with redirect_stdout(printed):
                 exec(compile(code, place, "exec"), names)
             assert not output or printed.getvalue() == output, place
+
+
+def test_links_between_pages_lead_somewhere():
+    files = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")]
+    for page in files:
+        for name, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text("utf-8")):
+            there = (page.parent / name).resolve() if name else page
+            assert there.exists(), f"{page.name}: {name}"
+            if anchor:
+                heads = re.findall(r"^#+ (.*)", there.read_text("utf-8"), re.MULTILINE)
+                assert anchor in {head.lower().replace(" ", "-") for head in heads}, f"{page.name}: #{anchor}"

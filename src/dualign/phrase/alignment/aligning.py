@@ -20,7 +20,7 @@ from dualign.core.arrays import Array
 from dualign.core.certified import Certified
 from dualign.core.clocks import Clock, check_time_limit
 from dualign.core.errors import Infeasible, UsageError
-from dualign.phrase.alignment.coverage import links_of, selected
+from dualign.phrase.alignment.coverage import links_of
 from dualign.phrase.alignment.found import Found, tolerance_of
 from dualign.phrase.alignment.relaxation import Goal, solve
 from dualign.phrase.alignment.weighted import LinkWeights, PhraseLink, WeightedPair, weighted_pair
@@ -146,7 +146,7 @@ def _exact(pair: WeightedPair, clock: Clock, states: int, enough: float, known: 
         """Search links (a mask) from multipliers; what is left open is split in two."""
         nonlocal best, score, closed, iterations
         alive, multipliers = part
-        outcome = solve(selected(every, alive), multipliers, Goal(score, enough, tolerance, limit))
+        outcome = solve(every, alive, multipliers, Goal(score, enough, tolerance, limit))
         iterations += outcome.rounds
         if len(outcome.chosen):
             best = outcome.chosen

@@ -45,7 +45,8 @@ def climb(pair: WeightedPair, clock: Clock) -> Found:
     tries = max(1, _WORK // len(order))
     while _climb(links, order, chosen, state, tries) and not clock.is_over:
         pass
-    outcome = solve(links, np.zeros(links.width), Goal(-math.inf, -math.inf, tolerance, 1))
+    every = np.ones(len(order), np.bool_)
+    outcome = solve(links, every, np.zeros(links.width), Goal(-math.inf, -math.inf, tolerance, 1))
     if not outcome.open and not len(outcome.chosen):
         return Found(None, -math.inf, tolerance, int(state[2]))
     whole = (rows >= 0).all() and (columns >= 0).all()

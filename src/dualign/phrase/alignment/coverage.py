@@ -94,14 +94,6 @@ def links_of(pair: WeightedPair, *, longer_side: bool = True) -> Links:
 
 
 @kernel()
-def selected(links: Links, chosen: Array) -> Links:
-    """Some of the links, by a mask."""
-    spans = links.spans[chosen]
-    begin = _beginnings(spans, len(links.begin) - 1)
-    return Links(spans, links.weights[chosen], links.numbers[chosen], begin, links.width)
-
-
-@kernel()
 def _beginnings(spans: Array, height: int) -> Array:
     """Where the links of each first row begin, [I + 1]."""
     begin = np.zeros(height + 1, np.int64)
@@ -155,7 +147,9 @@ def consistent(links: Links, alive: Array) -> Links:
     while changed:
         changed = _reachable(links.spans, alive, 0, len(links.begin) - 1)
         changed = _reachable(links.spans, alive, 2, links.width) or changed
-    return selected(links, alive)
+    spans = links.spans[alive]
+    begin = _beginnings(spans, len(links.begin) - 1)
+    return Links(spans, links.weights[alive], links.numbers[alive], begin, links.width)
 
 
 @kernel()

@@ -259,10 +259,13 @@ def _search(relaxed: Relaxed, least: float, limit: int) -> tuple[float, Array, f
 
 
 @kernel()
-def solve(links: Links, mu: Array, goal: Goal) -> Outcome:
-    """The best alignment that reaches the goal, or what is left to search; `mu` [J] is where to start."""
+def solve(links: Links, alive: Array, mu: Array, goal: Goal) -> Outcome:
+    """The best alignment of links `alive` (a mask) that reaches the goal, or what is left to search.
+
+    `mu` [J] is where the descent starts.
+    """
     tolerance = goal.tolerance
-    links = consistent(links, np.ones(len(links.weights), np.bool_))
+    links = consistent(links, alive.copy())
     relaxed = _relaxed(links, mu, np.zeros(len(links.weights)))
     chosen = np.empty(0, np.int64)
     if len(links.weights) == 0:

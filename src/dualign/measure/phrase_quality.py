@@ -65,7 +65,7 @@ def evaluate_phrases(
     """Compare the phrase pairs of each sentence pair with those of its gold links.
 
     `lengths` are the sentences' numbers of words. Gold phrase pairs, and those of the answer that count, have
-    up to `max_length` words a side; with `tight` only those whose edge words have links (of P) count.
+    up to `max_length` words per side; with `tight` only those whose edge words have links (of P) count.
     """
     if max_length < 1:
         raise UsageError(f"max_length={max_length}: a phrase has at least one word")

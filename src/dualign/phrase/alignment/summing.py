@@ -46,10 +46,10 @@ from dualign.phrase.alignment.coverage import (
 from dualign.phrase.alignment.weighted import LinkWeights, PhraseLink, WeightedPair, weighted_pair
 
 STATES = 1 << 14
-"""Sets of covered words a row up to which sums are exact."""
+"""Sets of covered words per row up to which sums are exact."""
 
 RUNS = 16
-_SAMPLED = 1 << 10  # what a run keeps at most: all of them together take about as long as an exact walk
+_SAMPLED = 1 << 10  # kept per row by a run at most: all runs together take about as long as an exact walk
 _BALANCING = 30
 _RARELY = 1e-12
 

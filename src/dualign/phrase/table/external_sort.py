@@ -15,7 +15,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
 _FAN_IN = 64
-"""Runs that are merged at once; their buffers are what memory a merge takes."""
+"""Runs that are merged at once; a merge needs memory for their buffers."""
 
 _BUFFER = 1 << 18
 """uint64 numbers in the buffer of a run: 2 MiB."""
@@ -69,7 +69,7 @@ class Runs:
         return self._place / f"{self._name}-{self._made}"
 
     def _merge_oldest(self) -> None:
-        """Make one run of the oldest, so that a row is merged as often as the logarithm of their number."""
+        """Make one run of the oldest, so that each row is merged O(log runs) times."""
         oldest, self._runs = self._runs[:_FAN_IN], self._runs[_FAN_IN:]
         path = self._new()
         with path.open("wb") as stream:

@@ -74,7 +74,7 @@ def new_layout(longest: int, bits: int, source_end: int, target_end: int) -> Lay
 def extract(
     links: Iterable[Link], source_length: int, target_length: int, *, max_length: int = 7
 ) -> list[PhraseLink]:
-    """All consistent phrase pairs of one sentence pair, up to `max_length` words a side, sorted."""
+    """All consistent phrase pairs of one sentence pair, up to `max_length` words per side, sorted."""
     if not 1 <= max_length <= LONGEST:
         raise UsageError(f"max_length={max_length} is not in 1..{LONGEST}")
     try:

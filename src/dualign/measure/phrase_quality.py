@@ -65,7 +65,7 @@ def evaluate_phrases(
     """Compare the phrase pairs of each sentence pair with those of its gold links.
 
     `lengths` are the sentences' numbers of words. Gold phrase pairs, and those of the answer that count, have
-    up to `max_length` words a side; with `tight` only those whose edge words have links (of P) count.
+    up to `max_length` words per side; with `tight` only those whose edge words have links (of P) count.
     """
     if max_length < 1:
         raise UsageError(f"max_length={max_length}: a phrase has at least one word")
@@ -109,25 +109,19 @@ def phrases_of_links(
     return found
 
 
-def consistent_pairs(uncut: NDArray[np.bool_], inside: NDArray[np.bool_], max_length: int) -> set[PhrasePair]:
-    """Spans that cut no link of `uncut` and hold one of `inside`, both bool [I, J]; O(I J max_length²)."""
-    I, J = uncut.shape
-    rows, columns = _spans(I, max_length), _spans(J, max_length)
+def _of(uncut: Iterable[Link], inside: Iterable[Link], I: int, J: int, longest: int) -> set[PhrasePair]:
+    """Spans that cut no link of `uncut` and contain one of `inside`; O(I J longest²)."""
+    rows, columns = _spans(I, longest), _spans(J, longest)
     if not len(rows) or not len(columns):
         return set()
-    # Links in a rectangle by prefix sums; a link is cut that is in its rows or its columns, not in both.
-    whole = _inside(uncut, rows, columns)
-    in_rows = _inside(uncut, rows, np.array([[0, J]]))
-    in_columns = _inside(uncut, np.array([[0, I]]), columns)
-    good = (whole == in_rows) & (whole == in_columns) & (_inside(inside, rows, columns) > 0)
-    return {(*rows[a], *columns[b]) for a, b in zip(*(x.tolist() for x in np.nonzero(good)), strict=True)}
-
-
-def _of(uncut: Iterable[Link], inside: Iterable[Link], I: int, J: int, longest: int) -> set[PhrasePair]:
-    return {
-        (int(i), int(j), int(k), int(l))
-        for i, j, k, l in consistent_pairs(_matrix(uncut, I, J), _matrix(inside, I, J), longest)
-    }
+    # Links in a rectangle by prefix sums; a link is cut if it is in its rows or its columns but not in both.
+    links = _matrix(uncut, I, J)
+    whole = _inside(links, rows, columns)
+    in_rows = _inside(links, rows, np.array([[0, J]]))
+    in_columns = _inside(links, np.array([[0, I]]), columns)
+    good = (whole == in_rows) & (whole == in_columns) & (_inside(_matrix(inside, I, J), rows, columns) > 0)
+    a, b = np.nonzero(good)
+    return {(i, j, k, l) for i, j, k, l in np.hstack((rows[a], columns[b])).tolist()}
 
 
 def _matrix(links: Iterable[Link], I: int, J: int) -> NDArray[np.bool_]:

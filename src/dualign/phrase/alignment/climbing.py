@@ -1,107 +1,106 @@
 """Phrase alignment by hill-climbing, in the manner of Marcu & Wong 2002: the baseline that proves little.
 
-Links are taken one after the other, the best for the words it covers first, as long as they fit. Then each
-link is tried: it takes the place of those it overlaps, and what that leaves uncovered is filled again
-in the same manner; the change stays if more words are covered, or as many and the score is higher.
+Links are taken one after the other, the best per word it covers first, as long as they fit. Then each link is
+tried: it takes the place of those it overlaps, and what that leaves uncovered is filled again in the same
+manner; the change stays if more words are covered, or as many and the score is higher.
 """
 
 from __future__ import annotations
 
 import math
-from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
-from dualign.phrase.alignment.found import Found, tolerance_of, trivial
-from dualign.phrase.alignment.relaxation import solve
+from dualign.phrase.alignment.coverage import Links, links_of
+from dualign.phrase.alignment.found import Found, tolerance_of
+from dualign.phrase.alignment.relaxation import Goal, solve
 from dualign.phrase.alignment.weighted import WeightedPair
 
 _WORK = 1_000_000
-"""Links that are looked at between two looks at the clock."""
+"""Links that are tried, times links that each trial looks at, between two looks at the clock."""
 
 
-def climb(pair: WeightedPair, time_limit: float | None = None) -> Found:
+class Chosen(NamedTuple):
+    """Links that do not overlap: a mask bool [links], and the link of each row and column or −1, int64."""
+
+    links: Array
+    rows: Array
+    columns: Array
+
+
+def climb(pair: WeightedPair, clock: Clock) -> Found:
     """A good alignment, if one is met, and the bound of a short relaxation."""
-    ends = math.inf if time_limit is None else perf_counter() + time_limit
-    if (answer := trivial(pair)) is not None:
-        return answer
     tolerance = tolerance_of(pair)
-    sizes = pair.spans[:, [1, 3]] - pair.spans[:, [0, 2]]
-    order = np.argsort(-pair.weights / sizes.sum(axis=1), kind="stable")
-    chosen = np.zeros(len(pair.weights), np.bool_)
-    lengths = np.array([pair.source_length, pair.target_length])
-    rows, columns = (np.full(length, -1) for length in lengths)
-    _fill(pair.spans, order, chosen, rows, columns)
+    links = links_of(pair, longer_side=False)
+    sizes = (pair.spans[:, [1, 3]] - pair.spans[:, [0, 2]]).sum(axis=1)
+    order = np.argsort(-pair.weights / sizes, kind="stable")
+    rows, columns = np.full(pair.source_length, -1), np.full(pair.target_length, -1)
+    chosen = Chosen(np.zeros(len(order), np.bool_), rows, columns)
+    _fill(links, order, chosen)
     state = np.zeros(3, np.int64)
     tries = max(1, _WORK // len(order))
-    while _climb(pair.spans, pair.weights, order, chosen, rows, columns, state, tries):
-        if perf_counter() >= ends:
-            break
-    steps = int(state[2])
-    links = np.flatnonzero(chosen)
-    found = int(sizes[links].sum()) == int(lengths.sum())
-    outcome = solve(
-        pair.spans, pair.weights, np.arange(len(order)), lengths, np.zeros(pair.target_length),
-        -math.inf, -math.inf, tolerance, 1,
-    )  # fmt: skip
+    while _climb(links, order, chosen, state, tries) and not clock.is_over:
+        pass
+    every = np.ones(len(order), np.bool_)
+    outcome = solve(links, every, np.zeros(links.width), Goal(-math.inf, -math.inf, tolerance, 1))
     if not outcome.open and not len(outcome.chosen):
-        return Found(links[:0], False, -math.inf, tolerance, steps)
-    return Found(links if found else links[:0], found, outcome.bound, tolerance, steps)
+        return Found(None, -math.inf, tolerance, int(state[2]))
+    whole = (rows >= 0).all() and (columns >= 0).all()
+    used = np.flatnonzero(chosen.links) if whole else None
+    return Found(used, outcome.bound, tolerance, int(state[2]))
 
 
 @kernel()
-def _fits(span: Array, rows: Array, columns: Array) -> bool:
-    if np.any(rows[span[0] : span[1]] >= 0):
-        return False
-    return bool(np.all(columns[span[2] : span[3]] < 0))
-
-
-@kernel()
-def _put(span: Array, rows: Array, columns: Array, owner: int) -> None:
+def _put(span: Array, chosen: Chosen, owner: int) -> None:
     """Give the words of a link to an owner, −1 for none."""
-    for x in range(span[0], span[1]):
-        rows[x] = owner
-    for y in range(span[2], span[3]):
-        columns[y] = owner
+    chosen.rows[span[0] : span[1]] = owner
+    chosen.columns[span[2] : span[3]] = owner
 
 
 @kernel()
-def _value(weights: Array, chosen: Array, rows: Array, columns: Array) -> tuple[int, float]:
+def _remove(links: Links, chosen: Chosen, owners: Array) -> None:
+    """Remove the links that own some words."""
+    for n in range(len(owners)):
+        owner = owners[n]
+        if owner >= 0:
+            _put(links.spans[owner], chosen, -1)
+            chosen.links[owner] = False
+
+
+@kernel()
+def _value(links: Links, chosen: Chosen) -> tuple[int, float]:
     """Words covered, and the score."""
     score = 0.0
-    for a in range(len(weights)):
-        if chosen[a]:
-            score += weights[a]
-    return int(np.sum(rows >= 0) + np.sum(columns >= 0)), score
+    for a in range(len(links.weights)):
+        if chosen.links[a]:
+            score += links.weights[a]
+    return int(np.sum(chosen.rows >= 0) + np.sum(chosen.columns >= 0)), score
 
 
 @kernel()
-def _fill(spans: Array, order: Array, chosen: Array, rows: Array, columns: Array) -> None:
+def _fill(links: Links, order: Array, chosen: Chosen) -> None:
+    """Take links in that order as long as they fit."""
     for a in order:
-        if not chosen[a] and _fits(spans[a], rows, columns):
-            _put(spans[a], rows, columns, a)
-            chosen[a] = True
+        span = links.spans[a]
+        if chosen.links[a] or np.any(chosen.rows[span[0] : span[1]] >= 0):
+            continue
+        if np.all(chosen.columns[span[2] : span[3]] < 0):
+            _put(span, chosen, a)
+            chosen.links[a] = True
 
 
 @kernel()
-def _climb(
-    spans: Array,
-    weights: Array,
-    order: Array,
-    chosen: Array,
-    rows: Array,
-    columns: Array,
-    state: Array,
-    tries: int,
-) -> bool:
-    """Look at so many links for a change that improves what is `chosen`; False at a local optimum.
+def _climb(links: Links, order: Array, chosen: Chosen, state: Array, tries: int) -> bool:
+    """Try that many links for a change that improves what is `chosen`; False at a local optimum.
 
     `state` int64 [3] is where the next call goes on: the place in `order`, whether this pass over it has
     improved anything, and the number of changes tried.
     """
-    covered, score = _value(weights, chosen, rows, columns)
+    covered, score = _value(links, chosen)
     for _ in range(tries):
         if state[0] == len(order):
             if not state[1]:
@@ -109,28 +108,21 @@ def _climb(
             state[0] = state[1] = 0
         a = order[state[0]]
         state[0] += 1
-        if chosen[a]:
+        if chosen.links[a]:
             continue
         state[2] += 1
-        now, now_rows, now_columns = chosen.copy(), rows.copy(), columns.copy()
-        for x in range(spans[a, 0], spans[a, 1]):
-            owner = now_rows[x]
-            if owner >= 0:
-                _put(spans[owner], now_rows, now_columns, -1)
-                now[owner] = False
-        for y in range(spans[a, 2], spans[a, 3]):
-            owner = now_columns[y]
-            if owner >= 0:
-                _put(spans[owner], now_rows, now_columns, -1)
-                now[owner] = False
-        _put(spans[a], now_rows, now_columns, a)
-        now[a] = True
-        _fill(spans, order, now, now_rows, now_columns)
-        now_covered, now_score = _value(weights, now, now_rows, now_columns)
+        now = Chosen(chosen.links.copy(), chosen.rows.copy(), chosen.columns.copy())
+        span = links.spans[a]
+        _remove(links, now, now.rows[span[0] : span[1]])
+        _remove(links, now, now.columns[span[2] : span[3]])
+        _put(span, now, a)
+        now.links[a] = True
+        _fill(links, order, now)
+        now_covered, now_score = _value(links, now)
         if now_covered > covered or (now_covered == covered and now_score > score + 1e-12):
-            chosen[:] = now
-            rows[:] = now_rows
-            columns[:] = now_columns
+            chosen.links[:] = now.links
+            chosen.rows[:] = now.rows
+            chosen.columns[:] = now.columns
             covered, score = now_covered, now_score
             state[1] = 1
     return True

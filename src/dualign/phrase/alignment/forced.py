@@ -32,7 +32,7 @@ class Forced:
     result: Certified[PhraseAlignment | None] | None
     """None if it is proved that the table has no alignment, or if a side is empty."""
     empty: bool
-    """Whether a side, or both, have no words: nothing to align."""
+    """Whether a side has no words, so that there is nothing to align."""
 
 
 def decode(
@@ -65,7 +65,7 @@ def _decode(
 
 
 def format_line(forced: Forced) -> str:
-    """One line of output, without the line end; empty if a side is."""
+    """One line of output, without the line end; empty if a side has no words."""
     if forced.empty:
         return ""
     score = bound = -math.inf
@@ -78,7 +78,7 @@ def format_line(forced: Forced) -> str:
 
 
 def parse_line(line: str) -> list[PhraseLink]:
-    """The links of one line; scores, where there are any, are not looked at."""
+    """The links of one line; scores after them are ignored."""
     links = []
     for token in line.partition("|||")[0].split():
         match = _LINK.fullmatch(token)

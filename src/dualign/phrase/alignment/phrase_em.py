@@ -61,9 +61,9 @@ def train(
     """Train from the weights [entries] of extraction; returns log θ and the links' counts, both [entries].
 
     The first alignments are those by `weights`; a model is made from them, and then each round aligns with
-    the model before it. `report` hears of each, and first, as round 0, of the first model with the first
-    alignments. Sentence pairs without an alignment by the first weights are left out. `time_limit` is for
-    each sentence pair.
+    the model before it. `report` is called after each round, and first, as round 0, for the first model with
+    the first alignments. Sentence pairs without an alignment by the first weights are left out. `time_limit`
+    is for each sentence pair.
     """
     if model not in MODELS:
         raise UsageError(f"model={model!r} is not known; there are {', '.join(MODELS)}")

@@ -22,28 +22,34 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import Infeasible, UsageError
+from dualign.core.errors import UsageError
 from dualign.core.jit import kernel
-from dualign.phrase.alignment.aligning import align_pair
+from dualign.core.kernels.hashing import EMPTY, slot_of
+from dualign.phrase.alignment.aligning import align_pair, no_alignment
 from dualign.phrase.alignment.coverage import (
-    NO_STATE,
+    CHARGED,
+    RAISED,
+    VALUE,
+    Coverage,
+    Guide,
+    Links,
+    States,
+    charges,
     consistent,
-    due_columns,
+    coverage_of,
+    expand,
     extended,
-    link_masks,
-    longer,
-    rehashed,
-    rows_of,
-    slot_of,
-    wider,
+    first_state,
+    links_of,
+    log_add,
 )
 from dualign.phrase.alignment.weighted import LinkWeights, PhraseLink, WeightedPair, weighted_pair
 
 STATES = 1 << 14
-"""Sets of covered words a row up to which sums are exact."""
+"""Sets of covered words per row up to which sums are exact."""
 
 RUNS = 16
-_SAMPLED = 1 << 10  # what a run keeps at most: all of them together take about as long as an exact walk
+_SAMPLED = 1 << 10  # kept per row by a run at most: all runs together take about as long as an exact walk
 _BALANCING = 30
 _RARELY = 1e-12
 
@@ -117,10 +123,7 @@ def sums(
         if not exact:
             align_pair(pair)  # raises if there is none; an alignment that all runs missed is for the caller
             raise UsageError(f"no run met an alignment, though there are some; use more states than {states}")
-        raise Infeasible(
-            f"there is no phrase alignment of {pair.source_length} and {pair.target_length} words with these "
-            f"{len(pair.weights)} links; that is proved"
-        )
+        raise no_alignment(pair)
     top = logs.max()
     sizes = np.exp(logs - top)
     mean = sizes.mean()
@@ -143,67 +146,48 @@ def sums(
 
 def _runs(pair: WeightedPair, states: int, runs: int, seed: int) -> tuple[Array, Array, bool]:
     """log S and expectations [runs, links] of each run, and whether one run was enough, being exact."""
-    spans, weights = pair.spans, pair.weights
-    order = np.arange(len(weights))
-    height, width = pair.source_length, pair.target_length
-    if height < width:
-        order = np.lexsort((spans[:, 1], spans[:, 0], spans[:, 3], spans[:, 2]))
-        spans, weights = np.ascontiguousarray(spans[order][:, [2, 3, 0, 1]]), weights[order]
-        height, width = width, height
-    alive = np.ones(len(weights), np.bool_)
-    consistent(spans, alive, height, width)
-    if not alive.any():
-        return np.empty(0), np.empty((0, len(order))), True
-    spans, weights, order = np.ascontiguousarray(spans[alive]), weights[alive], order[alive]
-    mu = balance(spans, weights, height, width, _BALANCING)
-    log_total, share, exact = _walk(spans, weights, mu, height, states, np.empty(0))
-    logs, shares = [log_total], [share]
+    links = links_of(pair)
+    links = consistent(links, np.ones(len(links.weights), np.bool_))
+    if not len(links.weights):
+        return np.empty(0), np.empty((0, len(pair.weights))), True
+    mu, height = balance(links, _BALANCING), len(links.begin) - 1
+    walks = [_walk(links, mu, states, np.empty(0))]
+    exact = walks[0][2]
     if not exact:
         random = np.random.Generator(np.random.PCG64(seed))
         kept = min(states, _SAMPLED)
-        walks = [_walk(spans, weights, mu, height, kept, random.random(height + 1)) for _ in range(runs)]
-        logs, shares = [walk[0] for walk in walks], [walk[1] for walk in walks]
-    every = np.zeros((len(logs), len(pair.weights)))
-    every[:, order] = shares
-    return np.array(logs), every, exact
+        walks = [_walk(links, mu, kept, random.random(height + 1)) for _ in range(runs)]
+    every = np.zeros((len(walks), len(pair.weights)))
+    every[:, links.numbers] = [shares for _, shares, _ in walks]
+    return np.array([log_total for log_total, _, _ in walks]), every, exact
 
 
 @kernel()
-def _add(a: float, b: float) -> float:
-    """log(exp a + exp b)."""
-    if a < b:
-        a, b = b, a
-    return a if b == -np.inf else a + np.log1p(np.exp(b - a))
-
-
-@kernel()
-def balance(spans: Array, weights: Array, height: int, width: int, rounds: int) -> Array:
+def balance(links: Links, rounds: int) -> Array:
     """Multipliers [J] for which a random path covers each column about once."""
-    begin = rows_of(spans, height)
-    mu = np.zeros(width)
-    charge = np.zeros(width + 1)
-    r = np.empty(len(weights))
+    spans, begin, height = links.spans, links.begin, len(links.begin) - 1
+    mu = np.zeros(links.width)
+    r = np.empty(len(links.weights))
     for _ in range(rounds):
-        for y in range(width):
-            charge[y + 1] = charge[y] + mu[y]
+        charge = charges(mu)
         for a in range(len(r)):
-            r[a] = weights[a] - (charge[spans[a, 3]] - charge[spans[a, 2]])
+            r[a] = links.weights[a] - (charge[spans[a, 3]] - charge[spans[a, 2]])
         behind = np.full(height + 1, -np.inf)
         behind[height] = 0.0
         for i in range(height - 1, -1, -1):
             for a in range(begin[i], begin[i + 1]):
-                behind[i] = _add(behind[i], r[a] + behind[spans[a, 1]])
+                behind[i] = log_add(behind[i], r[a] + behind[spans[a, 1]])
         before = np.full(height + 1, -np.inf)
         before[0] = 0.0
-        covered = np.zeros(width)
+        covered = np.zeros(len(mu))
         for i in range(height):
             for a in range(begin[i], begin[i + 1]):
                 j = spans[a, 1]
-                before[j] = _add(before[j], before[i] + r[a])
+                before[j] = log_add(before[j], before[i] + r[a])
                 share = np.exp(before[i] + r[a] + behind[j] - behind[0])
                 for y in range(spans[a, 2], spans[a, 3]):
                     covered[y] += share
-        for y in range(width):
+        for y in range(len(mu)):
             mu[y] += 0.5 * np.log(max(covered[y], _RARELY))
     return mu
 
@@ -214,7 +198,7 @@ def _cut(weights: Array, limit: int) -> float:
     weights = np.sort(weights)
     rest = weights.sum()
     for n in range(len(weights) - 1, -1, -1):
-        # The larger ones stay for sure; do the others fit in the places that are left?
+        # The larger ones are sure to stay; do the others fit into the places that are left?
         places = limit - (len(weights) - 1 - n)
         if weights[n] * places <= rest:
             return rest / places
@@ -223,130 +207,82 @@ def _cut(weights: Array, limit: int) -> float:
 
 
 @kernel()
-def _walk(
-    spans: Array, weights: Array, mu: Array, height: int, limit: int, draws: Array
-) -> tuple[float, Array, bool]:
+def _thin(states: States, i: int, limit: int, draw: float) -> None:
+    """Drop states of row i at random until about `limit` are left, which are raised by −log of their chance.
+
+    `draw` is uniform in 0..1.
+    """
+    values = states.values
+    numbers = np.empty(states.counts[i], np.int64)
+    weights = np.empty(len(numbers))
+    state = states.heads[i]
+    for n in range(len(numbers)):
+        numbers[n], weights[n] = state, values[state, VALUE] - values[state, CHARGED]
+        state = states.following[state]
+    top = weights.max()
+    for n in range(len(numbers)):
+        # No state is so light that it could never be drawn: its share, divided by its chance, stays finite.
+        weights[n] = max(np.exp(weights[n] - top), 1e-200)
+    c = _cut(weights, limit)
+    passed = 0.0
+    for n in range(len(numbers)):
+        chance = weights[n] / c
+        if chance < 1.0:
+            passed += chance
+            if passed > draw:
+                draw += 1.0
+                values[numbers[n], RAISED] = -np.log(chance)
+                values[numbers[n], VALUE] += values[numbers[n], RAISED]
+            else:
+                values[numbers[n], VALUE] = -np.inf
+
+
+@kernel()
+def _walk(links: Links, mu: Array, limit: int, draws: Array) -> tuple[float, Array, bool]:
     """One run: log S, the expectation of each link, and whether nothing was thinned.
 
     `draws` [I + 1] are uniform in 0..1, one for the thinning of each row; if empty, the walk ends at the
     first row that would have to be thinned.
     """
-    width = len(mu)
-    words = (width + 63) // 64
-    begin = rows_of(spans, height)
-    columns = link_masks(spans, words)
-    due = due_columns(spans, columns, height)
-    charge = np.zeros(width + 1)
-    for y in range(width):
-        charge[y + 1] = charge[y] + mu[y]
-
-    size = 1 << 10
-    masks = np.zeros((size, words), np.uint64)
-    rows = np.empty(size, np.int64)
-    sums = np.empty(size)  # log of the sum of the ways to a state
-    guess = np.empty(size)  # Σ μ of its columns
-    gone = np.empty(size)  # −log of the probability to stay, +∞ once dropped
-    following = np.empty(size, np.int64)
-    table = np.full(4 * size, NO_STATE, np.int64)
-    heads = np.full(height + 1, NO_STATE, np.int64)
-    counts = np.zeros(height + 1, np.int64)
-    rows[0], sums[0], guess[0], gone[0], following[0] = 0, 0.0, 0.0, 0.0, NO_STATE
-    heads[0] = 0
-    counts[0] = 1
-    mask = np.zeros(words, np.uint64)
-    table[slot_of(masks, rows, table, 0, mask)] = 0
-    used = 1
+    height = len(links.begin) - 1
+    coverage = coverage_of(links)
+    guide = Guide(links.weights, 0.0, np.zeros(height + 1), -np.inf, charges(mu))
+    states = first_state(height, coverage)
     exact = True
     for i in range(height):
-        if counts[i] > limit:
+        if states.counts[i] > limit:
             exact = False
             if len(draws) == 0:
                 break
-            top = -np.inf
-            state = heads[i]
-            while state != NO_STATE:
-                top = max(top, sums[state] - guess[state])
-                state = following[state]
-            values = np.empty(counts[i])
-            n = 0
-            state = heads[i]
-            while state != NO_STATE:
-                # None is so light that it could not be drawn: its share, divided by its chance, stays finite.
-                values[n] = max(np.exp(sums[state] - guess[state] - top), 1e-200)
-                n += 1
-                state = following[state]
-            c = _cut(values, limit)
-            due_draw = draws[i]
-            passed = 0.0
-            n = 0
-            state = heads[i]
-            while state != NO_STATE:
-                chance = values[n] / c
-                if chance < 1.0:
-                    passed += chance
-                    if passed > due_draw:
-                        due_draw += 1.0
-                        gone[state] = -np.log(chance)
-                        sums[state] += gone[state]
-                    else:
-                        gone[state] = np.inf
-                n += 1
-                state = following[state]
-        state = heads[i]
-        while state != NO_STATE:
-            if gone[state] == np.inf:
-                state = following[state]
-                continue
-            for a in range(begin[i], begin[i + 1]):
-                j = spans[a, 1]
-                if not extended(masks, state, columns, a, due, j, mask):
-                    continue
-                slot = slot_of(masks, rows, table, j, mask)
-                other = table[slot]
-                if other != NO_STATE:
-                    sums[other] = _add(sums[other], sums[state] + weights[a])
-                    continue
-                if used == size:
-                    size *= 2
-                    masks = wider(masks)
-                    rows, sums, guess = longer(rows), longer(sums), longer(guess)
-                    gone, following = longer(gone), longer(following)
-                    table = rehashed(masks, rows, used)
-                    slot = slot_of(masks, rows, table, j, mask)
-                for word in range(words):
-                    masks[used, word] = mask[word]
-                rows[used] = j
-                sums[used] = sums[state] + weights[a]
-                guess[used] = guess[state] + charge[spans[a, 3]] - charge[spans[a, 2]]
-                gone[used] = 0.0
-                following[used] = heads[j]
-                heads[j] = used
-                counts[j] += 1
-                table[slot] = used
-                used += 1
-            state = following[state]
-    shares = np.zeros(len(weights))
-    last = heads[height]
-    if last == NO_STATE or (not exact and len(draws) == 0):
-        return -np.inf, shares, exact
-    log_total = sums[last]
-    # States are behind those they come from, except within a row, where there are no steps.
-    behind = np.full(used, -np.inf)
+            _thin(states, i, limit, draws[i])
+        states = expand(states, links, coverage, guide, i, True)
+    last = states.heads[height]
+    if last == EMPTY or (not exact and len(draws) == 0):
+        return -np.inf, np.zeros(len(links.weights)), exact
+    return states.values[last, VALUE], _shares(states, links, coverage), exact
+
+
+@kernel()
+def _shares(states: States, links: Links, coverage: Coverage) -> Array:
+    """The expectation of each link, from the last row back to the first."""
+    keys, values, height = states.keys, states.values, len(links.begin) - 1
+    last = states.heads[height]
+    shares = np.zeros(len(links.weights))
+    key = np.empty(keys.shape[1], np.uint64)
+    behind = np.full(len(values), -np.inf)
     behind[last] = 0.0
     for i in range(height - 1, -1, -1):
-        state = heads[i]
-        while state != NO_STATE:
-            if gone[state] == np.inf:
-                state = following[state]
-                continue
-            for a in range(begin[i], begin[i + 1]):
-                if not extended(masks, state, columns, a, due, spans[a, 1], mask):
+        state = states.heads[i]
+        while state != EMPTY:
+            value = values[state, VALUE]
+            for a in range(links.begin[i], links.begin[i] if value == -np.inf else links.begin[i + 1]):
+                if not extended(keys, state, coverage, a, links.spans[a, 1], key):
                     continue
-                other = table[slot_of(masks, rows, table, spans[a, 1], mask)]
-                if other == NO_STATE or gone[other] == np.inf or behind[other] == -np.inf:
+                other = states.slots[slot_of(states.slots, keys, key)]
+                if other == EMPTY or values[other, VALUE] == -np.inf or behind[other] == -np.inf:
                     continue
-                way = weights[a] + gone[other] + behind[other]
-                behind[state] = _add(behind[state], way)
-                shares[a] += np.exp(sums[state] + way - log_total)
-            state = following[state]
-    return log_total, shares, exact
+                way = links.weights[a] + values[other, RAISED] + behind[other]
+                behind[state] = log_add(behind[state], way)
+                shares[a] += np.exp(value + way - values[last, VALUE])
+            state = states.following[state]
+    return shares

@@ -25,7 +25,7 @@ _HEAVIEST = 1e12
 
 
 class WeightedPair(NamedTuple):
-    """Links sorted by `(i, j, k, l)`; kernels take it as it is."""
+    """Links sorted by `(i, j, k, l)`."""
 
     spans: Array
     """int64 [links, 4]: i, j, k, l."""
@@ -33,10 +33,6 @@ class WeightedPair(NamedTuple):
     """float64 [links], finite."""
     source_length: int
     target_length: int
-
-    def transposed(self) -> WeightedPair:
-        """The same pair with the sides swapped; link n is no longer link n."""
-        return _sorted(self.spans[:, [2, 3, 0, 1]], self.weights, self.target_length, self.source_length)
 
     def link(self, number: int) -> PhraseLink:
         """The spans of one link."""
@@ -77,21 +73,16 @@ def weighted_pair(weights: LinkWeights, source_length: int, target_length: int) 
             f"numbers of at most {_HEAVIEST:g}"
         )
     possible = values > -np.inf
-    return _sorted(spans[possible], values[possible], *lengths)
-
-
-def _sorted(spans: Array, weights: Array, source_length: int, target_length: int) -> WeightedPair:
+    spans, values = spans[possible], values[possible]
     order = np.lexsort(spans.T[::-1])
-    return WeightedPair(
-        np.ascontiguousarray(spans[order]), weights[order], int(source_length), int(target_length)
-    )
+    return WeightedPair(np.ascontiguousarray(spans[order]), values[order], *lengths)
 
 
 def _length(length: int, name: str) -> int:
     try:
         number = index(length)
     except TypeError:
-        raise UsageError(f"{name}={length!r} is no number of words") from None
+        raise UsageError(f"{name}={length!r} is not a number of words") from None
     if number < 0:
         raise UsageError(f"{name}={number} is negative")
     return number

@@ -26,8 +26,8 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
 from dualign.phrase.table.dictionary import Dictionary, LinkCounts, write_dictionary
-from dualign.phrase.table.external_sort import Runs, collapsed, whole_groups
-from dualign.phrase.table.extraction import LONGEST, Encoded, Layout, extract_rows
+from dualign.phrase.table.external_sort import Runs, collapsed, is_first, whole_groups
+from dualign.phrase.table.extraction import LONGEST, Encoded, Layout, extract_rows, new_layout
 from dualign.phrase.table.scoring import BARS, best_alignments, format_lines, words_of
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import GrowingVocabulary
@@ -91,8 +91,7 @@ def build_table(
 
 
 def _extracted(chunk: Encoded, layout: Layout) -> Array:
-    rows = extract_rows(chunk, layout, layout.phrase, layout.keys, layout.columns)
-    return collapsed(rows, layout.keys)
+    return collapsed(extract_rows(chunk, layout), layout.keys)
 
 
 class _Corpus:
@@ -120,7 +119,7 @@ class _Corpus:
     def layout(self, max_length: int) -> Layout:
         """How the phrases of this corpus are packed."""
         bits = max(len(words) for words in self.words).bit_length()
-        return Layout(max_length, bits, *(int(ranks[1]) for ranks in self._ranks))
+        return new_layout(max_length, bits, *(int(ranks[1]) for ranks in self._ranks))
 
     def chunks(self) -> Iterator[Encoded]:
         """The sentence pairs, with numbers that sort like the words."""
@@ -180,6 +179,12 @@ def _ranked(words: Iterable[str], ranks: Array) -> list[str]:
     return ranked
 
 
+def _group_sums(keys: Array, counts: Array) -> Array:
+    """For each row, the sum of the counts of all rows with its key; rows are sorted by key."""
+    first = is_first(keys)
+    return np.add.reduceat(counts, np.flatnonzero(first))[np.cumsum(first) - 1]
+
+
 class _Merged:
     """Phrase pairs in the order of the table on disk, with the totals of their target phrases."""
 
@@ -202,10 +207,8 @@ class _Merged:
                 self.instances += int(counts.sum())
         self._totals = Runs(place, "totals", 2, 1)
         for chunk in whole_groups(targets.merged(), width):
-            key = chunk[:, :width]
-            new = np.concatenate(([True], (key[1:] != key[:-1]).any(axis=1)))
-            sums = np.add.reduceat(chunk[:, -1], np.flatnonzero(new))
-            self._totals.add(collapsed(np.column_stack((chunk[:, width], sums[np.cumsum(new) - 1])), 1))
+            sums = _group_sums(chunk[:, :width], chunk[:, -1])
+            self._totals.add(collapsed(np.column_stack((chunk[:, width], sums)), 1))
 
     def chunks(self) -> Iterator[tuple[Array, Array]]:
         """Rows, whole groups of a source phrase, and totals int64 [rows, 2] of source and target phrases."""
@@ -215,12 +218,9 @@ class _Merged:
         for chunk in whole_groups(self._stored(), width):
             while len(held) < len(chunk):
                 held = np.concatenate((held, next(totals)))
-            key = chunk[:, :width]
-            new = np.concatenate(([True], (key[1:] != key[:-1]).any(axis=1)))
-            sums = np.add.reduceat(chunk[:, self._layout.keys], np.flatnonzero(new))
-            both = np.column_stack((sums[np.cumsum(new) - 1], held[: len(chunk), 1])).astype(np.int64)
+            sums = _group_sums(chunk[:, :width], chunk[:, self._layout.keys])
+            yield chunk, np.column_stack((sums, held[: len(chunk), 1])).astype(np.int64)
             held = held[len(chunk) :]
-            yield chunk, both
 
     def _stored(self) -> Iterator[Array]:
         columns = self._layout.columns
@@ -233,13 +233,12 @@ def _write(
     merged: _Merged, corpus: _Corpus, layout: Layout, workers: int, outputs: Sequence[tuple[str, BinaryIO]]
 ) -> None:
     """Write the phrase table to the first output and the reordering table to the second, if there is one."""
-    source, target = map(words_of, corpus.words)
-    columns = layout.phrase, layout.keys
+    words = words_of(corpus.words[0]), words_of(corpus.words[1])
 
     def lines(chunk: tuple[Array, Array]) -> list[bytes]:
         rows, totals = chunk
         texts = (
-            format_lines(rows, layout, columns, totals, corpus.dictionary, source, target, bool(number))
+            format_lines(rows, layout, totals, corpus.dictionary, words, bool(number))
             for number in range(len(outputs))
         )
         # The larger part of the work: better done by the threads than by the one that writes.

@@ -15,10 +15,15 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
 _FAN_IN = 64
-"""Runs that are merged at once; their buffers are what memory a merge takes."""
+"""Runs that are merged at once; a merge needs memory for their buffers."""
 
 _BUFFER = 1 << 18
 """uint64 numbers in the buffer of a run: 2 MiB."""
+
+
+def is_first(rows: Array) -> Array:
+    """Whether each row differs from the one before it; bool [rows], for at least one row."""
+    return np.concatenate(([True], (rows[1:] != rows[:-1]).any(axis=1)))
 
 
 def collapsed(rows: Array, keys: int) -> Array:
@@ -26,7 +31,7 @@ def collapsed(rows: Array, keys: int) -> Array:
     if len(rows) < 2:
         return rows
     rows = rows[np.lexsort(rows[:, :keys].T[::-1])]
-    first = np.flatnonzero(np.concatenate(([True], (rows[1:, :keys] != rows[:-1, :keys]).any(axis=1))))
+    first = np.flatnonzero(is_first(rows[:, :keys]))
     if len(first) == len(rows):
         return rows
     counts = np.add.reduceat(rows[:, keys:], first, axis=0)
@@ -64,7 +69,7 @@ class Runs:
         return self._place / f"{self._name}-{self._made}"
 
     def _merge_oldest(self) -> None:
-        """Make one run of the oldest, so that a row is merged as often as the logarithm of their number."""
+        """Make one run of the oldest, so that each row is merged O(log runs) times."""
         oldest, self._runs = self._runs[:_FAN_IN], self._runs[_FAN_IN:]
         path = self._new()
         with path.open("wb") as stream:
@@ -90,10 +95,9 @@ class Runs:
                         buffers[n, : len(rows)] = rows
                         state[n] = 0, len(rows), len(rows) == size
                 held, more = _merge_step(buffers, state, self._keys, out, held)
-                if not more and held == 0:
-                    return
                 if not more:
-                    yield out[:held].copy()
+                    if held:
+                        yield out[:held].copy()
                     return
                 if held == len(out):
                     yield out[: held - 1].copy()
@@ -118,6 +122,11 @@ def _precedes(buffers: Array, state: Array, a: int, b: int, keys: int) -> bool:
 
 @kernel()
 def _sift(heap: Array, size: int, at: int, buffers: Array, state: Array, keys: int) -> None:
+    """Restore the order of a heap of runs from place `at` down.
+
+    Runs are ordered by their next rows, which no single number expresses: `dualign.core.kernels.heaps`, whose
+    keys are numbers, does not do.
+    """
     while True:
         child = 2 * at + 1
         if child >= size:
@@ -170,15 +179,15 @@ def _merge_step(buffers: Array, state: Array, keys: int, out: Array, held: int) 
     return held, size > 0
 
 
-def whole_groups(chunks: Iterable[Array], columns: int, begin: int = 0) -> Iterator[Array]:
-    """Cut a sorted stream anew so that rows that agree in `columns` columns from `begin` stay together."""
+def whole_groups(chunks: Iterable[Array], columns: int) -> Iterator[Array]:
+    """Cut a sorted stream anew so that rows that agree in the first `columns` columns stay together."""
     waiting: list[Array] = []
     for chunk in chunks:
-        key = chunk[:, begin : begin + columns]
-        if waiting and (waiting[-1][-1, begin : begin + columns] == key[-1]).all():
+        key = chunk[:, :columns]
+        if waiting and (waiting[-1][-1, :columns] == key[-1]).all():
             waiting.append(chunk)  # the group that waits may go on behind this chunk
             continue
-        cut = int(np.flatnonzero((key != key[-1]).any(axis=1))[-1]) + 1 if (key != key[-1]).any() else 0
+        cut = int(np.flatnonzero(is_first(key))[-1])
         if cut or waiting:
             yield np.concatenate([*waiting, chunk[:cut]])
         waiting = [chunk[cut:]]

@@ -9,19 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.jit import kernel
+from dualign.core.kernels.growing import doubled
+from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
 from dualign.core.threads import spans
 from dualign.phrase.alignment.weighted import WeightedPair
 from dualign.text.bitext import GrowingVocabulary, Sentences, encode
 from dualign.text.phrase_table import TableLine, escape, read_table
 
 _BATCH = 1 << 16  # table entries at a time
-_EMPTY = np.uint64(0)
 
 
 class Phrases:
@@ -32,7 +34,8 @@ class Phrases:
         self.longest = longest
         self._words = words
         self._hashes = self._all_hashes()
-        self._keys, self._nodes, self.count = _grow_trie(sentences.tokens, sentences.offsets, longest)
+        self._trie = _grow_trie(sentences.tokens, sentences.offsets, longest)
+        self.count = len(self._trie.keys)
 
     def numbers(self, phrases: Iterable[str]) -> Array:
         """The nodes of phrases, −1 for those that do not occur in the text; int64."""
@@ -42,9 +45,7 @@ class Phrases:
         for phrase in phrases:
             tokens += [words.get(word, -1) for word in phrase.split()]
             offsets.append(len(tokens))
-        return _find_phrases(
-            self._keys, self._nodes, np.array(tokens, np.int64), np.array(offsets), self.longest
-        )
+        return _find_phrases(self._trie, np.array(tokens, np.int64), np.array(offsets))
 
     def names(self) -> list[str]:
         """The phrase of each node."""
@@ -83,7 +84,7 @@ class Phrases:
     def spans(self, number: int) -> Array:
         """Spans of a sentence, int64 [spans, 3]: begin, end, node."""
         begin, end = self.sentences.offsets[number : number + 2].tolist()
-        return _spans(self._keys, self._nodes, self.sentences.tokens[begin:end], self.longest)
+        return _spans(self._trie, self.sentences.tokens[begin:end], self.longest)
 
 
 class Occurrences:
@@ -124,7 +125,10 @@ class Occurrences:
         lines = [TableLine(n, s, t, list(scores)) for n, (s, t, scores) in enumerate(entries, 1)]
         for line in lines:
             if len(line.scores) != len(lines[0].scores):
-                raise DataError(f"{line.source} ||| {line.target}: as many scores as the first entry, please")
+                raise DataError(
+                    f"{line.source} ||| {line.target}: there are {len(line.scores)} scores, but the first "
+                    f"entry has {len(lines[0].scores)}"
+                )
             if not all(0 <= score < math.inf for score in line.scores):
                 raise DataError(
                     f"{line.source} ||| {line.target}: scores {line.scores} are not all numbers ≥ 0"
@@ -202,84 +206,70 @@ class Occurrences:
             yield names[0][source], names[1][target]
 
 
-@kernel()
-def _place(keys: Array, key: np.uint64) -> np.int64:
-    """The slot of a key in an open hash table, taken by it or free."""
-    last = np.uint64(len(keys) - 1)
-    mixed = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    slot = (mixed ^ (mixed >> np.uint64(29))) & last
-    while keys[slot] != _EMPTY and keys[slot] != key:
-        slot = (slot + np.uint64(1)) & last
-    return np.int64(slot)
+class Trie(NamedTuple):
+    """Nodes of a trie: `keys` int32 [nodes, 2] has their parents and last words, −1 for the root, node 0.
+
+    `slots` is the hash table of `keys`.
+    """
+
+    keys: Array
+    slots: Array
+
+
+@kernel(allocates=False)
+def _child(trie: Trie, node: int, word: int, key: Array) -> int:
+    """The node that a word leads to, or `EMPTY`; `key` int32 [2] is room to work in."""
+    key[0], key[1] = node, word
+    return int(trie.slots[slot_of(trie.slots, trie.keys, key)])
 
 
 @kernel()
-def _key(node: int, word: int) -> np.uint64:
-    """Never 0, for words count from 0 here and from 1 in the key."""
-    return (np.uint64(node) << np.uint64(32)) | np.uint64(word + 1)
-
-
-@kernel()
-def _grow_trie(tokens: Array, offsets: Array, longest: int) -> tuple[Array, Array, int]:
-    """A hash table from (node, word) to node, with a node for each span; and the number of nodes."""
-    keys = np.zeros(1024, np.uint64)
-    nodes = np.zeros(1024, np.int32)
+def _grow_trie(tokens: Array, offsets: Array, longest: int) -> Trie:
+    """A node for each span of up to `longest` words."""
+    keys = np.full((1024, 2), EMPTY, np.int32)
+    slots = new_slots(len(keys))
+    key = np.empty(2, np.int32)
     count = 1
     for n in range(len(offsets) - 1):
         for i in range(offsets[n], offsets[n + 1]):
             node = 0
             for j in range(i, min(i + longest, offsets[n + 1])):
-                key = _key(node, tokens[j])
-                slot = _place(keys, key)
-                if keys[slot] == _EMPTY:
-                    if 2 * count > len(keys):
-                        old_keys, old_nodes = keys, nodes
-                        keys = np.zeros(4 * len(old_keys), np.uint64)
-                        nodes = np.zeros(4 * len(old_keys), np.int32)
-                        for old in range(len(old_keys)):
-                            if old_keys[old] != _EMPTY:
-                                slot = _place(keys, old_keys[old])
-                                keys[slot] = old_keys[old]
-                                nodes[slot] = old_nodes[old]
-                        slot = _place(keys, key)
-                    keys[slot] = key
-                    nodes[slot] = count
+                key[0], key[1] = node, tokens[j]
+                slot = slot_of(slots, keys, key)
+                if slots[slot] == EMPTY:
+                    if count == len(keys):
+                        keys = doubled(keys)
+                        slots = refilled(keys, count, len(keys))
+                        slot = slot_of(slots, keys, key)
+                    keys[count, 0], keys[count, 1] = key[0], key[1]
+                    slots[slot] = count
                     count += 1
-                node = nodes[slot]
-    return keys, nodes, count
+                node = slots[slot]
+    return Trie(keys[:count], slots)
 
 
 @kernel()
-def _find_phrases(keys: Array, nodes: Array, tokens: Array, offsets: Array, longest: int) -> Array:
-    found = np.empty(len(offsets) - 1, np.int64)
+def _find_phrases(trie: Trie, tokens: Array, offsets: Array) -> Array:
+    key = np.empty(2, np.int32)
+    found = np.zeros(len(offsets) - 1, np.int64)
     for n in range(len(found)):
-        node = 0
-        if offsets[n + 1] - offsets[n] > longest:
-            node = -1
         for at in range(offsets[n], offsets[n + 1]):
-            if node < 0:
-                break
-            if tokens[at] < 0:
-                node = -1
-                break
-            slot = _place(keys, _key(node, tokens[at]))
-            node = nodes[slot] if keys[slot] != _EMPTY else -1
-        found[n] = node
+            if found[n] != EMPTY:
+                found[n] = _child(trie, found[n], tokens[at], key)
     return found
 
 
 @kernel()
-def _spans(keys: Array, nodes: Array, tokens: Array, longest: int) -> Array:
+def _spans(trie: Trie, tokens: Array, longest: int) -> Array:
     length = len(tokens)
+    key = np.empty(2, np.int32)
     spans = np.empty((length * min(longest, length), 3), np.int64)
     used = 0
     for i in range(length):
         node = 0
         for j in range(i, min(i + longest, length)):
-            node = nodes[_place(keys, _key(node, tokens[j]))]
-            spans[used, 0] = i
-            spans[used, 1] = j + 1
-            spans[used, 2] = node
+            node = _child(trie, node, tokens[j], key)
+            spans[used, 0], spans[used, 1], spans[used, 2] = i, j + 1, node
             used += 1
     return spans[:used]
 
@@ -305,12 +295,7 @@ def _links(source: Array, target: Array, begin: Array, targets: Array) -> tuple[
             if low == last or targets[low] != target[b, 2]:
                 continue
             if used == len(entries):
-                wider = np.empty((2 * used, 4), np.int64)
-                wider[:used] = spans
-                spans = wider
-                longer = np.empty(2 * used, np.int64)
-                longer[:used] = entries
-                entries = longer
+                spans, entries = doubled(spans), doubled(entries)
             spans[used, :2] = source[a, :2]
             spans[used, 2:] = target[b, :2]
             entries[used] = low

@@ -20,7 +20,9 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.kernels.growing import doubled
 from dualign.phrase.table.dictionary import Dictionary
+from dualign.phrase.table.external_sort import is_first
 from dualign.phrase.table.extraction import Layout
 
 BARS = "|||"
@@ -51,7 +53,7 @@ def best_alignments(rows: Array, layout: Layout) -> Array:
     if not len(rows):
         return rows
     pair = 2 * layout.phrase
-    first = np.flatnonzero(np.concatenate(([True], (rows[1:, :pair] != rows[:-1, :pair]).any(axis=1))))
+    first = np.flatnonzero(is_first(rows[:, :pair]))
     counts = rows[:, layout.keys]
     group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(rows))))
     most = np.maximum.reduceat(counts, first)
@@ -89,40 +91,35 @@ def _entry(dictionary: Dictionary, source: int, target: int) -> int:
     return low
 
 
+@kernel(allocates=False)
+def _linked(row: Array, layout: Layout, a: int, b: int) -> bool:
+    """Whether words a and b of a phrase pair are linked."""
+    bit = a * layout.longest + b
+    return bool((row[2 * layout.phrase + bit // 64] >> np.uint64(bit % 64)) & np.uint64(1))
+
+
 @kernel()
 def _lexical(
-    dictionary: Dictionary, source: Array, target: Array, row: Array, column: int, longest: int
-) -> tuple[float, float]:
-    """lex(s|t) and lex(t|s) of a phrase pair with its alignment."""
-    forward = 1.0
-    for b in range(len(target)):
+    dictionary: Dictionary, source: Array, target: Array, row: Array, layout: Layout, forward: bool
+) -> float:
+    """lex(t|s) of a phrase pair with its alignment if `forward`, else lex(s|t)."""
+    probabilities = dictionary.forward if forward else dictionary.backward
+    words, others = (target, source) if forward else (source, target)
+    product = 1.0
+    for x in range(len(words)):
         total = 0.0
         count = 0
-        for a in range(len(source)):
-            bit = a * longest + b
-            if (row[column + bit // 64] >> np.uint64(bit % 64)) & np.uint64(1):
-                total += dictionary.forward[_entry(dictionary, source[a], target[b])]
+        for y in range(len(others)):
+            a, b = (y, x) if forward else (x, y)
+            if _linked(row, layout, a, b):
+                total += probabilities[_entry(dictionary, source[a], target[b])]
                 count += 1
-        forward *= total / count if count else dictionary.forward[_entry(dictionary, 0, target[b])]
-    backward = 1.0
-    for a in range(len(source)):
-        total = 0.0
-        count = 0
-        for b in range(len(target)):
-            bit = a * longest + b
-            if (row[column + bit // 64] >> np.uint64(bit % 64)) & np.uint64(1):
-                total += dictionary.backward[_entry(dictionary, source[a], target[b])]
-                count += 1
-        backward *= total / count if count else dictionary.backward[_entry(dictionary, source[a], 0)]
-    return backward, forward
-
-
-@kernel()
-def _put_bytes(out: Array, at: int, text: Array, begin: int, end: int) -> int:
-    for n in range(begin, end):
-        out[at] = text[n]
-        at += 1
-    return at
+        if count == 0:
+            s, t = (0, words[x]) if forward else (words[x], 0)
+            product *= probabilities[_entry(dictionary, s, t)]
+        else:
+            product *= total / count
+    return product
 
 
 @kernel()
@@ -140,8 +137,10 @@ def _put_phrase(out: Array, at: int, phrase: Array, words: Words) -> int:
         if n:
             out[at] = 32
             at += 1
-        at = _put_bytes(out, at, words.text, words.offsets[phrase[n]], words.offsets[phrase[n] + 1])
-    return at
+        for place in range(words.offsets[phrase[n]], words.offsets[phrase[n] + 1]):
+            out[at] = words.text[place]
+            at += 1
+    return _put_bars(out, at)
 
 
 @kernel()
@@ -206,86 +205,95 @@ def _put_real(out: Array, at: int, value: float) -> int:
 
 
 @kernel()
+def _put_reals(out: Array, at: int, values: tuple[float, ...]) -> int:
+    """Numbers with blanks between them."""
+    for value in values:
+        at = _put_real(out, at, value)
+        out[at] = 32
+        at += 1
+    return at - 1
+
+
+@kernel()
+def _put_orientations(out: Array, at: int, row: Array, layout: Layout) -> int:
+    """Probabilities of monotone, swap and discontinuous, before and behind."""
+    keys = layout.keys
+    count = np.int64(row[keys])
+    whole = count + 3 * _SMOOTHING
+    for side in range(2):
+        straight, crossed = row[keys + 1 + 2 * side], row[keys + 2 + 2 * side]
+        rest = count - straight - crossed
+        shares = (straight + _SMOOTHING) / whole, (crossed + _SMOOTHING) / whole, (rest + _SMOOTHING) / whole
+        at = _put_reals(out, at, shares)
+        out[at] = 32
+        at += 1
+    return at - 1
+
+
+@kernel()
+def _put_links(out: Array, at: int, sizes: tuple[int, int], row: Array, layout: Layout) -> int:
+    """Links `a-b` of a phrase pair of those sizes; there is at least one."""
+    for a in range(sizes[0]):
+        for b in range(sizes[1]):
+            if _linked(row, layout, a, b):
+                at = _put_integer(out, at, a)
+                out[at] = 45
+                at = _put_integer(out, at + 1, b)
+                out[at] = 32
+                at += 1
+    return at - 1
+
+
+@kernel()
+def _longest_word(words: Words) -> int:
+    longest = 0
+    for n in range(len(words.offsets) - 1):
+        longest = max(longest, words.offsets[n + 1] - words.offsets[n])
+    return longest
+
+
+@kernel()
 def format_lines(
     rows: Array,
     layout: Layout,
-    columns: tuple[int, int],
     totals: Array,
     dictionary: Dictionary,
-    source_words: Words,
-    target_words: Words,
+    words: tuple[Words, Words],
     reordering: bool,
 ) -> Array:
     """Lines of the phrase table, or of the reordering table, for rows with one alignment each; uint8.
 
-    `columns` are the layout's `phrase` and `keys`; `totals` int64 [rows, 2] has c(s) and c(t).
+    `totals` int64 [rows, 2] has c(s) and c(t); `words` are those of both sides.
     """
-    phrase, keys = columns
     longest = layout.longest
-    source = np.empty(longest, np.int64)
-    target = np.empty(longest, np.int64)
-    wordy = 0
-    for n in range(len(source_words.offsets) - 1):
-        wordy = max(wordy, source_words.offsets[n + 1] - source_words.offsets[n])
-    for n in range(len(target_words.offsets) - 1):
-        wordy = max(wordy, target_words.offsets[n + 1] - target_words.offsets[n])
+    source, target = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    wordy = max(_longest_word(words[0]), _longest_word(words[1]))
     most = 2 * longest * (wordy + 1) + 6 * longest * longest + 256
     out = np.empty(max(2 * most, 64 * len(rows)), np.uint8)
     at = 0
     for n in range(len(rows)):
         if at + most > len(out):
-            longer = np.empty(2 * len(out), np.uint8)
-            longer[:at] = out[:at]
-            out = longer
+            out = doubled(out)
         row = rows[n]
         s = source[: _unpack(row, 0, layout, layout.source_end, source)]
-        t = target[: _unpack(row, phrase, layout, layout.target_end, target)]
-        at = _put_phrase(out, at, s, source_words)
-        at = _put_bars(out, at)
-        at = _put_phrase(out, at, t, target_words)
-        at = _put_bars(out, at)
-        count = np.int64(row[keys])
+        t = target[: _unpack(row, layout.phrase, layout, layout.target_end, target)]
+        at = _put_phrase(out, at, s, words[0])
+        at = _put_phrase(out, at, t, words[1])
         if reordering:
-            for side in range(2):
-                straight, crossed = row[keys + 1 + 2 * side], row[keys + 2 + 2 * side]
-                whole = count + 3 * _SMOOTHING
-                at = _put_real(out, at, (straight + _SMOOTHING) / whole)
-                out[at] = 32
-                at = _put_real(out, at + 1, (crossed + _SMOOTHING) / whole)
-                out[at] = 32
-                at = _put_real(out, at + 1, (count - straight - crossed + _SMOOTHING) / whole)
-                out[at] = 32 if side == 0 else 10
-                at += 1
-            continue
-        backward, forward = _lexical(dictionary, s, t, row, 2 * phrase, longest)
-        at = _put_real(out, at, count / totals[n, 1])
-        out[at] = 32
-        at = _put_real(out, at + 1, backward)
-        out[at] = 32
-        at = _put_real(out, at + 1, count / totals[n, 0])
-        out[at] = 32
-        at = _put_real(out, at + 1, forward)
-        at = _put_bars(out, at)
-        begun = False
-        for a in range(len(s)):
-            for b in range(len(t)):
-                bit = a * longest + b
-                if (row[2 * phrase + bit // 64] >> np.uint64(bit % 64)) & np.uint64(1):
-                    if begun:
-                        out[at] = 32
-                        at += 1
-                    begun = True
-                    at = _put_integer(out, at, a)
-                    out[at] = 45
-                    at = _put_integer(out, at + 1, b)
-        at = _put_bars(out, at)
-        at = _put_integer(out, at, totals[n, 1])
-        out[at] = 32
-        at = _put_integer(out, at + 1, totals[n, 0])
-        out[at] = 32
-        at = _put_integer(out, at + 1, count)
-        at = _put_bars(out, at)
-        at = _put_bars(out, at - 1) - 1
+            at = _put_orientations(out, at, row, layout)
+        else:
+            count, of_source, of_target = np.int64(row[layout.keys]), totals[n, 0], totals[n, 1]
+            backward = _lexical(dictionary, s, t, row, layout, False)
+            forward = _lexical(dictionary, s, t, row, layout, True)
+            at = _put_reals(out, at, (count / of_target, backward, count / of_source, forward))
+            at = _put_links(out, _put_bars(out, at), (len(s), len(t)), row, layout)
+            at = _put_integer(out, _put_bars(out, at), of_target)
+            out[at] = 32
+            at = _put_integer(out, at + 1, of_source)
+            out[at] = 32
+            at = _put_integer(out, at + 1, count)
+            at = _put_bars(out, at)
+            at = _put_bars(out, at - 1) - 1
         out[at] = 10
         at += 1
     return out[:at]

@@ -72,5 +72,5 @@ def links_inside(
             where = f"{place}: " if place else ""
             raise DataError(
                 f"{where}link {i}-{j} is outside the pair, which has {source_length} source and "
-                f"{target_length} target words (counted from 0); give the links of exactly these words"
+                f"{target_length} target words; give the links of exactly these words, counted from 0"
             )

@@ -17,11 +17,14 @@ The rules, the same for both sides of a bitext and for every file that dualign r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 from unicodedata import is_normalized, normalize
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.streams import open_input
+
+T = TypeVar("T")
 
 _BLOCK = 1 << 18
 _BOM = "\ufeff"
@@ -40,6 +43,15 @@ def read_blocks(path: str, errors: str = "strict") -> Iterator[bytes]:
     What is left to do is to split at white space.
     """
     return _blocks(path, _checked(errors))
+
+
+def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T]) -> Iterator[T]:
+    """Yield what `parse` makes of each line of `path`; its errors are raised with file and line number."""
+    for number, line in enumerate(lines, 1):
+        try:
+            yield parse(line)
+        except DataError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
 
 
 def tokenize(line: str) -> list[str]:

@@ -259,6 +259,12 @@ class _ZstdReader(io.RawIOBase):
         return count
 
 
+def plain_name(path: str) -> str:
+    """The last part of a path, without its compression suffix."""
+    name, suffix = os.path.splitext(os.path.basename(path))
+    return name if suffix in _METHODS else name + suffix
+
+
 def _method(path: str) -> str | None:
     return _METHODS.get(os.path.splitext(path)[1])
 

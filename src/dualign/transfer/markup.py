@@ -32,8 +32,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dualign.core.errors import DataError
-from dualign.transfer.links import WeightedLink
 from dualign.transfer.spans import GAP, Interval, SpanCarrier
+from dualign.transfer.weighted_links import WeightedLink
 
 _NAME = r"(?:[^\W\d]|:)[\w:.\-]*"
 _TAG = re.compile(

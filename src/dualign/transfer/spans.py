@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dualign.core.errors import UsageError
-from dualign.transfer.links import WeightedLink
+from dualign.transfer.weighted_links import WeightedLink
 
 DISCONTINUOUS = ("largest", "hull", "split", "drop")
 GAP = 2

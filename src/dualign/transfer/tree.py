@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dualign.text.conllu import ROOT, UNKNOWN
-from dualign.transfer.links import WeightedLink
+from dualign.transfer.weighted_links import WeightedLink
 
 NOTHING = -1
 """What stands for no word, where a position is expected."""

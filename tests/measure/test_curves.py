@@ -149,12 +149,12 @@ def test_an_array_equals_its_triples(data):
 @pytest.mark.parametrize(
     ("scores", "gold", "message"),
     [
-        ([MATRIX, MATRIX], GOLD, "scores has 2 sentence pairs and gold 1"),
-        ([MATRIX], ["0-0 2-1"], r"gold, sentence 1: link 2-1 lies outside the scores of shape \(2, 2\)"),
-        ([MATRIX], ["0?2"], r"gold, sentence 1: link 0-2 lies outside"),
+        ([MATRIX, MATRIX], GOLD, "scores has 2 sentence pairs but gold has 1"),
+        ([MATRIX], ["0-0 2-1"], r"gold, sentence 1: link 2-1 is outside the pair, which has 2 source and 2"),
+        ([MATRIX], ["0?2"], r"gold, sentence 1: link 0-2 is outside"),
         ([np.array([0.1, 0.2])], [""], r"scores, sentence 1: expected an array \[source, target\]"),
-        ([np.array([[np.nan]])], [""], "scores, sentence 1: nan is no score"),
-        ([[(0, 0, math.inf)]], [""], "scores, sentence 1: inf is no score"),
+        ([np.array([[np.nan]])], [""], "scores, sentence 1: nan is not a score"),
+        ([[(0, 0, math.inf)]], [""], "scores, sentence 1: inf is not a score"),
         ([[(0, 0, 0.5), (0, 0, 0.6)]], [""], "scores, sentence 1: link 0-0 is scored twice"),
         ([[(0, 0)]], [""], r"scores, sentence 1: expected an array or triples \(i, j, score\)"),
         ([7], [""], r"scores, sentence 1: expected an array or triples"),

@@ -6,6 +6,7 @@ cumulative sums give the counts at every threshold. Links with the same score co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import index
@@ -111,15 +112,6 @@ def curve(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> Curve:
     return Curve(_thresholds(values, ends), rated.precision, rated.recall, rated.aer, lowest)
 
 
-def best_threshold(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> float:
-    """The threshold t whose links `score > t` have the lowest AER against `gold`, exactly.
-
-    Arguments and the place of the threshold between two scores as in `curve`; among equals the highest is
-    returned.
-    """
-    return curve(scores, gold).best_threshold()
-
-
 def _thresholds(values: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
     """One threshold below `values[:end]` and not below `values[end:]` for each end; values fall."""
     if len(values) == 0:
@@ -140,45 +132,29 @@ def _marked(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Scores `[links]` of one sentence pair, and whether each link is sure and possible, `[links, 2]`."""
     place = f"scores, sentence {number}"
+    possible = reference.links + reference.possible
     if isinstance(item, np.ndarray):
-        values, hits = _marked_array(item, reference, place, number)
+        if item.ndim != 2:
+            raise DataError(f"{place}: expected an array [source, target], not of shape {item.shape}")
+        links_inside(possible, item.shape[0], item.shape[1], f"gold, sentence {number}")
+        values, marks = item.astype(np.float64).ravel(), np.zeros((*item.shape, 2), np.int64)
+        for column, links in enumerate((reference.links, possible)):
+            for link in links:
+                marks[*link, column] = 1
     else:
-        values, hits = _marked_triples(item, reference, place)
+        try:
+            triples = [(index(i), index(j), float(score)) for i, j, score in item]
+        except (TypeError, ValueError):
+            raise DataError(f"{place}: expected an array or triples (i, j, score)") from None
+        scored = Counter((i, j) for i, j, _ in triples)
+        for (i, j), times in scored.items():
+            if times > 1:
+                raise DataError(f"{place}: link {i}-{j} is scored twice")
+        values = np.array([score for _, _, score in triples], np.float64)
+        sets = set(reference.links), set(possible)
+        marks = np.array([[link in links for links in sets] for link in scored], np.int64)
     if not np.isfinite(values).all():
         raise DataError(
             f"{place}: {values[~np.isfinite(values)][0]} is not a score; scores are finite numbers"
         )
-    return values, hits
-
-
-def _marked_array(
-    item: NDArray[np.floating], reference: Alignment, place: str, number: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    if item.ndim != 2:
-        raise DataError(f"{place}: expected an array [source, target], not of shape {item.shape}")
-    hits = np.zeros((*item.shape, 2), dtype=np.int64)
-    possible = reference.links + reference.possible
-    links_inside(possible, item.shape[0], item.shape[1], f"gold, sentence {number}")
-    for column, links in enumerate((reference.links, possible)):
-        for i, j in links:
-            hits[i, j, column] = 1
-    return item.astype(np.float64).ravel(), hits.reshape(-1, 2)
-
-
-def _marked_triples(
-    item: Iterable[tuple[int, int, float]], reference: Alignment, place: str
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    try:
-        triples = [(index(i), index(j), float(score)) for i, j, score in item]
-    except (TypeError, ValueError):
-        raise DataError(f"{place}: expected an array or triples (i, j, score)") from None
-    sure = set(reference.links)
-    possible = sure.union(reference.possible)
-    seen = set()
-    for i, j, _ in triples:
-        if (i, j) in seen:
-            raise DataError(f"{place}: link {i}-{j} is scored twice")
-        seen.add((i, j))
-    marks = [((i, j) in sure, (i, j) in possible) for i, j, _ in triples]
-    values = np.array([score for _, _, score in triples], dtype=np.float64)
-    return values, np.array(marks, dtype=np.int64).reshape(-1, 2)
+    return values, marks.reshape(-1, 2)

@@ -7,7 +7,7 @@ projection its colour says whether it grew or shrank.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from threading import Lock
 
@@ -56,13 +56,13 @@ class ModelView:
         for chunk in chunks(pairs, CHUNK):
             small = [pair if len(pair[0]) * len(pair[1]) <= MOST_CELLS else ([], []) for pair in chunk]
             with self._lock:
-                stages = [self._posteriors(model, small) for model in (self._before, self._after)]
+                stages = []
+                for model in (self._before, self._after):
+                    bitext, source, target = encode_chunk(model, small)
+                    new = source.new, target.new
+                    stages.append(posteriors_of_bitext(model, bitext, new, self.threads))
             for before, after in zip(*stages, strict=True):
                 yield np.stack((before, after))
-
-    def _posteriors(self, model: Model, pairs: Sequence[Pair]) -> list[Array]:
-        bitext, source, target = encode_chunk(model, pairs)
-        return posteriors_of_bitext(model, bitext, (source.new, target.new), self.threads)
 
     def line(self, pair: Pair) -> str:
         """The posteriors of one pair as the page reads them; see `lines`."""

@@ -46,7 +46,11 @@ def read_table(
     number = 1
     scores = 0  # in the first line
     while batch := list(islice(lines, _BATCH)):
-        fields = [_normal(line).split(_BARS, 3) for line in _composed(batch)]
+        joined = "\n".join(batch)
+        if not is_normalized("NFC", joined):
+            batch = normalize("NFC", joined).split("\n")  # like the words of texts
+        single = (" ".join(line.split()) if "  " in line or "\t" in line else line for line in batch)
+        fields = [line.split(_BARS, 3) for line in single]
         for at, found in enumerate(fields):
             if len(found) < 4:
                 fields[at] = _few_fields(f"{path}:{number + at}", batch[at])
@@ -59,16 +63,6 @@ def read_table(
         number += len(batch)
     if number == 1:
         raise DataError(f"{path}: no phrase pairs, the table is empty; was it written to the end?")
-
-
-def _composed(lines: list[str]) -> list[str]:
-    """Lines in normal form C, like the words of texts."""
-    joined = "\n".join(lines)
-    return lines if is_normalized("NFC", joined) else normalize("NFC", joined).split("\n")
-
-
-def _normal(line: str) -> str:
-    return " ".join(line.split()) if "  " in line or "\t" in line else line
 
 
 def _few_fields(place: str, line: str) -> list[str]:

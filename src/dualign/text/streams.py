@@ -92,7 +92,7 @@ def pack(data: bytes, path: str) -> bytes:
 
 @contextmanager
 def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]:
-    """Write bytes to `path`, whole or not at all; the writer cannot seek. `packed` bytes are not compressed."""
+    """Write bytes to `path`, whole or not at all, without seeking; `packed` ones are not compressed."""
     temporary = final = None
     if path in _STANDARD_OUTPUT:
         buffer = getattr(sys.stdout, "buffer", None)

@@ -193,7 +193,7 @@ class _Placer:
         # A point comes before an element that begins at the same word; points keep their order.
         order = sorted(
             range(len(elements)),
-            key=lambda k: (points[k], 0, k) if k in points else (_begin(places[k]), 1, k),
+            key=lambda k: (points[k], 0, k) if k in points else ((places[k] or (-1, -1))[0], 1, k),
         )
         for k in order:
             element, place = elements[k], places[k]
@@ -257,7 +257,3 @@ class _Placer:
 
 def _meet(first: Interval, second: Interval) -> bool:
     return first[0] < second[1] and second[0] < first[1]
-
-
-def _begin(place: Interval | None) -> int:
-    return -1 if place is None else place[0]

@@ -114,7 +114,8 @@ def read_tags(sentence: Sentence, column: str) -> list[str]:
     """The tags of a sentence's words in a column of `COLUMNS`, or by an attribute in MISC; `_` for none."""
     if column in COLUMNS:
         return sentence.column(COLUMNS[column])
-    return [_attributes(row[MISC]).get(column, "_") for row in sentence.words]
+    attributes = (dict(part.partition("=")[::2] for part in row[MISC].split("|")) for row in sentence.words)
+    return [found.get(column, "_") for found in attributes]
 
 
 def write_tags(sentence: Sentence, column: str, tags: Sequence[str], confidence: Sequence[float]) -> None:
@@ -127,10 +128,6 @@ def write_tags(sentence: Sentence, column: str, tags: Sequence[str], confidence:
                 raise DataError(f"tag `{tag[:40]}` has a |, which separates attributes in MISC")
             row[MISC] = _with_attribute(row[MISC], column, None if tag == "_" else tag)
         row[MISC] = _with_attribute(row[MISC], KEY, f"{value:.6g}" if value > 0 else None)
-
-
-def _attributes(misc: str) -> dict[str, str]:
-    return dict(part.partition("=")[::2] for part in misc.split("|")) if misc != "_" else {}
 
 
 def _with_attribute(misc: str, key: str, value: str | None) -> str:

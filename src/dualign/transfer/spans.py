@@ -89,7 +89,8 @@ class SpanCarrier:
             # Half of the total with room for rounding: two equal sums may differ in their last bit.
             if weight == 0 or weight < 0.5 * self._total[j] * (1 - 1e-12):
                 continue
-            if runs and self._bridged(runs[-1][1], j):
+            last = runs[-1][1] if runs else 0
+            if runs and j - last <= self._gap and not any(self._total[last:j]):
                 runs[-1] = runs[-1][0], j + 1, runs[-1][2] + weight
             else:
                 runs.append((j, j + 1, weight))
@@ -104,9 +105,6 @@ class SpanCarrier:
             if begin <= i < end and any(first <= j < last for first, last in pieces):
                 best[i - begin] = max(best[i - begin], p)
         return sum(best) / len(best)
-
-    def _bridged(self, end: int, next_begin: int) -> bool:
-        return next_begin - end <= self._gap and not any(self._total[end:next_begin])
 
 
 def without_overlaps(spans: Sequence[tuple[Interval, float]]) -> list[int]:

@@ -73,7 +73,7 @@ def test_traces_and_pruning():
     assert list(line.get_ydata()) == [100, 75]
     with pytest.raises(DataError, match="its traces have no shares"):
         pruning_figure({"x": [[(1.0, 2.0)]]})
-    with pytest.raises(DataError, match="no trace"):
+    with pytest.raises(DataError, match="not a trace"):
         trace_figure({"x": []})
 
 

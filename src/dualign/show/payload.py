@@ -39,7 +39,7 @@ def content(dataset: Dataset, **more: Any) -> dict[str, Any]:
 
 
 def packed(content: dict[str, Any]) -> str:
-    """A JSON object that can stand inside a `<script>` element."""
+    """A JSON object that is safe inside a `<script>` element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # Only in strings, where the escape means the same; no `</script>` or `<!--` is left.
     return text.replace("<", "\\u003c")

@@ -93,7 +93,7 @@ class Run:
         )  # fmt: skip
 
     def confidence(self) -> Array:
-        """Mean probability of each pair's links, NaN where there is none: float64 (pairs)."""
+        """Mean probability of each pair's links, NaN if it has none: float64 (pairs)."""
         known = np.isfinite(self.probability)
         total = np.bincount(self.pair[known], self.probability[known], minlength=len(self))
         count = np.bincount(self.pair[known], minlength=len(self))

@@ -53,7 +53,7 @@ class Sentence:
     place: str = "sentence"
     """For messages: the file, or whatever the sentence comes from."""
     line: int = 0
-    """The number of the line of its first row; 0 where there is no file."""
+    """The number of the line of its first row; 0 if it is not from a file."""
 
     @classmethod
     def of_tokens(
@@ -71,7 +71,7 @@ class Sentence:
         return [row[column] for row in self.words]
 
     def surface(self) -> list[range]:
-        """The positions of the words of each token as it is written: several for a multiword token."""
+        """The positions of the words of each written token: several for a multiword token."""
         tokens, at = [], 0
         while at < len(self.words):
             end = int(self.ranges[at][ID].partition("-")[2]) if at in self.ranges else at + 1
@@ -117,7 +117,7 @@ class Sentence:
 
 
 def find_cycle(heads: list[int]) -> list[int]:
-    """The positions of one cycle of a head function, in the order of the walk; empty where there is none."""
+    """The positions of one cycle of a head function, in the order of the walk; empty if there is none."""
     # 0: not seen; otherwise the number of the walk that has passed.
     seen = [0] * len(heads)
     for start in range(len(heads)):

@@ -40,7 +40,7 @@ from dualign.text.streams import open_output, plain_name
 
 L = TypeVar("L", bound=tuple[Any, ...])
 
-# Up to nine digits: no text is longer, and a line full of digits is no number.
+# At most nine digits, so that a line full of digits is not converted.
 NUMBER = r"[0-9]{1,9}"
 REAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 _BARE_LINKS = re.compile(rf"(?:{NUMBER}+-{NUMBER}+(?: |\Z))*+")
@@ -292,7 +292,7 @@ def _read_giza(path: str, lines: Iterator[str], pairs: int | None) -> Iterator[A
                 "merge the parts that MGIZA's threads wrote, in order, first"
             )
         last = pair
-        # The default stands in for a block that the end of the file cuts off.
+        # The defaults are for a block that is cut off by the end of the file.
         _, target = next(numbered, (0, None))
         at, words = next(numbered, (0, None))
         if target is None or words is None:

@@ -26,7 +26,7 @@ class TableLine(NamedTuple):
 
 
 def escape(word: str) -> str:
-    """A word as it stands in a Moses table, where a bar separates."""
+    """A word as Moses tables write it, in which a bar is a separator."""
     return word.replace("|", "&#124;") if "|" in word else word
 
 

@@ -16,7 +16,7 @@ most `gap` words between them that have no links at all. Then
 |---|---|
 | `largest` | the run with the heaviest links into the span; the first among equals |
 | `hull` | from the first run's begin to the last one's end, whatever lies between |
-| `split` | every run, as a span of its own |
+| `split` | every run, as a separate span |
 | `drop` | nothing |
 
 **Confidence**: for each word of the span its most probable link into the result, or 0; the mean of these.

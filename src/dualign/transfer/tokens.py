@@ -1,7 +1,7 @@
 """Where tokens lie in their text, and which tokens of two tokenisations share text.
 
-Everything is compared by *letters*: the characters of a line without white space and without the marks of
-subwords. Two tokenisations of the same text have the same letters, and a token is an interval of them.
+Tokens are compared by *letters*: the characters of a line without white space and subword marks. Two
+tokenisations of the same text have the same letters, and a token is an interval of them.
 
 | scheme | mark | text of `un · believ · able thing` |
 |---|---|---|
@@ -10,10 +10,9 @@ subwords. Two tokenisations of the same text have the same letters, and a token 
 | `wordpiece` | `##` before what continues a word | `un ##believ ##able thing` |
 | `bpe` | `@@` after what is continued | `un@@ believ@@ able thing` |
 
-Where the letters differ as they are, they are compared once more without what tokenisers change: case,
-compatibility forms (`ﬁ` and `fi`, `…` and `...`), accents, invisible characters. A tokenisation into
-subwords often lower-cases or strips accents; its tokens still cover the same text. If the letters differ
-then too, it is another text.
+If the letters differ, they are compared again without what tokenisers change: case, compatibility forms (`ﬁ`
+and `fi`, `…` and `...`), accents, invisible characters. A tokenisation into subwords often lower-cases or
+strips accents; its tokens still cover the same text. If the letters still differ, the texts do.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from itertools import accumulate
 from dualign.core.errors import DataError, UsageError
 
 SCHEMES = ("words", "sentencepiece", "wordpiece", "bpe")
-"""How tokens are marked; `words` fits any tokens that are pieces of the text as they are."""
+"""How tokens are marked; `words` fits any tokens that are unchanged pieces of the text."""
 
 MARKS = {"sentencepiece": "\u2581", "wordpiece": "##", "bpe": "@@"}
 
@@ -163,7 +162,7 @@ def _fold_character(character: str) -> str:
 def _difference(
     tokens: Sequence[str], folded: Sequence[str], other: str, names: tuple[str, str]
 ) -> DataError:
-    """Names the first of `tokens` that, `folded` for comparison, is not what stands in the other text."""
+    """Names the first of `tokens` that, `folded` for comparison, differs from the other text."""
     whole = "".join(folded)
     at = next(
         (k for k, (a, b) in enumerate(zip(whole, other, strict=False)) if a != b), min(len(whole), len(other))

@@ -30,7 +30,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dualign.core.errors import DataError
-from dualign.transfer.spans import GAP, Interval, SpanCarrier
+from dualign.transfer.spans import GAP, SpanCarrier
+from dualign.transfer.tokens import Interval
 from dualign.transfer.weighted_links import WeightedLink
 
 _NAME = r"(?:[^\W\d]|:)[\w:.\-]*"

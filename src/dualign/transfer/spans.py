@@ -28,13 +28,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dualign.core.errors import UsageError
+from dualign.transfer.tokens import Interval
 from dualign.transfer.weighted_links import WeightedLink
 
 DISCONTINUOUS = ("largest", "hull", "split", "drop")
 GAP = 2
 """Words without links that a run may bridge, unless told otherwise."""
-
-Interval = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,27 +37,28 @@ _BLANK = MARKS["sentencepiece"]
 
 def letters(tokens: Sequence[str], scheme: str = "words") -> list[str]:
     """The text of each token, without marks. A mark alone is text, except SentencePiece's."""
-    if scheme == "words":
-        return list(tokens)
+    if scheme not in SCHEMES:
+        raise UsageError(f"unknown scheme `{scheme}`; there are {', '.join(SCHEMES)}")
     if scheme == "sentencepiece":
         return [token.replace(_BLANK, "") for token in tokens]
-    if scheme == "wordpiece":
-        return [token[2:] if token.startswith("##") and len(token) > 2 else token for token in tokens]
-    if scheme == "bpe":
-        return [token[:-2] if token.endswith("@@") and len(token) > 2 else token for token in tokens]
-    raise UsageError(f"unknown scheme `{scheme}`; there are {', '.join(SCHEMES)}")
+    part = slice(2, None) if scheme == "wordpiece" else slice(-2)
+    return [token[part] if _is_marked(token, scheme) else token for token in tokens]
+
+
+def _is_marked(token: str, scheme: str) -> bool:
+    """Whether a token continues a word (`wordpiece`), or is continued (`bpe`)."""
+    found = (scheme == "wordpiece" and token[:2] == "##") or (scheme == "bpe" and token[-2:] == "@@")
+    return found and len(token) > 2
 
 
 def word_groups(tokens: Sequence[str], scheme: str) -> list[range]:
     """The positions of the subwords of each word, as their marks tell."""
     if scheme == "sentencepiece":
         begins = [token.startswith(_BLANK) for token in tokens]
-    elif scheme == "wordpiece":
-        begins = [not (token.startswith("##") and len(token) > 2) for token in tokens]
-    elif scheme == "bpe":
-        begins = [True, *(not (token.endswith("@@") and len(token) > 2) for token in tokens[:-1])]
     else:
-        begins = [True] * len(tokens)
+        begins = [not _is_marked(token, scheme) for token in tokens]
+        if scheme == "bpe":
+            begins = [True, *begins[:-1]]
     starts = [at for at, begin in enumerate(begins) if begin or at == 0]
     return [range(a, b) for a, b in zip(starts, [*starts[1:], len(tokens)], strict=False) if a < b]
 

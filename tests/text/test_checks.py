@@ -29,7 +29,7 @@ def test_the_message_about_lengths_names_files_counts_unit_and_remedy():
     same_length(("a", 2), ("b", 2))
     with pytest.raises(DataError, match=r"^a has 3 pairs but b has 2; cut one$"):
         same_length(("a", 3), ("b", 2), unit="pairs", remedy="cut one")
-    with pytest.raises(DataError, match=r"^a has 3 lines, b has 3 but c has 2; give the same"):
+    with pytest.raises(DataError, match=r"^a has 3 lines, b has 3, c has 2; give the same"):
         list(in_step(("a", "xyz"), ("b", "xyz"), ("c", "xy")))
 
 
@@ -48,6 +48,12 @@ def test_links_outside_their_pair_are_refused_and_others_are_not(links, source, 
     else:
         with pytest.raises(DataError, match=rf"^f:7: link .* has {source} source and {target} target words"):
             links_inside(links, source, target, "f:7")
+
+
+def test_an_unknown_length_is_not_checked():
+    links_inside([(0, 99)], 1, None)
+    with pytest.raises(DataError, match=r"link 1-0 is outside the pair, which has 1 source words"):
+        links_inside([(1, 0)], 1, None)
 
 
 def test_the_message_about_a_link_names_the_first_one_outside():

@@ -151,10 +151,7 @@ def _extremes(run: Run, pairs: Sequence[Pair], alignments: Sequence[Alignment]) 
         return ""
     confidence = run.confidence()
     parts = []
-    for title, chosen, doubtful in (
-        ("Most certain pairs", most, False),
-        ("Least certain pairs", least, True),
-    ):
+    for title, chosen, doubtful in (("Most", most, False), ("Least", least, True)):
         items = "".join(
             f'<li value="{n + 1}"><span class="number">{confidence[n]:.3f}</span>{_sentences(pairs[n])}'
             f"{_doubts(pairs[n], alignments[n]) if doubtful else ''}</li>"

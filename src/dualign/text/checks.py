@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
+from math import inf
 from typing import Any, TypeVar, overload
 
 from dualign.core.errors import DataError
@@ -23,7 +24,7 @@ def same_length(*counts: tuple[str, int], unit: str = "lines", remedy: str = SAM
     if len({number for _, number in counts}) > 1:
         (first, number), *others = counts
         found = [f"{first} has {number} {unit}", *(f"{name} has {number}" for name, number in others)]
-        raise DataError(f"{', '.join(found[:-1])} but {found[-1]}; {remedy}")
+        raise DataError(f"{(' but ' if len(found) == 2 else ', ').join(found)}; {remedy}")
 
 
 @overload
@@ -60,17 +61,22 @@ def in_step(
 
 
 def links_inside(
-    links: Iterable[Sequence[Any]], source_length: int, target_length: int, place: str = ""
+    links: Iterable[Sequence[Any]], source_length: int | None, target_length: int | None, place: str = ""
 ) -> None:
     """Refuse a link outside its sentence pair; the message begins with `place`, best `FILE:LINE`.
 
-    A link begins with its source and target position, counted from 0; whatever follows is ignored.
+    A link begins with its source and target position, counted from 0; whatever follows is ignored. A length
+    of None is unknown and not checked.
     """
+    rows = inf if source_length is None else source_length
+    columns = inf if target_length is None else target_length
     for link in links:
         i, j = link[0], link[1]
-        if not (0 <= i < source_length and 0 <= j < target_length):
+        if not (0 <= i < rows and 0 <= j < columns):
             where = f"{place}: " if place else ""
+            sides = ((source_length, "source"), (target_length, "target"))
+            known = " and ".join(f"{length} {side}" for length, side in sides if length is not None)
             raise DataError(
-                f"{where}link {i}-{j} is outside the pair, which has {source_length} source and "
-                f"{target_length} target words; give the links of exactly these words, counted from 0"
+                f"{where}link {i}-{j} is outside the pair, which has {known} words; "
+                "give the links of exactly these words, counted from 0"
             )

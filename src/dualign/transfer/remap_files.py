@@ -82,7 +82,7 @@ class Remapping:
 class _Line:
     """One side of one pair."""
 
-    tokens: int = 10**9
+    tokens: int | None = None
     """How many tokens there are to link, if that is known."""
     becomes: Sequence[Sequence[int]] | None = None
     """The new tokens of each given one; None if they stay the same."""

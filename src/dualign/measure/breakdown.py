@@ -15,7 +15,7 @@ from itertools import chain
 from dualign.core.errors import UsageError
 from dualign.measure.counts import LinkSet, as_pairs, count
 from dualign.measure.quality import Evaluation
-from dualign.text.alignment import Alignment, Link
+from dualign.text.alignment import Alignment
 from dualign.text.checks import links_inside, same_length
 
 Sentences = Sequence[Sequence[str]]
@@ -86,17 +86,13 @@ def _split(
     rare_words = [[known.get(word, 0) <= rare for word in words] for words in sentences]
 
     def keep(alignment: Alignment, marks: Sequence[bool], wanted: bool) -> Alignment:
-        def kept(links: Iterable[Link]) -> Iterable[Link]:
-            return (link for link in links if marks[link[side]] == wanted)
-
-        return Alignment.of(kept(alignment.links), kept(alignment.possible))
+        both = alignment.links, alignment.possible
+        return Alignment.of(*([link for link in links if marks[link[side]] == wanted] for links in both))
 
     def quality(wanted: bool) -> Evaluation:
+        marked = zip(pairs, rare_words, strict=True)
         return Evaluation.of(
-            count(
-                (keep(answer, marks, wanted), keep(reference, marks, wanted))
-                for (answer, reference), marks in zip(pairs, rare_words, strict=True)
-            )
+            count((keep(a, marks, wanted), keep(g, marks, wanted)) for (a, g), marks in marked)
         )
 
     return RareCommon(rare=quality(True), common=quality(False))

@@ -43,7 +43,7 @@ def test_items_are_passed_on_before_a_stream_is_read_to_its_end():
     assert next(in_step(("a", endless()), ("b", endless()))) == (1, 1)
 
 
-@pytest.mark.parametrize(("source", "target"), product(range(4), repeat=2))
+@pytest.mark.parametrize(("source", "target"), list(product(range(4), repeat=2)))
 def test_links_outside_their_pair_are_refused_and_others_are_not(source, target):
     inside = list(product(range(source), range(target)))
     links_inside(inside, source, target)

@@ -141,7 +141,7 @@ def _certificates(records: Sequence[str | None]) -> str:
     if gaps:
         rows.append(("largest gap", f"{max(0.0, *gaps):.6g}"))
     if any(seconds):
-        rows.append(("total seconds", f"{sum(seconds):.3f}"))
+        rows.append(("seconds in all", f"{sum(seconds):.3f}"))
     return "<h2>Certificates</h2>" + _table(("", ""), rows)
 
 

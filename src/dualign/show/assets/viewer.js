@@ -136,7 +136,7 @@ class Viewer {
     const keep = element("button", {}, "Keep"), drop = element("button", {}, "Discard");
     keep.addEventListener("click", () => { byId("notice").hidden = true; });
     drop.addEventListener("click", () => { this.editor.discard(); byId("notice").hidden = true; });
-    this.notice(`${pairs} ${pairs === 1 ? "pair" : "pairs"} edited earlier in this browser restored; no file has these edits unless you exported them.`, keep, " ", drop);
+    this.notice(`Restored ${pairs} ${pairs === 1 ? "pair" : "pairs"} edited in this browser; no file has these edits unless you exported them.`, keep, " ", drop);
     this.fillToolbar();
   }
 

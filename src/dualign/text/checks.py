@@ -50,7 +50,8 @@ def in_step(
     """
     iterators = [iter(items) for _, items in streams]
     for done, items in enumerate(zip_longest(*iterators, fillvalue=_END)):
-        if any(item is _END for item in items):
+        # The outer two first, which is fast; more than two streams are rare.
+        if items[0] is _END or items[-1] is _END or (len(items) > 2 and any(item is _END for item in items)):
             counts = [
                 done if item is _END else done + 1 + sum(1 for _ in rest)
                 for item, rest in zip(items, iterators, strict=True)

@@ -230,7 +230,7 @@ def test_links_outside_the_text_name_the_files(tmp_path, links, gold, capsys):
     text = write(tmp_path / "text", "a\n" * 3)
     shown = failure(capsys, links, gold, "--source", text, "--target", text)
     assert f"{links} with the words of {text}" in shown
-    assert "sentence 1: link 1-0 lies outside" in shown
+    assert "sentence 1: link 1-0 is outside the pair" in shown
 
 
 def test_options_that_need_each_other(links, gold, texts, capsys):

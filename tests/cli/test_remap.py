@@ -91,13 +91,9 @@ def test_lines_that_differ_are_named_or_skipped(place: dict[str, str], tmp_path:
         (
             "6-0\n\n",
             ["--to=bpe", "--source-from", "words", "--source-to", "bpe"],
-            "links, sentence pair 1: link 6-0, but the source",
+            "links, sentence pair 1: link 6-0 is outside the pair, which has 6 source words",
         ),
-        (
-            "0-0\n",
-            ["--to=bpe", "--source-from", "words", "--source-to", "bpe"],
-            "numbers of sentences differ",
-        ),
+        ("0-0\n", ["--to=bpe", "--source-from", "words", "--source-to", "bpe"], "links has 1 sentences"),
         (
             "0:99-0:1\n\n",
             ["--from", "bytes", "--source-from", "raw", "--target-from", "target"],
@@ -106,7 +102,7 @@ def test_lines_that_differ_are_named_or_skipped(place: dict[str, str], tmp_path:
         (
             "0-0\n\n",
             ["--from", "bytes", "--source-from", "raw", "--target-from", "target"],
-            "links:1: `0-0` is no link",
+            "links:1: `0-0` is not a link",
         ),
     ],
 )

@@ -46,7 +46,7 @@ def test_align_writes_the_page_of_its_run(tmp_path, capsys):
     for part in (
         "Corpus: 120 sentence pairs",
         "HMM 3",
-        "bits a word",
+        "bits per word",
         "120 of 120",
         "Least certain pairs",
         "soft-union",

@@ -10,7 +10,7 @@ from tests.measure.strategies import SIZE, link_sets
 from tests.oracles import quality as oracle
 
 from dualign.core.errors import DataError, UsageError
-from dualign.measure.curves import best_threshold, curve
+from dualign.measure.curves import curve
 from dualign.text.alignment import Alignment
 
 # Few distinct values, so that ties are common; extremes and neighbouring floats, so that midpoints are hard.
@@ -75,7 +75,7 @@ def test_ties_come_and_go_together():
 
 def test_equal_error_takes_the_fewest_links():
     # With 0.9 AER is 0; 0.5 adds a link that is possible and leaves it at 0.
-    assert best_threshold([[(0, 0, 0.9), (1, 1, 0.5)]], ["0-0 1?1"]) == pytest.approx(0.7, rel=1e-15)
+    assert curve([[(0, 0, 0.9), (1, 1, 0.5)]], ["0-0 1?1"]).best_threshold() == pytest.approx(0.7, rel=1e-15)
 
 
 def test_nothing_scored_at_all():
@@ -103,7 +103,7 @@ def test_every_point_equals_recomputation(data):
 @given(scored())
 def test_best_threshold_equals_exhaustive_search(data):
     scores, sure, possible = data
-    threshold = best_threshold(triples(scores), gold_of(sure, possible))
+    threshold = curve(triples(scores), gold_of(sure, possible)).best_threshold()
     reached = oracle.quality(oracle.above(scores, threshold), sure, possible)["aer"]
     assert reached == oracle.lowest_aer(scores, sure, possible)
 
@@ -149,12 +149,12 @@ def test_an_array_equals_its_triples(data):
 @pytest.mark.parametrize(
     ("scores", "gold", "message"),
     [
-        ([MATRIX, MATRIX], GOLD, "scores has 2 sentence pairs and gold 1"),
-        ([MATRIX], ["0-0 2-1"], r"gold, sentence 1: link 2-1 lies outside the scores of shape \(2, 2\)"),
-        ([MATRIX], ["0?2"], r"gold, sentence 1: link 0-2 lies outside"),
+        ([MATRIX, MATRIX], GOLD, "scores has 2 sentence pairs but gold has 1"),
+        ([MATRIX], ["0-0 2-1"], r"gold, sentence 1: link 2-1 is outside the pair, which has 2 source and 2"),
+        ([MATRIX], ["0?2"], r"gold, sentence 1: link 0-2 is outside"),
         ([np.array([0.1, 0.2])], [""], r"scores, sentence 1: expected an array \[source, target\]"),
-        ([np.array([[np.nan]])], [""], "scores, sentence 1: nan is no score"),
-        ([[(0, 0, math.inf)]], [""], "scores, sentence 1: inf is no score"),
+        ([np.array([[np.nan]])], [""], "scores, sentence 1: nan is not a score"),
+        ([[(0, 0, math.inf)]], [""], "scores, sentence 1: inf is not a score"),
         ([[(0, 0, 0.5), (0, 0, 0.6)]], [""], "scores, sentence 1: link 0-0 is scored twice"),
         ([[(0, 0)]], [""], r"scores, sentence 1: expected an array or triples \(i, j, score\)"),
         ([7], [""], r"scores, sentence 1: expected an array or triples"),

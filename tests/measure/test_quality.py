@@ -112,7 +112,7 @@ def test_any_answer_between_sure_and_possible_has_no_error(data):
 
 
 def test_different_lengths_name_both_counts():
-    with pytest.raises(DataError, match="links has 3 sentence pairs and gold 2"):
+    with pytest.raises(DataError, match="links has 3 sentence pairs but gold has 2"):
         evaluate(["", "", ""], ["", ""])
 
 

@@ -53,7 +53,7 @@ def test_a_command_that_fails_is_an_error_with_its_last_words():
 
 
 def test_a_silent_failure_is_said_to_be_one():
-    with pytest.raises(DataError, match="ended with 3: it said nothing"):
+    with pytest.raises(DataError, match="ended with 3: it wrote no message"):
         measure(python("import sys; sys.exit(3)"))
 
 

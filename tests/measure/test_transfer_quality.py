@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dualign.core.errors import UsageError
-from dualign.measure.transfer_quality import Point, accuracy_at, curve, phrases
+from dualign.measure.transfer_quality import Point, accuracy_at, phrases, tree_report
 from dualign.text.alignment import Alignment
 from dualign.text.conllu import DEPREL, HEAD, UPOS, Sentence, read_conllu
 from dualign.text.formats import read_links
@@ -29,11 +29,15 @@ def point(transferred: float, accuracy: float) -> Point:
     return Point(0.0, 0.0, transferred, accuracy, *[0.0] * 8)
 
 
+def curve_of(*arguments, **options) -> list[Point]:
+    return tree_report(*arguments, **options).points
+
+
 def test_rates_are_those_counted_by_hand() -> None:
     source = sentence("2 0 2", "nsubj root obj:x", "NOUN VERB NOUN")
     target = sentence("2 0 2 3", "nsubj root obj amod", "PRON VERB NOUN ADJ")
     links = Alignment(((0, 0), (1, 1), (2, 3)), probabilities=(0.9, 0.8, 0.3))
-    loose, strict, none = curve([(source, target, links)], [0.0, 0.5, 0.95])
+    loose, strict, none = tree_report([(source, target, links)], [0.0, 0.5, 0.95]).points
     assert (loose.edges_per_sentence, loose.transferred, loose.accuracy) == (2.0, 1.0, 0.5)
     assert (loose.uas, loose.las, loose.uas_attached) == (0.5, 0.5, 2 / 3)
     assert (loose.tagged, loose.tag_accuracy) == (0.75, 1 / 3)
@@ -47,15 +51,15 @@ def test_phrases_are_carried_as_told() -> None:
     source = sentence("0 1 2", "root obj amod", "VERB NOUN ADJ")
     target = sentence("0 4 4 1", "root amod amod obj", "VERB ADJ ADJ NOUN")
     pairs = [(source, target, Alignment.of([(0, 0), (2, 1), (1, 3)]))]
-    assert curve(pairs, [0.0])[0].span_f1 == 1.0
-    assert curve(pairs, [0.0], gap=0)[0].span_f1 == 0.0
-    assert curve(pairs, [0.0], gap=0, discontinuous="hull")[0].span_f1 == 1.0
-    assert curve(pairs, [0.0], gap=0, discontinuous="drop")[0].span_precision == 0.0
+    assert curve_of(pairs, [0.0])[0].span_f1 == 1.0
+    assert curve_of(pairs, [0.0], gap=0)[0].span_f1 == 0.0
+    assert curve_of(pairs, [0.0], gap=0, discontinuous="hull")[0].span_f1 == 1.0
+    assert curve_of(pairs, [0.0], gap=0, discontinuous="drop")[0].span_precision == 0.0
 
 
 def test_the_target_as_its_own_source_is_carried_without_fault() -> None:
     own = sentence("2 0 2 3", "nsubj root obj amod", "PRON VERB NOUN ADJ")
-    rates = curve([(own, own, Alignment.of([(k, k) for k in range(4)]))], [0.0])[0].as_dict()
+    rates = curve_of([(own, own, Alignment.of([(k, k) for k in range(4)]))], [0.0])[0].as_dict()
     assert {rates.pop("threshold"), rates.pop("edges_per_sentence")} == {0.0, 3.0}
     assert set(rates.values()) == {1.0}
 
@@ -85,4 +89,4 @@ def test_gold_links_carry_most_edges_rightly_on_a_treebank() -> None:
     target = read_conllu(str(DATA / "dev.target.conllu.gz"))
     triples = zip(source, target, read_links(str(DATA / "dev.wa"), "pharaoh"), strict=True)
     # Content words only: few edges, most of them right.
-    assert curve(triples, [0.0])[0].accuracy > 0.7
+    assert curve_of(triples, [0.0])[0].accuracy > 0.7

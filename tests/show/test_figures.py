@@ -71,9 +71,9 @@ def test_traces_and_pruning():
     [line] = pruning_figure({"x": list(TRACES.values())}).axes[0].lines
     # The shorter trace keeps its last share.
     assert list(line.get_ydata()) == [100, 75]
-    with pytest.raises(DataError, match="no shares in its traces"):
+    with pytest.raises(DataError, match="its traces have no shares"):
         pruning_figure({"x": [[(1.0, 2.0)]]})
-    with pytest.raises(DataError, match="no trace"):
+    with pytest.raises(DataError, match="not a trace"):
         trace_figure({"x": []})
 
 

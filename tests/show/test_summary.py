@@ -39,8 +39,8 @@ def test_page_has_every_part():
     ]
     page = Text(summary_page(PAIRS, LINKS, About("run", ROUNDS, records, {"decoder": "soft-union"})))
     for part in (
-        "Corpus: 8 sentence pairs", "HMM 3 -33.3333 2.4045", "Links: 24, 3.00 a pair",
-        "words without link 0.0 % 0.0 %", "Mean probability of a link: 0.583", "certified 1 of 2 (50.0 %)",
+        "Corpus: 8 sentence pairs", "HMM 3 -33.3333 2.4045", "Links: 24, 3.00 per pair",
+        "words without links 0.0 % 0.0 %", "Mean probability of a link: 0.583", "certified 1 of 2 (50.0 %)",
         "largest gap 0.5", "seconds in all 2.000",
         "Most certain pairs 0.700 das Haus da the house <b>", "Least certain pairs 0.467",
         "least certain links: da – <b> 0.00, Haus – house 0.50", "das the 8 1.00 1.00", "decoder soft-union",

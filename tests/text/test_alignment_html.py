@@ -64,7 +64,7 @@ def test_words_are_never_markup(item):
 
 
 def test_words_are_checked():
-    with pytest.raises(DataError, match="outside the target"):
+    with pytest.raises(DataError, match="link 0-1 is outside the pair"):
         parse_pharaoh("0-1").with_words(["a"], ["b"])
     with pytest.raises(DataError, match="source is a string"):
         parse_pharaoh("0-0").with_words("a", ["b"])

@@ -66,10 +66,10 @@ def test_writing_and_reading_again(tmp_path):
         ("\\end\\", "", r"lm\.arpa: the model ends early"),
         ("-0.1\t<s> dog", "-0.1\t<s> cat", r"lm\.arpa:13: .*'cat' is not among the 1-grams"),
         ("-0.1\t<s> dog", "-0.1\t<s>", r"lm\.arpa:13: .*2 fields"),
-        ("-0.1\t<s> dog", "x\t<s> dog", r"lm\.arpa:13: .*no number"),
-        ("-0.1\t<s> dog", "0.1\t<s> dog", r"lm\.arpa:13: .*no log-probability"),
-        ("-0.1\t<s> dog", "nan\t<s> dog", r"lm\.arpa:13: .*no log-probability"),
-        ("-0.75\tdog", "-0.75\t<unk>", r"'<unk>' comes twice"),
+        ("-0.1\t<s> dog", "x\t<s> dog", r"lm\.arpa:13: .*not a number"),
+        ("-0.1\t<s> dog", "0.1\t<s> dog", r"lm\.arpa:13: .*out of range"),
+        ("-0.1\t<s> dog", "nan\t<s> dog", r"lm\.arpa:13: .*out of range"),
+        ("-0.75\tdog", "-0.75\t<unk>", r"'<unk>' is listed twice"),
     ],
 )
 def test_malformed_files_are_refused_with_file_and_line(tmp_path, old, new, message):

@@ -97,8 +97,8 @@ def test_treebanks_survive_a_round_trip(language: str, tmp_path: Path) -> None:
         (row("1", "w") + "\n" + row("1", "w") + "\n", 2, "ID `1` where word 2 is next"),
         (row("1", "w") + "\n# late\n", 2, "a comment among the words"),
         ("# only a comment\n\n", 2, "has no words"),
-        (row("2-3", "w") + "\n", 1, "range `2-3` where word 1 is next"),
-        (row("1-2", "w") + "\n" + row("1", "w") + "\n", 3, "1 words, but a range that goes to word 2"),
+        (row("2-3", "w") + "\n", 1, "range `2-3` must begin with the next word, 1"),
+        (row("1-2", "w") + "\n" + row("1", "w") + "\n", 3, "1 words, but a range that ends at word 2"),
         (row("1-1", "w") + "\n" + row("1-1", "w") + "\n", 2, "range `1-1` overlaps the one before"),
         (
             "\n".join([row("1-2", "w"), row("1", "w"), row("2-3", "w"), row("2", "w"), row("3", "w")]) + "\n",

@@ -82,9 +82,9 @@ def test_gaps_between_matrices_are_named(tmp_path: Path, names: list[str], messa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[1]]\n[[1\n", ":2: no JSON"),
+        ("[[1]]\n[[1\n", ":2: not JSON"),
         ('[[1]]\n\n{"score": [[1]]}\n', ':3: an object without "scores"'),
-        ("[" * 100_000 + "\n", ":1: no JSON"),
+        ("[" * 100_000 + "\n", ":1: not JSON"),
     ],
 )
 def test_bad_lines_are_named(tmp_path: Path, text: str, message: str) -> None:
@@ -107,10 +107,10 @@ def test_files_that_are_no_archives_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "one.npy", np.eye(2))
     for name, message in (
         ("empty", "no matrices"),
-        ("text.npz", "no archive of arrays"),
-        ("nothing.npz", "no archive of arrays"),
-        ("cut.npz", "no archive of arrays"),
-        ("array.npz", "one array and no archive"),
+        ("text.npz", "not an archive"),
+        ("nothing.npz", "not an archive"),
+        ("cut.npz", "not an archive"),
+        ("array.npz", "a single array, not an archive"),
         ("one.npy", "name the directory"),
         ("absent.npz", "no such file"),
         ("absent.jsonl", "no such file"),

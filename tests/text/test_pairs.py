@@ -127,7 +127,7 @@ def test_later_line_without_exactly_one_pair_of_bars(tmp_path: Path, line: str, 
 
 @pytest.mark.parametrize(("line", "found"), [("x y", 0), ("x\ty\tz", 2), ("\t\t", 2), ("x ||| y", 0)])
 def test_later_line_without_exactly_one_tab(tmp_path: Path, line: str, found: int) -> None:
-    with pytest.raises(DataError, match=rf"both:3: {found} tabs"):
+    with pytest.raises(DataError, match=rf"both:3: {found} separators `<TAB>`"):
         one(tmp_path, f"a\tb\n\n{line}\n")
 
 

@@ -40,9 +40,9 @@ def test_infinity_and_nan_become_null_which_browsers_can_read(read):
     [
         ("{\n", ":1: not JSON"),
         ("[1]\n", ":1: `[1]` is not a JSON object"),
-        ('{"line": 0}\n', "is no line number"),
-        ('{"line": true}\n', "is no line number"),
-        ('{"line": "1"}\n', "is no line number"),
+        ('{"line": 0}\n', "is not a line number"),
+        ('{"line": true}\n', "is not a line number"),
+        ('{"line": "1"}\n', "is not a line number"),
         ('{"line": 9}\n', "line 9, but the text has 2 lines"),
         ('{"line": 1}\n{"line": 1}\n', ":2: line 1 is reported twice"),
         ("\n", "no report at all"),

@@ -120,10 +120,10 @@ def test_a_side_that_is_not_given_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("0-1", "`0-1` is no link of offsets"),
-        ("0:1-2:3:1.5", "a probability is at most 1"),
+        ("0-1", "`0-1` is not a link; expected links of offsets"),
+        ("0:1-2:3:1.5", "1.5 is not a probability"),
         ("0:1?2:3:0.5", "only a sure link"),
-        ("0:1-2:3:0.5 1:2-3:4", "some links have a probability and some have none"),
+        ("0:1-2:3:0.5 1:2-3:4", "1 of the 2 sure links have a probability"),
     ],
 )
 def test_lines_that_are_no_offsets_are_refused(line: str, reason: str) -> None:

@@ -128,5 +128,5 @@ def test_kept_spans_do_not_overlap_and_the_others_give_way_to_better_ones(
 
 @pytest.mark.parametrize("tag", ["X", "B", "B-", "E-PER", "S-PER"])
 def test_what_is_no_bio_tag_is_named(tag: str) -> None:
-    with pytest.raises(DataError, match=f"token 1: `{tag}` is no BIO tag"):
+    with pytest.raises(DataError, match=f"token 1: `{tag}` is not a BIO tag"):
         from_bio(["O", tag])

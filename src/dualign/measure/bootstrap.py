@@ -1,4 +1,4 @@
-"""How sure a score is: resample the sentence pairs with replacement, score again, look at the spread.
+"""How sure a score is: resample the sentence pairs with replacement, score again, and see how much it varies.
 
 Counts add up over sentence pairs (see `dualign.measure.counts`), so a resample is a row of multiplicities and
 all of them together are one matrix product. Efron & Tibshirani 1993, ch. 13 (percentile interval); Koehn 2004
@@ -74,7 +74,7 @@ def compare(
     samples: int = 1000,
     seed: int = 1,
 ) -> Comparison:
-    """In which share of the resamples of the sentence pairs has `first` a lower AER than `second`?
+    """In what share of the resamples of the sentence pairs does `first` have a lower AER than `second`?
 
     Both systems are scored on the same resamples, so what makes a sentence hard for both cancels out.
     """

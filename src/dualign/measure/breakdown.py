@@ -1,8 +1,8 @@
-"""Where the errors are: quality split into links of rare and of common words.
+"""Where the errors are: quality of links of rare words and of common words.
 
-Rare words betray the "garbage collector": a word seen a few times that collects the links of its neighbours.
-Graça et al. 2010 split precision and recall this way (§4.3, Fig. 7), and call a word rare that occurs less
-than five times (§2.2).
+Links of rare words show the "garbage collector" effect: a word seen a few times collects the links of its
+neighbours. Graça et al. 2010 split precision and recall this way (§4.3, Fig. 7), and call a word rare that
+occurs less than five times (§2.2).
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from dualign.core.errors import DataError, UsageError
+from dualign.core.errors import UsageError
 from dualign.measure.counts import LinkSet, as_pairs, count
 from dualign.measure.quality import Evaluation
-from dualign.text.alignment import Alignment, Link
+from dualign.text.alignment import Alignment
+from dualign.text.checks import links_inside, same_length
 
 Sentences = Sequence[Sequence[str]]
 
@@ -54,63 +55,44 @@ def by_frequency(
     """Evaluate links of rare words and links of common words apart, once for each side.
 
     A word is rare if it occurs at most `rare` times. `source` and `target` are the tokenised sentences of
-    `links`; frequencies should come from the whole training corpus (`word_frequencies`), and without them the
+    `links`; frequencies should come from the whole training corpus (`word_frequencies`); without them the
     given sentences are counted. A word missing from the frequencies occurs 0 times. Every link of answer and
     gold falls into one of the two classes of a side, so their counts sum to those of `evaluate`; `pairs`
-    counts all sentences in both.
-
-    Raises `DataError` for a link that points outside its sentence pair, with the number of the sentence.
+    counts all sentences in both. A link outside its sentence pair raises `DataError`.
     """
     if rare < 0:
         raise UsageError(f"rare must not be negative, not {rare}")
     pairs = as_pairs(links, gold)
-    for name, sentences in (("source", source), ("target", target)):
-        if len(sentences) != len(pairs):
-            raise DataError(f"{name} has {len(sentences)} sentences for {len(pairs)} sentence pairs of links")
+    same_length(("links", len(pairs)), ("source", len(source)), ("target", len(target)), unit="sentences")
     for number, (pair, words, translations) in enumerate(zip(pairs, source, target, strict=True), 1):
         for name, alignment in zip(("links", "gold"), pair, strict=True):
-            _check_range(alignment, len(words), len(translations), f"{name}, sentence {number}")
+            every = alignment.links + alignment.possible
+            links_inside(every, len(words), len(translations), f"{name}, sentence {number}")
     return Breakdown(
-        _split(pairs, source, _frequencies(source_frequencies, source), rare, side=0),
-        _split(pairs, target, _frequencies(target_frequencies, target), rare, side=1),
+        _split(pairs, source, source_frequencies, rare, side=0),
+        _split(pairs, target, target_frequencies, rare, side=1),
     )
-
-
-def _frequencies(given: Mapping[str, int] | None, sentences: Sentences) -> Mapping[str, int]:
-    return word_frequencies(sentences) if given is None else given
-
-
-def _check_range(alignment: Alignment, source_length: int, target_length: int, place: str) -> None:
-    for i, j in alignment.links + alignment.possible:
-        if i >= source_length or j >= target_length:
-            raise DataError(
-                f"{place}: link {i}-{j} lies outside the {source_length} source and {target_length} target "
-                "words; are the sentences those that were aligned?"
-            )
 
 
 def _split(
     pairs: Sequence[tuple[Alignment, Alignment]],
     sentences: Sentences,
-    frequencies: Mapping[str, int],
+    frequencies: Mapping[str, int] | None,
     rare: int,
     *,
     side: int,
 ) -> RareCommon:
-    rare_words = [[frequencies.get(word, 0) <= rare for word in words] for words in sentences]
+    known = word_frequencies(sentences) if frequencies is None else frequencies
+    rare_words = [[known.get(word, 0) <= rare for word in words] for words in sentences]
 
     def keep(alignment: Alignment, marks: Sequence[bool], wanted: bool) -> Alignment:
-        def kept(links: Iterable[Link]) -> Iterable[Link]:
-            return (link for link in links if marks[link[side]] == wanted)
-
-        return Alignment.of(kept(alignment.links), kept(alignment.possible))
+        both = alignment.links, alignment.possible
+        return Alignment.of(*([link for link in links if marks[link[side]] == wanted] for links in both))
 
     def quality(wanted: bool) -> Evaluation:
+        marked = zip(pairs, rare_words, strict=True)
         return Evaluation.of(
-            count(
-                (keep(answer, marks, wanted), keep(reference, marks, wanted))
-                for (answer, reference), marks in zip(pairs, rare_words, strict=True)
-            )
+            count((keep(a, marks, wanted), keep(g, marks, wanted)) for (a, g), marks in marked)
         )
 
     return RareCommon(rare=quality(True), common=quality(False))

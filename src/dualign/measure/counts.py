@@ -1,4 +1,4 @@
-"""What every measure of links is made of: five counts a sentence pair, and the rates of such counts.
+"""What every measure of links is made of: five counts per sentence pair, and the rates of such counts.
 
 With A the answer, S the sure and P ⊇ S the possible gold links, the counts are `|A|, |S|, |P|, |A∩S|, |A∩P|`,
 in this order (Och & Ney 2003, §5). They add up over sentence pairs, so a corpus, a bootstrap sample and a
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dualign.core.errors import DataError
 from dualign.text.alignment import Alignment, Link
+from dualign.text.checks import same_length
 from dualign.text.formats import parse_pharaoh
 
 LinkSet = Alignment | str | Iterable[Link]
@@ -41,11 +42,7 @@ def as_alignments(items: Iterable[LinkSet], name: str) -> list[Alignment]:
 def as_pairs(links: Iterable[LinkSet], gold: Iterable[LinkSet]) -> list[tuple[Alignment, Alignment]]:
     """Answer and gold of each sentence pair; their numbers must agree."""
     answers, references = as_alignments(links, "links"), as_alignments(gold, "gold")
-    if len(answers) != len(references):
-        raise DataError(
-            f"links has {len(answers)} sentence pairs and gold {len(references)}; "
-            "cut both to the same pairs in the same order"
-        )
+    same_length(("links", len(answers)), ("gold", len(references)), unit="sentence pairs")
     return list(zip(answers, references, strict=True))
 
 
@@ -63,8 +60,8 @@ def rates(counts: NDArray[np.int64]) -> Rates:
     """AER, precision, recall and F1 of counts `[..., 5]`.
 
     `aer = 1 − (|A∩S| + |A∩P|) / (|A| + |S|)`, `precision = |A∩P| / |A|`, `recall = |A∩S| / |S|`, and `f1` is
-    the harmonic mean of the last two. Where nothing can be wrong nothing is: precision is 1 if A is empty,
-    recall is 1 if S is empty, and AER is 0 if both are. F1 is 0 where precision and recall both are.
+    the harmonic mean of the last two. Precision is 1 if A is empty, recall is 1 if S is empty, and AER is 0
+    if both are. F1 is 0 if precision and recall both are.
     """
     links, sure, _, sure_hits, possible_hits = np.moveaxis(counts, -1, 0)
     precision = _ratio(possible_hits, links)
@@ -84,26 +81,13 @@ def _as_alignment(item: LinkSet, place: str) -> Alignment:
             return parse_pharaoh(item)
         except DataError as error:
             raise DataError(f"{place}: {error}") from None
-    if isinstance(item, Alignment):
-        _check(item.links, place)
-        _check(item.possible, place)
-        return item
     try:
-        links = [(index(i), index(j)) for i, j in item]
+        found = item if isinstance(item, Alignment) else Alignment.of([(index(i), index(j)) for i, j in item])
     except (TypeError, ValueError):
         raise DataError(
-            f"{place}: expected an Alignment, a Pharaoh line or pairs of two integers, not {_shown(item)}"
+            f"{place}: expected an Alignment, a Pharaoh line or pairs of two integers, not {item!r:.60}"
         ) from None
-    _check(links, place)
-    return Alignment.of(links)
-
-
-def _check(links: Iterable[Link], place: str) -> None:
-    for i, j in links:
+    for i, j in found.links + found.possible:
         if i < 0 or j < 0:
             raise DataError(f"{place}: link ({i}, {j}) has a negative position; positions count from 0")
-
-
-def _shown(item: object) -> str:
-    text = repr(item)
-    return text if len(text) <= 60 else text[:60] + "…"
+    return found

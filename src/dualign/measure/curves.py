@@ -6,6 +6,7 @@ cumulative sums give the counts at every threshold. Links with the same score co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import index
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from dualign.core.errors import DataError, UsageError
 from dualign.measure.counts import LinkSet, as_alignments, rates
 from dualign.text.alignment import Alignment
+from dualign.text.checks import links_inside, same_length
 
 LinkScores = NDArray[np.floating] | Iterable[tuple[int, int, float]]
 """Scores of one sentence pair: an array `[source position, target position]`, or triples `(i, j, score)`.
@@ -47,9 +49,8 @@ class Curve:
     def area(self) -> float:
         """Area under the precision-recall curve: the integral of `precision_at(r)` for r from 0 to 1.
 
-        The interpolated precision is a step function that changes only where a point lies, so the sum over
-        steps is the integral itself and no line is drawn between points. Recall beyond the last point adds
-        nothing.
+        The interpolated precision is a step function that changes only at points, so the sum over steps is
+        exact. Recall beyond the last point adds nothing.
         """
         from_here_on = np.maximum.accumulate(self.precision[::-1])[::-1]
         # Up to the first point's recall (above 0 only if gold has no sure link) its own value holds.
@@ -67,9 +68,8 @@ class Curve:
     def steady_threshold(self, margin: float = 0.005, present: float | None = None) -> float:
         """The middle one of the thresholds 0.01, 0.02 … 0.99 whose AER is within `margin` of their lowest.
 
-        The lowest point of a curve from a few sentence pairs is a dent made by chance as often as not; the
-        middle of all that are about as good does better on other pairs. None that is worse than the `present`
-        threshold is taken.
+        On a few sentence pairs the lowest point of a curve is often there by chance; the middle of all
+        thresholds that are about as good does better on other pairs. None is worse than the `present` one.
         """
         grid = np.arange(1, 100) / 100
         aer = self.aer_at(grid)
@@ -84,19 +84,15 @@ def curve(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> Curve:
     """Precision, recall and AER at every threshold that makes a difference.
 
     Each threshold lies midway between two neighbouring distinct scores, so that rounding in the last digit
-    changes no link. Outside all scores, 1 is the neighbour of a highest score below 1 and 0 that of a lowest
-    above 0; beyond those the threshold lies past the outermost score. Costs a sort of all scores.
+    changes no link. The highest lies between the highest score and 1, the lowest between 0 and the lowest
+    score, or beyond them where scores are not in (0, 1). Costs a sort of all scores.
 
-    Raises `DataError` if the sides differ in length, a gold link lies outside its array, a link is scored
+    Raises `DataError` if the sides differ in length, a gold link is outside its array, a link is scored
     twice, or a score is not finite.
     """
     references = as_alignments(gold, "gold")
     items = list(scores)
-    if len(items) != len(references):
-        raise DataError(
-            f"scores has {len(items)} sentence pairs and gold {len(references)}; "
-            "cut both to the same pairs in the same order"
-        )
+    same_length(("scores", len(items)), ("gold", len(references)), unit="sentence pairs")
     parts = [
         _marked(item, reference, number)
         for number, (item, reference) in enumerate(zip(items, references, strict=True), 1)
@@ -114,15 +110,6 @@ def curve(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> Curve:
     rated = rates(counts)
     lowest = np.concatenate([[np.inf], values])[ends]
     return Curve(_thresholds(values, ends), rated.precision, rated.recall, rated.aer, lowest)
-
-
-def best_threshold(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> float:
-    """The threshold t whose links `score > t` have the lowest AER against `gold`, exactly.
-
-    Arguments and the place of the threshold between two scores as in `curve`; among equals the highest is
-    returned.
-    """
-    return curve(scores, gold).best_threshold()
 
 
 def _thresholds(values: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -145,46 +132,29 @@ def _marked(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Scores `[links]` of one sentence pair, and whether each link is sure and possible, `[links, 2]`."""
     place = f"scores, sentence {number}"
-    if isinstance(item, np.ndarray):
-        values, hits = _marked_array(item, reference, place, number)
-    else:
-        values, hits = _marked_triples(item, reference, place)
-    if not np.isfinite(values).all():
-        raise DataError(f"{place}: {values[~np.isfinite(values)][0]} is no score; scores are finite numbers")
-    return values, hits
-
-
-def _marked_array(
-    item: NDArray[np.floating], reference: Alignment, place: str, number: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    if item.ndim != 2:
-        raise DataError(f"{place}: expected an array [source, target], not of shape {item.shape}")
-    hits = np.zeros((*item.shape, 2), dtype=np.int64)
     possible = reference.links + reference.possible
-    for column, links in enumerate((reference.links, possible)):
-        for i, j in links:
-            if i >= item.shape[0] or j >= item.shape[1]:
-                raise DataError(
-                    f"gold, sentence {number}: link {i}-{j} lies outside the scores of shape {item.shape}"
-                )
-            hits[i, j, column] = 1
-    return item.astype(np.float64).ravel(), hits.reshape(-1, 2)
-
-
-def _marked_triples(
-    item: Iterable[tuple[int, int, float]], reference: Alignment, place: str
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    try:
-        triples = [(index(i), index(j), float(score)) for i, j, score in item]
-    except (TypeError, ValueError):
-        raise DataError(f"{place}: expected an array or triples (i, j, score)") from None
-    sure = set(reference.links)
-    possible = sure.union(reference.possible)
-    seen = set()
-    for i, j, _ in triples:
-        if (i, j) in seen:
-            raise DataError(f"{place}: link {i}-{j} is scored twice")
-        seen.add((i, j))
-    marks = [((i, j) in sure, (i, j) in possible) for i, j, _ in triples]
-    values = np.array([score for _, _, score in triples], dtype=np.float64)
-    return values, np.array(marks, dtype=np.int64).reshape(-1, 2)
+    if isinstance(item, np.ndarray):
+        if item.ndim != 2:
+            raise DataError(f"{place}: expected an array [source, target], not of shape {item.shape}")
+        links_inside(possible, item.shape[0], item.shape[1], f"gold, sentence {number}")
+        values, marks = item.astype(np.float64).ravel(), np.zeros((*item.shape, 2), np.int64)
+        for column, links in enumerate((reference.links, possible)):
+            for link in links:
+                marks[*link, column] = 1
+    else:
+        try:
+            triples = [(index(i), index(j), float(score)) for i, j, score in item]
+        except (TypeError, ValueError):
+            raise DataError(f"{place}: expected an array or triples (i, j, score)") from None
+        scored = Counter((i, j) for i, j, _ in triples)
+        for (i, j), times in scored.items():
+            if times > 1:
+                raise DataError(f"{place}: link {i}-{j} is scored twice")
+        values = np.array([score for _, _, score in triples], np.float64)
+        sets = set(reference.links), set(possible)
+        marks = np.array([[link in links for links in sets] for link in scored], np.int64)
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"{place}: {values[~np.isfinite(values)][0]} is not a score; scores are finite numbers"
+        )
+    return values, marks.reshape(-1, 2)

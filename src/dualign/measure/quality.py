@@ -50,9 +50,9 @@ def evaluate(links: Iterable[LinkSet], gold: Iterable[LinkSet]) -> Evaluation:
 
     Items of either side are `Alignment`s, Pharaoh lines or iterables of `(source, target)`, counted from 0.
     Gold possible links (`Alignment.possible`, `i?j`, `ipj`) cost nothing if found and nothing if missed; of
-    the answer only sure links count. With nothing answered precision is 1, with nothing sure recall is 1, and
-    with neither AER is 0.
+    the answer only sure links count. Precision is 1 if the answer is empty, recall is 1 if gold has no sure
+    links, and AER is 0 if both hold.
 
-    Och & Ney 2003, §5. Raises `DataError` if the two sides differ in length or an item is no set of links.
+    Och & Ney 2003, §5. Raises `DataError` if the two sides differ in length or an item is not a set of links.
     """
     return Evaluation.of(count(as_pairs(links, gold)))

@@ -1,9 +1,9 @@
 """What a command costs: wall time, CPU time and peak memory, its child processes included.
 
-CPU time and peak memory are those of `wait4`. CPU time adds up over the command and the children it waited
-for; peak memory is that of the largest one of them. A new process inherits the peak of the one that starts
-it until it loads its program, so a caller with much in memory would spoil the measure: a small interpreter
-of about ten megabytes stands between, starts the command and waits for it.
+CPU time and peak memory are those of `wait4`: CPU time is summed over the command and the children it waited
+for; peak memory is that of the largest of them. A new process inherits the peak of its parent until it loads
+its program, so a parent with much in memory would spoil the measurement. Therefore a small interpreter of
+about ten megabytes starts the command and waits for it. It writes a line just before, and the result after.
 """
 
 from __future__ import annotations
@@ -16,26 +16,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from tempfile import TemporaryFile
 
+from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
 
 _LAUNCHER = """
-import json, os, sys, time
-report, *command = sys.argv[1:]
-began = time.perf_counter()
+import json, os, sys
+report = open(int(sys.argv[1]), "w")
+print(file=report, flush=True)
 try:
-    child = os.posix_spawnp(command[0], command, os.environ)
+    child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
 except OSError as error:
     result = {"error": error.strerror}
 else:
     _, status, used = os.wait4(child, 0)
     result = {
-        "seconds": time.perf_counter() - began,
         "cpu_seconds": used.ru_utime + used.ru_stime,
         "peak_bytes": used.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
         "code": os.waitstatus_to_exitcode(status),
     }
-with open(int(report), "w") as stream:
-    json.dump(result, stream)
+print(json.dumps(result), file=report, flush=True)
 """
 
 
@@ -44,7 +43,7 @@ class Usage:
     """What one or more commands took."""
 
     seconds: float
-    """From start to end, by the clock on the wall."""
+    """Wall-clock time from start to end."""
     cpu_seconds: float
     """Of all processors together, user and system."""
     peak_bytes: int
@@ -69,7 +68,7 @@ def measure(
     output: str | os.PathLike[str] = os.devnull,
     environment: Mapping[str, str] | None = None,
 ) -> Usage:
-    """Run a command and say what it took; `output` is where its standard output goes.
+    """Run a command and return what it took; its standard output goes to `output`.
 
     `environment` is added to the caller's. A command that cannot be started, or that fails, is a `DataError`
     with the last line of its standard error.
@@ -79,22 +78,26 @@ def measure(
     readable, writable = os.pipe()
     with open(readable) as report, open(output, "wb") as out, TemporaryFile() as complaints:
         try:
-            subprocess.run(
+            launcher = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(writable), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=complaints,
                 env={**os.environ, **(environment or {})},
                 pass_fds=[writable],
-                check=False,
             )
         finally:
             os.close(writable)
-        result = json.loads(report.read() or '{"error": "the measuring process was killed"}')
+        with launcher:
+            report.readline()
+            clock = Clock()
+            line = report.readline()
+            seconds = clock.seconds
+        result = json.loads(line or '{"error": "the measuring process was killed"}')
         complaints.seek(0)
         lines = complaints.read().decode("utf-8", "replace").strip().splitlines()
     if "error" in result:
         raise DataError(f"{command[0]}: cannot be run: {result['error']}")
     if code := result.pop("code"):
-        raise DataError(f"{command[0]} ended with {code}: {lines[-1] if lines else 'it said nothing'}")
-    return Usage(**result)
+        raise DataError(f"{command[0]} ended with {code}: {lines[-1] if lines else 'it wrote no message'}")
+    return Usage(seconds, **result)

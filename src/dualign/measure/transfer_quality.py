@@ -1,65 +1,44 @@
-"""How well annotation comes across: edges, tags and spans against the target's own.
+"""How well annotation is transferred: edges, tags and spans against the target's own.
 
-The target has a tree of its own (hand-made, or a parser's). An edge that was carried across is right if the
-target's tree has it: the same word with the same head (Graça et al. 2010, §5.2 and Figure 10). The source
-root's "edge" has one end only and is no edge here, but counts for attachment scores, which are about words.
+The target has a tree of its own (hand-made, or a parser's). A transferred edge is right if the target's tree
+has it: the same word with the same head (Graça et al. 2010, §5.2 and Figure 10). The root does not count as
+an edge, but it does count in attachment scores, which are about words.
 
-As the threshold on link probabilities falls, more edges come across and fewer of them are right. Curves of
-several aligners are compared at the same number of edges: `accuracy_at`.
+As the threshold on link probabilities falls, more edges are transferred and fewer of them are right. Curves
+of several aligners are compared at the same number of edges: `accuracy_at`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import isnan
 from typing import Any
 
 from dualign.core.errors import UsageError
 from dualign.measure.table import markdown
 from dualign.text.alignment import Alignment
-from dualign.text.conllu import DEPREL, UPOS, Sentence
-from dualign.transfer.annotated import Record, carry_record
-from dualign.transfer.links import WeightedLink, check, weighted
+from dualign.text.checks import links_inside
+from dualign.text.conllu import DEPREL, UNKNOWN, UPOS, Sentence
+from dualign.transfer.annotated import AnnotatedText, carry_record
 from dualign.transfer.sentences import Settings, links_between
 from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tags import vote
 from dualign.transfer.tree import project
+from dualign.transfer.weighted_links import WeightedLink, weighted
 
 THRESHOLDS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 NOMINAL = frozenset(["nsubj", "obj", "iobj", "obl", "nmod", "appos"])
 """Relations whose subtrees are the phrases that span F1 is about."""
 
-
-@dataclass(slots=True)
-class Counts:
-    """Sums over sentence pairs; `a += b` adds."""
-
-    sentences: int = 0
-    words: int = 0
-    """Of the target."""
-    source_edges: int = 0
-    edges: int = 0
-    """Carried across."""
-    right_edges: int = 0
-    attached: int = 0
-    """Words with a head, the root included."""
-    right_heads: int = 0
-    right_relations: int = 0
-    """Right heads whose relation, without subtype, is right as well."""
-    tagged: int = 0
-    right_tags: int = 0
-    spans: int = 0
-    """Carried across."""
-    gold_spans: int = 0
-    right_spans: int = 0
-
-    def __iadd__(self, other: Counts) -> Counts:
-        for name in (f.name for f in fields(self)):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        return self
+Counts = Counter[str]
+"""Sums over sentence pairs. Of trees: sentences, words (of the target), source_edges, edges (transferred),
+right_edges, attached (words with a head, the root included), right_heads, right_relations (right heads whose
+relation, without subtype, is right as well), tagged, right_tags; of spans: spans (transferred), gold_spans,
+right_spans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +48,9 @@ class Point:
     threshold: float
     edges_per_sentence: float
     transferred: float
-    """Edges carried across, of the source's."""
+    """Edges transferred, of the source's."""
     accuracy: float
-    """Right edges, of those carried across."""
+    """Right edges, of those transferred."""
     uas: float
     """Words with the right head, of all words of the target."""
     las: float
@@ -89,21 +68,24 @@ class Point:
     @classmethod
     def of(cls, threshold: float, counts: Counts) -> Point:
         """The rates of counts."""
-        precision = _share(counts.right_spans, counts.spans)
-        recall = _share(counts.right_spans, counts.gold_spans)
+
+        def share(part: str, whole: str) -> float:
+            return counts[part] / counts[whole] if counts[whole] else 0.0
+
+        both = counts["spans"] + counts["gold_spans"]
         return cls(
             threshold,
-            _share(counts.edges, counts.sentences),
-            _share(counts.edges, counts.source_edges),
-            _share(counts.right_edges, counts.edges),
-            _share(counts.right_heads, counts.words),
-            _share(counts.right_relations, counts.words),
-            _share(counts.right_heads, counts.attached),
-            _share(counts.tagged, counts.words),
-            _share(counts.right_tags, counts.tagged),
-            precision,
-            recall,
-            _share(2 * counts.right_spans, counts.spans + counts.gold_spans),
+            share("edges", "sentences"),
+            share("edges", "source_edges"),
+            share("right_edges", "edges"),
+            share("right_heads", "words"),
+            share("right_relations", "words"),
+            share("right_heads", "attached"),
+            share("tagged", "words"),
+            share("right_tags", "tagged"),
+            share("right_spans", "spans"),
+            share("right_spans", "gold_spans"),
+            2 * counts["right_spans"] / both if both else 0.0,
         )
 
     def as_dict(self) -> dict[str, float]:
@@ -111,30 +93,8 @@ class Point:
         return asdict(self)
 
 
-def curve(
-    pairs: Iterable[tuple[Sentence, Sentence, Alignment]],
-    thresholds: Sequence[float] = THRESHOLDS,
-    settings: Settings | None = None,
-    place: str = "links",
-    discontinuous: str = "largest",
-    gap: int = GAP,
-) -> list[Point]:
-    """One point for each threshold, in one pass over triples (source, annotated target, links).
-
-    `discontinuous` and `gap` are about phrases, as in `dualign.transfer.spans`.
-    """
-    how = [replace(settings or Settings(), threshold=threshold) for threshold in thresholds]
-    sums = [Counts() for _ in how]
-    for number, (source, target, alignment) in enumerate(pairs, 1):
-        gold = _Gold(source, target)
-        for total, setting in zip(sums, how, strict=True):
-            links = links_between(source, target, alignment, setting, f"{place}, sentence pair {number}")
-            total += _count_pair(gold, links, discontinuous, gap)
-    return [Point.of(t, total) for t, total in zip(thresholds, sums, strict=True)]
-
-
 class _Gold:
-    """What of a sentence pair does not depend on links."""
+    """What does not depend on the links of a sentence pair."""
 
     def __init__(self, source: Sentence, target: Sentence) -> None:
         self.source_heads, self.target_heads = source.heads(), target.heads()
@@ -150,32 +110,31 @@ def _count_pair(gold: _Gold, links: Sequence[WeightedLink], discontinuous: str, 
     """Counts of one sentence pair."""
     length = len(gold.target_heads)
     projection = project(gold.source_heads, length, links, gold.tags)
-    counts = Counts(sentences=1, words=length, gold_spans=len(gold.target_phrases))
-    counts.source_edges = sum(1 for head in gold.source_heads if head >= 0)
+    counts = Counter(sentences=1, words=length, source_edges=sum(head >= 0 for head in gold.source_heads))
     for j, head in enumerate(projection.heads):
-        if head < -1:
+        if head == UNKNOWN:
             continue
         right = head == gold.target_heads[j]
-        counts.attached += 1
-        counts.right_heads += right
-        counts.right_relations += (
-            right and gold.relations[0][projection.stands_for[j]] == gold.relations[1][j]
-        )
-        if head >= 0:
-            counts.edges += 1
-            counts.right_edges += right
+        relation = gold.relations[0][projection.stands_for[j]]
+        counts["attached"] += 1
+        counts["right_heads"] += right
+        counts["right_relations"] += right and relation == gold.relations[1][j]
+        counts["edges"] += head >= 0
+        counts["right_edges"] += right and head >= 0
     tags, _ = vote(gold.tags[0], length, links)
-    counts.tagged = sum(1 for tag in tags if tag != "_")
-    counts.right_tags = sum(1 for tag, own in zip(tags, gold.tags[1], strict=True) if tag == own != "_")
+    counts["tagged"] = length - tags.count("_")
+    counts["right_tags"] = sum(tag == own != "_" for tag, own in zip(tags, gold.tags[1], strict=True))
     carrier = SpanCarrier(links, length, gap)
     carried = {
         (*piece, label)
         for begin, end, label in gold.source_phrases
         for piece in carrier.carry(begin, end, discontinuous).pieces
     }
-    counts.spans = len(carried)
-    counts.right_spans = len(carried & gold.target_phrases)
-    return counts
+    return counts + _count_spans(carried, gold.target_phrases)
+
+
+def _count_spans(carried: set[Any], gold: set[Any]) -> Counts:
+    return Counter(spans=len(carried), gold_spans=len(gold), right_spans=len(carried & gold))
 
 
 def phrases(heads: Sequence[int], relations: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -194,11 +153,11 @@ def phrases(heads: Sequence[int], relations: Sequence[str]) -> list[tuple[int, i
 
 
 def accuracy_at(points: Sequence[Point], transferred: float) -> float:
-    """Edge accuracy where a given share of the source's edges comes across, between points on straight lines.
+    """Edge accuracy if a given share of the source's edges is transferred, interpolated between points.
 
-    A straight line in right edges against edges: what one gets by drawing lots between two thresholds. With
-    fewer edges than the strictest threshold gives, lots are drawn from these. NaN if never so many come
-    across.
+    Right edges are interpolated linearly against edges: the expectation if edges of two thresholds are mixed
+    at random. Below the share of the strictest threshold, its accuracy holds. NaN if no threshold transfers
+    that many edges.
     """
     if not 0 < transferred <= 1:
         raise UsageError(f"transferred={transferred} must be above 0 and at most 1")
@@ -214,12 +173,12 @@ def accuracy_at(points: Sequence[Point], transferred: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TreeReport:
-    """A curve, and the accuracy at one share of the edges."""
+    """One point for each threshold, and the accuracy at one share of the edges."""
 
     points: list[Point]
     at: float
     accuracy: float
-    """Edge accuracy where that share comes across; NaN if never so many do."""
+    """Edge accuracy if that share of the edges is transferred; NaN if it is never reached."""
     sentences: int
 
     def as_dict(self) -> dict[str, Any]:
@@ -252,15 +211,19 @@ def tree_report(
     discontinuous: str = "largest",
     gap: int = GAP,
 ) -> TreeReport:
-    """What `dualign transfer evaluate` says of trees; arguments as in `curve` and `accuracy_at`."""
+    """Transfer trees at each threshold, in one pass over triples (source, annotated target, links).
+
+    `at` as in `accuracy_at`; `discontinuous` and `gap` are for phrases, as in `dualign.transfer.spans`.
+    """
+    how = [replace(settings or Settings(), threshold=threshold) for threshold in thresholds]
+    sums = [Counts() for _ in how]
     number = 0
-
-    def counted() -> Iterator[tuple[Sentence, Sentence, Alignment]]:
-        nonlocal number
-        for number, pair in enumerate(pairs, 1):  # noqa: B007 - the count is wanted
-            yield pair
-
-    points = curve(counted(), thresholds, settings, place, discontinuous, gap)
+    for number, (source, target, alignment) in enumerate(pairs, 1):
+        gold = _Gold(source, target)
+        for total, setting in zip(sums, how, strict=True):
+            links = links_between(source, target, alignment, setting, f"{place}, sentence pair {number}")
+            total.update(_count_pair(gold, links, discontinuous, gap))
+    points = list(map(Point.of, thresholds, sums))
     return TreeReport(points, at, accuracy_at(points, at), number)
 
 
@@ -278,41 +241,41 @@ class SpanReport:
         """A table for people; rates are per cent."""
         head = ("threshold", "spans", "gold", "right", "span P", "span R", "span F1")
         rows = []
-        for row in self.rows:
-            threshold, *counts = list(row.values())[:4]
-            rates = [f"{100 * row[name]:.2f}" for name in ("span_precision", "span_recall", "span_f1")]
-            rows.append([f"{threshold:g}", *(f"{count:,}" for count in counts), *rates])
+        for threshold, *values in (row.values() for row in self.rows):
+            counts, rates = (
+                (f"{count:,}" for count in values[:3]),
+                (f"{100 * rate:.2f}" for rate in values[3:]),
+            )
+            rows.append([f"{threshold:g}", *counts, *rates])
         return markdown(head, rows, left=0)
 
 
 def span_report(
-    pairs: Iterable[tuple[Record, Record, Alignment]],
+    pairs: Iterable[tuple[AnnotatedText, AnnotatedText, Alignment]],
     thresholds: Sequence[float],
     discontinuous: str = "largest",
     gap: int = GAP,
     place: str = "links",
 ) -> SpanReport:
-    """Carry the source's spans across; compare offsets and labels with the target's own."""
+    """Transfer the source's spans; compare offsets and labels with the target's own."""
     sums = [Counts() for _ in thresholds]
     for number, (source, target, alignment) in enumerate(pairs, 1):
-        check(alignment.links, len(source.tokens), len(target.tokens), f"{place}, sentence pair {number}")
-        gold = {_labelled(span) for span in target.spans}
+        where = f"{place}, sentence pair {number}"
+        links_inside(alignment.links, len(source.tokens), len(target.tokens), where)
+        gold = set(map(_labelled, target.spans))
         for total, threshold in zip(sums, thresholds, strict=True):
             record, _ = carry_record(source, target, weighted(alignment, threshold), discontinuous, gap)
-            carried = {_labelled(span) for span in record["spans"]}
-            total += Counts(spans=len(carried), gold_spans=len(gold), right_spans=len(carried & gold))
+            total.update(_count_spans(set(map(_labelled, record["spans"])), gold))
     rows = []
     for threshold, total in zip(thresholds, sums, strict=True):
         point = Point.of(threshold, total).as_dict()
-        rates = {name: point[name] for name in ("span_precision", "span_recall", "span_f1")}
-        counts = {"spans": total.spans, "gold_spans": total.gold_spans, "right_spans": total.right_spans}
-        rows.append({"threshold": threshold, **counts, **rates})
+        rows.append(
+            {"threshold": threshold}
+            | {name: total[name] for name in ("spans", "gold_spans", "right_spans")}
+            | {name: point[name] for name in ("span_precision", "span_recall", "span_f1")}
+        )
     return SpanReport(rows)
 
 
 def _labelled(span: dict[str, Any]) -> tuple[int, int, str]:
     return span["start"], span["end"], json.dumps(span.get("label"), sort_keys=True)
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0

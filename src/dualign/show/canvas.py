@@ -1,4 +1,4 @@
-"""What all figures share: matplotlib (the extra `plots`), fonts, colours, and files that are always the same.
+"""What all figures share: matplotlib (the extra `plots`), fonts, colours, and reproducible files.
 
 Colours are Okabe and Ito's; lines differ in their dashes and markers as well, so that figures are legible in
 grey.
@@ -35,7 +35,7 @@ STYLES = (
 
 FORMATS = {".svg": "svg", ".pdf": "pdf", ".png": "png"}
 
-# Beyond Latin, as far as they are installed; the first one that has a letter draws it.
+# Of those installed, the first that has a letter draws it.
 _FONTS = (
     "DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans Arabic",
     "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Sans Bengali", "Noto Sans Thai",
@@ -45,7 +45,7 @@ _FONTS = (
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in our style, and leave matplotlib's own settings as they are; may decorate a function."""
+    """Draw in our style without changing matplotlib's own settings; can decorate a function."""
     try:
         import matplotlib
         from matplotlib.font_manager import fontManager
@@ -64,7 +64,7 @@ def style() -> Iterator[None]:
         "legend.frameon": False,
         "svg.hashsalt": "dualign",
         "pdf.fonttype": 42,
-        # Words are words, whatever they look like: `$x$` is no formula.
+        # A word such as `$x$` is not a formula.
         "text.parse_math": False,
     }
     with matplotlib.rc_context(settings):
@@ -72,7 +72,7 @@ def style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of that size in inches."""
+    """An empty figure; the size is in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")

@@ -1,4 +1,4 @@
-"""Small charts as SVG in the page's own colours: no script, no library."""
+"""Small charts as SVG in the page's colours: no script, no library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 8, 10, 34
 
 
 def bars(labels: Sequence[str], values: Sequence[float], *, x: str, y: str) -> str:
-    """A bar for each value, labelled below; each tells its value when pointed at."""
+    """A bar for each value, labelled below; pointing at it shows its value."""
     most = _round_up(max(values, default=0) or 1)
     step = (_WIDTH - _LEFT - _RIGHT) / max(len(values), 1)
     parts = [_axis(0, most)]

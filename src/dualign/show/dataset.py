@@ -1,27 +1,23 @@
-"""`Dataset`: a bitext with all that there is to show of it, read from files and checked against each other.
+"""`Dataset`: a bitext with everything that is shown about it, read from files and checked.
 
-Every mistake is found here, before a page opens: files that differ in length, links outside their sentence
-pair, reports about lines that there are not.
+Every mistake is found before a page opens: files of different length, links outside their sentence pair,
+reports about lines that do not exist.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from operator import itemgetter
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment, Link
+from dualign.text.checks import links_inside, same_length
 from dualign.text.formats import read_links
-from dualign.text.pairs import read_pairs
+from dualign.text.pairs import Pair, read_pairs
 from dualign.text.reports import read_records, record_of
-
-Pair = tuple[Sequence[str], Sequence[str]]
-
-_target = itemgetter(1)
+from dualign.text.streams import plain_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class Files:
     """Where everything is.
 
     `links`, `probabilities` and `reports` may be written `NAME=FILE`; the first of each belong to the first
-    system, and so on. `first`: gold may end before the text does.
+    system, and so on. With `first`, gold may end before the text does.
     """
 
     source: str
@@ -51,10 +47,10 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The links of one aligner for every pair, and where known, probabilities and reports.
+    """The links of one aligner for every pair, and if known, probabilities and reports.
 
-    `cells[n]` has the probability of links of pair n, which may be more than those it chose; `records[n]` is
-    the line of the report about it.
+    `cells[n]` has probabilities of links of pair n, also of links that were not chosen; `records[n]` is the
+    line of the report about it.
     """
 
     name: str
@@ -78,13 +74,12 @@ class Dataset:
 
 def read_dataset(files: Files) -> Dataset:
     """Read and check all files; raises `DataError` naming file, line and remedy."""
-    pairs: list[Pair] = list(read_pairs(files.source, files.target, errors=files.errors))
+    pairs = list(read_pairs(files.source, files.target, errors=files.errors))
     if not pairs:
         raise DataError(f"{files.source}: no sentence pair, nothing to show; was it written to the end?")
     systems = list(_systems(files, pairs))
-    gold = None if files.gold is None else _read_gold(files, pairs)
-    names = _base(files.source), _base(files.source if files.target is None else files.target)
-    return Dataset(pairs, systems, gold, names)
+    gold = None if files.gold is None else _read_gold(files, files.gold, pairs)
+    return Dataset(pairs, systems, gold, (_base(files.source), _base(files.target or files.source)))
 
 
 def _systems(files: Files, pairs: Sequence[Pair]) -> Iterator[System]:
@@ -105,8 +100,7 @@ def _systems(files: Files, pairs: Sequence[Pair]) -> Iterator[System]:
                     f"{path}: links without probabilities; write them as `i-j:probability`, "
                     "as `dualign align --probabilities` does"
                 )
-            name, links = name or other, links or scored
-            cells = _probabilities(scored)
+            name, links, cells = name or other, links or scored, _probabilities(scored)
         assert links is not None
         if cells is None and any(alignment.probabilities for alignment in links):
             cells = _probabilities(links)
@@ -138,13 +132,12 @@ def _probabilities(alignments: Iterable[Alignment]) -> list[dict[Link, float]]:
 
 def _read_aligned(path: str, format: str | None, errors: str, pairs: Sequence[Pair]) -> list[Alignment]:
     alignments = list(read_links(path, format, errors, count=len(pairs)))
-    _check(path, alignments, pairs)
+    _check_links(path, alignments, pairs)
     return alignments
 
 
-def _read_gold(files: Files, pairs: Sequence[Pair]) -> list[Alignment | None]:
-    assert files.gold is not None
-    path, format, errors = files.gold, files.gold_format, files.errors
+def _read_gold(files: Files, path: str, pairs: Sequence[Pair]) -> list[Alignment | None]:
+    format, errors = files.gold_format, files.errors
     if not files.first:
         try:
             return list(_read_aligned(path, format, errors, pairs))
@@ -154,36 +147,26 @@ def _read_gold(files: Files, pairs: Sequence[Pair]) -> list[Alignment | None]:
                 raise DataError(f"{error} (use --first if gold is for the first lines only)") from None
             raise
     stream = read_links(path, format, errors)
-    gold: list[Alignment | None] = list(islice(stream, len(pairs)))
+    gold = list(islice(stream, len(pairs)))
     if more := sum(1 for _ in stream):
-        raise DataError(
-            f"{path} has gold links for {len(gold) + more} sentence pairs but the text has {len(pairs)}; "
-            "give the text that was annotated"
-        )
-    _check(path, gold, pairs)
-    return gold + [None] * (len(pairs) - len(gold))
+        counts = (path, len(gold) + more), ("the text", len(pairs))
+        same_length(*counts, unit="sentence pairs", remedy="give the text that was annotated")
+    _check_links(path, gold, pairs)
+    return [*gold, *[None] * (len(pairs) - len(gold))]
 
 
-def _check(path: str, alignments: Sequence[Alignment | None], pairs: Sequence[Pair]) -> None:
-    """Refuse links outside their sentence pair; the message names the first and counts the pairs."""
-    first, bad = "", 0
+def _check_links(path: str, alignments: Iterable[Alignment], pairs: Iterable[Pair]) -> None:
+    """Refuse links outside their sentence pair; the message is about the first and counts the pairs."""
+    wrong = []
     for number, (alignment, (source, target)) in enumerate(zip(alignments, pairs, strict=False), 1):
-        if alignment is None:
-            continue
-        links = alignment.links + alignment.possible
-        if not links or (max(links)[0] < len(source) and max(map(_target, links)) < len(target)):
-            continue
-        for i, j in links:
-            if i >= len(source) or j >= len(target):
-                bad += 1
-                first = first or (
-                    f"{path}: sentence pair {number}: link {i}-{j} is outside the pair, which has "
-                    f"{len(source)} and {len(target)} words"
-                )
-                break
-    if bad:
-        others = f" (and {bad - 1:,} other pairs have such links)" if bad > 1 else ""
-        raise DataError(f"{first}{others}; do the links belong to this text, source first, in this format?")
+        try:
+            every = alignment.links + alignment.possible
+            links_inside(every, len(source), len(target), f"{path}, sentence pair {number}")
+        except DataError as error:
+            wrong.append(error)
+    if wrong:
+        others = f" ({len(wrong) - 1:,} other pairs have such links, too)" if len(wrong) > 1 else ""
+        raise DataError(f"{wrong[0]}{others}")
 
 
 def named(item: str) -> tuple[str, str]:
@@ -195,4 +178,4 @@ def named(item: str) -> tuple[str, str]:
 
 
 def _base(path: str) -> str:
-    return re.sub(r"\.(?:gz|xz|zst)\Z", "", os.path.basename(path)) if path != "-" else "standard input"
+    return plain_name(path) if path != "-" else "standard input"

@@ -8,7 +8,7 @@ shrunk (after Graça et al. 2010, Figures 1 and 9).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
@@ -107,10 +107,9 @@ def _frame(axes: Axes, source: Sequence[str], target: Sequence[str], title: str)
     axes.set_yticks(range(len(source)), source)
     axes.tick_params(length=0)
     axes.grid(visible=False)
-    for k in range(len(target) + 1):
-        axes.axvline(k - 0.5, color="#d0d7de", linewidth=0.5, zorder=0)
-    for k in range(len(source) + 1):
-        axes.axhline(k - 0.5, color="#d0d7de", linewidth=0.5, zorder=0)
+    for words, draw in ((target, axes.axvline), (source, axes.axhline)):
+        for k in range(len(words) + 1):
+            draw(k - 0.5, color="#d0d7de", linewidth=0.5, zorder=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
     if title:
@@ -124,16 +123,8 @@ def _squares(axes: Axes, gold: Alignment | None) -> None:
         return
     for links, border in ((gold.links, INK), (gold.possible, "none")):
         for i, j in links:
-            square: Any = Rectangle(
-                (j - 0.42, i - 0.42),
-                0.84,
-                0.84,
-                facecolor="#e9dfb0",
-                edgecolor=border,
-                linewidth=1.0,
-                zorder=1,
-            )
-            axes.add_patch(square)
+            corner, style = (j - 0.42, i - 0.42), {"linewidth": 1.0, "zorder": 1}
+            axes.add_patch(Rectangle(corner, 0.84, 0.84, facecolor="#e9dfb0", edgecolor=border, **style))
 
 
 def _circle(axes: Axes, i: int, j: int, p: float, *, fill: bool, colour: str) -> None:

@@ -1,13 +1,13 @@
 """Posteriors of a saved model, both directions, before and after projection; and its dictionary.
 
-The picture is that of Graça et al. 2010, Figures 1 and 9: a circle in each cell as large as the posterior is,
-and after projection the colour says whether it grew or shrank.
+As in Graça et al. 2010, Figures 1 and 9, the size of the circle in a cell is the posterior, and after
+projection its colour says whether it grew or shrank.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from threading import Lock
 
@@ -20,13 +20,12 @@ from dualign.decode.links import CHUNK, MOST_CELLS, chunks, encode_chunk, poster
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.vocabulary import Vocabulary
+from dualign.text.pairs import Pair
 
 LEAST = 0.005
-"""Posteriors below this would be a dot that nobody sees; they are left out."""
+"""Smaller posteriors would be invisible and are left out."""
 
 CANDIDATES = 6
-
-Pair = tuple[Sequence[str], Sequence[str]]
 
 
 class ModelView:
@@ -57,13 +56,13 @@ class ModelView:
         for chunk in chunks(pairs, CHUNK):
             small = [pair if len(pair[0]) * len(pair[1]) <= MOST_CELLS else ([], []) for pair in chunk]
             with self._lock:
-                stages = [self._posteriors(model, small) for model in (self._before, self._after)]
+                stages = []
+                for model in (self._before, self._after):
+                    bitext, source, target = encode_chunk(model, small)
+                    new = source.new, target.new
+                    stages.append(posteriors_of_bitext(model, bitext, new, self.threads))
             for before, after in zip(*stages, strict=True):
                 yield np.stack((before, after))
-
-    def _posteriors(self, model: Model, pairs: Sequence[Pair]) -> list[Array]:
-        bitext, source, target = encode_chunk(model, pairs)
-        return posteriors_of_bitext(model, bitext, (source.new, target.new), self.threads)
 
     def line(self, pair: Pair) -> str:
         """The posteriors of one pair as the page reads them; see `lines`."""
@@ -94,22 +93,20 @@ class ModelView:
         for pair in pairs:
             for words, known in zip(pair, seen, strict=True):
                 known.update(map(str.lower, words) if lower else words)
-        there = _best(model.lexicon, 0, _chosen(seen[0], model.source), len(model.source))
-        back = _best(model.lexicon, 1, _chosen(seen[1], model.target), len(model.target))
+        there = _best(model.lexicon, 0, _chosen(seen[0], model.source))
+        back = _best(model.lexicon, 1, _chosen(seen[1], model.target))
         return (_as_lines(there, model.source, model.target), _as_lines(back, model.target, model.source))
 
 
 def _chosen(words: set[str], vocabulary: Vocabulary) -> Array:
-    numbers = vocabulary.numbers
-    return np.array(sorted(numbers[word] for word in words if word in numbers), np.int64)
+    """Whether each word of a vocabulary is among the given ones: bool."""
+    return np.array([word in words for word in vocabulary.words], bool)
 
 
-def _best(lexicon: Lexicon, side: int, chosen: Array, size: int) -> Iterator[tuple[int, Array, Array]]:
-    """Word, its best translations and their probabilities, for the chosen words of a side."""
+def _best(lexicon: Lexicon, side: int, wanted: Array) -> Iterator[tuple[int, Array, Array]]:
+    """Word, its best translations and their probabilities, for the wanted words of a side."""
     owner = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
     word, other = (owner, lexicon.columns) if side == 0 else (lexicon.columns, owner)
-    wanted = np.zeros(size, bool)
-    wanted[chosen] = True
     kept = np.flatnonzero(wanted[word])
     value = lexicon.table[kept, side]
     order = kept[np.lexsort((other[kept], -value, word[kept]))]
@@ -123,15 +120,9 @@ def _best(lexicon: Lexicon, side: int, chosen: Array, size: int) -> Iterator[tup
 def _as_lines(
     entries: Iterable[tuple[int, Array, Array]], vocabulary: Vocabulary, others: Vocabulary
 ) -> list[str]:
-    return [
-        "\t".join(
-            [
-                vocabulary.words[v],
-                *(
-                    f"{others.words[w]}\t{round(1000 * p)}"
-                    for w, p in zip(best.tolist(), values.tolist(), strict=True)
-                ),
-            ]
-        )
-        for v, best, values in entries
-    ]
+    lines = []
+    for v, best, values in entries:
+        pairs = zip(best.tolist(), values.tolist(), strict=True)
+        found = (f"{others.words[w]}\t{round(1000 * p)}" for w, p in pairs)
+        lines.append("\t".join([vocabulary.words[v], *found]))
+    return lines

@@ -1,7 +1,7 @@
 """The pages: parts from `assets/`, put together in one file that needs nothing else.
 
 A content security policy forbids every request, and every script and style but our own, whose hashes it
-names: whatever stands in a corpus, nothing of it is ever run or fetched.
+names. So nothing in a corpus is ever run or fetched.
 """
 
 from __future__ import annotations

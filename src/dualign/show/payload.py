@@ -1,17 +1,16 @@
 """A `Dataset` as the page reads it: one JSON object of long strings, a line for each pair.
 
-Plain text is what browsers read fastest: unpacking compressed data takes twice as long as parsing this. The
-page splits the strings at their line ends, which takes milliseconds for 100,000 pairs, and looks into a
-line only when its pair is shown, searched or sorted. Lines of links are `i-j` (a link), `i?j` (possible) and
-`i~j` (no link, but its probability is known), each with `:thousandths` where there is a probability; `!`
-stands for a pair without gold.
+Browsers read plain text fastest: unpacking compressed data takes twice as long as parsing this. The page
+splits the strings at line ends, which takes milliseconds for 100,000 pairs, and looks into a line only when
+its pair is shown, searched or sorted. Lines of links have `i-j` (a link), `i?j` (possible) and `i~j` (not a
+link, but its probability is known), each with `:thousandths` if there is a probability; `!` is a pair without
+gold.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -23,7 +22,7 @@ NO_GOLD = "!"
 
 def content(dataset: Dataset, **more: Any) -> dict[str, Any]:
     """What the page needs to know of a dataset; `more` (posteriors, candidates …) is added."""
-    source, target = (_joined(pair[side] for pair in dataset.pairs) for side in (0, 1))
+    source, target = ("\n".join(" ".join(pair[side]) for pair in dataset.pairs) for side in (0, 1))
     gold = None
     if dataset.gold is not None:
         gold = "\n".join(NO_GOLD if a is None else str(a) for a in dataset.gold)
@@ -40,14 +39,10 @@ def content(dataset: Dataset, **more: Any) -> dict[str, Any]:
 
 
 def packed(content: dict[str, Any]) -> str:
-    """A JSON object that can stand inside a `<script>` element."""
+    """A JSON object that is safe inside a `<script>` element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # Only in strings, where the escape means the same; no `</script>` or `<!--` is left.
     return text.replace("<", "\\u003c")
-
-
-def _joined(sentences: Iterable[Iterable[str]]) -> str:
-    return "\n".join(map(" ".join, sentences))
 
 
 def _system(system: System) -> dict[str, Any]:
@@ -56,12 +51,8 @@ def _system(system: System) -> dict[str, Any]:
         cells = None if system.cells is None else system.cells[n]
         lines.append(str(alignment) if not cells else _scored(alignment, cells))
     records = None if system.records is None else "\n".join(line or "" for line in system.records)
-    return {
-        "name": system.name,
-        "links": "\n".join(lines),
-        "scored": system.cells is not None,
-        "records": records,
-    }
+    scored = system.cells is not None
+    return {"name": system.name, "links": "\n".join(lines), "scored": scored, "records": records}
 
 
 def _scored(alignment: Alignment, cells: dict[Link, float]) -> str:
@@ -70,9 +61,5 @@ def _scored(alignment: Alignment, cells: dict[Link, float]) -> str:
             return " ".join([f"{i}-{j}:{round(1000 * cells[i, j])}" for i, j in alignment.links])
     marks: dict[Link, str] = {**dict.fromkeys(cells, "~"), **dict.fromkeys(alignment.possible, "?")}
     marks.update(dict.fromkeys(alignment.links, "-"))
-    words = []
-    for link in sorted(marks):
-        p = cells.get(link)
-        tail = "" if p is None else f":{round(1000 * p)}"
-        words.append(f"{link[0]}{marks[link]}{link[1]}{tail}")
-    return " ".join(words)
+    tails = {link: f":{round(1000 * p)}" for link, p in cells.items()}
+    return " ".join(f"{i}{marks[i, j]}{j}{tails.get((i, j), '')}" for i, j in sorted(marks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from dualign.core.errors import DataError
 from dualign.measure.curves import Curve
 from dualign.measure.quality import Evaluation
-from dualign.show.canvas import STYLES, new_figure, style
+from dualign.show.canvas import GREY, STYLES, new_figure, style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Trace = Sequence[Sequence[float]]
@@ -25,21 +27,19 @@ def curve_figure(
     """Precision against recall as the threshold falls; a system without probabilities is one point."""
     figure = new_figure(5.2, 4.2)
     axes = figure.subplots()
-    number = 0
+    styles = cycle(STYLES)
     lows = []
     for name, curve in curves.items():
-        colour, dashes, _ = STYLES[number % len(STYLES)]
+        colour, dashes, _ = next(styles)
         shown = curve.recall > 0
         label = f"{name} (area {curve.area():.3f}, least AER {100 * curve.aer.min():.1f} %)"
         axes.plot(curve.recall[shown], curve.precision[shown], color=colour, linestyle=dashes, label=label)
-        lows += [float(curve.precision[shown].min(initial=1.0))]
-        number += 1
+        lows.append(float(curve.precision[shown].min(initial=1.0)))
     for name, point in (points or {}).items():
-        colour, _, marker = STYLES[number % len(STYLES)]
+        colour, _, marker = next(styles)
         label = f"{name} (AER {100 * point.aer:.1f} %)"
         axes.plot([point.recall], [point.precision], color=colour, marker=marker, linestyle="", label=label)
         lows.append(point.precision)
-        number += 1
     axes.set_xlabel("recall of sure links")
     axes.set_ylabel("precision")
     axes.set_xlim(0, 1.005)
@@ -52,32 +52,25 @@ def curve_figure(
 @style()
 def trace_figure(traces: Mapping[str, Trace]) -> Figure:
     """Bound (dashed) and best score (solid) after each round, one colour for each trace."""
-    figure = new_figure(5.2, 3.6)
-    axes = figure.subplots()
-    for number, (name, trace) in enumerate(traces.items()):
-        colour = STYLES[number % len(STYLES)][0]
+    figure, axes = _by_round("objective")
+    for (name, trace), (colour, _, _) in zip(traces.items(), cycle(STYLES), strict=False):
         values = _rounds(name, trace)
         rounds = np.arange(1, len(values) + 1)
         axes.plot(rounds, values[:, 0], color=colour, linestyle="--", label=f"{name}: bound")
         axes.plot(rounds, values[:, 1], color=colour, linestyle="-", label=f"{name}: best score")
-    axes.set_xlabel("round")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_ylabel("objective")
     axes.legend()
     return figure
 
 
 @style()
 def pruning_figure(traces: Mapping[str, Sequence[Trace]]) -> Figure:
-    """The share that pruning has left after each round: mean over pairs, each ending with its last share."""
-    figure = new_figure(5.2, 3.6)
-    axes = figure.subplots()
-    for number, (name, group) in enumerate(traces.items()):
-        colour, dashes, _ = STYLES[number % len(STYLES)]
+    """The share that pruning has left after each round: mean over pairs; the last share of a pair is kept."""
+    figure, axes = _by_round("left after pruning, %")
+    for (name, group), (colour, dashes, _) in zip(traces.items(), cycle(STYLES), strict=False):
         arrays = [_rounds(name, trace) for trace in group]
         if not arrays or any(array.shape[1] < 3 for array in arrays):
             raise DataError(
-                f"{name}: no shares in its traces; each round must be [bound, score, share left by pruning]"
+                f"{name}: its traces have no shares; each round must be [bound, score, share left by pruning]"
             )
         longest = max(map(len, arrays))
         padded = np.stack([np.pad(array[:, 2], (0, longest - len(array)), mode="edge") for array in arrays])
@@ -85,9 +78,6 @@ def pruning_figure(traces: Mapping[str, Sequence[Trace]]) -> Figure:
             np.arange(1, longest + 1), 100 * padded.mean(axis=0), color=colour, linestyle=dashes,
             label=f"{name} ({len(arrays)} pairs)",
         )  # fmt: skip
-    axes.set_xlabel("round")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_ylabel("left after pruning, %")
     axes.set_ylim(bottom=0)
     axes.legend()
     return figure
@@ -95,26 +85,24 @@ def pruning_figure(traces: Mapping[str, Sequence[Trace]]) -> Figure:
 
 @style()
 def cost_figure(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> Figure:
-    """Cost against size, both on logarithmic scales; a line of slope one is where cost is proportional."""
+    """Cost against size on logarithmic scales; the grey line of slope one shows proportional cost."""
     from matplotlib.ticker import NullFormatter
 
     figure = new_figure(5.2, 3.8)
     axes = figure.subplots()
     starts = []
-    for number, (name, points) in enumerate(series.items()):
-        colour, dashes, marker = STYLES[number % len(STYLES)]
+    for (name, points), (colour, dashes, marker) in zip(series.items(), cycle(STYLES), strict=False):
         values = np.array(sorted(points))
         if not (values > 0).all():
-            raise DataError(f"{name}: {x} and {y} must be over 0 to be drawn on logarithmic scales")
+            raise DataError(f"{name}: {x} and {y} must be over 0 for logarithmic scales")
         axes.plot(values[:, 0], values[:, 1], color=colour, linestyle=dashes, marker=marker, label=name)
         starts.append(values)
     every = np.concatenate(starts)
     low, high = every[:, 0].min(), every[:, 0].max()
     anchor = starts[0][0]
     ends = np.array([low, high])
-    axes.plot(
-        ends, anchor[1] * ends / anchor[0], color="#8a939c", linewidth=0.8, zorder=0, label="proportional"
-    )
+    line = anchor[1] * ends / anchor[0]
+    axes.plot(ends, line, color=GREY, linewidth=0.8, zorder=0, label="proportional")
     axes.set_xscale("log")
     axes.set_yscale("log")
     for axis in (axes.xaxis, axes.yaxis):
@@ -126,9 +114,18 @@ def cost_figure(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: 
     return figure
 
 
+def _by_round(y: str) -> tuple[Figure, Axes]:
+    figure = new_figure(5.2, 3.6)
+    axes = figure.subplots()
+    axes.set_xlabel("round")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_ylabel(y)
+    return figure, axes
+
+
 def _rounds(name: str, trace: Trace) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     values = np.array(trace, np.float64)
     if values.ndim != 2 or values.shape[1] < 2:
-        raise DataError(f"{name}: no trace; a trace has [bound, score] for each round")
+        raise DataError(f"{name}: not a trace, which has [bound, score] for each round")
     values[~np.isfinite(values)] = np.nan
     return values

@@ -5,21 +5,20 @@ Words are counted in lower case. All links lie in flat arrays, and every number 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.text.alignment import Alignment
+from dualign.text.alignment import Alignment, Link
 from dualign.text.bitext import Bitext, GrowingVocabulary, Sentences, encode
+from dualign.text.pairs import Pair
 
 MOST_FERTILE = 6
-"""Fertilities from here on count as one."""
+"""This number of links and higher ones are counted together."""
 
 BINS = 20
-
-Pair = tuple[Sequence[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Side:
     mean_length: float
     unaligned: int
     fertility: list[int]
-    """Words with 0, 1 … links; the last place counts all beyond."""
+    """Words with 0, 1 … links; the last entry counts all words with `MOST_FERTILE` or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +63,14 @@ class Run:
         self.bitext: Bitext = encode(pairs, *vocabularies, lowercase=True)
         self.words = list(vocabularies[0]), list(vocabularies[1])
         counts: list[int] = []
-        i: list[int] = []
-        j: list[int] = []
+        links: list[Link] = []
         p: list[float] = []
         for alignment in alignments:
             counts.append(len(alignment.links))
-            if alignment.links:
-                here, there = zip(*alignment.links, strict=True)
-                i += here
-                j += there
-                p += alignment.probabilities or [np.nan] * len(here)
+            links += alignment.links
+            p += alignment.probabilities or [np.nan] * len(alignment.links)
         self.pair = np.repeat(np.arange(len(counts)), counts)
-        self.source, self.target = np.array(i, np.int64), np.array(j, np.int64)
+        self.source, self.target = np.array(links, np.int64).reshape(-1, 2).T
         self.probability = np.array(p, np.float64)
 
     def __len__(self) -> int:
@@ -98,7 +93,7 @@ class Run:
         )  # fmt: skip
 
     def confidence(self) -> Array:
-        """Mean probability of each pair's links, NaN where there is none: float64 (pairs)."""
+        """Mean probability of each pair's links, NaN if it has none: float64 (pairs)."""
         known = np.isfinite(self.probability)
         total = np.bincount(self.pair[known], self.probability[known], minlength=len(self))
         count = np.bincount(self.pair[known], minlength=len(self))
@@ -110,7 +105,7 @@ class Run:
         return np.histogram(known, bins=BINS, range=(0, 1))[0].tolist()
 
     def extremes(self, count: int, least_links: int = 3) -> tuple[list[int], list[int]]:
-        """The most and the least certain pairs with so many links, best or worst first, no pair in both."""
+        """The most and the least certain pairs of at least `least_links` links; no pair is in both."""
         confidence = self.confidence()
         enough = np.bincount(self.pair, minlength=len(self)) >= least_links
         pairs = np.flatnonzero(np.isfinite(confidence) & enough)

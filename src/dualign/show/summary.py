@@ -14,13 +14,12 @@ from dualign.show.charts import bars, line
 from dualign.show.page import asset, document
 from dualign.show.statistics import BINS, MOST_FERTILE, Run
 from dualign.text.alignment import Alignment
+from dualign.text.pairs import Pair
 
 EXTREMES = 8
 ENTRIES = 40
 UNALIGNED = 20
 DOUBTS = 6
-
-Pair = tuple[Sequence[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def _corpus(run: Run) -> str:
     rows = [
         ("words", *(f"{side.words:,}" for side in sides)),
         ("different words", *(f"{side.distinct:,}" for side in sides)),
-        ("words a sentence", *(f"{side.mean_length:.1f}" for side in sides)),
+        ("words per sentence", *(f"{side.mean_length:.1f}" for side in sides)),
         ("longest sentence", *(f"{side.longest:,}" for side in sides)),
         ("empty sentences", *(f"{side.empty:,}" for side in sides)),
     ]
@@ -92,17 +91,17 @@ def _training(rounds: Sequence[Progress]) -> str:
         (label, f"{progress.likelihood:.6g}", f"{progress.bits:.4f}")
         for label, progress in zip(labels, rounds, strict=True)
     ]
-    table = _table(("round", "objective", "bits a word"), rows)
-    # The objective of a model with more parameters is another one; bits a word are alike enough to compare.
-    chart = line([progress.bits for progress in rounds], labels, x="round", y="bits a word")
+    table = _table(("round", "objective", "bits per word"), rows)
+    # Objectives of different models cannot be compared; bits per word can, roughly.
+    chart = line([progress.bits for progress in rounds], labels, x="round", y="bits per word")
     return f'<h2>Training</h2><div class="side">{table}{chart}</div>'
 
 
 def _links(run: Run) -> str:
     sides = run.side(0), run.side(1)
     rows = [
-        ("links a word", *(f"{run.links / max(side.words, 1):.3f}" for side in sides)),
-        ("words without link", *(f"{100 * side.unaligned / max(side.words, 1):.1f} %" for side in sides)),
+        ("links per word", *(f"{run.links / max(side.words, 1):.3f}" for side in sides)),
+        ("words without links", *(f"{100 * side.unaligned / max(side.words, 1):.1f} %" for side in sides)),
     ]
     labels = [str(k) for k in range(MOST_FERTILE)] + [f"{MOST_FERTILE}+"]
     charts = [
@@ -110,7 +109,7 @@ def _links(run: Run) -> str:
         f"{bars(labels, side.fertility, x='links of a word', y='words')}</figure>"
         for name, side in zip(("Source", "Target"), sides, strict=True)
     ]
-    total = f"<h2>Links: {run.links:,}, {run.links / max(len(run), 1):.2f} a pair</h2>"
+    total = f"<h2>Links: {run.links:,}, {run.links / max(len(run), 1):.2f} per pair</h2>"
     return f'{total}{_table(("", "source", "target"), rows)}<div class="side">{"".join(charts)}</div>'
 
 
@@ -152,17 +151,14 @@ def _extremes(run: Run, pairs: Sequence[Pair], alignments: Sequence[Alignment]) 
         return ""
     confidence = run.confidence()
     parts = []
-    for title, chosen, doubtful in (
-        ("Most certain pairs", most, False),
-        ("Least certain pairs", least, True),
-    ):
+    for title, chosen, doubtful in (("Most", most, False), ("Least", least, True)):
         items = "".join(
             f'<li value="{n + 1}"><span class="number">{confidence[n]:.3f}</span>{_sentences(pairs[n])}'
             f"{_doubts(pairs[n], alignments[n]) if doubtful else ''}</li>"
             for n in chosen
         )
         if items:
-            parts.append(f'<h2>{title}</h2><ol class="pairs">{items}</ol>')
+            parts.append(f'<h2>{title} certain pairs</h2><ol class="pairs">{items}</ol>')
     return "".join(parts)
 
 
@@ -189,10 +185,10 @@ def _dictionary(run: Run) -> str:
         (entry.source, entry.target, f"{entry.count:,}", f"{entry.there:.2f}", f"{entry.back:.2f}")
         for entry in entries
     ]
-    head = ("source", "target", "links", "of the source word's", "of the target word's")
+    head = ("source", "target", "links", "share of source word", "share of target word")
     half = -(-len(rows) // 2)
     tables = "".join(_table(head, part, left=2) for part in (rows[:half], rows[half:]) if part)
-    return f'<h2>Dictionary: what is linked most</h2><div class="side">{tables}</div>'
+    return f'<h2>Dictionary: most frequent links</h2><div class="side">{tables}</div>'
 
 
 def _unaligned(run: Run) -> str:
@@ -203,5 +199,5 @@ def _unaligned(run: Run) -> str:
             for item in run.unaligned(which, UNALIGNED)
         ]
         if rows:
-            tables.append(_table((f"{name} word", "without link", "of all"), rows))
+            tables.append(_table((f"{name} word", "without links", "of all"), rows))
     return f'<h2>Unaligned words</h2><div class="side">{"".join(tables)}</div>' if tables else ""

@@ -1,8 +1,8 @@
 """A sentence pair on a terminal: both sentences, linked words in the same colour, and a grid.
 
-Words stand in the grid's columns from top to bottom, so that a column is two places wide however long its
-word. Marks say the same without colour: `■` a link, `▪` one that is less probable than not, `✗` a link that
-gold does not have, `□` a sure gold link that is missing, `○` a possible one.
+Column heads are written from top to bottom, so that every column is two places wide. Marks say the same
+without colour: `■` a link, `▪` one that is less probable than not, `✗` a link that gold does not have, `□` a
+sure gold link that is missing, `○` a possible one.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from rich.text import Text
 from dualign.text.alignment import Alignment, Link
 
 COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "bright_red")
-"""For linked words, one after the other; no meaning rests on them."""
+"""For groups of linked words, in turn; they have no meaning of their own."""
 
 TALLEST = 14
-"""Letters of a column's word that are shown."""
+"""At most this many letters of a column head are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ def pair_on_terminal(shown: Shown, width: int) -> Iterator[Text]:
 
 
 def printable(word: str) -> str:
-    """A word without characters that would command the terminal, or turn the line around."""
-    return "".join("\ufffd" if _commands(letter) else letter for letter in word)
-
-
-def _commands(letter: str) -> bool:
-    # Joiners are part of the spelling in many scripts.
-    return unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter not in "\u200c\u200d"
+    """A word without characters that control the terminal or change the direction of the line."""
+    control = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    joiners = "\u200c\u200d"  # part of the spelling in many scripts
+    return "".join(
+        "\ufffd" if unicodedata.category(letter) in control and letter not in joiners else letter
+        for letter in word
+    )
 
 
 def _groups(shown: Shown) -> tuple[dict[int, int], dict[int, int]]:
@@ -122,7 +122,7 @@ def _heads(words: Sequence[str], left: int) -> Iterator[Text]:
 
 
 def _letters(word: str) -> list[str]:
-    """Letters with the marks that belong to them, not too many."""
+    """Letters, each with the marks that belong to it; cut after `TALLEST`."""
     found: list[str] = []
     for letter in word:
         if found and (unicodedata.combining(letter) or cell_len(letter) == 0):
@@ -133,14 +133,11 @@ def _letters(word: str) -> list[str]:
 
 
 def _fitted(word: str, width: int) -> str:
-    """A word set right in so many places, cut if need be."""
+    """A word aligned right in `width` places, cut if necessary."""
     if cell_len(word) > width:
-        cut = ""
-        for letter in word:
-            if cell_len(cut + letter) > width - 1:
-                break
-            cut += letter
-        word = cut + "…"
+        while cell_len(word) > width - 1:
+            word = word[:-1]
+        word += "…"
     return " " * (width - cell_len(word)) + word
 
 
@@ -160,7 +157,7 @@ def _mark(shown: Shown, link: Link) -> tuple[str, str]:
 
 
 def legend(*, gold: bool) -> Iterable[str]:
-    """What the marks mean, as far as they can occur."""
+    """What the marks mean."""
     yield "■ link  ▪ link, improbable"
     if gold:
         yield "✗ not in gold  □ gold, missing  ○ gold, possible"

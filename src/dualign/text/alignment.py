@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from dualign.core.errors import DataError
+from dualign.text.checks import links_inside
 
 Link = tuple[int, int]
 """A link `(source position, target position)`, both counted from 0."""
@@ -15,9 +17,9 @@ Link = tuple[int, int]
 class Alignment:
     """Links of one sentence pair, sorted; `str()` gives the Pharaoh form `0-0 1-2`.
 
-    A decoder's answer has `links` and, where the decoder computed them, `probabilities` in the same order.
+    A decoder's answer has `links` and, if the decoder computed them, `probabilities` in the same order.
     Hand-made gold keeps its sure links in `links` and those that are only possible in `possible`. In a
-    notebook it displays itself, with its sentence pair where `words` knows it.
+    notebook it displays itself, with its sentence pair if `words` is set.
     """
 
     links: tuple[Link, ...] = ()
@@ -43,20 +45,24 @@ class Alignment:
     def __str__(self) -> str:
         if not self.possible:
             return " ".join([f"{i}-{j}" for i, j in self.links])
-        marked = [(i, j, "-") for i, j in self.links] + [(i, j, "?") for i, j in self.possible]
-        return " ".join(f"{i}{mark}{j}" for i, j, mark in sorted(marked))
+        return " ".join(f"{i}{'-' if sure else '?'}{j}" for i, j, sure, _ in self.marked())
+
+    def marked(self) -> list[tuple[int, int, bool, float | None]]:
+        """All links in order, each with whether it is sure, and its probability."""
+        known = self.probabilities or [None] * len(self.links)
+        found = [(i, j, True, p) for (i, j), p in zip(self.links, known, strict=True)]
+        found += [(i, j, False, None) for i, j in self.possible]
+        return sorted(found, key=itemgetter(0, 1))
 
     def _repr_html_(self) -> str:
-        # Here and late: drawing belongs to the last room, and files are read without it.
-        from dualign.text.alignment_html import alignment_html
+        from dualign.text.alignment_html import alignment_html  # only notebooks need it
 
-        return alignment_html(self)
+        return alignment_html({(i, j): (sure, p) for i, j, sure, p in self.marked()}, self.words)
 
     def with_words(self, source: Sequence[str], target: Sequence[str]) -> Alignment:
-        """The same links, knowing their sentence pair."""
-        for name, words, side in (("source", source, 0), ("target", target, 1)):
+        """The same links together with their sentence pair."""
+        for name, words in (("source", source), ("target", target)):
             if isinstance(words, str):
                 raise DataError(f"{name} is a string; give a list of tokens")
-            if any(link[side] >= len(words) for link in self.links + self.possible):
-                raise DataError(f"a link is outside the {name} sentence, which has {len(words)} words")
+        links_inside(self.links + self.possible, len(source), len(target))
         return replace(self, words=(source, target))

@@ -1,14 +1,15 @@
-"""An `Alignment` as HTML, for notebooks: a matrix where it fits, otherwise a line for each source word."""
+"""The links of a sentence pair as HTML, for notebooks: a matrix, or in long pairs a line per source word."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
-from dualign.text.alignment import Alignment
+Marks = Mapping[tuple[int, int], tuple[bool, float | None]]
+"""Links, each with whether it is sure, and its probability."""
 
 MOST = 50
-"""Words a side up to which there is a matrix."""
+"""Up to this many words per side, a matrix is drawn."""
 
 _CELL = "width:1.5em;height:1.5em;text-align:center;border:1px solid rgba(128,128,128,.3);padding:0"
 _NAME = "text-align:right;padding:0 .4em;white-space:nowrap"
@@ -18,23 +19,20 @@ _VERTICAL = "writing-mode:vertical-rl;white-space:nowrap"
 _SURE, _POSSIBLE = "rgba(0,114,178,.35)", "rgba(128,128,128,.25)"
 
 
-def alignment_html(alignment: Alignment) -> str:
-    """HTML without scripts; words are escaped. Where the words are unknown their positions are shown."""
-    links = alignment.links + alignment.possible
-    if alignment.words is None:
-        sizes = (max(position) + 1 if position else 0 for position in map(list, zip(*links, strict=True)))
-        source, target = ([str(at) for at in range(size)] for size in (*sizes, 0, 0)[:2])
+def alignment_html(marks: Marks, words: tuple[Sequence[str], Sequence[str]] | None) -> str:
+    """HTML without scripts; words are escaped. If the words are unknown, their positions are shown."""
+    if words is None:
+        sizes = [1 + max((link[side] for link in marks), default=-1) for side in (0, 1)]
+        source, target = ([str(at) for at in range(size)] for size in sizes)
     else:
-        source, target = (list(side) for side in alignment.words)
+        source, target = map(list, words)
     if not source or not target:
-        return "<p>(no words on one side)</p>" if alignment.words is not None else "<p>(no links)</p>"
-    if max(len(source), len(target)) > MOST:
-        return _listing(source, target, alignment)
-    return _matrix(source, target, alignment)
+        return "<p>(no links)</p>" if words is None else "<p>(no words on one side)</p>"
+    draw = _listing if max(len(source), len(target)) > MOST else _matrix
+    return draw(source, target, marks)
 
 
-def _matrix(source: Sequence[str], target: Sequence[str], alignment: Alignment) -> str:
-    marks = _marks(alignment)
+def _matrix(source: Sequence[str], target: Sequence[str], marks: Marks) -> str:
     heads = "".join(
         f'<th style="{_HEAD}"><span dir="auto" style="{_VERTICAL}">{escape(word)}</span></th>'
         for word in target
@@ -62,8 +60,7 @@ def _cell(mark: tuple[bool, float | None] | None) -> str:
     )
 
 
-def _listing(source: Sequence[str], target: Sequence[str], alignment: Alignment) -> str:
-    marks = _marks(alignment)
+def _listing(source: Sequence[str], target: Sequence[str], marks: Marks) -> str:
     rows = []
     for i, word in enumerate(source):
         found = []
@@ -78,11 +75,3 @@ def _listing(source: Sequence[str], target: Sequence[str], alignment: Alignment)
             f'<td style="text-align:left">{", ".join(found)}</td></tr>'
         )
     return f'<table style="width:auto">{"".join(rows)}</table>'
-
-
-def _marks(alignment: Alignment) -> dict[tuple[int, int], tuple[bool, float | None]]:
-    """Whether a link is sure, and its probability."""
-    known = alignment.probabilities or (None,) * len(alignment.links)
-    marks: dict[tuple[int, int], tuple[bool, float | None]] = dict.fromkeys(alignment.possible, (False, None))
-    marks.update({link: (True, p) for link, p in zip(alignment.links, known, strict=True)})
-    return marks

@@ -9,12 +9,13 @@
     …
     \\end\\
 
-Logarithms to base 10; the back-off weight after the words may be missing (0). Blanks and tabs separate. What
-stands before `\\data\\` is ignored.
+Logarithms have base 10; a missing back-off weight is 0. Blanks or tabs separate fields. Lines before
+`\\data\\` are ignored.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
+
+_SECTION = re.compile(r"\\(?:[0-9]*-grams:|[0-9]*end\\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +106,7 @@ def _section(lines: _Lines, n: int, count: int, number: dict[str, int]) -> Grams
     words: list[int] = []
     logprob: list[float] = []
     backoff: list[float] = []
-    while not (line := lines.advance()).startswith("\\") or line[1:].lstrip("0123456789") not in (
-        "-grams:",
-        "end\\",
-    ):
+    while not _SECTION.fullmatch(line := lines.advance()):
         fields = line.replace("\t", " ").split(" ")
         if "" in fields:
             fields = [field for field in fields if field]
@@ -116,14 +116,14 @@ def _section(lines: _Lines, n: int, count: int, number: dict[str, int]) -> Grams
             value = float(fields[0])
             weight = float(fields[n + 1]) if len(fields) > n + 1 else 0.0
         except ValueError:
-            raise lines.error(f"no number in {line[:60]!r}") from None
-        # `not <=` and not `>`: it must catch nan as well.
+            raise lines.error(f"a field is not a number in {line[:60]!r}") from None
+        # Not `>`: NaN must be caught as well.
         if not value <= 0 or not abs(weight) < 1e30:
-            raise lines.error(f"{value:g} is no log-probability, or {weight:g} no back-off weight")
+            raise lines.error(f"log-probability {value:g} or back-off weight {weight:g} is out of range")
         if n == 1:
             word = fields[1]
             if word in number:
-                raise lines.error(f"the word {word!r} comes twice")
+                raise lines.error(f"the word {word!r} is listed twice")
             words.append(number.setdefault(word, len(number)))
         else:
             try:

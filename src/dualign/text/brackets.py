@@ -1,4 +1,4 @@
-"""Constituent trees in the brackets of the Penn Treebank, one tree a line.
+"""Constituent trees in the brackets of the Penn Treebank, one tree per line.
 
     (S (NP (DT la) (NN casa)) (VP (VBZ es) (JJ verde)))
 
@@ -15,7 +15,8 @@ from itertools import zip_longest
 from sys import intern
 
 from dualign.core.errors import DataError
-from dualign.text.lines import read_lines, tokenize
+from dualign.text.checks import in_step
+from dualign.text.lines import parsed, read_lines, tokenize
 
 _SYMBOL = re.compile(r"[()]|[^()\s]+")
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "|||": "-BARS-"}
@@ -26,8 +27,8 @@ class Tree:
     """A tree in the order of its text.
 
     `tokens` has `(label` where a node begins, `)` where it ends, and words between. `after[p]` is the place
-    behind the node that begins at p, or behind the word there; `words[p]` the number of words before p, with
-    one entry more for the end.
+    after the node or word that begins at p; `words[p]` is the number of words before p, with one entry more
+    for the end.
     """
 
     tokens: tuple[str, ...]
@@ -73,8 +74,8 @@ def unescaped(leaf: str) -> str:
     return leaf
 
 
-def parse_tree(text: str, place: str = "tree") -> Tree:
-    """Read one tree; `place` stands in messages."""
+def parse_tree(text: str) -> Tree:
+    """Read one tree."""
     tokens: list[str] = []
     after: list[int] = []
     words: list[int] = []
@@ -83,13 +84,13 @@ def parse_tree(text: str, place: str = "tree") -> Tree:
     symbols = _SYMBOL.findall(" ".join(tokenize(text)))
     for number, symbol in enumerate(symbols):
         if tokens and not opened:
-            raise DataError(f"{place}: {symbol!r} comes after the end of the tree; write one tree a line")
+            raise DataError(f"{symbol!r} comes after the end of the tree; write one tree per line")
         if symbol == ")":
             if not opened:
-                raise DataError(f"{place}: `)` without its `(`; are the brackets balanced?")
+                raise DataError("`)` without its `(`; are the brackets balanced?")
             begin = opened.pop()
             if len(tokens) == begin + 1:
-                raise DataError(f"{place}: the node {tokens[begin]}) has no words; leave it out")
+                raise DataError(f"the node {tokens[begin]}) has no words; leave it out")
             after[begin] = len(tokens) + 1
         elif symbol == "(":
             opened.append(len(tokens))
@@ -100,40 +101,38 @@ def parse_tree(text: str, place: str = "tree") -> Tree:
         elif symbols[number - 1] == "(" and number:
             continue  # the label
         elif not opened:
-            raise DataError(f"{place}: {symbol[:40]!r} stands outside all brackets; write (label word …)")
+            raise DataError(f"{symbol[:40]!r} stands outside all brackets; write (label word …)")
         tokens.append(intern(symbol if symbol[0] in "()" else escaped(symbol)))
         after.append(len(tokens))
         words.append(count)
         count += symbol[0] not in "()"
     if opened:
-        raise DataError(f"{place}: {len(opened)} `(` without `)`; are the brackets balanced?")
+        raise DataError(f"{len(opened)} `(` without `)`; are the brackets balanced?")
     if not tokens:
-        raise DataError(f"{place}: no tree; write (label word …)")
+        raise DataError("no tree; write (label word …)")
     return Tree(tuple(tokens), tuple(after), (*words, count))
 
 
 def read_trees(path: str, errors: str = "strict") -> Iterator[Tree | None]:
-    """The trees of a file, one a line; None for an empty line, or `()` or `(())`, which parsers write where
-    they fail."""
-    for number, line in enumerate(read_lines(path, errors), 1):
-        empty = not line.translate({ord("("): None, ord(")"): None}).strip()
-        yield None if empty else parse_tree(line, f"{path}:{number}")
+    """The trees of a file, one per line; None for an empty line, and for `()` and `(())`, which parsers write
+    if they fail."""
+    return parsed(path, read_lines(path, errors), _tree_or_none)
+
+
+def _tree_or_none(line: str) -> Tree | None:
+    return parse_tree(line) if line.replace("(", "").replace(")", "").strip() else None
 
 
 def trees_of(path: str, sentences: Iterable[Sequence[str]], errors: str = "strict") -> Iterator[Tree | None]:
     """The trees of a file that belongs to these sentences, line by line: their leaves must be the words."""
-    count = 0
-    for count, (tree, sentence) in enumerate(
-        zip_longest(read_trees(path, errors), sentences, fillvalue=...), 1
-    ):
-        if tree is ... or sentence is ...:
-            which = "fewer" if tree is ... else "more"
-            raise DataError(f"{path}: {which} lines than the text has; write one tree for each sentence")
+    trees = read_trees(path, errors)
+    both = in_step((path, trees), ("the text", sentences), remedy="write one tree per sentence")
+    for number, (tree, sentence) in enumerate(both, 1):
         if tree is not None:
             for at, (leaf, word) in enumerate(zip_longest(tree.leaves, map(escaped, sentence)), 1):
                 if leaf != word:
                     raise DataError(
-                        f"{path}:{count}: word {at} is {leaf or 'missing'!r} in the tree and "
+                        f"{path}:{number}: word {at} is {leaf or 'missing'!r} in the tree and "
                         f"{word or 'missing'!r} in the text; parse the text as it is tokenised"
                     )
         yield tree

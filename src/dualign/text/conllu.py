@@ -6,12 +6,11 @@ A sentence is some comment lines, then a line of ten columns for each of
 - a *multiword token* `5-6`, before word 5: how the words 5 and 6 are written together, as in French `du`;
 - an *empty node* `5.1`, after word 5: a word that is not there, used by the enhanced graph (DEPS) alone.
 
-A blank line ends the sentence. In memory positions count from 0, as everywhere in dualign: position `p` is
-the word with ID `p + 1`, and head `-1` is none: HEAD `_` (unknown) or 0 (the root) tell them apart.
+A blank line ends the sentence. In memory, positions count from 0: position `p` is the word with ID `p + 1`.
 
-What is checked, with file and line: ten columns, none of them empty; IDs in order; ranges that cover words
-which are there and no word twice; comments before the words. `heads` checks HEAD: a number of a word, no
-cycle, at most one root. Nothing else is: lemmas, features and relations are passed on as they are.
+Errors name file and line. Checked are: ten columns, none of them empty; IDs in order; ranges of existing
+words that do not overlap; comments before the words. `heads` checks HEAD: the number of a word, no cycle, at
+most one root. Lemmas, features and relations are passed on unchecked.
 
 https://universaldependencies.org/format.html
 """
@@ -24,14 +23,16 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from dualign.core.errors import DataError
-from dualign.text.lines import read_lines
-from dualign.text.streams import open_output
+from dualign.text.lines import read_lines, tokenize
+from dualign.text.streams import open_output, plain_name
 
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
+_COMMENTS = ("# sent_id =", "# text =", "# newdoc", "# newpar", "# global.columns =")
+
 ROOT, UNKNOWN = -1, -2
-"""What stands for a head that is no word: the root's, and one that is not known (`_`)."""
+"""Heads that are not words: the root's (0 in the file), and one that is not known (`_`)."""
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _EMPTY = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
@@ -52,19 +53,15 @@ class Sentence:
     place: str = "sentence"
     """For messages: the file, or whatever the sentence comes from."""
     line: int = 0
-    """The number of the line of its first row; 0 where there is no file."""
+    """The number of the line of its first row; 0 if it is not from a file."""
 
     @classmethod
     def of_tokens(
         cls, tokens: Iterable[str], comments: Iterable[str] = (), place: str = "sentence"
     ) -> Sentence:
         """A sentence that has forms and nothing else."""
-        rest = ["_"] * 8
-        return cls(
-            [[str(number), token, *rest] for number, token in enumerate(tokens, 1)],
-            list(comments),
-            place=place,
-        )
+        rows = [[str(number), token, *["_"] * 8] for number, token in enumerate(tokens, 1)]
+        return cls(rows, list(comments), place=place)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -74,10 +71,10 @@ class Sentence:
         return [row[column] for row in self.words]
 
     def surface(self) -> list[range]:
-        """The positions of the words of each token as it is written: several for a multiword token."""
+        """The positions of the words of each written token: several for a multiword token."""
         tokens, at = [], 0
         while at < len(self.words):
-            end = _last(self.ranges[at]) if at in self.ranges else at + 1
+            end = int(self.ranges[at][ID].partition("-")[2]) if at in self.ranges else at + 1
             tokens.append(range(at, end))
             at = end
         return tokens
@@ -99,7 +96,8 @@ class Sentence:
             second = [position for position, head in enumerate(heads) if head == ROOT][1]
             raise self._error(second, "a second root (HEAD 0); a tree has one")
         if cycle := find_cycle(heads):
-            raise self._error(min(cycle), f"the heads of words {_names(cycle)} form a cycle; a tree has none")
+            names = ", ".join([str(at + 1) for at in cycle[:8]] + ["…"] * (len(cycle) > 8))
+            raise self._error(min(cycle), f"the heads of words {names} form a cycle; a tree has none")
         return heads
 
     def comment(self, key: str) -> str | None:
@@ -119,7 +117,7 @@ class Sentence:
 
 
 def find_cycle(heads: list[int]) -> list[int]:
-    """The positions of one cycle of a head function, in the order of the walk; empty where there is none."""
+    """The positions of one cycle of a head function, in the order of the walk; empty if there is none."""
     # 0: not seen; otherwise the number of the walk that has passed.
     seen = [0] * len(heads)
     for start in range(len(heads)):
@@ -142,6 +140,30 @@ def read_conllu(path: str, errors: str = "strict") -> Iterator[Sentence]:
     return _read(path, read_lines(path, errors))
 
 
+def is_conllu(path: str) -> bool:
+    """Whether a file is CoNLL-U by its name, which may have a compression suffix."""
+    return plain_name(path).endswith((".conllu", ".conll"))
+
+
+def read_sentences(path: str, conllu: bool, errors: str = "strict") -> Iterator[Sentence]:
+    """The sentences of a CoNLL-U file, or of a text with one sentence per line, split at white space."""
+    return read_conllu(path, errors) if conllu else _of_lines(path, errors)
+
+
+def _of_lines(path: str, errors: str) -> Iterator[Sentence]:
+    for number, line in enumerate(read_lines(path, errors), 1):
+        if number == 1 and (line.startswith(_COMMENTS) or line.count("\t") == 9):
+            raise DataError(
+                f"{path}:1: read as text, but looks like CoNLL-U; name the file .conllu, or use "
+                "--target-format conllu"
+            )
+        if not (tokens := tokenize(line)):
+            raise DataError(
+                f"{path}:{number}: an empty line; CoNLL-U has no empty sentences: remove the pair"
+            )
+        yield Sentence.of_tokens(tokens, [f"# text = {' '.join(tokens)}"], place=path)
+
+
 def write_conllu(sentences: Iterable[Sentence], path: str) -> None:
     """Write sentences to `path`, whole or not at all."""
     with open_output(path) as stream:
@@ -151,13 +173,8 @@ def write_conllu(sentences: Iterable[Sentence], path: str) -> None:
 
 def write_sentence(stream: TextIO, sentence: Sentence) -> None:
     """Write one sentence and the blank line that ends it."""
-    lines = list(sentence.comments)
-    if sentence.ranges or sentence.empty:
-        lines += ("\t".join(row) for row in _rows(sentence))
-    else:
-        lines += map("\t".join, sentence.words)
-    lines.append("\n")
-    stream.write("\n".join(lines))
+    rows = _rows(sentence) if sentence.ranges or sentence.empty else sentence.words
+    stream.write("\n".join([*sentence.comments, *map("\t".join, rows), "\n"]))
 
 
 def _rows(sentence: Sentence) -> Iterator[list[str]]:
@@ -177,7 +194,7 @@ def _read(path: str, lines: Iterator[str]) -> Iterator[Sentence]:
     number = 0
     for number, line in enumerate(lines, 1):
         row = line.split("\t")
-        # The next word comes first: nearly all lines are one.
+        # First the most frequent case, the next word.
         if len(row) == 10 and row[ID] == following and "" not in row:
             words.append(row)
             following = str(len(words) + 1)
@@ -205,18 +222,14 @@ def _read(path: str, lines: Iterator[str]) -> Iterator[Sentence]:
 
 
 def _other_row(sentence: Sentence, row: list[str], covered: int, place: str) -> int:
-    """Take a multiword token or an empty node; the number of words that there must be now."""
+    """Add a multiword token or an empty node; the number of words that its sentence must have by now."""
     words = len(sentence.words)
     if match := _RANGE.fullmatch(row[ID]):
         first, last = int(match[1]), int(match[2])
         if first != words + 1 or last < first:
-            raise DataError(
-                f"{place}: range `{row[ID]}` where word {words + 1} is next; a range begins with it"
-            )
+            raise DataError(f"{place}: range `{row[ID]}` must begin with the next word, {words + 1}")
         if words < covered:
-            raise DataError(
-                f"{place}: range `{row[ID]}` overlaps the one before, which goes to word {covered}"
-            )
+            raise DataError(f"{place}: range `{row[ID]}` overlaps the one before, up to word {covered}")
         sentence.ranges[words] = row
         return last
     if match := _EMPTY.fullmatch(row[ID]):
@@ -229,15 +242,11 @@ def _other_row(sentence: Sentence, row: list[str], covered: int, place: str) -> 
 
 
 def _ended(sentence: Sentence, covered: int, number: int) -> Sentence:
-    if not sentence.words:
-        raise DataError(
-            f"{sentence.place}:{number}: the sentence that ends here has no words; remove its lines"
-        )
-    if len(sentence.words) < covered:
-        raise DataError(
-            f"{sentence.place}:{number}: the sentence that ends here has {len(sentence.words)} words, "
-            f"but a range that goes to word {covered}"
-        )
+    here, words = f"{sentence.place}:{number}: the sentence that ends here has", len(sentence.words)
+    if not words:
+        raise DataError(f"{here} no words; remove its lines")
+    if words < covered:
+        raise DataError(f"{here} {words} words, but a range that ends at word {covered}")
     return sentence
 
 
@@ -246,12 +255,3 @@ def _columns(row: list[str]) -> str:
         remedy = "; are there blanks where tabs should be?" if len(row) == 1 else ""
         return f"{len(row)} columns instead of ten, separated by tabs{remedy}"
     return f"column {_COLUMNS[row.index('')]} is empty; write `_` for what is not known"
-
-
-def _last(row: list[str]) -> int:
-    return int(row[ID].partition("-")[2])
-
-
-def _names(positions: list[int]) -> str:
-    shown = ", ".join(str(position + 1) for position in positions[:8])
-    return shown if len(positions) <= 8 else shown + ", …"

@@ -10,18 +10,21 @@ The rules, the same for both sides of a bitext and for every file that dualign r
   `errors="replace"` each becomes U+FFFD instead.
 - Tokens are separated by Unicode white space as `str.split()` sees it: blank and tab, but also the no-break
   spaces U+00A0 and U+202F, the ideographic space U+3000, U+0085, and the separators U+001C to U+001F. The
-  zero-width space U+200B is no white space in Unicode and stays in its token.
+  zero-width space U+200B is not white space in Unicode and stays in its token.
 - Tokens are in normal form C: the same word typed composed and decomposed is one word.
 - U+FEFF at a token's edge is dropped, and with it a token that is nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 from unicodedata import is_normalized, normalize
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.streams import open_input
+
+T = TypeVar("T")
 
 _BLOCK = 1 << 18
 _BOM = "\ufeff"
@@ -40,6 +43,15 @@ def read_blocks(path: str, errors: str = "strict") -> Iterator[bytes]:
     What is left to do is to split at white space.
     """
     return _blocks(path, _checked(errors))
+
+
+def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T]) -> Iterator[T]:
+    """Yield what `parse` makes of each line of `path`; its errors are raised with file and line number."""
+    for number, line in enumerate(lines, 1):
+        try:
+            yield parse(line)
+        except DataError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
 
 
 def tokenize(line: str) -> list[str]:
@@ -120,7 +132,7 @@ def _whole_lines(path: str) -> Iterator[bytes]:
 
 
 def _refuse_packed(path: str, beginning: bytes) -> None:
-    """Compressed data are decompressed by their suffix; without it they are no text."""
+    """Compressed data are recognised by their suffix only; refuse them without it."""
     for magic, method in _PACKED.items():
         if beginning.startswith(magic):
             remedy = "decompress it first" if path == "-" else f"name the file {_SUFFIXES[method]}"

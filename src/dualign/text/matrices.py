@@ -1,17 +1,16 @@
 """Files of score matrices, one for each sentence pair: `.npz`, a directory of `.npy`, or lines of JSON.
 
 - `scores.npz`, as `numpy.savez(path, *matrices)` writes it: the name of an array ends in its number.
-- A directory: `0.npy`, `1.npy` … or any names that end in a number. Other files in it are not looked at.
-- Lines of JSON (any other name; `-`; compressed by suffix): a line is a matrix as a list of rows, or an
-  object with one as `scores`. An empty line is a pair without words on one side.
+- A directory: `0.npy`, `1.npy` … or any names that end in a number. Other files in it are ignored.
+- Lines of JSON (any other name; `-`; compressed by suffix): each line is a matrix as a list of rows, or an
+  object that has one as `scores`. An empty line is a pair without words on one side.
 
-Numbers are consecutive and begin with 0 or 1: a pair that is missing is an error, not a shift of all that
-follow. Rows are source words, columns target words. Nothing in a file is executed (no pickles).
+Numbers are consecutive and begin with 0 or 1; a missing pair is an error. Rows are source words, columns
+target words. Nothing in a file is executed (no pickles).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import zipfile
@@ -21,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from dualign.core.errors import DataError, UsageError
-from dualign.text.lines import read_lines
+from dualign.text.json_lines import parse_json
+from dualign.text.lines import parsed, read_lines
 from dualign.text.places import reading
 
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})\.npy")
@@ -29,7 +29,7 @@ _TOO_MUCH = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImp
 
 
 def read_matrices(path: str, errors: str = "strict") -> Iterator[tuple[str, Any]]:
-    """Yield where each matrix stands, for messages, and what stands there; nothing of it is checked yet."""
+    """Yield the place of each matrix, for messages, and its content, which is not checked yet."""
     if os.path.isdir(path):
         return _from_directory(path)
     if path.endswith(".npz"):
@@ -54,12 +54,12 @@ def _from_directory(path: str) -> Iterator[tuple[str, Any]]:
 
 def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
     try:
-        # Opened here, because NumPy leaves the file open if it is no archive.
+        # Opened here, because NumPy leaves the file open if it is not an archive.
         with open(path, "rb") as file:
             reading(path, os.fstat(file.fileno()))
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DataError(f"{path}: one array and no archive; write it with numpy.savez")
+                raise DataError(f"{path}: a single array, not an archive; write it with numpy.savez")
             for name in _in_order(path, [f"{name}.npy" for name in archive.files]):
                 key = name.removesuffix(".npy")
                 try:
@@ -72,24 +72,21 @@ def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
     except (DataError, UsageError):
         raise
     except _TOO_MUCH as error:
-        raise DataError(f"{path}: no archive of arrays as numpy.savez writes: {_reason(error)}") from None
+        raise DataError(f"{path}: not an archive written by numpy.savez: {_reason(error)}") from None
 
 
 def _from_lines(path: str, errors: str) -> Iterator[tuple[str, Any]]:
-    for number, line in enumerate(read_lines(path, errors), 1):
-        place = f"{path}:{number}"
-        if not line.strip():
-            yield place, []
-            continue
-        try:
-            content = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: no JSON: {_reason(error)}; write a list of rows") from None
-        if isinstance(content, dict):
-            if "scores" not in content:
-                raise DataError(f'{place}: an object without "scores"; write {{"scores": [[…]]}}')
-            content = content["scores"]
-        yield place, content
+    for number, content in enumerate(parsed(path, read_lines(path, errors), _of_line), 1):
+        yield f"{path}:{number}", content
+
+
+def _of_line(line: str) -> Any:
+    content = parse_json(line, "write a list of rows") if line.strip() else []
+    if not isinstance(content, dict):
+        return content
+    if "scores" not in content:
+        raise DataError('an object without "scores"; write {"scores": [[…]]}')
+    return content["scores"]
 
 
 def _in_order(path: str, names: list[str]) -> list[str]:
@@ -103,16 +100,14 @@ def _in_order(path: str, names: list[str]) -> list[str]:
         if numbered is None:
             raise DataError(f"{path}: `{shown}` does not end in the number of its sentence pair")
         if (number := int(numbered[2])) in found:
-            raise DataError(
-                f"{path}: `{found[number].removesuffix('.npy')}` and `{shown}` have the same number"
-            )
+            other = found[number].removesuffix(".npy")
+            raise DataError(f"{path}: `{other}` and `{shown}` have the same number")
         found[number] = name
     first, last = min(found), max(found)
     if first > 1:
         raise DataError(f"{path}: matrix 0 (or 1) is missing; the first is number {first}")
-    for number in range(first, last):
-        if number not in found:
-            raise DataError(f"{path}: matrix {number} is missing, but there are {first} to {last}")
+    if missing := set(range(first, last)) - found.keys():
+        raise DataError(f"{path}: matrix {min(missing)} is missing, but there are {first} to {last}")
     return [found[number] for number in sorted(found)]
 
 

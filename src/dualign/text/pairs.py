@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 
 from dualign.core.errors import DataError, UsageError
+from dualign.text.checks import in_step
 from dualign.text.lines import read_lines, tokenize
 
 _BARS = "|||"
@@ -14,31 +14,19 @@ Pair = tuple[Sequence[str], Sequence[str]]
 
 
 def read_pairs(source: str, target: str | None = None, *, errors: str = "strict") -> Iterator[Pair]:
-    """Yield the token lists of each sentence pair, one pair a line, in bounded memory.
+    """Yield the token lists of each sentence pair, one pair per line, in bounded memory.
 
     With `target`, two parallel files; one of them may be `-`. Without, one file whose lines are `source |||
     target` (fast_align's form; the bars are a token of their own) or `source<TAB>target`. Its first line
-    that is not empty says which; bars win over a tab. From there on each line has that separator exactly
-    once, or is empty altogether, which is an empty pair. Either side may be empty. `errors` as in
-    `read_lines`.
+    that is not empty decides which; bars win over a tab. Every other line must have that separator exactly
+    once, or be empty, which is an empty pair. Either side may be empty. `errors` as in `read_lines`.
     """
     if target is None:
         return _pairs_of_one(source, read_lines(source, errors))
     if source == target == "-":
         raise UsageError("source and target cannot both be standard input; name a file for one of them")
-    return _pairs_of_two(source, target, read_lines(source, errors), read_lines(target, errors))
-
-
-def _pairs_of_two(source: str, target: str, left: Iterator[str], right: Iterator[str]) -> Iterator[Pair]:
-    for count, (s, t) in enumerate(zip_longest(left, right)):
-        if s is None or t is None:
-            longer = count + 1 + sum(1 for _ in (right if s is None else left))
-            lines, others = (count, longer) if s is None else (longer, count)
-            raise DataError(
-                f"{source} has {lines} lines but {target} has {others}; "
-                "parallel files have one line for each sentence pair"
-            )
-        yield tokenize(s), tokenize(t)
+    lines = in_step((source, read_lines(source, errors)), (target, read_lines(target, errors)))
+    return ((tokenize(s), tokenize(t)) for s, t in lines)
 
 
 def _pairs_of_one(path: str, lines: Iterator[str]) -> Iterator[Pair]:
@@ -54,23 +42,13 @@ def _pairs_of_one(path: str, lines: Iterator[str]) -> Iterator[Pair]:
                 )
         if not tokens and (bars or "\t" not in line):
             yield [], []
-        elif bars:
-            yield _split_at_bars(path, number, tokens)
+            continue
+        if (found := tokens.count(_BARS) if bars else line.count("\t")) != 1:
+            name = _BARS if bars else "<TAB>"
+            raise DataError(f"{path}:{number}: {found} separators `{name}`; write one on each line")
+        if bars:
+            at = tokens.index(_BARS)
+            yield tokens[:at], tokens[at + 1 :]
         else:
-            yield _split_at_tab(path, number, line)
-
-
-def _split_at_bars(path: str, number: int, tokens: list[str]) -> Pair:
-    if (found := tokens.count(_BARS)) != 1:
-        raise DataError(
-            f"{path}:{number}: {found} separators `|||` instead of one; write `source ||| target`"
-        )
-    at = tokens.index(_BARS)
-    return tokens[:at], tokens[at + 1 :]
-
-
-def _split_at_tab(path: str, number: int, line: str) -> Pair:
-    sides = line.split("\t")
-    if len(sides) != 2:
-        raise DataError(f"{path}:{number}: {len(sides) - 1} tabs instead of one; write `source<TAB>target`")
-    return tokenize(sides[0]), tokenize(sides[1])
+            left, right = line.split("\t")
+            yield tokenize(left), tokenize(right)

@@ -26,7 +26,7 @@ class TableLine(NamedTuple):
 
 
 def escape(word: str) -> str:
-    """A word as it stands in a Moses table, where a bar separates."""
+    """A word as Moses tables write it, in which a bar is a separator."""
     return word.replace("|", "&#124;") if "|" in word else word
 
 
@@ -36,43 +36,33 @@ def read_table(
     *,
     wanted: Callable[[Sequence[str], Sequence[str]], Sequence[bool]] | None = None,
 ) -> Iterator[TableLine]:
-    """Yield the lines of a phrase table; each has as many scores as the first, finite and not negative.
+    """Yield the lines of a phrase table; all must have the same number of scores, finite and not negative.
 
-    `wanted` is told the source and target phrases of many lines at a time and says which to yield; of the
-    others, but for the first line, the number of fields is checked and nothing else, which is several times
-    as fast. A table without a line is an error.
+    `wanted` gets the source and target phrases of many lines at a time and says which to yield. Of the other
+    lines (except the first) only the number of fields is checked, which is several times faster. An empty
+    table is an error.
     """
     lines = read_lines(path, errors)
     number = 1
     scores = 0  # in the first line
     while batch := list(islice(lines, _BATCH)):
-        fields = [_normal(line).split(_BARS, 3) for line in _composed(batch)]
+        joined = "\n".join(batch)
+        if not is_normalized("NFC", joined):
+            batch = normalize("NFC", joined).split("\n")  # like the words of texts
+        single = (" ".join(line.split()) if "  " in line or "\t" in line else line for line in batch)
+        fields = [line.split(_BARS, 3) for line in single]
         for at, found in enumerate(fields):
             if len(found) < 4:
                 fields[at] = _few_fields(f"{path}:{number + at}", batch[at])
         if number == 1:
             scores = len(_line(f"{path}:1", 1, fields[0], 0).scores)
-        if wanted is None:
-            chosen: Sequence[bool] = [True] * len(fields)
-        else:
-            chosen = wanted([found[0] for found in fields], [found[1] for found in fields])
+        chosen = None if wanted is None else wanted([f[0] for f in fields], [f[1] for f in fields])
         for at, found in enumerate(fields):
-            if chosen[at]:
+            if chosen is None or chosen[at]:
                 yield _line(f"{path}:{number + at}", number + at, found, scores)
         number += len(batch)
     if number == 1:
         raise DataError(f"{path}: no phrase pairs, the table is empty; was it written to the end?")
-
-
-def _composed(lines: list[str]) -> list[str]:
-    """Lines in normal form C, as the texts' words are."""
-    if is_normalized("NFC", "\n".join(lines)):
-        return lines
-    return [normalize("NFC", line) for line in lines]
-
-
-def _normal(line: str) -> str:
-    return " ".join(line.split()) if "  " in line or "\t" in line else line
 
 
 def _few_fields(place: str, line: str) -> list[str]:
@@ -94,8 +84,8 @@ def _line(place: str, number: int, fields: list[str], count: int) -> TableLine:
     except ValueError:
         raise DataError(f"{place}: `{numbers:.60}` is not a list of numbers") from None
     if not all(0 <= score < math.inf for score in scores):
-        raise DataError(f"{place}: `{numbers:.60}` has a score that is no probability, or any number ≥ 0")
+        raise DataError(f"{place}: `{numbers:.60}` has a score that is negative or not finite")
     if not scores or (count and len(scores) != count):
-        expected = f"{count} as before" if count else "at least one"
-        raise DataError(f"{place}: {len(scores)} scores where {expected} are expected")
+        expected = f"the first line has {count}" if count else "at least one is needed"
+        raise DataError(f"{place}: {len(scores)} scores; {expected}")
     return TableLine(number, source, target, scores)

@@ -1,7 +1,7 @@
-"""Which files a command reads and writes: none that it reads is written, and none by two outputs at once.
+"""Which files a command reads and writes: it must not write what it reads, nor one file by two outputs.
 
-`dualign align a b -o b` would put links where the text was. The command line keeps its files inside
-`kept_apart()`; elsewhere, as in a program that reads a file, changes it and writes it back, all is allowed.
+`dualign align a b -o b` would replace the text by links. The command line opens its files inside
+`kept_apart()`; other programs may read a file, change it and write it back.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import product
 
 from dualign.core.errors import UsageError
 
 File = tuple[int, int]
-"""Device and inode: whatever links lead to a file, they are the same."""
+"""Device and inode, which are the same for all links to a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +31,19 @@ _places: _Places | None = None
 
 
 @contextmanager
-def kept_apart() -> Iterator[None]:
-    """Within it, a file that is read cannot be written, nor one by two outputs at once."""
+def kept_apart(apart: bool = True) -> Iterator[None]:
+    """Inside, a file that is read cannot be written, nor one file by two outputs at once."""
     global _places
-    before, _places = _places, _Places()
+    before, _places = _places, _Places() if apart else None
     try:
         yield
     finally:
         _places = before
 
 
-@contextmanager
-def in_place() -> Iterator[None]:
-    """Within it, all is allowed: for a command that means to replace what it reads."""
-    global _places
-    before, _places = _places, None
-    try:
-        yield
-    finally:
-        _places = before
+def in_place() -> AbstractContextManager[None]:
+    """Inside, everything is allowed: for a command that is meant to replace what it reads."""
+    return kept_apart(apart=False)
 
 
 def reading(path: str, status: os.stat_result) -> None:
@@ -61,7 +56,7 @@ def reading(path: str, status: os.stat_result) -> None:
 
 
 def writing(path: str, final: str) -> None:
-    """A regular file, `path` after all links are followed, will be written; `written` says when it is."""
+    """A regular file, `path` with all links followed, will be written; `written` is called when it is."""
     if _places is None:
         return
     replaced = _file(final)
@@ -73,7 +68,7 @@ def writing(path: str, final: str) -> None:
 
 
 def written(final: str) -> None:
-    """It is in its place; what it has replaced is gone, and its number may come again."""
+    """The file is in place; the inode of the one it has replaced may be used again."""
     if _places is not None:
         _places.written.pop(final, None)
 
@@ -90,15 +85,8 @@ def _lost(path: str) -> UsageError:
 
 
 def refuse_inputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
-    """The same refusal before the work, for a command that knows its files."""
-    for output in outputs:
-        for other in inputs:
-            if output is not None and other is not None and _same_file(output, other):
+    """The same check before the work, for a command that knows its files."""
+    for output, other in product(filter(None, outputs), filter(None, inputs)):
+        with suppress(OSError, ValueError):
+            if os.path.samefile(output, other) and os.path.isfile(other):
                 raise _lost(output)
-
-
-def _same_file(path: str, other: str) -> bool:
-    try:
-        return os.path.samefile(path, other) and os.path.isfile(other)
-    except (OSError, ValueError):
-        return False

@@ -1,19 +1,18 @@
 """Streams by file name: compression by suffix, output whole or not at all, errors that name the file.
 
-`.gz`, `.xz` and `.zst` are (de)compressed; any other name is taken as it is; `-` is standard input or output.
+Files called `.gz`, `.xz` and `.zst` are (de)compressed; `-` is standard input or output.
 
-Reading. Whatever goes wrong, at opening or in the middle of a damaged archive, is a `DataError` that names
-the file. An archive that ends early is an error, never a short text.
+Reading. Any failure, when opening or in the middle of a damaged archive, is a `DataError` that names the
+file. An archive that ends early is an error, never a short text.
 
-Writing. The bytes go to a temporary file beside the destination, which is synced and renamed over it when
-the `with` block ends well, and removed when it does not: readers see the old file or the new one, nothing
-between. A symbolic link keeps pointing where it did; its target is replaced. What is no regular file
-(`/dev/null`, a named pipe) is written directly. A command never overwrites what it reads
-(`dualign.text.places`). Compressed output depends on the content alone: no time
-stamp, no file name.
+Writing. The bytes go to a temporary file beside the destination. If the `with` block succeeds, it is synced
+and renamed to the destination, otherwise it is removed: readers see the old file or the new one. A symbolic
+link is kept, and its target replaced. What is not a regular file (`/dev/null`, a named pipe) is written
+directly. A command never overwrites what it reads (`dualign.text.places`). Compressed output depends on the
+content alone: no time stamp, no file name.
 
-A `BrokenPipeError` (the reader of our output went away) is passed on as it is: it is no fault in the data,
-and only the command line knows how to end quietly.
+A `BrokenPipeError` (the reader of our output went away) is passed on: the data are not at fault, and only the
+command line knows how to end quietly.
 """
 
 from __future__ import annotations
@@ -59,9 +58,9 @@ def open_input(path: str) -> io.BufferedReader:
     if method is None:
         return io.BufferedReader(_Source(path, file, file), _BLOCK)
     if stat.S_ISREG(status.st_mode) and status.st_size == 0:
-        # `gzip.GzipFile` takes no bytes for an empty text; like gzip(1), we take them for a lost one.
+        # `gzip.GzipFile` reads no bytes as an empty text; we refuse them, like gzip(1).
         file.close()
-        raise DataError(f"{path}: not even a {method} header, the file is empty; write it again")
+        raise DataError(f"{path}: the file is empty, without a {method} header; write it again")
     stream, damage = _decompressor(file, method)
     return io.BufferedReader(_Source(path, stream, file, damage), _BLOCK)
 
@@ -72,14 +71,14 @@ def open_output(path: str) -> Iterator[TextIO]:
     with open_binary_output(path) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
         yield text
-        # If this is not reached, `binary` is closed without it, and what `text` still holds goes nowhere.
+        # If this is not reached, `binary` is closed first, and what `text` still holds is dropped.
         text.flush()
 
 
 def pack(data: bytes, path: str) -> bytes:
-    """Compress a part of what goes to `path`, by its suffix; packed parts one after the other are a file.
+    """Compress a part of what goes to `path`, by its suffix, so that several threads can compress.
 
-    So that several threads can compress: see `packed` of `open_binary_output`.
+    The concatenated parts are a valid file; see `packed` of `open_binary_output`.
     """
     method = _method(path) if path not in _STANDARD_OUTPUT else None
     if method is None:
@@ -93,10 +92,7 @@ def pack(data: bytes, path: str) -> bytes:
 
 @contextmanager
 def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]:
-    """Write bytes to `path`, whole or not at all; the writer cannot seek.
-
-    If the bytes are `packed` already they are not compressed once more.
-    """
+    """Write bytes to `path`, whole or not at all, without seeking; `packed` ones are not compressed."""
     temporary = final = None
     if path in _STANDARD_OUTPUT:
         buffer = getattr(sys.stdout, "buffer", None)
@@ -173,7 +169,7 @@ class _Source(io.RawIOBase):
 
 
 class _Sink(io.RawIOBase):
-    """A stream whose write errors are `DataError`s with the file's name; it can be told to drop the rest."""
+    """A stream whose write errors are `DataError`s with the file's name; `abandon` drops the rest."""
 
     def __init__(self, name: str, file: BinaryIO, *, owned: bool) -> None:
         self._name = name
@@ -183,7 +179,7 @@ class _Sink(io.RawIOBase):
         self._abandoned = False
 
     def compress(self, method: str | None) -> None:
-        """Compress what will be written; a step of its own, because the header may already fail."""
+        """Compress what will be written; a separate step, because writing the header may fail."""
         if method is not None:
             with _explaining(self._name, "write"):
                 self._stream = _compressor(self._file, method)
@@ -209,7 +205,7 @@ class _Sink(io.RawIOBase):
                 self._file.close()
 
     def abandon(self) -> None:
-        """Drop what is still to come and close; the first error is already on its way to the caller."""
+        """Ignore further writes and close; errors are ignored, since one is being raised already."""
         self._abandoned = True
         if self._owned:
             for stream in (self._stream, self._file):
@@ -218,11 +214,7 @@ class _Sink(io.RawIOBase):
 
 
 class _ZstdReader(io.RawIOBase):
-    """Frame after frame of a zstd file.
-
-    `zstandard`'s own reader ends without a word where the file was cut off; a decompression object knows
-    better.
-    """
+    """All frames of a zstd file. (`zstandard`'s own reader does not notice that a file is cut off.)"""
 
     def __init__(self, file: BinaryIO) -> None:
         import zstandard
@@ -259,6 +251,12 @@ class _ZstdReader(io.RawIOBase):
         return count
 
 
+def plain_name(path: str) -> str:
+    """The last part of a path, without its compression suffix."""
+    name, suffix = os.path.splitext(os.path.basename(path))
+    return name if suffix in _METHODS else name + suffix
+
+
 def _method(path: str) -> str | None:
     return _METHODS.get(os.path.splitext(path)[1])
 
@@ -266,7 +264,7 @@ def _method(path: str) -> str | None:
 def _decompressor(
     file: io.BufferedReader, method: str
 ) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
-    """The stream of plain bytes, and what it raises where the packed ones are damaged."""
+    """The stream of plain bytes, and what it raises if the packed ones are damaged."""
     if method == "gzip":
         import gzip
         import zlib
@@ -296,7 +294,7 @@ def _compressor(file: BinaryIO, method: str) -> Any:
 
 
 def _replaceable(path: str) -> str | None:
-    """The regular file behind `path`, existing or to be made; None for what is to be written directly."""
+    """The regular file behind `path`, existing or to be made; None if it is written directly."""
     if not path:
         raise FileNotFoundError(path)
     if path.endswith("/"):
@@ -313,13 +311,13 @@ def _replaceable(path: str) -> str | None:
     if not stat.S_ISREG(mode):
         return None
     if not os.access(path, os.W_OK):
-        # A rename would replace it all the same; somebody took the right to write away on purpose.
+        # A rename would replace it, but somebody removed the right to write on purpose.
         raise PermissionError(path)
     return final
 
 
 def _create_like(final: str, temporary: str) -> io.BufferedWriter:
-    """A new file with the permissions of `final`, or where that does not exist, those the umask gives."""
+    """A new file with the permissions of `final`, or if that does not exist, those of the umask."""
     file = open(temporary, "xb")  # noqa: SIM115 - closed by `_Sink`
     with suppress(OSError):
         os.chmod(temporary, stat.S_IMODE(os.stat(final).st_mode))

@@ -7,11 +7,10 @@ The generative story, IBM 3 with a little structure:
    permutation of the target vocabulary; the others are any words, so that target words are ambiguous too.
 3. A source word becomes 0 to 3 target words side by side; those after the first are its next translations.
 4. Neighbouring source words swap places (locally), and now and then two neighbouring blocks do.
-5. Words linked to nothing are slipped in; they are translations of frequent source words, so that their
-   form does not betray them.
+5. Words without links are inserted; they are translations of frequent source words, so that their form does
+   not give them away.
 
-Only uniform doubles are drawn, and transformed here: the text does not change with NumPy's other
-distributions.
+Only uniform doubles are drawn: the text does not depend on how NumPy implements other distributions.
 """
 
 from __future__ import annotations
@@ -40,32 +39,30 @@ def generate(
     distortion: float = 0.15,
     null_rate: float = 0.05,
 ) -> Iterator[tuple[list[str], list[str], Alignment]]:
-    """Yield `pairs` sentence pairs `(source, target, links)`, the same ones for the same parameters.
+    """Yield `pairs` sentence pairs `(source, target, links)`; the same parameters give the same pairs.
 
-    `vocabulary` counts the words of each language; `mean_length` is the source sentences' (at least 1 word
-    each); `fertility[n]` is the probability that a source word becomes n target words; `distortion` is the
-    probability that a source word swaps with the next, and half of it that of a block swap in a sentence;
-    `null_rate` is the probability that an unlinked word stands before a target word. Neither side is ever
-    empty. Pair k does not depend on `pairs`.
+    `vocabulary` is the number of words of each language; `mean_length` is that of the source sentences;
+    `fertility[n]` is the probability that a source word becomes n target words; `distortion` is the
+    probability that a source word swaps with the next, and twice that of a block swap in a sentence;
+    `null_rate` is the probability that an unlinked word precedes a target word. Neither side is ever empty.
+    Pair k does not depend on `pairs`.
     """
-    if pairs < 0:
-        raise UsageError(f"pairs={pairs} is negative")
-    if seed < 0:
-        raise UsageError(f"seed={seed} is negative")
-    if vocabulary < 1:
-        raise UsageError(f"vocabulary={vocabulary}: at least one word is needed")
-    if not 1 <= mean_length < math.inf:
-        raise UsageError(f"mean_length={mean_length}: a sentence has at least one word, and finitely many")
+    for name, value, fine, rule in (
+        ("pairs", pairs, pairs >= 0, "must not be negative"),
+        ("seed", seed, seed >= 0, "must not be negative"),
+        ("vocabulary", vocabulary, vocabulary >= 1, "must be at least one word"),
+        ("mean_length", mean_length, 1 <= mean_length < math.inf, "must be at least one word, and finite"),
+        ("distortion", distortion, 0 <= distortion <= 1, "is not a probability"),
+        ("null_rate", null_rate, 0 <= null_rate <= 1, "is not a probability"),
+    ):
+        if not fine:
+            raise UsageError(f"{name}={value} {rule}")
     if len(fertility) != 4 or min(fertility) < 0 or not math.isclose(sum(fertility), 1, abs_tol=1e-6):
         raise UsageError(
-            f"fertility={fertility}: four probabilities (of 0, 1, 2, 3 words) that sum to 1 are needed"
+            f"fertility={fertility} must be four probabilities (of 0, 1, 2, 3 words) that sum to 1"
         )
     if fertility[0] > 0.9:
         raise UsageError(f"fertility={fertility}: with over 0.9 on 0 words nothing is left to translate")
-    if not 0 <= distortion <= 1:
-        raise UsageError(f"distortion={distortion} is not a probability")
-    if not 0 <= null_rate <= 1:
-        raise UsageError(f"null_rate={null_rate} is not a probability")
     random = np.random.Generator(np.random.PCG64(seed))
     language = _invent(random, vocabulary)
     cumulative = np.cumsum(fertility)

@@ -1,4 +1,4 @@
-"""Inline markup carried over links: the tags of a source line set into its translation.
+"""Inline markup carried over links: the tags of a source line inserted into its translation.
 
 `Click <b>Save</b>.<br/>` is text with *elements*, `<b>…</b>`, and *points*, `<br/>`. Links are about the
 words of the text without its tags.
@@ -16,13 +16,11 @@ Since a parent's words include its children's, the first choice always lies insi
 nearest aligned source word in the same element, the next one among equals; never inside an element that
 they were not in.
 
-No tag is lost, none is doubled, and the result nests as the source does, which is what a localisation tool
-checks first.
+No tag is lost or doubled, and tags nest as in the source, which is what localisation tools check first.
 
 **What is markup:** `<name …>`, `</name>`, `<name …/>`, comments, processing instructions. HTML's void
 elements (`<br>`, `<img …>`, …) need no slash where nothing closes them. Any other `<` is text. Tags must
-nest; two that overlap, or one that is never closed, is an error. Character references (`&amp;`) are text
-like any other and stay as they are.
+nest; tags that overlap, or are never closed, are errors. Character references (`&amp;`) are ordinary text.
 """
 
 from __future__ import annotations
@@ -32,8 +30,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dualign.core.errors import DataError
-from dualign.transfer.links import WeightedLink
-from dualign.transfer.spans import GAP, Interval, SpanCarrier
+from dualign.transfer.spans import GAP, SpanCarrier
+from dualign.transfer.tokens import Interval
+from dualign.transfer.weighted_links import WeightedLink
 
 _NAME = r"(?:[^\W\d]|:)[\w:.\-]*"
 _TAG = re.compile(
@@ -122,16 +121,15 @@ def place_markup(
     links: Iterable[WeightedLink],
     gap: int = GAP,
 ) -> Placement:
-    """Set the tags of a source line into a target line.
+    """Insert the tags of a source line into a target line.
 
-    `source` and `target` are the characters of each word, in `markup.text` and in `target_text`; links are
-    between these words.
+    `source` and `target` are the characters of each word, in `markup.text` and in `target_text`.
     """
     placer = _Placer(source, target, list(links), len(target_text), gap)
     placer.place(markup.elements, (0, len(source)), (0, len(target)))
     pieces, at = [], 0
     for where, tag in placer.tags:
-        # Two words may share a character, as `f` and `i` do in `ﬁ`; the second tag comes after it then.
+        # Two words may share a character, as `f` and `i` share `ﬁ`; then the second tag comes after it.
         pieces += [target_text[at:where], tag]
         at = max(at, where)
     pieces.append(target_text[at:])
@@ -193,7 +191,7 @@ class _Placer:
         # A point comes before an element that begins at the same word; points keep their order.
         order = sorted(
             range(len(elements)),
-            key=lambda k: (points[k], 0, k) if k in points else (_begin(places[k]), 1, k),
+            key=lambda k: (points[k], 0, k) if k in points else ((places[k] or (-1, -1))[0], 1, k),
         )
         for k in order:
             element, place = elements[k], places[k]
@@ -257,7 +255,3 @@ class _Placer:
 
 def _meet(first: Interval, second: Interval) -> bool:
     return first[0] < second[1] and second[0] < first[1]
-
-
-def _begin(place: Interval | None) -> int:
-    return -1 if place is None else place[0]

@@ -1,4 +1,4 @@
-"""Files of links carried to other tokens of the same files of text: `dualign remap`."""
+"""Files of links carried to other tokens of the same text: `dualign remap`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualign.core.errors import DataError, UsageError
+from dualign.text.checks import in_step, links_inside
 from dualign.text.formats import pharaoh, read_links
-from dualign.text.lines import read_lines, tokenize
-from dualign.text.parallel import together
-from dualign.transfer.links import check
+from dualign.text.lines import parsed, read_lines, tokenize
 from dualign.transfer.remapping import (
     UNITS,
     OffsetAlignment,
@@ -53,7 +52,7 @@ class Remapping:
                 raise UsageError(f"links cannot be about `{kind}`; there are {', '.join(SCHEMES + UNITS)}")
         for side in (self.source, self.target):
             self._check(side)
-        if self._untouched(self.source) and self._untouched(self.target):
+        if {self.source.given, self.source.new, self.target.given, self.target.new} == {None}:
             raise UsageError(
                 "nothing to carry links to; name files with --source-from, --source-to and so on"
             )
@@ -68,22 +67,15 @@ class Remapping:
             raise UsageError(f"offsets need the text that they count in; give it as {from_option}")
         if self.new in UNITS and side.new is None and not (self.given in UNITS and side.given):
             raise UsageError(f"offsets need the text that they count in; give it as {to_option}")
+        both = (self.given, side.given, from_option), (self.new, side.new, to_option)
         if self.new in UNITS or self.given in UNITS:
-            for kind, path, option in (
-                (self.given, side.given, from_option),
-                (self.new, side.new, to_option),
-            ):
+            for kind, path, option in both:
                 if kind in SCHEMES[1:] and path is None:
                     raise UsageError(f"give the subwords of the {side.name} side as {option}")
-            return
-        if (side.given is None) != (side.new is None):
-            kind, option = (self.new, from_option) if side.given is None else (self.given, to_option)
-            other = self.given if side.given is None else self.new
-            if kind == "words" or other != "words":
+        elif (side.given is None) != (side.new is None):
+            (there, _, _), (missing, _, option) = both if side.new is None else both[::-1]
+            if there == "words" or missing != "words":
                 raise UsageError(f"give the other tokens of the {side.name} side as {option}")
-
-    def _untouched(self, side: Side) -> bool:
-        return side.given is None and side.new is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +83,17 @@ class _Line:
     """One side of one pair."""
 
     tokens: int | None = None
-    """How many tokens there are to link; None where nothing is known of them."""
+    """How many tokens there are to link, if that is known."""
     becomes: Sequence[Sequence[int]] | None = None
-    """The new tokens of each given one; None where they stay as they are."""
+    """The new tokens of each given one; None if they stay the same."""
     text: str = ""
     """What offsets count in."""
     places: Sequence[Interval] = ()
-    """The characters of each token, where given or new links are offsets."""
+    """The characters of each token, if given or new links are offsets."""
 
 
 class _Tokens:
-    """A file of tokens that remembers, as its lines go by, whether one had the mark of its kind."""
+    """A file of tokens; while its lines are read, notes whether none has the mark of its kind."""
 
     def __init__(self, path: str, kind: str) -> None:
         self.path, self.kind = path, kind
@@ -118,10 +110,10 @@ class _Tokens:
 def remapped(
     work: Remapping, warn: Callable[[str], None] = lambda message: None
 ) -> Iterator[tuple[str, DataError | None]]:
-    """A line of links for each pair; where tokens and text differ an empty one, with the error that says so.
+    """A line of links for each pair; if tokens and text differ, an empty one, with the error that says so.
 
-    Links outside their sentences are errors in any case, and raised. `warn` is told at the end of files of
-    subwords without any mark of such.
+    Links outside their sentences always raise. `warn` is called at the end about files of subwords in which
+    no token has the mark of a subword.
     """
     files = [
         _Tokens(path, kind)
@@ -130,11 +122,11 @@ def remapped(
         if path is not None
     ]
     if work.given in UNITS:
-        links: Iterable[Any] = _offset_lines(work.links, work.errors)
+        links: Iterable[Any] = parsed(work.links, read_lines(work.links, work.errors), parse_offsets)
     else:
         links = read_links(work.links, work.format, work.errors, count=work.pairs)
     streams = [(work.links, links), *((file.path, file.lines(work.errors)) for file in files)]
-    for number, (alignment, *lines) in enumerate(together(*streams), 1):
+    for number, (alignment, *lines) in enumerate(in_step(*streams, unit="sentences"), 1):
         rest = iter(lines)
         try:
             sides = [_line(work, side, rest, number) for side in (work.source, work.target)]
@@ -179,28 +171,25 @@ def _line(work: Remapping, side: Side, lines: Iterator[str], number: int) -> _Li
 def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place: str) -> str:
     """The new line of links; `alignment` is what the given kind of links is read as."""
     if work.given in UNITS:
-        offsets = _characters(alignment, source, target, work.given, place)
-        if work.new in UNITS:
-            return format_offsets(_in_units(offsets, source.text, target.text, work.new))
-        return pharaoh(remap_from_offsets(offsets, source.places, target.places))
-    lengths = [10**9 if side.tokens is None else side.tokens for side in (source, target)]
-    check([*alignment.links, *alignment.possible], lengths[0], lengths[1], place)
-    if work.new in UNITS:
+        try:
+            offsets = _in_characters(alignment, source.text, target.text, work.given)
+        except DataError as error:
+            raise DataError(f"{place}: {error}") from None
+        if work.new not in UNITS:
+            return pharaoh(remap_from_offsets(offsets, source.places, target.places))
+    else:
+        links_inside((*alignment.links, *alignment.possible), source.tokens, target.tokens, place)
+        if work.new not in UNITS:
+            return pharaoh(remap(alignment, source.becomes, target.becomes))
         offsets = remap_to_offsets(alignment, source.places, target.places)
-        return format_offsets(_in_units(offsets, source.text, target.text, work.new))
-    return pharaoh(remap(alignment, source.becomes, target.becomes))
+    return format_offsets(_in_units(offsets, source.text, target.text, work.new))
 
 
-def _characters(
-    alignment: OffsetAlignment, source: _Line, target: _Line, unit: str, place: str
-) -> OffsetAlignment:
+def _in_characters(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
     """Links of offsets in a unit as links of offsets in characters, checked to lie in the texts."""
     both = (*alignment.links, *alignment.possible)
-    try:
-        left = in_characters([link[0] for link in both], source.text, unit)
-        right = in_characters([link[1] for link in both], target.text, unit)
-    except DataError as error:
-        raise DataError(f"{place}: {error}") from None
+    left = in_characters((link[0] for link in both), source, unit)
+    right = in_characters((link[1] for link in both), target, unit)
     return OffsetAlignment(
         tuple((left[s], right[t]) for s, t in alignment.links),
         tuple((left[s], right[t]) for s, t in alignment.possible),
@@ -212,16 +201,8 @@ def _in_units(alignment: OffsetAlignment, source: str, target: str, unit: str) -
     """Links of offsets in characters as links of offsets in a unit."""
 
     def carried(links: Sequence[tuple[Interval, Interval]]) -> tuple[tuple[Interval, Interval], ...]:
-        left = in_units([link[0] for link in links], source, unit)
-        right = in_units([link[1] for link in links], target, unit)
+        left = in_units((link[0] for link in links), source, unit)
+        right = in_units((link[1] for link in links), target, unit)
         return tuple(zip(left, right, strict=True))
 
     return OffsetAlignment(carried(alignment.links), carried(alignment.possible), alignment.probabilities)
-
-
-def _offset_lines(path: str, errors: str) -> Iterator[OffsetAlignment]:
-    for number, line in enumerate(read_lines(path, errors), 1):
-        try:
-            yield parse_offsets(line)
-        except DataError as error:
-            raise DataError(f"{path}:{number}: {error}") from None

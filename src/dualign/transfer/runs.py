@@ -1,4 +1,4 @@
-"""Whole files carried across: streams in, a stream out, and a count of what happened.
+"""Whole files transferred: streams in, a stream out, and counts of what happened.
 
 Each function takes its inputs as `Files`, yields one output for each sentence pair together with the counts
 of that pair, and holds one pair in memory at a time.
@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
-from dualign.text.conllu import FORM, Sentence
+from dualign.text.checks import in_step, links_inside
+from dualign.text.conllu import FORM, Sentence, read_sentences
 from dualign.text.formats import read_links
 from dualign.text.lines import read_lines, tokenize
-from dualign.text.parallel import read_sentences, together
-from dualign.transfer.annotated import Record, carry_record, plain_record, read_records
-from dualign.transfer.links import WeightedLink, check, check_threshold, weighted
+from dualign.transfer.annotated import AnnotatedText, carry_record, read_annotated, read_plain
 from dualign.transfer.markup import parse_markup, place_markup
 from dualign.transfer.sentences import COLUMNS, Settings, links_between, read_tags, transfer_tree, write_tags
 from dualign.transfer.spans import GAP
 from dualign.transfer.tags import carry_bio, vote
 from dualign.transfer.tokens import Interval, locate
+from dualign.transfer.weighted_links import WeightedLink, check_threshold, weighted
 
 Counts = Counter[str]
 
@@ -40,39 +40,36 @@ class Files:
     target_is_conllu: bool = True
     link_format: str | None = None
     pairs: int | None = None
-    """The number of sentence pairs, where a NAACL file does not tell."""
+    """The number of sentence pairs, which a NAACL file does not tell."""
     errors: str = "strict"
 
-    def read_links(self) -> tuple[str, Iterator[Alignment]]:
-        """The links, as a stream for `together`."""
-        return self.links, read_links(self.links, self.link_format, self.errors, count=self.pairs)
+    def with_links(
+        self, source: Iterable[Any], target: Iterable[Any], *more: tuple[str, Iterable[Any]]
+    ) -> Iterator[tuple[Any, ...]]:
+        """The items of both sides, the links, and the items of `more` named streams, in step."""
+        links = read_links(self.links, self.link_format, self.errors, count=self.pairs)
+        streams = (self.source, source), (self.target, target), (self.links, links), *more
+        return in_step(*streams, unit="sentences")
 
     def place(self, number: int) -> str:
-        """How messages name the links of one pair: by line, which other formats than Pharaoh do not have."""
+        """How messages name the links of one pair; formats other than Pharaoh have no line per pair."""
         return f"{self.links}, sentence pair {number}"
 
 
 def sentence_pairs(files: Files) -> Iterator[tuple[Sentence, Sentence, Alignment]]:
     """Source and target sentences and their links."""
-    return together(
-        (files.source, read_sentences(files.source, True, files.errors)),
-        (files.target, read_sentences(files.target, files.target_is_conllu, files.errors)),
-        files.read_links(),
-    )
+    source = read_sentences(files.source, True, files.errors)
+    target = read_sentences(files.target, files.target_is_conllu, files.errors)
+    return files.with_links(source, target)
 
 
-def record_pairs(files: Files, target_is_json: bool = True) -> Iterator[tuple[Record, Record, Alignment]]:
-    """Source and target records and their links; a target that is no JSON is text, a line each."""
-    if target_is_json:
-        target = read_records(files.target, files.errors)
-    else:
-        target = (
-            plain_record(line, f"{files.target}:{number}")
-            for number, line in enumerate(read_lines(files.target, files.errors), 1)
-        )
-    return together(
-        (files.source, read_records(files.source, files.errors)), (files.target, target), files.read_links()
-    )
+def record_pairs(
+    files: Files, target_is_json: bool = True
+) -> Iterator[tuple[AnnotatedText, AnnotatedText, Alignment]]:
+    """Source and target records and their links; a target that is not JSON is text, one record per line."""
+    read_target = read_annotated if target_is_json else read_plain
+    source, target = read_annotated(files.source, files.errors), read_target(files.target, files.errors)
+    return files.with_links(source, target)
 
 
 def trees(files: Files, settings: Settings) -> Iterator[tuple[Sentence, Counts]]:
@@ -105,18 +102,14 @@ class TagSettings:
 def tags(files: Files, settings: Settings, how: TagSettings) -> Iterator[tuple[Sentence | list[str], Counts]]:
     """Tags of the target words: CoNLL-U sentences if either side is CoNLL-U, otherwise lists of tags."""
     as_conllu = files.source_is_conllu or files.target_is_conllu
-    if files.source_is_conllu:
-        source_stream = read_sentences(files.source, True, files.errors)
-    else:
-        source_stream = _bare_sentences(files.source, files.errors)
+    source_stream = _tagged_sentences(files.source, files.source_is_conllu, files.errors)
     if as_conllu:
         target_stream = read_sentences(files.target, files.target_is_conllu, files.errors)
     else:
-        target_stream = _bare_sentences(files.target, files.errors)
-    streams = ((files.source, source_stream), (files.target, target_stream), files.read_links())
+        target_stream = _tagged_sentences(files.target, False, files.errors)
     looked_for = files.source_is_conllu and how.column not in COLUMNS
     number = 0
-    for number, (source, target, alignment) in enumerate(together(*streams), 1):
+    for number, (source, target, alignment) in enumerate(files.with_links(source_stream, target_stream), 1):
         given = read_tags(source, how.column) if files.source_is_conllu else source.column(FORM)
         links = links_between(source, target, alignment, settings, files.place(number))
         try:
@@ -124,15 +117,16 @@ def tags(files: Files, settings: Settings, how: TagSettings) -> Iterator[tuple[S
             if as_conllu:
                 write_tags(target, how.column, result, confidence)
         except DataError as error:
-            raise DataError(f"{_place_of(files.source, source, number)}: {error}") from None
+            # A line of tags is its own place; a CoNLL-U sentence begins at its first word.
+            raise DataError(f"{files.source}:{source.line or number}: {error}") from None
         if as_conllu and not files.target_is_conllu:
             _identify(target, source if files.source_is_conllu else None, number)
         looked_for = looked_for and set(given) <= {"_"}
         yield target if as_conllu else result, counts
     if looked_for and number:
         raise UsageError(
-            f"{files.source}: no word has `{how.column}`, which is none of the columns {', '.join(COLUMNS)} "
-            "and no attribute in MISC"
+            f"{files.source}: no word has `{how.column}`, which is neither one of the columns "
+            f"{', '.join(COLUMNS)} nor an attribute in MISC"
         )
 
 
@@ -157,7 +151,7 @@ def spans(
     """Lines of JSON: the target's text with the spans of the source's."""
     check_threshold(threshold)
     for number, (source, target, alignment) in enumerate(record_pairs(files, target_is_json), 1):
-        check(alignment.links, len(source.tokens), len(target.tokens), files.place(number))
+        links_inside(alignment.links, len(source.tokens), len(target.tokens), files.place(number))
         content, statuses = carry_record(source, target, weighted(alignment, threshold), discontinuous, gap)
         yield json.dumps(content, ensure_ascii=False, allow_nan=False), Counter(statuses)
 
@@ -171,13 +165,10 @@ def markup(
     lines without tags, split at white space.
     """
     check_threshold(threshold)
-    streams: list[tuple[str, Iterator[Any]]] = [
-        (files.source, read_lines(files.source, files.errors)),
-        (files.target, read_lines(files.target, files.errors)),
-        files.read_links(),
-    ]
-    streams += [(path, read_lines(path, files.errors)) for path in (source_tokens, target_tokens) if path]
-    for number, (line, text, alignment, *tokens) in enumerate(together(*streams), 1):
+    source_lines, target_lines = (read_lines(path, files.errors) for path in (files.source, files.target))
+    more = [(path, read_lines(path, files.errors)) for path in (source_tokens, target_tokens) if path]
+    lines = files.with_links(source_lines, target_lines, *more)
+    for number, (line, text, alignment, *tokens) in enumerate(lines, 1):
         place = f"{files.source}:{number}"
         try:
             source = parse_markup(line)
@@ -186,7 +177,7 @@ def markup(
         rest = iter(tokens)
         left = _words(source.text, source_tokens, place, rest, number)
         right = _words(text, target_tokens, f"{files.target}:{number}", rest, number)
-        check(alignment.links, len(left), len(right), files.place(number))
+        links_inside(alignment.links, len(left), len(right), files.place(number))
         placed = place_markup(source, left, text, right, weighted(alignment, threshold), gap)
         yield placed.text, Counter(placed.statuses)
 
@@ -197,18 +188,14 @@ def _words(text: str, path: str | None, place: str, tokens: Iterator[str], numbe
     return locate(tokenize(next(tokens)), text, (f"{path}:{number}", f"{place} without tags"))
 
 
-def _bare_sentences(path: str, errors: str) -> Iterator[Sentence]:
-    """Lines of words, or of tags, as sentences with these forms and nothing else; some may be empty."""
-    for line in read_lines(path, errors):
-        yield Sentence.of_tokens(tokenize(line), place=path)
-
-
-def _place_of(path: str, sentence: Sentence, number: int) -> str:
-    # A line of tags is its own place; a CoNLL-U sentence begins at its first word.
-    return f"{path}:{sentence.line or number}"
+def _tagged_sentences(path: str, conllu: bool, errors: str) -> Iterator[Sentence]:
+    """Sentences of CoNLL-U; or lines of tags, which may be empty, as sentences with these forms."""
+    if conllu:
+        return read_sentences(path, True, errors)
+    return (Sentence.of_tokens(tokenize(line), place=path) for line in read_lines(path, errors))
 
 
 def _identify(target: Sentence, source: Sentence | None, number: int) -> None:
-    """Name a sentence that comes from plain text like its source sentence, or by its number."""
+    """Give a sentence that comes from plain text the name of its source sentence, or its number."""
     name = source.comment("sent_id") if source is not None else None
     target.comments.insert(0, f"# sent_id = {name or number}")

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
+from dualign.text.checks import links_inside
 from dualign.text.conllu import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, ROOT, UNKNOWN, UPOS, XPOS, Sentence
-from dualign.transfer.links import WeightedLink, check, check_threshold, compatible, expand, weighted
 from dualign.transfer.tags import vote
 from dualign.transfer.tree import NOTHING, complete, project
+from dualign.transfer.weighted_links import WeightedLink, check_threshold, compatible, expand, weighted
 
 KEY = "Projection"
 """The attribute in MISC that holds the confidence."""
@@ -22,14 +23,14 @@ COLUMNS = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is carried over which links."""
+    """Which links are used, and for what."""
 
     threshold: float = 0.0
     """Links must be more probable than this."""
     pos: str = "any"
-    """Which parts of speech may be linked: see `dualign.transfer.links.compatible`."""
+    """Which parts of speech may be linked: see `dualign.transfer.weighted_links.compatible`."""
     surface: bool = False
-    """Links count tokens as they are written: a multiword token is one; its links are its words'."""
+    """Links are about written tokens: a multiword token counts as one, and its links hold for its words."""
     complete: bool = False
     """Every word gets a head, as in `dualign.transfer.tree.complete`."""
 
@@ -42,28 +43,22 @@ def links_between(
 ) -> list[WeightedLink]:
     """The links of two sentences' words, checked and filtered; `place` begins the messages."""
     links = weighted(alignment, settings.threshold)
+    units = (source.surface(), target.surface()) if settings.surface else (source.words, target.words)
+    links_inside(alignment.links, len(units[0]), len(units[1]), place)
     if settings.surface:
-        units = source.surface(), target.surface()
-        check(alignment.links, len(units[0]), len(units[1]), place)
-        links = expand(links, *units)
-    else:
-        check(alignment.links, len(source), len(target), place)
-    if settings.pos != "any":
-        links = compatible(links, source.column(UPOS), target.column(UPOS), settings.pos)
-    return links
+        links = expand(links, source.surface(), target.surface())
+    return compatible(links, source.column(UPOS), target.column(UPOS), settings.pos)
 
 
 def transfer_tree(
     source: Sentence, target: Sentence, links: Sequence[WeightedLink], whole: bool = False
 ) -> Counter[str]:
-    """Give `target` the tree of `source` (see `dualign.transfer.tree`), in place; what happened, counted.
+    """Give `target` the tree of `source` (see `dualign.transfer.tree`), in place; counts of what happened.
 
-    HEAD, DEPREL and the confidence in MISC are written; the target's own tree, its enhanced graph and with
-    it its empty nodes are removed. A word that has no part of speech gets that of the word it stands for,
-    as it gets its relation, or else the one that its links vote for.
-
-    With `whole` every word gets a head, with relation `dep` where it does not come from the source, and a
-    part of speech, X where nothing is known.
+    HEAD, DEPREL and the confidence in MISC are written; the target's own tree and its enhanced graph, with
+    the empty nodes, are removed. A word without part of speech gets that of the word it stands for, or else
+    the one that its links vote for. With `whole` every word gets a head, with relation `dep` if it does not
+    come from the source, and a part of speech, X if none is known.
     """
     heads = source.heads()
     tags = source.column(UPOS), target.column(UPOS)
@@ -92,7 +87,7 @@ def transfer_tree(
         row[DEPREL] = relation
         confidence = f"{projection.confidence[j]:.6g}" if projected else None
         row[MISC] = _with_attribute(row[MISC], KEY, confidence)
-    # `complete` leaves nothing unattached; what it found is told under other names.
+    # `complete` leaves nothing unattached; what it found is counted under other names.
     roots, unattached = ("roots_before", "completed") if whole else ("roots", "unattached")
     return Counter(
         words=len(target),
@@ -103,7 +98,7 @@ def transfer_tree(
 
 
 def as_column(name: str) -> str:
-    """A column of `COLUMNS`, in lower case, or the name of an attribute in MISC as it is."""
+    """A column of `COLUMNS`, in lower case, or the unchanged name of an attribute in MISC."""
     if name.lower() in COLUMNS:
         return name.lower()
     if name.lower() in ("id", "form", "head", "deprel", "deps", "misc"):
@@ -119,7 +114,8 @@ def read_tags(sentence: Sentence, column: str) -> list[str]:
     """The tags of a sentence's words in a column of `COLUMNS`, or by an attribute in MISC; `_` for none."""
     if column in COLUMNS:
         return sentence.column(COLUMNS[column])
-    return [_attributes(row[MISC]).get(column, "_") for row in sentence.words]
+    attributes = (dict(part.partition("=")[::2] for part in row[MISC].split("|")) for row in sentence.words)
+    return [found.get(column, "_") for found in attributes]
 
 
 def write_tags(sentence: Sentence, column: str, tags: Sequence[str], confidence: Sequence[float]) -> None:
@@ -132,10 +128,6 @@ def write_tags(sentence: Sentence, column: str, tags: Sequence[str], confidence:
                 raise DataError(f"tag `{tag[:40]}` has a |, which separates attributes in MISC")
             row[MISC] = _with_attribute(row[MISC], column, None if tag == "_" else tag)
         row[MISC] = _with_attribute(row[MISC], KEY, f"{value:.6g}" if value > 0 else None)
-
-
-def _attributes(misc: str) -> dict[str, str]:
-    return dict(part.partition("=")[::2] for part in misc.split("|")) if misc != "_" else {}
 
 
 def _with_attribute(misc: str, key: str, value: str | None) -> str:

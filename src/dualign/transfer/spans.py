@@ -16,7 +16,7 @@ most `gap` words between them that have no links at all. Then
 |---|---|
 | `largest` | the run with the heaviest links into the span; the first among equals |
 | `hull` | from the first run's begin to the last one's end, whatever lies between |
-| `split` | every run, as a span of its own |
+| `split` | every run, as a separate span |
 | `drop` | nothing |
 
 **Confidence**: for each word of the span its most probable link into the result, or 0; the mean of these.
@@ -28,13 +28,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dualign.core.errors import UsageError
-from dualign.transfer.links import WeightedLink
+from dualign.transfer.tokens import Interval
+from dualign.transfer.weighted_links import WeightedLink
 
 DISCONTINUOUS = ("largest", "hull", "split", "drop")
 GAP = 2
 """Words without links that a run may bridge, unless told otherwise."""
-
-Interval = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,8 @@ class SpanCarrier:
             # Half of the total with room for rounding: two equal sums may differ in their last bit.
             if weight == 0 or weight < 0.5 * self._total[j] * (1 - 1e-12):
                 continue
-            if runs and self._bridged(runs[-1][1], j):
+            last = runs[-1][1] if runs else 0
+            if runs and j - last <= self._gap and not any(self._total[last:j]):
                 runs[-1] = runs[-1][0], j + 1, runs[-1][2] + weight
             else:
                 runs.append((j, j + 1, weight))
@@ -104,9 +104,6 @@ class SpanCarrier:
             if begin <= i < end and any(first <= j < last for first, last in pieces):
                 best[i - begin] = max(best[i - begin], p)
         return sum(best) / len(best)
-
-    def _bridged(self, end: int, next_begin: int) -> bool:
-        return next_begin - end <= self._gap and not any(self._total[end:next_begin])
 
 
 def without_overlaps(spans: Sequence[tuple[Interval, float]]) -> list[int]:

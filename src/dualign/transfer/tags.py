@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dualign.core.errors import DataError
-from dualign.transfer.links import WeightedLink
 from dualign.transfer.spans import GAP, SpanCarrier, without_overlaps
+from dualign.transfer.weighted_links import WeightedLink
 
 NO_TAG = "_"
 
@@ -67,7 +67,7 @@ def carry_bio(
     discontinuous: str = "largest",
     gap: int = GAP,
 ) -> CarriedBio:
-    """Carry BIO tags; `DataError` for a tag that is none."""
+    """Carry BIO tags; `DataError` for anything else."""
     carrier = SpanCarrier(links, target_length, gap)
     statuses, pieces = [], []
     for number, (begin, end, label) in enumerate(from_bio(tags)):
@@ -95,7 +95,7 @@ def from_bio(tags: Sequence[str]) -> list[tuple[int, int, str]]:
             continue
         mark, dash, label = tag.partition("-")
         if mark not in ("B", "I") or not dash or not label:
-            raise DataError(f"token {at}: `{tag[:40]}` is no BIO tag; expected O, B-LABEL or I-LABEL")
+            raise DataError(f"token {at}: `{tag[:40]}` is not a BIO tag; expected O, B-LABEL or I-LABEL")
         if mark == "I" and label == open_label:
             spans[-1] = spans[-1][0], at + 1, label
         else:

@@ -1,7 +1,7 @@
 """Where tokens lie in their text, and which tokens of two tokenisations share text.
 
-Everything is compared by *letters*: the characters of a line without white space and without the marks of
-subwords. Two tokenisations of the same text have the same letters, and a token is an interval of them.
+Tokens are compared by *letters*: the characters of a line without white space and subword marks. Two
+tokenisations of the same text have the same letters, and a token is an interval of them.
 
 | scheme | mark | text of `un · believ · able thing` |
 |---|---|---|
@@ -10,10 +10,9 @@ subwords. Two tokenisations of the same text have the same letters, and a token 
 | `wordpiece` | `##` before what continues a word | `un ##believ ##able thing` |
 | `bpe` | `@@` after what is continued | `un@@ believ@@ able thing` |
 
-Where the letters differ as they are, they are compared once more without what tokenisers change: case,
-compatibility forms (`ﬁ` and `fi`, `…` and `...`), accents, invisible characters. A tokenisation into
-subwords often lower-cases or strips accents; its tokens still cover the same text. If the letters differ
-then too, it is another text.
+If the letters differ, they are compared again without what tokenisers change: case, compatibility forms (`ﬁ`
+and `fi`, `…` and `...`), accents, invisible characters. A tokenisation into subwords often lower-cases or
+strips accents; its tokens still cover the same text. If the letters still differ, the texts do.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from itertools import accumulate
 from dualign.core.errors import DataError, UsageError
 
 SCHEMES = ("words", "sentencepiece", "wordpiece", "bpe")
-"""How tokens are marked; `words` fits any tokens that are pieces of the text as they are."""
+"""How tokens are marked; `words` fits any tokens that are unchanged pieces of the text."""
 
 MARKS = {"sentencepiece": "\u2581", "wordpiece": "##", "bpe": "@@"}
 
@@ -38,27 +37,28 @@ _BLANK = MARKS["sentencepiece"]
 
 def letters(tokens: Sequence[str], scheme: str = "words") -> list[str]:
     """The text of each token, without marks. A mark alone is text, except SentencePiece's."""
-    if scheme == "words":
-        return list(tokens)
+    if scheme not in SCHEMES:
+        raise UsageError(f"unknown scheme `{scheme}`; there are {', '.join(SCHEMES)}")
     if scheme == "sentencepiece":
         return [token.replace(_BLANK, "") for token in tokens]
-    if scheme == "wordpiece":
-        return [token[2:] if token.startswith("##") and len(token) > 2 else token for token in tokens]
-    if scheme == "bpe":
-        return [token[:-2] if token.endswith("@@") and len(token) > 2 else token for token in tokens]
-    raise UsageError(f"unknown scheme `{scheme}`; there are {', '.join(SCHEMES)}")
+    part = slice(2, None) if scheme == "wordpiece" else slice(-2)
+    return [token[part] if _is_marked(token, scheme) else token for token in tokens]
+
+
+def _is_marked(token: str, scheme: str) -> bool:
+    """Whether a token continues a word (`wordpiece`), or is continued (`bpe`)."""
+    found = (scheme == "wordpiece" and token[:2] == "##") or (scheme == "bpe" and token[-2:] == "@@")
+    return found and len(token) > 2
 
 
 def word_groups(tokens: Sequence[str], scheme: str) -> list[range]:
     """The positions of the subwords of each word, as their marks tell."""
     if scheme == "sentencepiece":
         begins = [token.startswith(_BLANK) for token in tokens]
-    elif scheme == "wordpiece":
-        begins = [not (token.startswith("##") and len(token) > 2) for token in tokens]
-    elif scheme == "bpe":
-        begins = [True, *(not (token.endswith("@@") and len(token) > 2) for token in tokens[:-1])]
     else:
-        begins = [True] * len(tokens)
+        begins = [not _is_marked(token, scheme) for token in tokens]
+        if scheme == "bpe":
+            begins = [True, *begins[:-1]]
     starts = [at for at, begin in enumerate(begins) if begin or at == 0]
     return [range(a, b) for a, b in zip(starts, [*starts[1:], len(tokens)], strict=False) if a < b]
 
@@ -163,7 +163,7 @@ def _fold_character(character: str) -> str:
 def _difference(
     tokens: Sequence[str], folded: Sequence[str], other: str, names: tuple[str, str]
 ) -> DataError:
-    """Names the first of `tokens` that, `folded` for comparison, is not what stands in the other text."""
+    """Names the first of `tokens` that, `folded` for comparison, differs from the other text."""
     whole = "".join(folded)
     at = next(
         (k for k, (a, b) in enumerate(zip(whole, other, strict=False)) if a != b), min(len(whole), len(other))

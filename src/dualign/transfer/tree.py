@@ -27,10 +27,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dualign.text.conllu import ROOT, UNKNOWN
-from dualign.transfer.links import WeightedLink
+from dualign.transfer.weighted_links import WeightedLink
 
 NOTHING = -1
-"""What stands for no word, where a position is expected."""
+"""Instead of a position: no word."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Projection:
     stands_for: list[int]
     """The source word whose place it takes, or -1."""
     confidence: list[float]
-    """Of the edge to its head; 0 where there is none."""
+    """Of the edge to its head; 0 if there is none."""
     group_of: list[int]
     """For each *source* word, the target word whose group it is in, or -1."""
 
@@ -100,8 +100,8 @@ def project(
 def complete(projection: Projection, heads: Sequence[int], links: Sequence[WeightedLink]) -> list[int]:
     """Heads for all target words: those of the projection, and for the others the nearest that makes sense.
 
-    - Where no word is the root, that is the unattached word that stands for the source word nearest to its
-      root; the first word, where nothing is aligned at all.
+    - If no word is the root, the unattached word that stands for the source word nearest to its root becomes
+      the root; or the first word, if nothing is aligned.
     - A word that stands for a source word gets the word of its nearest aligned ancestor, or the root.
     - A word that is linked, but stands for nothing, gets the word that stands for its most probable link.
     - Any other word gets the root.

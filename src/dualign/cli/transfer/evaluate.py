@@ -66,10 +66,10 @@ def evaluate(
     """
     one_standard_input(source, target, links)
     from dualign.measure import transfer_quality as projection
-    from dualign.text import parallel
+    from dualign.text.json_lines import is_json
     from dualign.transfer import runs
-    from dualign.transfer.links import check_threshold
     from dualign.transfer.sentences import Settings
+    from dualign.transfer.weighted_links import check_threshold
 
     thresholds = sorted(threshold) if threshold else list(projection.THRESHOLDS)
     for value in thresholds:
@@ -77,10 +77,10 @@ def evaluate(
     if at == 0:
         raise UsageError("--at 0: no edges have no accuracy; give more")
     files = runs.Files(source, target, links, link_format=format, pairs=pairs, errors=errors)
-    if parallel.is_json(source) != parallel.is_json(target):
+    if is_json(source) != is_json(target):
         raise UsageError("SOURCE and TARGET must both be CoNLL-U, or both be called .jsonl")
     report: projection.SpanReport | projection.TreeReport
-    if parallel.is_json(source):
+    if is_json(source):
         report = projection.span_report(runs.record_pairs(files), thresholds, discontinuous, gap, links)
     else:
         settings = Settings(pos=pos, surface=surface)

@@ -18,7 +18,7 @@ from dualign.text.streams import open_output
 
 
 class PosFilter(StrEnum):
-    """Which links are used, by part of speech: `dualign.transfer.links.COMPATIBLE`."""
+    """Which links are used, by part of speech: `dualign.transfer.weighted_links.COMPATIBLE`."""
 
     ANY = "any"
     CLASS = "class"
@@ -87,7 +87,7 @@ ReportFile = Annotated[
 
 def as_conllu(choice: FileFormat | None, path: str) -> bool:
     """Whether a file is CoNLL-U: as told, otherwise by its name."""
-    from dualign.text.parallel import is_conllu
+    from dualign.text.conllu import is_conllu
 
     return is_conllu(path) if choice is None else choice is FileFormat.CONLLU
 

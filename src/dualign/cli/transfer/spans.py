@@ -52,7 +52,7 @@ def spans(
     white space. The output is JSON lines with "text", "spans" and "lost".
     """
     one_standard_input(source, target, links)
-    from dualign.text.parallel import is_json
+    from dualign.text.json_lines import is_json
     from dualign.transfer import runs
 
     files = runs.Files(source, target, links, link_format=format, pairs=pairs, errors=errors)

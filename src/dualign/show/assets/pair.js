@@ -117,7 +117,7 @@ function describeWord(corpus, n, state, what) {
   const { best, pairs } = corpus.candidates(tokens[what.at], what.side);
   const candidates = element("div", { class: "line" });
   if (best.length) {
-    const origin = Number.isNaN(pairs) ? "the model translates it as" : pairs < corpus.size ? `linked so far (${pairs.toLocaleString("en")} pairs) to` : "everywhere linked to";
+    const origin = Number.isNaN(pairs) ? "the model translates it as" : pairs < corpus.size ? `linked so far (${pairs.toLocaleString("en")} pairs) to` : "linked in the whole text to";
     candidates.append(element("span", { class: "soft" }, origin));
     for (const [other, share] of best) candidates.append(element("span", {}, element("bdi", {}, other), ` ${percent(share)}`));
   }

@@ -14,7 +14,7 @@ async function posteriorsOf(corpus, n) {
   if (corpus.posteriors !== null && n < corpus.posteriors.length) return parsePosteriors(corpus.posteriors[n]);
   if (!corpus.live) return null;
   const answer = await fetch(`posteriors/${n}`);
-  if (!answer.ok) throw new Error(`the server says ${answer.status}; is the command still running?`);
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}; is the command still running?`);
   return parsePosteriors(await answer.text());
 }
 

@@ -10,12 +10,12 @@ const SORTS = [
   ["-length", "longest first"], ["length", "shortest first"],
 ];
 const KEYS = [
-  ["↑ ↓ or k j", "the pair before, after"], ["PageUp PageDown Home End", "further"], ["/", "search; Esc leaves it"],
+  ["↑ ↓ or k j", "previous, next pair"], ["PageUp PageDown Home End", "a page back or on, first, last"], ["/", "search; Esc leaves it"],
   ["f  o  l  c", "the next filter, order, system, comparison"], ["1 2 3", "lines, matrix, posteriors on or off"],
   ["w", "walk the words: ← → along, ↑ ↓ to the other sentence, Esc back"], ["m", "walk the matrix: arrows; Esc back"],
   ["e", "edit mode on or off"], ["Space or Enter", "in the matrix, editing: none, sure, possible, none …"],
   ["s p x", "in the matrix, editing: sure, possible, none"], ["a", "editing: take the links of the system for this pair"],
-  ["z or u, y", "undo, redo (also Ctrl+Z, Ctrl+Y)"], ["h n", "export gold as Pharaoh, NAACL"], ["g", "go to a line"], ["t", "theme: as the system, light, dark"], ["?", "this list"],
+  ["z or u, y", "undo, redo (also Ctrl+Z, Ctrl+Y)"], ["h n", "export gold as Pharaoh, NAACL"], ["g", "go to a line"], ["t", "theme: like the system, light, dark"], ["?", "this list"],
 ];
 
 class Viewer {
@@ -136,7 +136,7 @@ class Viewer {
     const keep = element("button", {}, "Keep"), drop = element("button", {}, "Discard");
     keep.addEventListener("click", () => { byId("notice").hidden = true; });
     drop.addEventListener("click", () => { this.editor.discard(); byId("notice").hidden = true; });
-    this.notice(`${pairs} ${pairs === 1 ? "pair" : "pairs"} edited in this browser before are here again, not yet in any file unless you exported them.`, keep, " ", drop);
+    this.notice(`Restored ${pairs} ${pairs === 1 ? "pair" : "pairs"} edited in this browser; no file has these edits unless you exported them.`, keep, " ", drop);
     this.fillToolbar();
   }
 
@@ -268,7 +268,7 @@ class Viewer {
     posteriorsOf(this.corpus, n).then((cells) => {
       if (this.pair !== n || !place.isConnected) return;
       if (cells === null) {
-        place.lastChild.textContent = `In this file are the posteriors of the first ${this.corpus.posteriors ? this.corpus.posteriors.length : 0} pairs; write it with --posteriors N for more.`;
+        place.lastChild.textContent = `This file has the posteriors of the first ${this.corpus.posteriors ? this.corpus.posteriors.length : 0} pairs; write it with --posteriors N for more.`;
         return;
       }
       const panels = posteriorPanels(this.corpus, n, cells, (what) => this.point(what));
@@ -290,7 +290,7 @@ class Viewer {
     if (!card) return;
     const what = this.pointed;
     if (what === null) {
-      const hint = this.state.editing ? "Click a cell, or press Space on it: none, sure, possible. a takes the system's links." : "Point at a word or a cell, or press w or m to walk them. ? lists all keys.";
+      const hint = this.state.editing ? "Click a cell, or press Space on it: none, sure, possible. a takes the system's links." : "Point at a word or a cell, or press w or m to move with the keyboard. ? lists all keys.";
       card.replaceChildren(element("span", { class: "soft" }, hint));
     } else if (what.side !== undefined) card.replaceChildren(...describeWord(this.corpus, this.pair, this.state, what));
     else {

@@ -2,10 +2,10 @@
 
     BLEU = exp( min(0, 1 − r/c) + ¼ Σ_{n=1..4} log( matches_n / n-grams_n ) )
 
-c is the length of all translations, r the sum of the lengths of the references closest to them (the shorter
-of two that are as close); a match counts at most as often as the n-gram occurs in one reference. This
-equals `sacrebleu` with `tokenize="none"` and without smoothing; for published numbers use that, which
-tokenises by itself.
+c is the length of all translations, r the sum of the lengths of the closest references (the shorter of two
+that are equally close); an n-gram matches at most as often as it occurs in one reference. This equals
+`sacrebleu` with `tokenize="none"` and without smoothing; for published numbers use sacrebleu, which tokenises
+by itself.
 """
 
 from __future__ import annotations
@@ -16,19 +16,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import DataError
+from dualign.text.checks import in_step
 
 _ORDER = 4
 
 
 def bleu(translations: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> float:
     """BLEU, 0 to 100, of translations, each with one or more references; all are token lists."""
-    if len(translations) != len(references):
-        raise DataError(
-            f"{len(translations)} translations but references for {len(references)}; each needs its own"
-        )
     total = np.zeros(2 * _ORDER + 2)
-    for words, several in zip(translations, references, strict=True):
+    streams = ("translations", translations), ("references", references)
+    for words, several in in_step(*streams, unit="sentences"):
         total += bleu_counts(words, several)
     return float(bleu_of_counts(total))
 

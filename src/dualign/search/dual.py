@@ -43,9 +43,6 @@ NEVER = -1e30
 IMPOSSIBLE = -1e29
 """Scores below this contain a NEVER."""
 
-Trace = tuple[Any, ...]
-"""Bound and best score after each round, or what else a method tells of its stages."""
-
 
 class Record(NamedTuple):
     """The record of one search.

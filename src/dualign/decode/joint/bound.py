@@ -23,7 +23,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.decode.joint.masks import Masks, best_through, propagate
+from dualign.decode.joint.chain_paths import best_through
+from dualign.decode.joint.masks import Masks, propagate
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.primal import Incumbent, climb, offer
 from dualign.decode.joint.tied_chain import (
@@ -35,7 +36,6 @@ from dualign.decode.joint.tied_chain import (
     list_states,
     new_chain,
     trace_back,
-    weigh,
 )
 from dualign.search.dual import IMPOSSIBLE, NEVER, Record, Rule, descent
 
@@ -108,10 +108,8 @@ def prepare(halves: Halves, problem: Problem, masks: Masks, multipliers: Multipl
             rows.y1[i, j] = multipliers.y[i, j] if masks.y[i, j] else NEVER
             rows.y0[i, j] = NEVER if choices == 1 and masks.y[i, j] else 0.0
     alpha, gamma = 0.5 * problem.alpha, 0.5 * problem.gamma
-    weigh(rows, gamma)
-    weigh(columns, gamma)
-    list_states(rows, masks.x, False, alpha, gamma)
-    list_states(columns, masks.y, True, alpha, gamma)
+    list_states(rows, masks.x, alpha, gamma)
+    list_states(columns, masks.y.T.copy(), alpha, gamma)
 
 
 @kernel()

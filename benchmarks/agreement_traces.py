@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from dualign.core.errors import UsageError
-from dualign.decode.joint.baselines.relax import MOST_ROUNDS, Relaxation, descend, new_relaxation
-from dualign.decode.joint.bidirectional import TOLERANCE
-from dualign.decode.joint.bound import CLOSED, OPEN, prune_by_chains
+from dualign.decode.joint.baselines.relax import MOST_ROUNDS, Relaxation, descend_and_prune, new_relaxation
+from dualign.decode.joint.bound import prune_by_chains
 from dualign.decode.joint.masks import Masks, all_allowed, propagate
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.primal import new_incumbent, offer
 from dualign.measure.table import markdown
-from dualign.search.dual import BOUND, IMPOSSIBLE, new_record
+from dualign.search.certificate import PRECISION
+from dualign.search.dual import BOUND, CLOSED, IMPOSSIBLE, OPEN, new_record
 
 SHOWN = (1, 2, 5, 10, 25, 50, 100, 200, 400)
 CURVES = ("bound", "exact", "greedy", "intersection", "space")
@@ -58,16 +58,16 @@ def traced(problem: Problem) -> dict[str, np.ndarray]:
     I, J = len(problem.theta), len(problem.omega)
     masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record()
     met = new_incumbent(I, J)
-    relaxation = new_relaxation(problem)
+    relaxation = new_relaxation(problem, masks, incumbent)
     whole = transitions(masks, relaxation)
-    record.numbers[BOUND] = prune_by_chains(problem, masks, incumbent, TOLERANCE)
+    record.numbers[BOUND] = prune_by_chains(problem, masks, incumbent, PRECISION)
     status = OPEN if propagate(masks, problem.gamma < IMPOSSIBLE) else CLOSED
     before = transitions(masks, relaxation) / whole
     curves = np.full((4, MOST_ROUNDS), np.nan)
     point = float(record.numbers[BOUND]), float(incumbent.value[0]), np.nan, before
     for t in range(MOST_ROUNDS):
         if status == OPEN:
-            status = descend(problem, masks, relaxation, incumbent, record, 1, TOLERANCE, True)
+            status = descend_and_prune(relaxation, record, 1, PRECISION)
             offer(problem, *intersection(relaxation), met)
             best, common = float(incumbent.value[0]), float(met.value[0])
             bound = best if status == CLOSED else float(record.numbers[BOUND])

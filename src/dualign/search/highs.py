@@ -73,7 +73,7 @@ class Program:
             )
 
     def solve(self, seconds: float = inf, gap: float = 1e-9) -> Solved:
-        """The best solution within so many seconds, or one that is within `gap` of it."""
+        """The best solution found within that many seconds; the search stops at a gap of at most `gap`."""
         highspy: Any = import_module("highspy")
         if self._solver is None:
             self._solver = highspy.Highs()
@@ -86,6 +86,8 @@ class Program:
         solver.run()
         status, info, statuses = solver.getModelStatus(), solver.getInfo(), highspy.HighsModelStatus
         nodes, iterations = max(0, int(info.mip_node_count)), int(info.simplex_iteration_count)
+        if status == statuses.kModelEmpty:
+            return Solved(np.zeros(0), 0.0, True, nodes, iterations)
         # Variables have bounds, so nothing is unbounded.
         if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
             return Solved(None, -inf, True, nodes, iterations)

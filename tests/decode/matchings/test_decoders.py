@@ -19,7 +19,7 @@ from dualign.decode import matching, penalized, submodular
 from dualign.decode.matchings.arguments import as_limits, as_scores, rule_of
 from dualign.decode.matchings.batch import Settings, decode_matrices
 from dualign.decode.matchings.bounds import tangent_bound
-from dualign.decode.matchings.greedy import value
+from dualign.decode.matchings.greedy import Matrix, value
 
 pytestmark = pytest.mark.kernel
 
@@ -47,10 +47,10 @@ def test_every_tangent_is_a_bound_and_the_one_at_the_links_sums_touches(case, da
     x = np.array(data.draw(st.lists(sums, min_size=rows, max_size=rows)))
     y = np.array(data.draw(st.lists(sums, min_size=columns, max_size=columns)))
     taken = np.zeros((rows, columns), np.uint8)
-    assert tangent_bound(S, rule, *limits, x, y, taken) >= best * (1 - CLOSE)
+    assert tangent_bound(Matrix(S, *limits, taken), rule, x, y, taken) >= best * (1 - CLOSE)
     # Without limits all links are best, and at their sums the tangent is f itself.
     free = as_limits(None, rows, columns, ""), as_limits(None, columns, rows, "")
-    bound = tangent_bound(S, rule, *free, S.sum(axis=1), S.sum(axis=0), taken)
+    bound = tangent_bound(Matrix(S, *free, taken), rule, S.sum(axis=1), S.sum(axis=0), taken)
     everything = frozenset((int(i), int(j)) for i, j in np.argwhere(S))
     assert bound == pytest.approx(oracle.worth(S.tolist(), everything, case.alpha, case.weights), rel=1e-9)
 

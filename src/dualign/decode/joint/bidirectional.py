@@ -48,8 +48,8 @@ def bidirectional(
     `omega[j − 1, i_before, i]`, shape (J, I + 1, I + 1), likewise; 0 is null, −inf forbids. Links cost
     nothing where the directions agree; with `agreement` "adjacent", `penalty` ≤ 0 where they are one position
     off; with "soft" also `unsupported` ≤ penalty where a link has no counterpart. The solution is (a, b),
-    integer arrays of lengths I and J, 0 = null. With a time limit in seconds, it is the best solution by then,
-    with a valid bound.
+    integer arrays of lengths I and J, 0 = null. With a time limit in seconds, it is the best one found by
+    then, with a valid bound.
     """
     problem = problem_of(theta, omega, agreement, penalty, unsupported)
     if method not in METHODS:

@@ -28,7 +28,7 @@ class Problem(NamedTuple):
     gamma: float
 
 
-@kernel()
+@kernel(allocates=False)
 def link_cost(place: int, other: int, alpha: float, gamma: float) -> float:
     """Cost of a link at `place` whose counterpart is at `other` (0 = null)."""
     if other == place:

@@ -6,8 +6,8 @@ has an adjacent one, γ elsewhere (−∞ forbids). Requiring both copies to be 
 
     L(u) = max_{a, c} [θ(a) + costs + u·c] + max_{b, c} [ω(b) + costs − u·c],
 
-and given a chain the best c is found entry by entry, so that both maxima are Viterbi decodings with weights on
-the cells. L(u) is never less than the optimum; where the copies agree, the chains are optimal.
+and given a chain the best c is found entry by entry, so that both maxima are Viterbi decodings with weights
+on the cells. L(u) is never less than the optimum; where the copies agree, the chains are optimal.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
-from dualign.decode.joint.baselines.relax import MOST_ROUNDS, REPAIR_EVERY, RULE
-from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
+from dualign.decode.joint.baselines.relax import REPAIR_EVERY, RULE, search_by
 from dualign.decode.joint.chain_paths import best_weighted
-from dualign.decode.joint.masks import Masks, all_allowed
+from dualign.decode.joint.masks import Masks
 from dualign.decode.joint.objective import Problem, link_cost
-from dualign.decode.joint.primal import Incumbent, Outcome, climb, new_incumbent, offer, outcome_of
-from dualign.search.dual import IMPOSSIBLE, NEVER, ROUNDS, Record, descent, new_record, run
+from dualign.decode.joint.primal import Incumbent, Outcome, climb, offer
+from dualign.search.dual import ROUNDS, Record, descent
 
 
 @kernel()
@@ -66,13 +65,12 @@ class Copies(NamedTuple):
     back: Array
 
 
-def new_copies(problem: Problem, incumbent: Incumbent) -> Copies:
+def new_copies(problem: Problem, masks: Masks, incumbent: Incumbent) -> Copies:
     """Multipliers 0."""
-    I, J = len(problem.theta), len(problem.omega)
-    return Copies(
-        problem, all_allowed(I, J), incumbent, np.zeros((I + 1, J + 1)), np.zeros(I + 1, np.int64),
-        np.zeros(J + 1, np.int64), np.zeros((I + 1, J + 1), np.uint8), np.zeros((J + 1, I + 1), np.uint8),
-    )  # fmt: skip
+    shape, turned = masks.x.shape, masks.x.T.shape
+    a, b = np.zeros(shape[0], np.int64), np.zeros(shape[1], np.int64)
+    there, back = np.zeros(shape, np.uint8), np.zeros(turned, np.uint8)
+    return Copies(problem, masks, incumbent, np.zeros(shape), a, b, there, back)
 
 
 @kernel()
@@ -99,7 +97,7 @@ def improve(copies: Copies, record: Record, t: int, norm: float) -> float:
     return copies.incumbent.value[0]
 
 
-@kernel()
+@kernel(allocates=False)
 def move(copies: Copies, step: float) -> None:
     """A step of the multipliers against the difference of the copies."""
     for i in range(1, copies.u.shape[0]):
@@ -113,16 +111,4 @@ descend = descent(evaluate, improve, move, RULE)
 
 def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
     """400 rounds at most. The bound need not meet the score."""
-    clock = Clock(time_limit)
-    I, J = len(problem.theta), len(problem.omega)
-    incumbent, record = new_incumbent(I, J), new_record(MOST_ROUNDS)
-    plain = float(prune_by_chains(problem, all_allowed(I, J), incumbent, tolerance))
-    if plain < IMPOSSIBLE:
-        return Outcome(incumbent, NEVER)
-    copies = new_copies(problem, incumbent)
-
-    def advance(rounds: int) -> int:
-        return descend(copies, record, rounds, tolerance)
-
-    run(advance, record, MOST_ROUNDS, rounds_at_once(I, J), clock)
-    return outcome_of(incumbent, plain, record)
+    return search_by(new_copies, descend, problem, tolerance, Clock(time_limit))

@@ -1,8 +1,8 @@
 """`ilp`: the whole problem as one integer program, for HiGHS (MATH §2).
 
 Each chain is a flow: f(i, j', j) ∈ {0, 1} is the transition from a_{i−1} = j' to a_i = j, and what enters a
-cell leaves it. With x(i, j) = Σ_{j'} f(i, j', j), and y(i, j) likewise from the other chain's flow, what links
-x cost is linear, because a column holds one y: γ s + α p with s, p ≥ 0 and
+cell leaves it. With x(i, j) = Σ_{j'} f(i, j', j), and y(i, j) likewise from the other chain's flow, what
+links x cost is linear, because a column holds one y: γ s + α p with s, p ≥ 0 and
 
     s(i, j) ≥ x(i, j) − y(i − 1, j) − y(i, j) − y(i + 1, j)          p(i, j) + s(i, j) ≥ x(i, j) − y(i, j)
 

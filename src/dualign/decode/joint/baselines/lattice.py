@@ -7,13 +7,13 @@ multipliers (`dualign.decode.joint.baselines.lattice_terms`).
 
 A constraint (j, i) says that there are as many links in column j + 1 with predecessor i as y(i, j) says, 0
 or 1. The difference along a path is −1, 0 or 1 (a column holds one link) and 0 in the end, so putting the
-constraint back means three copies of every node, of which those survive that are on some path that begins and
-ends with the right count (`baselines.lattice_paths`). A link of column j + 1 then has predecessor i on one edge and the
-best of all others on another.
+constraint back means three copies of every node, of which those survive that are on some path that begins
+and ends with the right count (`baselines.lattice_paths`). A link of column j + 1 then has predecessor i on
+one edge and the best of all others on another.
 
 In soft agreement a row also has links outside its window (`tied_chain`). They share one edge, which is free
-to count them or not: what they are worth depends on what neighbouring rows require, which a path has forgotten
-by then. So constraints hold for what rows see, and the bound stays valid.
+to count them or not: what they are worth depends on what neighbouring rows require, which a path has
+forgotten by then. So constraints hold for what rows see, and the bound stays valid.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Lattice(NamedTuple):
     size: Array
 
 
-@kernel()
+@kernel(allocates=False)
 def add_edge(lattice: Lattice, tail: int, fixed: float, first: int, second: int) -> None:
     """An edge to the newest node, if there is room; counted in any case."""
     e = lattice.size[0]
@@ -60,7 +60,7 @@ def add_edge(lattice: Lattice, tail: int, fixed: float, first: int, second: int)
     lattice.size[0] = e + 1
 
 
-@kernel()
+@kernel(allocates=False)
 def add_node(lattice: Lattice, cell: int) -> int:
     """The next node, if there is room; counted in any case."""
     v = lattice.size[1]
@@ -120,7 +120,7 @@ def lattice_of(relaxation: Relaxation, terms: Terms, edges: int) -> Lattice:
     return lattice
 
 
-@kernel()
+@kernel(allocates=False)
 def add_nulls(lattice: Lattice, relaxation: Relaxation, terms: Terms) -> int:
     """The first nodes: whether y(0, j) is chosen, column by column."""
     y = relaxation.masks.y
@@ -137,7 +137,7 @@ def add_nulls(lattice: Lattice, relaxation: Relaxation, terms: Terms) -> int:
     return node
 
 
-@kernel()
+@kernel(allocates=False)
 def add_entry(lattice: Lattice, relaxation: Relaxation, i: int, j: int, before: Fringe) -> int:
     """The node where a_i = j is entered from columns of row i − 1 whose state does not matter: null, and what
     is over two away. Null is entered from anywhere."""
@@ -150,7 +150,7 @@ def add_entry(lattice: Lattice, relaxation: Relaxation, i: int, j: int, before: 
     return node
 
 
-@kernel()
+@kernel(allocates=False)
 def required(relaxation: Relaxation, terms: Terms, i: int, j: int, present: bool) -> tuple[bool, int]:
     """Whether y(i, j) may be required outside row i's window, or its absence, and the term of what it
     costs."""
@@ -161,7 +161,7 @@ def required(relaxation: Relaxation, terms: Terms, i: int, j: int, present: bool
     return possible, term_of(PRESENT if present else ABSENT, i, j, terms)
 
 
-@kernel()
+@kernel(allocates=False)
 def add_state(
     lattice: Lattice,
     relaxation: Relaxation,
@@ -193,7 +193,7 @@ def add_state(
     return node
 
 
-@kernel()
+@kernel(allocates=False)
 def add_links(
     lattice: Lattice, relaxation: Relaxation, terms: Terms, state: tuple[int, int, int], node: int
 ) -> int:
@@ -208,7 +208,7 @@ def add_links(
     return add_unseen(lattice, relaxation, terms, node, i, j)
 
 
-@kernel()
+@kernel(allocates=False)
 def add_unseen(lattice: Lattice, relaxation: Relaxation, terms: Terms, node: int, i: int, j: int) -> int:
     """In soft agreement, go on from `node` with the links that row i does not see from column j."""
     if relaxation.problem.gamma < IMPOSSIBLE:
@@ -218,7 +218,7 @@ def add_unseen(lattice: Lattice, relaxation: Relaxation, terms: Terms, node: int
     return v
 
 
-@kernel()
+@kernel(allocates=False)
 def add_exit(lattice: Lattice, relaxation: Relaxation, terms: Terms, i: int, j: int, now: Fringe) -> int:
     """The node where a_i = j is left to columns of row i + 1 that do not look at the state."""
     node = add_node(lattice, -1)

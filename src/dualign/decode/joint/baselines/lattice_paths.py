@@ -112,7 +112,7 @@ def prune_edges(lattice: Lattice, terms: Terms, relaxation: Relaxation, best: Ar
                         relaxation.arcs[j - 1, p, i] = 0
 
 
-@kernel()
+@kernel(allocates=False)
 def changes(term: int, terms: Terms, relaxation: Relaxation, open_: Array, column: int, row: int) -> int:
     """Whether an edge with that term can change the count of the constraint (column, row) by −1 (then 1 is
     part of the answer), not change it (2), or change it by 1 (4)."""

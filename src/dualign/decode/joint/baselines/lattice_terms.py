@@ -55,7 +55,7 @@ def constrained_term(q: int, i: int, terms: Terms) -> int:
     return 1 + 4 * terms.before.size + terms.before.shape[0] * q + i
 
 
-@kernel()
+@kernel(allocates=False)
 def link_of(term: int, terms: Terms) -> tuple[int, int, int]:
     """Row, column and predecessor of a link's term; predecessor −1: the best; row −1: not a link's."""
     I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
@@ -68,7 +68,7 @@ def link_of(term: int, terms: Terms) -> tuple[int, int, int]:
     return -1, -1, -1
 
 
-@kernel()
+@kernel(allocates=False)
 def sees(j: int, c: int) -> bool:
     """Whether a row in column j sees its links in column c."""
     return j > 0 and abs(c - j) <= 1
@@ -98,7 +98,7 @@ def weigh_terms(terms: Terms, relaxation: Relaxation) -> None:
         weigh_unseen(terms, relaxation)
 
 
-@kernel()
+@kernel(allocates=False)
 def best_unconstrained(terms: Terms, relaxation: Relaxation, i: int, j: int) -> tuple[float, int]:
     """Value of y(i, j) with the best predecessor that no constraint speaks of, and that; −1: none."""
     omega, y, multipliers = relaxation.problem.omega, relaxation.masks.y, relaxation.multipliers

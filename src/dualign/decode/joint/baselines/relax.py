@@ -17,7 +17,8 @@ never needed again. `relax` does not prune; `constrain` does.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -107,7 +108,7 @@ def new_relaxation(problem: Problem, masks: Masks, incumbent: Incumbent) -> Rela
     )  # fmt: skip
 
 
-@kernel()
+@kernel(allocates=False)
 def only_choice(masks: Masks, j: int) -> int:
     """The row that b_j must be, or −1 if it has a choice."""
     only, choices = -1, 0
@@ -118,7 +119,7 @@ def only_choice(masks: Masks, j: int) -> int:
     return only if choices == 1 else -1
 
 
-@kernel()
+@kernel(allocates=False)
 def predecessors(relaxation: Relaxation) -> None:
     """`rho` and `before` at these multipliers. O(J I²)."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
@@ -170,7 +171,7 @@ def value_of(relaxation: Relaxation) -> float:
     return value + rest
 
 
-@kernel()
+@kernel(allocates=False)
 def slope(relaxation: Relaxation) -> float:
     """g of what was chosen, and its squared norm."""
     y, before, g = relaxation.y, relaxation.before, relaxation.slope
@@ -198,7 +199,7 @@ def evaluate(relaxation: Relaxation) -> tuple[float, float]:
     return value, slope(relaxation) if value > IMPOSSIBLE else 0.0
 
 
-@kernel()
+@kernel(allocates=False)
 def move(relaxation: Relaxation, step: float) -> None:
     """λ ← λ + step · g."""
     for j in range(relaxation.slope.shape[0] - 1):
@@ -267,18 +268,24 @@ descend = descent(evaluate, improve, move, RULE)
 descend_and_prune = descent(evaluate, improve, move, RULE, prune=prune)
 
 
-def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
-    """400 rounds at most. The bound need not meet the score."""
-    clock = Clock(time_limit)
+def search_by(
+    start: Callable[..., Any], descend: Callable[..., int], problem: Problem, tolerance: float, clock: Clock
+) -> Outcome:
+    """400 rounds of `descend` at most, from `start(problem, masks, incumbent)`, with nothing excluded."""
     I, J = len(problem.theta), len(problem.omega)
     incumbent, record = new_incumbent(I, J), new_record(MOST_ROUNDS)
     plain = float(prune_by_chains(problem, all_allowed(I, J), incumbent, tolerance))
     if plain < IMPOSSIBLE:
         return Outcome(incumbent, NEVER)
-    relaxation = new_relaxation(problem, all_allowed(I, J), incumbent)
+    state = start(problem, all_allowed(I, J), incumbent)
 
     def advance(rounds: int) -> int:
-        return descend(relaxation, record, rounds, tolerance)
+        return descend(state, record, rounds, tolerance)
 
     run(advance, record, MOST_ROUNDS, rounds_at_once(I, J), clock)
     return outcome_of(incumbent, plain, record)
+
+
+def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
+    """400 rounds at most. The bound need not meet the score."""
+    return search_by(new_relaxation, descend, problem, tolerance, Clock(time_limit))

@@ -133,37 +133,6 @@ def compare(halves: Halves, multipliers: Multipliers, step: float) -> float:
 
 
 @kernel()
-def prune(halves: Halves, problem: Problem, masks: Masks, values: tuple[float, float], least: float) -> int:
-    """Remove what no solution of score ≥ `least` contains; returns how many choices went."""
-    I, J = masks.x.shape[0] - 1, masks.x.shape[1] - 1
-    gamma = 0.5 * problem.gamma
-    backward(halves.rows, problem.theta)
-    backward(halves.columns, problem.omega)
-    cell_values(halves.rows, halves.x_rows)
-    link_values(halves.rows, values[0], gamma, halves.y_rows)
-    cell_values(halves.columns, halves.y_columns)
-    link_values(halves.columns, values[1], gamma, halves.x_columns)
-    gone = 0
-    for i in range(1, I + 1):
-        if masks.x[i, 0] and halves.x_rows[i, 0] + values[1] < least:
-            masks.x[i, 0] = 0
-            gone += 1
-    for j in range(1, J + 1):
-        if masks.y[0, j] and halves.y_columns[j, 0] + values[0] < least:
-            masks.y[0, j] = 0
-            gone += 1
-    for i in range(1, I + 1):
-        for j in range(1, J + 1):
-            if masks.x[i, j] and halves.x_rows[i, j] + halves.x_columns[j, i] < least:
-                masks.x[i, j] = 0
-                gone += 1
-            if masks.y[i, j] and halves.y_rows[i, j] + halves.y_columns[j, i] < least:
-                masks.y[i, j] = 0
-                gone += 1
-    return gone
-
-
-@kernel()
 def prune_by_chains(problem: Problem, masks: Masks, incumbent: Incumbent, slack: float) -> float:
     """Before any dual: prune by the two plain chains and what links cost; returns the sum of their maxima.
 
@@ -252,11 +221,34 @@ def chains_of(chain: Chain) -> Array:
 
 
 @kernel()
-def prune_pair(pair: Pair, value: float, least: float) -> bool:
-    """Prune both halves; False if nothing is left."""
-    values = (pair.values[0], pair.values[1])
-    strict = pair.problem.gamma < IMPOSSIBLE
-    return prune(pair.halves, pair.problem, pair.masks, values, least) == 0 or propagate(pair.masks, strict)
+def prune(pair: Pair, value: float, least: float) -> bool:
+    """Remove what no solution of score ≥ `least` contains; False if nothing is left."""
+    problem, masks, halves, values = pair.problem, pair.masks, pair.halves, pair.values
+    gamma = 0.5 * problem.gamma
+    backward(halves.rows, problem.theta)
+    backward(halves.columns, problem.omega)
+    cell_values(halves.rows, halves.x_rows)
+    link_values(halves.rows, values[0], gamma, halves.y_rows)
+    cell_values(halves.columns, halves.y_columns)
+    link_values(halves.columns, values[1], gamma, halves.x_columns)
+    gone = remove(masks.x, halves.x_rows, halves.x_columns, values[1], least)
+    gone += remove(masks.y.T, halves.y_columns, halves.y_rows, values[0], least)
+    return gone == 0 or propagate(masks, problem.gamma < IMPOSSIBLE)
+
+
+@kernel()
+def remove(mask: Array, own: Array, other: Array, rest: float, least: float) -> int:
+    """Remove the choices of one chain that both halves together value below `least`; how many there were.
+
+    `own`, `other`: their max-marginals; `rest`: the other half's maximum, for nulls.
+    """
+    gone = 0
+    for i in range(1, mask.shape[0]):
+        for j in range(mask.shape[1]):
+            if mask[i, j] and own[i, j] + (other[j, i] if j > 0 else rest) < least:
+                mask[i, j] = 0
+                gone += 1
+    return gone
 
 
 @kernel()
@@ -265,5 +257,5 @@ def move(pair: Pair, step: float) -> None:
     compare(pair.halves, pair.multipliers, step)
 
 
-descend = descent(evaluate, improve, move, Rule(patience=4, shrink=0.75), prune=prune_pair)
+descend = descent(evaluate, improve, move, Rule(patience=4, shrink=0.75), prune=prune)
 """`descend(pair, record, rounds, tolerance)`: rounds on what the masks allow, pruning as the gap closes."""

@@ -306,12 +306,7 @@ def largest(i: int, key: Array) -> tuple[int, float]:
 @kernel()
 def age(row_links: int, column_links: int, rule: Rule) -> int:
     """The stamp of a gain that is right: the number of links it depends on."""
-    now = 0
-    if rule.rows > 0:
-        now += row_links
-    if rule.columns > 0:
-        now += column_links
-    return now
+    return (row_links if rule.rows > 0 else 0) + (column_links if rule.columns > 0 else 0)
 
 
 @kernel(allocates=False)

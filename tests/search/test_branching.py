@@ -70,3 +70,16 @@ def test_the_highest_bound_is_split_first_and_of_equal_ones_the_first_found():
 
 def test_nothing_to_search_bounds_nothing():
     assert best_first([], lambda bound, part: [], lambda: -inf, lambda: False) == (-inf, False)
+
+
+def test_parts_that_are_not_worth_splitting_still_count_in_the_bound():
+    best = [-inf]
+
+    def split(bound, part):
+        if part == "first":
+            best[0] = 0.0
+            return []
+        return [(3.0, "within the tolerance"), (1.0, "lower")]
+
+    found = best_first([(10.0, "first"), (9.0, "second")], split, lambda: best[0] + 4.0, lambda: False)
+    assert found == (3.0, False)

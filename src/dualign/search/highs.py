@@ -18,7 +18,7 @@ from dualign.core.errors import DualignError
 class Solved:
     """How HiGHS ended: the values of the variables, if it found any, and a proved upper bound.
 
-    The bound is −∞ if there is no solution at all. `ended` is false if the time limit cut the search.
+    The bound is −∞ if there is no solution at all. `ended` is false if the time limit stopped the search.
     """
 
     values: Array | None

@@ -105,7 +105,7 @@ def test_the_objective_is_monotone_and_submodular(case: Instance, data: st.DataO
 
 
 @given(instances(most_cells=60, longest=8))
-def test_rows_and_columns_are_treated_alike(case: Instance) -> None:
+def test_rows_and_columns_are_interchangeable(case: Instance) -> None:
     turned = {"rows": "columns", "columns": "rows", "both": "both"}[case.concave]
     there = submodular(case.scores, **case.keywords)
     back = submodular(
@@ -273,14 +273,14 @@ def test_arrays_of_any_kind_are_read() -> None:
         ([[float("inf")]], "scores[0, 0] is inf; scores are at most 1e+100"),
         ([[-float("inf")]], "scores[0, 0] is -inf"),
         ([[0.1, 0.2], [0.3]], "row 1 has 1 scores, but row 0 has 2"),
-        ([[0.1, "x"]], "[0, 1] is no number: 'x'"),
-        ([[0.1, None]], "[0, 1] is no number: None"),
-        ([[0.1], 3], "row 1 is no list"),
+        ([[0.1, "x"]], "[0, 1] is not a number: 'x'"),
+        ([[0.1, None]], "[0, 1] is not a number: None"),
+        ([[0.1], 3], "row 1 is not a list"),
         ([0.1, 0.2], "scores has 1 axes"),
         (np.zeros((2, 2, 2)), "scores has 3 axes"),
         (0.5, "scores has 0 axes"),
-        (None, "scores: no matrix of numbers"),
-        ("0-0", "scores: no matrix of numbers"),
+        (None, "scores: not a matrix of numbers"),
+        ("0-0", "scores: not a matrix of numbers"),
         (np.zeros((2, 2), complex), "scores: "),
     ],
 )

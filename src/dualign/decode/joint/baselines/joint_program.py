@@ -31,7 +31,7 @@ def add_chain(program: Program, theta: Array) -> Array:
     allowed[0, 1:] = False
     row, before, column = np.nonzero(allowed)
     flow = program.add_variables(theta[row, before, column])
-    # Inner cells, nulls too: what enters leaves. One unit in all.
+    # In inner cells, nulls too, what enters leaves. The whole flow is one unit.
     cells = program.add_constraints(np.zeros((n - 1) * (m + 1)), np.zeros((n - 1) * (m + 1)))
     enters, leaves = row < n - 1, row > 0
     program.add_entries(cells[((m + 1) * row + column)[enters]], flow[enters], 1.0)

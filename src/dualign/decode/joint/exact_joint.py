@@ -1,4 +1,4 @@
-"""`exact`: dual record with pruning; where a gap remains, branch and bound. Always ends in a proof.
+"""`exact`: the dual with pruning, then branch and bound if a gap remains. Always ends in a proof.
 
 The two-sided bound (`dualign.decode.joint.bound`) closes most pairs at the root. Otherwise the search
 branches on the choice that the halves disagree about most, best bound first; children start from their
@@ -62,7 +62,7 @@ class _Search:
         return float(self.incumbent.value[0])
 
     def enough(self) -> float:
-        """What has no higher bound is not worth looking at."""
+        """Parts of the search space whose bound is not above this need not be searched."""
         return self.least + self.tolerance
 
     def tighten(self, masks: Masks, multipliers: Multipliers, record: Record, most: int) -> float:

@@ -7,14 +7,14 @@ chained, each with a weight. The kernels maximise
 
 where a link of either kind costs 0 if its counterpart is exact, α if it is adjacent, γ if there is none
 (−∞ forbids), and y(i, j) must respect what neighbouring rows can see: see `dualign.decode.joint.tied_states`.
-That is a Viterbi recursion with 16 states for each (i, j), O(n m²) in all, of which only the transitions with
+That is a Viterbi recursion with 16 states for each (i, j), O(n m²), of which only the transitions with
 |j − j'| ≤ 2 look at states one by one. Only the cells that are still allowed are visited, so the cost falls
 with pruning.
 
 Links y(i, j) outside the window of row i (|j − a_i| > 1, or a_i = 0) have no support. They are chosen freely
 where that pays, `f = max(y0, y1 + γ)`, and the sum over the row is part of every state; a neighbour that
-insists on one of them being there, or not, pays the difference. Where both rows i − 1 and i + 1 may pick j,
-each pays half of it: they may insist on the same thing, and it must not be paid twice.
+requires one of them to be there, or not to be, pays the difference. Where both rows i − 1 and i + 1 may pick
+j, each pays half of it: they may require the same thing, and it must not be paid twice.
 """
 
 from __future__ import annotations
@@ -338,8 +338,8 @@ def cell_values(chain: Chain, out: Array) -> None:
 def link_values(chain: Chain, value: float, gamma: float, out: Array) -> None:
     """`out[i, j]` ≥ the most that any solution with y(i, j) = 1 is worth; `value` is the maximum.
 
-    A link without support either has a neighbour that insists on it, and is worth what that neighbour's state
-    is, or nobody would miss it: then it costs what choosing it costs.
+    A link without support either is required by a neighbour, and is worth what that neighbour's state is
+    worth, or no row requires it: then it costs what choosing it costs.
     """
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     for i in range(1, n + 1):

@@ -75,7 +75,7 @@ def match(S: Array, chosen: Array) -> float:
 
 @kernel()
 def proved(S: Array, turned: bool, p: Array, q: Array) -> float:
-    """Σ prices after rounding them up until every inequality holds: a bound whatever was computed before."""
+    """Σ prices after rounding them up until every inequality holds: a bound, however they were computed."""
     I, J = len(p), len(q) - 1
     total = 0.0
     for j in range(J):

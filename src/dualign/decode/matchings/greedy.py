@@ -311,7 +311,7 @@ def age(row_links: int, column_links: int, rule: Rule) -> int:
 
 @kernel(allocates=False)
 def refresh(i: int, most: float, S: Array, rule: Rule, work: Work, key: Array, stamp: Array) -> int:
-    """Evaluate anew the gains of row i that may reach `most` and are out of date; how many there were."""
+    """Evaluate again the gains of row i that may reach `most` and are out of date; how many there were."""
     evaluations = 0
     least = most * (1 - SLACK)
     for j in range(S.shape[1]):

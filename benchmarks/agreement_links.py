@@ -28,10 +28,11 @@ from benchmarks.agreement_scores import scores_of
 from benchmarks.constraints import Labelled
 from dualign.aligner import Aligner
 from dualign.core.certified import Certified
+from dualign.core.clocks import Clock
 from dualign.core.threads import ordered_map
 from dualign.decode.joint import exact_joint as exact
 from dualign.decode.joint.baselines.decomposition import directed
-from dualign.decode.joint.bidirectional import TOLERANCE, certified, problem_of, solve
+from dualign.decode.joint.bidirectional import certified, problem_of, solve
 from dualign.decode.joint.objective import Problem
 from dualign.decode.symmetrize import symmetrize
 from dualign.jobs.tuning import costs_of_agreement
@@ -40,6 +41,7 @@ from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
 from dualign.measure.quality import evaluate
 from dualign.measure.table import markdown
 from dualign.model.options import SYMMETRIZATIONS, Options
+from dualign.search.certificate import PRECISION
 from dualign.text.alignment import Alignment, Link
 
 THREE = ("union", "intersection", "grow-diag")
@@ -123,8 +125,8 @@ def table(
         return all_of
 
     def optimum(problem: Problem) -> Answer:
-        outcome = exact.search(problem, TOLERANCE, time_limit, Options().nodes)
-        return of_chains(certified(problem, outcome, "exact", 0.0))
+        outcome = exact.search(problem, PRECISION, time_limit, Options().nodes)
+        return of_chains(certified(problem, outcome, "exact", Clock()))
 
     def decomposed(problem: Problem) -> Answer:
         return of_chains(solve(problem, "dual-decomposition", time_limit))

@@ -1,7 +1,7 @@
 """Figure 7 of Chang et al. 2014: how bound and score approach the optimum, and what pruning leaves.
 
-Every pair goes through up to 400 rounds of the relaxation with pruning, the first part of `constrain`, one
-round at a time; after a proof its last values stay. Means over the pairs whose optimum is known:
+Every pair goes through 400 rounds of the relaxation with pruning, as `constrain` begins, one round at a time,
+or fewer if a proof comes first; then its last values stand. Means over the pairs whose optimum is known:
 
 - (a) `bound`: the least bound so far; `greedy`: the best score so far of the greedy heuristic, which runs
   every fourth round (pruning uses it); `intersection`: the best score so far of the links that the row chain
@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from dualign.core.errors import UsageError
-from dualign.decode.joint.baselines.relax import MOST_ROUNDS, Relaxation, descend, new_relaxation
-from dualign.decode.joint.bidirectional import TOLERANCE
+from dualign.decode.joint.baselines.relax import MOST_ROUNDS, Relaxation, descend_and_prune, new_relaxation
 from dualign.decode.joint.bound import prune_by_chains
 from dualign.decode.joint.masks import Masks, all_allowed, propagate
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.primal import new_incumbent, offer
 from dualign.measure.table import markdown
+from dualign.search.certificate import PRECISION
 from dualign.search.dual import BOUND, CLOSED, IMPOSSIBLE, OPEN, new_record
 
 SHOWN = (1, 2, 5, 10, 25, 50, 100, 200, 400)
@@ -58,16 +58,16 @@ def traced(problem: Problem) -> dict[str, np.ndarray]:
     I, J = len(problem.theta), len(problem.omega)
     masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record()
     met = new_incumbent(I, J)
-    relaxation = new_relaxation(problem)
+    relaxation = new_relaxation(problem, masks, incumbent)
     whole = transitions(masks, relaxation)
-    record.numbers[BOUND] = prune_by_chains(problem, masks, incumbent, TOLERANCE)
+    record.numbers[BOUND] = prune_by_chains(problem, masks, incumbent, PRECISION)
     status = OPEN if propagate(masks, problem.gamma < IMPOSSIBLE) else CLOSED
     before = transitions(masks, relaxation) / whole
     curves = np.full((4, MOST_ROUNDS), np.nan)
     point = float(record.numbers[BOUND]), float(incumbent.value[0]), np.nan, before
     for t in range(MOST_ROUNDS):
         if status == OPEN:
-            status = descend(problem, masks, relaxation, incumbent, record, 1, TOLERANCE, True)
+            status = descend_and_prune(relaxation, record, 1, PRECISION)
             offer(problem, *intersection(relaxation), met)
             best, common = float(incumbent.value[0]), float(met.value[0])
             bound = best if status == CLOSED else float(record.numbers[BOUND])
@@ -78,7 +78,7 @@ def traced(problem: Problem) -> dict[str, np.ndarray]:
 
 
 def intersection(relaxation: Relaxation) -> tuple[np.ndarray, np.ndarray]:
-    """Chains of the links that both sides chose, at most one per column."""
+    """Chains of the links that both sides chose, one a column."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
     a, b = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
     for i in range(1, I + 1):
@@ -113,7 +113,7 @@ def print_curves(curves: dict[str, Any]) -> None:
 
 
 def plotter() -> Callable[[Path, dict[str, Any]], None]:
-    """A function that draws the curves, or an error if matplotlib is missing."""
+    """A function that draws the curves, or an error if there is nothing to draw with."""
     try:
         from matplotlib import rcParams
         from matplotlib.figure import Figure

@@ -32,7 +32,7 @@ from dualign.aligner import Aligner
 from dualign.decode import penalized, submodular
 from dualign.decode.matchings.arguments import as_limits, pack, rule_of
 from dualign.decode.matchings.assignment import match_batch
-from dualign.decode.matchings.bounds import ROUNDS, bound_batch
+from dualign.decode.matchings.bounds import bound_batch
 from dualign.decode.matchings.greedy import Matrices, greedy_batch
 from dualign.jobs.tuning import tune
 from dualign.measure.quality import evaluate
@@ -276,7 +276,7 @@ def print_times(
         score, bound = np.zeros(len(matrices)), np.zeros(len(matrices))
         counts = [greedy_batch(0, len(matrices), limited, rule, lazy, links) for lazy in (True, False)]
         seconds = fastest(greedy_batch, 0, len(matrices), limited, rule, True, links)
-        bounding = fastest(bound_batch, 0, len(matrices), limited, rule, links, ROUNDS, score, bound)
+        bounding = fastest(bound_batch, 0, len(matrices), limited, rule, links, score, bound)
         proved = np.mean(bound - score <= 1e-9 * (1 + score))
         gap = np.mean((bound - score) / np.maximum(score, 1e-300))
         add(

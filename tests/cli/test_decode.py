@@ -130,7 +130,7 @@ def test_lengths_are_checked(scores: str, tmp_path: Path, capsys) -> None:
         ("[[0.5, NaN]]", "a.jsonl:2[0, 1] is nan"),
         ("[[0.5], [0.5, 1]]", "a.jsonl:2: row 1 has 2 scores, but row 0 has 1"),
         ("[0.5]", "a.jsonl:2 has 1 axes"),
-        ('[["x"]]', "a.jsonl:2: [0, 0] is no number"),
+        ('[["x"]]', "a.jsonl:2: [0, 0] is not a number"),
         ("3", "a.jsonl:2 has 0 axes"),
         ("null", "a.jsonl:2: no matrix"),
     ],

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 S = TypeVar("S")
+
+Trace = tuple[tuple[float, float], ...] | tuple[tuple[str, float, float, float], ...]
+"""How a search went: bound and best score after each round; or, for methods that work in stages, the name of
+each stage, the bound and best score after it, and the seconds since the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +17,8 @@ class Certified(Generic[S]):
     """A solution, its score, and a proved upper bound on the score of any solution.
 
     `score` is that of `solution`, recomputed from scratch; `certified` means that no solution is better by
-    more than the tolerance of the method, or that the method is exact by construction.
+    more than the tolerance of the method, or that the method is exact by construction. `trace` is empty
+    where a method does not search.
     """
 
     solution: S
@@ -23,9 +28,9 @@ class Certified(Generic[S]):
     method: str
     iterations: int = 0
     seconds: float = 0.0
-    trace: tuple[Any, ...] = field(default=(), repr=False)
+    trace: Trace = field(default=(), repr=False)
 
     @property
     def gap(self) -> float:
-        """How much better a solution could be at most."""
+        """The most by which another solution could be better."""
         return self.bound - self.score

@@ -18,10 +18,10 @@ def best_first(
 ) -> tuple[float, bool]:
     """Search `parts`, each with an upper bound on what is in it, until none can hold anything better.
 
-    `split(bound, part)` returns smaller parts with their bounds, and notes the solutions it meets. A part is
+    `split(bound, part)` returns smaller parts with their bounds, and notes the solutions it finds. A part is
     closed without being split once its bound is at most `enough()`: the best score so far and the tolerance.
-    `stop()` is asked before each split. Returns a bound on everything in all parts, solutions that were noted
-    aside, and whether some part is still open. Of equal bounds, the part that was found first is split first.
+    `stop()` is called before each split. Returns a bound on everything in all parts, apart from the solutions
+    noted, and whether some part is still open. Of equal bounds, the part that was found first is split first.
     """
     ticket = count()
     closed = float("-inf")

@@ -1,19 +1,18 @@
 """Has the bound met the score? The one place that decides, for every decoder.
 
 A result is certified if its score is within a tolerance of a proved upper bound, or if the method is exact by
-construction. How far apart two numbers are that are meant to be equal depends on how they were computed:
+construction. How far apart two numbers that should be equal may be depends on how they were computed:
 
-- `ROUNDING`: sums of the same terms in another order, relative to their size;
-- `PRECISION`: what HiGHS, and searches that stop at a gap, promise.
+- `ROUNDING`: for sums of the same terms in another order, relative to their size;
+- `PRECISION`: for HiGHS, and for searches that stop at a gap.
 """
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from dualign.core.certified import Certified
+from dualign.core.certified import Certified, Trace
 from dualign.core.clocks import Clock
-from dualign.search.dual import Trace
 
 S = TypeVar("S")
 
@@ -22,7 +21,7 @@ PRECISION = 1e-6
 
 
 def have_met(score: float, bound: float, tolerance: float) -> bool:
-    """Whether nothing can be better than `score` by more than the tolerance; never so without a score."""
+    """Whether nothing can be better than `score` by more than the tolerance; false if there is no score."""
     return score > float("-inf") and bound - score <= tolerance
 
 
@@ -36,9 +35,9 @@ def certify(
     iterations: int = 0,
     trace: Trace = (),
 ) -> Certified[S]:
-    """An answer and what is proved of it; `score` is recomputed from scratch by the caller.
+    """An answer and what is proved about it; the caller has recomputed `score` from scratch.
 
-    A bound that rounding has put below the score is the score.
+    A bound that rounding has pushed below the score is raised to the score.
     """
     bound = max(float(bound), float(score))
     met = have_met(score, bound, tolerance)

@@ -3,7 +3,7 @@
 A relaxation evaluates L(λ) ≥ optimum together with a subgradient g, the amounts by which the relaxed
 constraints are violated, and now and then finds a feasible solution, which bounds the optimum from below. It
 then moves λ ← λ − η g to make L small. What differs between problems is how L is evaluated; how far to step,
-when to step less, what to remember and when to stop is the same, and is here.
+when to shorten steps, what to record and when to stop is the same for all, and is here.
 
 Steps are Polyak's: η = f · (L − target) / ‖g‖², with a factor f that shrinks when the bound has not improved
 for a few rounds.
@@ -43,16 +43,13 @@ NEVER = -1e30
 IMPOSSIBLE = -1e29
 """Scores below this contain a NEVER."""
 
-Trace = tuple[Any, ...]
-"""Bound and best score after each round, or what else a method tells of its stages."""
-
 
 class Record(NamedTuple):
     """The record of one search.
 
     `numbers` float64 (5): least bound, best score, Polyak's factor, rounds since the bound or the factor
-    changed, rounds in all. `trace` float64 (room, 2): bound and score after each round, as many as there is
-    room for.
+    changed, rounds in total. `trace` float64 (room, 2): bound and score after each round, as long as there is
+    room.
     """
 
     numbers: Array

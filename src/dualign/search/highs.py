@@ -18,7 +18,7 @@ from dualign.core.errors import DualignError
 class Solved:
     """How HiGHS ended: the values of the variables, if it found any, and a proved upper bound.
 
-    The bound is −∞ if there is no solution at all. `ended` is false if the time limit cut the search.
+    The bound is −∞ if there is no solution at all. `ended` is false if the time limit stopped the search.
     """
 
     values: Array | None
@@ -73,7 +73,7 @@ class Program:
             )
 
     def solve(self, seconds: float = inf, gap: float = 1e-9) -> Solved:
-        """The best solution within so many seconds, or one that is within `gap` of it."""
+        """The best solution found within that many seconds; the search stops at a gap of at most `gap`."""
         highspy: Any = import_module("highspy")
         if self._solver is None:
             self._solver = highspy.Highs()
@@ -86,6 +86,8 @@ class Program:
         solver.run()
         status, info, statuses = solver.getModelStatus(), solver.getInfo(), highspy.HighsModelStatus
         nodes, iterations = max(0, int(info.mip_node_count)), int(info.simplex_iteration_count)
+        if status == statuses.kModelEmpty:
+            return Solved(np.zeros(0), 0.0, True, nodes, iterations)
         # Variables have bounds, so nothing is unbounded.
         if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
             return Solved(None, -inf, True, nodes, iterations)
@@ -94,19 +96,16 @@ class Program:
         feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         values = np.array(solver.getSolution().col_value) if feasible else None
         ended = status == statuses.kOptimal
-        bound = float(info.mip_dual_bound) if self._any_whole() else inf
-        if not self._any_whole() and ended:
-            bound = float(info.objective_function_value)
+        if any(whole.any() for *_, whole in self._columns):
+            bound = float(info.mip_dual_bound)
+        else:
+            bound = float(info.objective_function_value) if ended else inf
         return Solved(values, bound, ended, nodes, iterations)
 
-    def _any_whole(self) -> bool:
-        return any(whole.any() for *_, whole in self._columns)
-
     def _model(self, highspy: Any) -> Any:
-        nothing = np.zeros(0)
-        costs, upper, whole = _joined(self._columns, nothing, nothing, nothing)
-        low, high = _joined(self._rows, nothing, nothing)
-        rows, columns, values = _joined(self._entries, nothing, nothing, nothing)
+        costs, upper, whole = _joined(self._columns, 3)
+        low, high = _joined(self._rows, 2)
+        rows, columns, values = _joined(self._entries, 3)
         order = np.argsort(columns, kind="stable")
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = self.variables, self.constraints
@@ -124,6 +123,6 @@ class Program:
         return model
 
 
-def _joined(blocks: Sequence[tuple[Array, ...]], *nothing: Array) -> list[Array]:
-    """The blocks end to end, part by part; `nothing` is what there is if there are none."""
-    return [np.concatenate(part) for part in zip(nothing, *blocks, strict=True)]
+def _joined(blocks: Sequence[tuple[Array, ...]], parts: int) -> list[Array]:
+    """The blocks end to end, part by part."""
+    return [np.concatenate([np.zeros(0), *(block[k] for block in blocks)]) for k in range(parts)]

@@ -62,8 +62,8 @@ class Instance(NamedTuple):
 def random_instance(
     seed: int, kind: tuple[str, float, float], most: int = 4, forbidden: float | None = None
 ) -> Instance:
-    """Up to `most` words a side: normal scores, or logarithms of sparse distributions; some −inf, if so asked
-    or in every third."""
+    """Up to `most` words per side: normal scores, or logarithms of sparse distributions; some are −inf, a
+    `forbidden` share, or 20 % in every third instance."""
     random = np.random.default_rng(seed)
     I, J = (int(n) for n in random.integers(1, most + 1, 2))
     if seed % 2:

@@ -207,6 +207,22 @@ def test_what_only_agreement_forbids_is_never_certified(method):
 
 
 @methods
+def test_the_score_is_that_of_the_solution_also_where_the_method_found_none(method):
+    """No links at all are possible, but the chains' best paths cannot be repaired to that."""
+    found = 0
+    for seed in range(400):
+        instance = random_instance(seed, AGREEMENTS[1 + seed % 3], most=3, forbidden=0.45)
+        try:
+            answer = bidirectional(instance.theta, instance.omega, method=method, **instance.options)
+        except dualign.Infeasible:
+            continue
+        score = instance.score(*answer.solution)
+        assert answer.score == pytest.approx(score, abs=1e-7) or answer.score == score
+        found += not answer.certified
+    assert found > 0 or method in EXACT
+
+
+@methods
 def test_out_of_time_there_is_still_an_answer_and_a_bound(method):
     instance = hmm_like(1, 14, 13, AGREEMENTS[1], noise=3.0)
     optimum = solve(instance.problem, "exact").score

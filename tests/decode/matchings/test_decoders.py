@@ -19,7 +19,7 @@ from dualign.decode import matching, penalized, submodular
 from dualign.decode.matchings.arguments import as_limits, as_scores, rule_of
 from dualign.decode.matchings.batch import Settings, decode_matrices
 from dualign.decode.matchings.bounds import tangent_bound
-from dualign.decode.matchings.greedy import value
+from dualign.decode.matchings.greedy import Matrix, value
 
 pytestmark = pytest.mark.kernel
 
@@ -47,10 +47,10 @@ def test_every_tangent_is_a_bound_and_the_one_at_the_links_sums_touches(case, da
     x = np.array(data.draw(st.lists(sums, min_size=rows, max_size=rows)))
     y = np.array(data.draw(st.lists(sums, min_size=columns, max_size=columns)))
     taken = np.zeros((rows, columns), np.uint8)
-    assert tangent_bound(S, rule, *limits, x, y, taken) >= best * (1 - CLOSE)
+    assert tangent_bound(Matrix(S, *limits, taken), rule, x, y, taken) >= best * (1 - CLOSE)
     # Without limits all links are best, and at their sums the tangent is f itself.
     free = as_limits(None, rows, columns, ""), as_limits(None, columns, rows, "")
-    bound = tangent_bound(S, rule, *free, S.sum(axis=1), S.sum(axis=0), taken)
+    bound = tangent_bound(Matrix(S, *free, taken), rule, S.sum(axis=1), S.sum(axis=0), taken)
     everything = frozenset((int(i), int(j)) for i, j in np.argwhere(S))
     assert bound == pytest.approx(oracle.worth(S.tolist(), everything, case.alpha, case.weights), rel=1e-9)
 
@@ -105,7 +105,7 @@ def test_the_objective_is_monotone_and_submodular(case: Instance, data: st.DataO
 
 
 @given(instances(most_cells=60, longest=8))
-def test_rows_and_columns_are_treated_alike(case: Instance) -> None:
+def test_rows_and_columns_are_interchangeable(case: Instance) -> None:
     turned = {"rows": "columns", "columns": "rows", "both": "both"}[case.concave]
     there = submodular(case.scores, **case.keywords)
     back = submodular(
@@ -273,14 +273,14 @@ def test_arrays_of_any_kind_are_read() -> None:
         ([[float("inf")]], "scores[0, 0] is inf; scores are at most 1e+100"),
         ([[-float("inf")]], "scores[0, 0] is -inf"),
         ([[0.1, 0.2], [0.3]], "row 1 has 1 scores, but row 0 has 2"),
-        ([[0.1, "x"]], "[0, 1] is no number: 'x'"),
-        ([[0.1, None]], "[0, 1] is no number: None"),
-        ([[0.1], 3], "row 1 is no list"),
+        ([[0.1, "x"]], "[0, 1] is not a number: 'x'"),
+        ([[0.1, None]], "[0, 1] is not a number: None"),
+        ([[0.1], 3], "row 1 is not a list"),
         ([0.1, 0.2], "scores has 1 axes"),
         (np.zeros((2, 2, 2)), "scores has 3 axes"),
         (0.5, "scores has 0 axes"),
-        (None, "scores: no matrix of numbers"),
-        ("0-0", "scores: no matrix of numbers"),
+        (None, "scores: not a matrix of numbers"),
+        ("0-0", "scores: not a matrix of numbers"),
         (np.zeros((2, 2), complex), "scores: "),
     ],
 )

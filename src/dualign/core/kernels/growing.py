@@ -1,4 +1,4 @@
-"""Arrays that grow by doubling, so that appending n things costs O(n) in all."""
+"""Arrays that grow by doubling, so that appending n things costs O(n) in total."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def doubled(array: Array) -> Array:
 
 @kernel()
 def with_room(array: Array, rows: int) -> Array:
-    """The array with at least so many rows; those that are new are still to be filled."""
+    """The array with at least that many rows; new rows are still to be filled."""
     if rows <= len(array):
         return array
     longer = np.empty((rows, *array.shape[1:]), array.dtype)

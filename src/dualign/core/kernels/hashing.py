@@ -26,7 +26,7 @@ def mixed(code: np.uint64, part: np.uint64) -> np.uint64:
 
 @kernel()
 def new_slots(entries: int) -> Array:
-    """An empty table with room for so many entries."""
+    """An empty table with room for that many entries."""
     size = 16
     while size < 2 * entries:
         size *= 2
@@ -56,7 +56,7 @@ def slot_of(slots: Array, keys: Array, key: Array) -> np.int64:
 
 @kernel()
 def refilled(keys: Array, count: int, entries: int) -> Array:
-    """A table of the first `count` keys with room for so many entries."""
+    """A table of the first `count` keys with room for that many entries."""
     slots = new_slots(entries)
     for entry in range(count):
         slots[slot_of(slots, keys, keys[entry])] = entry

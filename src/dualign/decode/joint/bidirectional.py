@@ -1,22 +1,23 @@
-"""`dualign.decode.bidirectional`: the public edge of joint decoding."""
+"""`dualign.decode.bidirectional`: joint decoding of two chains, arguments checked, answers certified."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
 
 from dualign.core.arrays import Array
 from dualign.core.certified import Certified
+from dualign.core.clocks import Clock, check_time_limit
 from dualign.core.errors import DataError, Infeasible, UsageError
 from dualign.decode.joint import exact_joint as exact
 from dualign.decode.joint.baselines import constrain, decomposition, relax
 from dualign.decode.joint.baselines import joint_program as ilp
 from dualign.decode.joint.objective import Problem, score
-from dualign.decode.joint.outcome import Outcome
+from dualign.decode.joint.primal import Outcome
 from dualign.model.options import AGREEMENTS
+from dualign.search.certificate import PRECISION, certify
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
 METHODS: dict[str, Callable[[Problem, float, float | None], Outcome]] = {
@@ -27,11 +28,8 @@ METHODS: dict[str, Callable[[Problem, float, float | None], Outcome]] = {
     "dual-decomposition": decomposition.search,
 }
 
-TOLERANCE = 1e-6
-"""A bound this close to the score (relative to its size, if that is over 1) has met it."""
-
 MOST = 1e12
-"""Scores beyond this would leave no digits for the rest of the sum."""
+"""Larger scores would leave no digits for the rest of the sum."""
 
 
 def bidirectional(
@@ -50,54 +48,47 @@ def bidirectional(
     `omega[j − 1, i_before, i]`, shape (J, I + 1, I + 1), likewise; 0 is null, −inf forbids. Links cost
     nothing where the directions agree; with `agreement` "adjacent", `penalty` ≤ 0 where they are one position
     off; with "soft" also `unsupported` ≤ penalty where a link has no counterpart. The solution is (a, b),
-    integer arrays of lengths I and J, 0 = null. With a time limit in seconds, the best solution by then and a
-    valid bound.
+    integer arrays of lengths I and J, 0 = null. With a time limit in seconds, it is the best one found by
+    then, with a valid bound.
     """
     problem = problem_of(theta, omega, agreement, penalty, unsupported)
     if method not in METHODS:
         raise UsageError(f'method="{method}" is not known; use one of {", ".join(METHODS)}')
-    if time_limit is not None and not time_limit > 0:
-        raise UsageError(f"time_limit={time_limit} must be a number of seconds over 0, or None")
+    check_time_limit(time_limit)
     return solve(problem, method, time_limit)
 
 
 def solve(problem: Problem, method: str, time_limit: float | None = None) -> Certified[tuple[Array, Array]]:
     """Run a method on a problem that is known to be sound."""
-    began = perf_counter()
-    tolerance = tolerance_of(problem)
-    outcome = METHODS[method](problem, tolerance, time_limit)
-    return certified(problem, outcome, method, perf_counter() - began, tolerance)
+    clock, tolerance = Clock(), tolerance_of(problem)
+    return certified(problem, METHODS[method](problem, tolerance, time_limit), method, clock, tolerance)
 
 
 def tolerance_of(problem: Problem) -> float:
-    """`TOLERANCE`, or what rounding alone can make of sums of so many scores, if that is more."""
+    """`PRECISION`, or the rounding error of sums of that many scores of that size, if that is more."""
     heaviest = max(
         float(np.abs(part, where=part > IMPOSSIBLE, out=np.zeros_like(part)).max())
         for part in (problem.theta, problem.omega)
     )
-    return max(TOLERANCE, 1e-14 * heaviest * (len(problem.theta) + len(problem.omega)))
+    return max(PRECISION, 1e-14 * heaviest * (len(problem.theta) + len(problem.omega)))
 
 
 def certified(
-    problem: Problem, outcome: Outcome, method: str, seconds: float, tolerance: float = TOLERANCE
+    problem: Problem, outcome: Outcome, method: str, clock: Clock, tolerance: float = PRECISION
 ) -> Certified[tuple[Array, Array]]:
-    """What a method found, its score recomputed, and what that proves."""
-    value = float(score(problem, outcome.incumbent.a, outcome.incumbent.b))
-    if outcome.incumbent.value[0] < IMPOSSIBLE:
+    """What a method found, its score recomputed, and what that proves.
+
+    A method that found nothing returns the alignment without links, which may be possible after all.
+    """
+    a, b = outcome.incumbent.a, outcome.incumbent.b
+    value = float(score(problem, a, b))
+    if value < IMPOSSIBLE:
         if outcome.bound < IMPOSSIBLE:
             raise Infeasible("no alignment is possible: every one has a score of minus infinity")
         value = -np.inf
-    met = value > -np.inf and outcome.bound - value <= max(tolerance, TOLERANCE * abs(value))
-    return Certified(
-        (outcome.incumbent.a[1:], outcome.incumbent.b[1:]),
-        value,
-        max(outcome.bound, value),
-        met,
-        method,
-        outcome.rounds,
-        seconds,
-        tuple((bound, found if found > IMPOSSIBLE else -np.inf) for bound, found in outcome.trace),
-    )
+    trace = tuple((bound, found if found > IMPOSSIBLE else -np.inf) for bound, found in outcome.trace)
+    tolerance = max(tolerance, PRECISION * abs(value))
+    return certify((a[1:], b[1:]), value, outcome.bound, tolerance, method, clock, outcome.rounds, trace)
 
 
 def problem_of(
@@ -128,7 +119,7 @@ def problem_of(
 
 
 def scores(array: npt.ArrayLike, name: str) -> Array:
-    """An argument as float64, −inf written as the kernels know it."""
+    """An argument as float64, with −inf as the kernels write it."""
     try:
         if np.iscomplexobj(array):
             raise TypeError("they are complex")

@@ -1,8 +1,8 @@
-"""The bound: both chains, each with the other's links in tow, made to agree by multipliers.
+"""The bound: both chains, each carrying the other's links along, made to agree by multipliers.
 
 Write the problem twice. In one half the rows form a chain and the columns' links y are free but consistent
 with it; in the other the columns form a chain and the rows' links x are (`dualign.decode.joint.tied_chain`,
-the second time transposed). Both halves speak of all x and all y; requiring them to say the same, with
+the second time transposed). Both halves contain all x and all y; requiring them to be equal, with
 multipliers λ, μ for x and y, and sharing out the costs of agreement equally, gives
 
     L(λ, μ) = max_{a, y} [θ(a) + ½ costs + λ·x(a) + μ·y] + max_{b, x} [ω(b) + ½ costs − λ·x − μ·y(b)],
@@ -12,7 +12,7 @@ into its transitions; its best bound is that of the first half against a plain c
 kept in both, which is tighter and needs fewer rounds.
 
 Safe pruning (their Lemma 1, on both halves): a solution with a_i = j is worth at most what both halves allow
-it together. What is below the best known score goes.
+it together. What is below the best known score is removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.decode.joint.masks import Masks, best_through, propagate
+from dualign.decode.joint.chain_paths import best_through
+from dualign.decode.joint.masks import Masks, propagate
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.primal import Incumbent, climb, offer
 from dualign.decode.joint.tied_chain import (
@@ -35,7 +36,6 @@ from dualign.decode.joint.tied_chain import (
     list_states,
     new_chain,
     trace_back,
-    weigh,
 )
 from dualign.search.dual import IMPOSSIBLE, NEVER, Record, Rule, descent
 
@@ -43,7 +43,7 @@ FADE = 0.85
 """Weight of the past in the running averages that branching looks at."""
 
 WORK = 11_000_000
-"""Steps from cell to cell between two looks at the clock: 25 rounds of a pair of 60 words a side."""
+"""Steps from cell to cell between two looks at the clock: 25 rounds for a pair of 60 words per side."""
 
 
 class Multipliers(NamedTuple):
@@ -89,29 +89,27 @@ def new_halves(I: int, J: int) -> Halves:
 def prepare(halves: Halves, problem: Problem, masks: Masks, multipliers: Multipliers) -> None:
     """Weights and states of both halves at these multipliers. A link that is a column's (row's) only choice
     is required in the other half, too."""
-    I, J = masks.x.shape[0] - 1, masks.x.shape[1] - 1
     rows, columns = halves.rows, halves.columns
-    for i in range(1, I + 1):
-        choices = 0
-        for j in range(J + 1):
-            choices += masks.x[i, j]
-        for j in range(1, J + 1):
-            rows.wx[i, j] = multipliers.x[i, j]
-            columns.y1[j, i] = -multipliers.x[i, j] if masks.x[i, j] else NEVER
-            columns.y0[j, i] = NEVER if choices == 1 and masks.x[i, j] else 0.0
-    for j in range(1, J + 1):
-        choices = 0
-        for i in range(I + 1):
-            choices += masks.y[i, j]
-        for i in range(1, I + 1):
-            columns.wx[j, i] = -multipliers.y[i, j]
-            rows.y1[i, j] = multipliers.y[i, j] if masks.y[i, j] else NEVER
-            rows.y0[i, j] = NEVER if choices == 1 and masks.y[i, j] else 0.0
+    allowed = masks.y.T.copy()
+    tie(rows, columns, masks.x, multipliers.x, 1.0)
+    tie(columns, rows, allowed, multipliers.y.T, -1.0)
     alpha, gamma = 0.5 * problem.alpha, 0.5 * problem.gamma
-    weigh(rows, gamma)
-    weigh(columns, gamma)
-    list_states(rows, masks.x, False, alpha, gamma)
-    list_states(columns, masks.y, True, alpha, gamma)
+    list_states(rows, masks.x, alpha, gamma)
+    list_states(columns, allowed, alpha, gamma)
+
+
+@kernel()
+def tie(own: Chain, other: Chain, allowed: Array, multipliers: Array, sign: float) -> None:
+    """Weights of the links that are the chain's own in one half, and tied to the chain in the other."""
+    for i in range(1, allowed.shape[0]):
+        choices = 0
+        for j in range(allowed.shape[1]):
+            choices += allowed[i, j]
+        for j in range(1, allowed.shape[1]):
+            weight = sign * multipliers[i, j]
+            own.wx[i, j] = weight
+            other.y1[j, i] = -weight if allowed[i, j] else NEVER
+            other.y0[j, i] = NEVER if choices == 1 and allowed[i, j] else 0.0
 
 
 @kernel()
@@ -135,44 +133,13 @@ def compare(halves: Halves, multipliers: Multipliers, step: float) -> float:
 
 
 @kernel()
-def prune(halves: Halves, problem: Problem, masks: Masks, values: tuple[float, float], least: float) -> int:
-    """Remove what no solution of score ≥ `least` contains; returns how many choices went."""
-    I, J = masks.x.shape[0] - 1, masks.x.shape[1] - 1
-    gamma = 0.5 * problem.gamma
-    backward(halves.rows, problem.theta)
-    backward(halves.columns, problem.omega)
-    cell_values(halves.rows, halves.x_rows)
-    link_values(halves.rows, values[0], gamma, halves.y_rows)
-    cell_values(halves.columns, halves.y_columns)
-    link_values(halves.columns, values[1], gamma, halves.x_columns)
-    gone = 0
-    for i in range(1, I + 1):
-        if masks.x[i, 0] and halves.x_rows[i, 0] + values[1] < least:
-            masks.x[i, 0] = 0
-            gone += 1
-    for j in range(1, J + 1):
-        if masks.y[0, j] and halves.y_columns[j, 0] + values[0] < least:
-            masks.y[0, j] = 0
-            gone += 1
-    for i in range(1, I + 1):
-        for j in range(1, J + 1):
-            if masks.x[i, j] and halves.x_rows[i, j] + halves.x_columns[j, i] < least:
-                masks.x[i, j] = 0
-                gone += 1
-            if masks.y[i, j] and halves.y_rows[i, j] + halves.y_columns[j, i] < least:
-                masks.y[i, j] = 0
-                gone += 1
-    return gone
-
-
-@kernel()
 def prune_by_chains(problem: Problem, masks: Masks, incumbent: Incumbent, slack: float) -> float:
     """Before any dual: prune by the two plain chains and what links cost; returns the sum of their maxima.
 
     Their best paths, repaired, are the first incumbent. A link is worth at most the best chain through it,
     plus the best chain of the other direction through one of the counterparts it may have.
     """
-    theta, omega, alpha, gamma = problem
+    theta, omega = problem.theta, problem.omega
     I, J = theta.shape[0], omega.shape[0]
     a, b = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
     there, back = np.zeros((I + 1, J + 1)), np.zeros((J + 1, I + 1))
@@ -180,27 +147,26 @@ def prune_by_chains(problem: Problem, masks: Masks, incumbent: Incumbent, slack:
     climb(problem, masks, a, b)
     offer(problem, a, b, incumbent)
     least = incumbent.value[0] - slack
-    for i in range(1, I + 1):
-        if there[i, 0] + bound_b < least:
-            masks.x[i, 0] = 0
-    for j in range(1, J + 1):
-        if back[j, 0] + bound_a < least:
-            masks.y[0, j] = 0
-    for i in range(1, I + 1):
-        for j in range(1, J + 1):
-            other = max(back[j, i], bound_b + gamma)
-            for k in range(-1, 2, 2):
-                if 1 <= i + k <= I:
-                    other = max(other, back[j, i + k] + alpha)
-            if there[i, j] + other < least:
-                masks.x[i, j] = 0
-            other = max(there[i, j], bound_a + gamma)
-            for k in range(-1, 2, 2):
-                if 1 <= j + k <= J:
-                    other = max(other, there[i, j + k] + alpha)
-            if back[j, i] + other < least:
-                masks.y[i, j] = 0
+    exclude(there, back, bound_b, problem, least, masks.x)
+    exclude(back, there, bound_a, problem, least, masks.y.T)
     return bound_a + bound_b
+
+
+@kernel()
+def exclude(own: Array, other: Array, bound: float, problem: Problem, least: float, mask: Array) -> None:
+    """Prune one direction's choices, given the best chains of both through each cell, and `bound`, the best
+    of the other."""
+    n, m = own.shape[0] - 1, own.shape[1] - 1
+    for i in range(1, n + 1):
+        if own[i, 0] + bound < least:
+            mask[i, 0] = 0
+        for j in range(1, m + 1):
+            z = max(other[j, i], bound + problem.gamma)
+            for k in range(max(1, i - 1), min(n, i + 1) + 1):
+                if k != i:
+                    z = max(z, other[j, k] + problem.alpha)
+            if own[i, j] + z < least:
+                mask[i, j] = 0
 
 
 class Pair(NamedTuple):
@@ -255,11 +221,34 @@ def chains_of(chain: Chain) -> Array:
 
 
 @kernel()
-def prune_pair(pair: Pair, value: float, least: float) -> bool:
-    """Prune both halves; False if nothing is left."""
-    values = (pair.values[0], pair.values[1])
-    strict = pair.problem.gamma < IMPOSSIBLE
-    return prune(pair.halves, pair.problem, pair.masks, values, least) == 0 or propagate(pair.masks, strict)
+def prune(pair: Pair, value: float, least: float) -> bool:
+    """Remove what no solution of score ≥ `least` contains; False if nothing is left."""
+    problem, masks, halves, values = pair.problem, pair.masks, pair.halves, pair.values
+    gamma = 0.5 * problem.gamma
+    backward(halves.rows, problem.theta)
+    backward(halves.columns, problem.omega)
+    cell_values(halves.rows, halves.x_rows)
+    link_values(halves.rows, values[0], gamma, halves.y_rows)
+    cell_values(halves.columns, halves.y_columns)
+    link_values(halves.columns, values[1], gamma, halves.x_columns)
+    gone = remove(masks.x, halves.x_rows, halves.x_columns, values[1], least)
+    gone += remove(masks.y.T, halves.y_columns, halves.y_rows, values[0], least)
+    return gone == 0 or propagate(masks, problem.gamma < IMPOSSIBLE)
+
+
+@kernel()
+def remove(mask: Array, own: Array, other: Array, rest: float, least: float) -> int:
+    """Remove the choices of one chain that both halves together value below `least`; how many there were.
+
+    `own`, `other`: their max-marginals; `rest`: the other half's maximum, for nulls.
+    """
+    gone = 0
+    for i in range(1, mask.shape[0]):
+        for j in range(mask.shape[1]):
+            if mask[i, j] and own[i, j] + (other[j, i] if j > 0 else rest) < least:
+                mask[i, j] = 0
+                gone += 1
+    return gone
 
 
 @kernel()
@@ -268,5 +257,5 @@ def move(pair: Pair, step: float) -> None:
     compare(pair.halves, pair.multipliers, step)
 
 
-descend = descent(evaluate, improve, move, Rule(patience=4, shrink=0.75), prune=prune_pair)
+descend = descent(evaluate, improve, move, Rule(patience=4, shrink=0.75), prune=prune)
 """`descend(pair, record, rounds, tolerance)`: rounds on what the masks allow, pruning as the gap closes."""

@@ -1,4 +1,4 @@
-"""`exact`: dual record with pruning; where a gap remains, branch and bound. Always ends in a proof.
+"""`exact`: the dual with pruning, then branch and bound if a gap remains. Always ends in a proof.
 
 The two-sided bound (`dualign.decode.joint.bound`) closes most pairs at the root. Otherwise the search
 branches on the choice that the halves disagree about most, best bound first; children start from their
@@ -27,8 +27,7 @@ from dualign.decode.joint.bound import (
 )
 from dualign.decode.joint.masks import Masks, all_allowed, copied, decided, propagate
 from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.outcome import Outcome
-from dualign.decode.joint.primal import new_incumbent, offer
+from dualign.decode.joint.primal import Outcome, new_incumbent, offer
 from dualign.search.branching import best_first
 from dualign.search.dual import BOUND, IMPOSSIBLE, NEVER, OPEN, ROUNDS, Record, new_record, trace_of
 
@@ -46,14 +45,14 @@ class Node:
 class _Search:
     """What all parts of a search share."""
 
-    def __init__(self, problem: Problem, tolerance: float, clock: Clock, trace: int) -> None:
+    def __init__(self, problem: Problem, tolerance: float, clock: Clock) -> None:
         self.problem, self.tolerance, self.clock = problem, tolerance, clock
         I, J = len(problem.theta), len(problem.omega)
         self.halves: Halves = new_halves(I, J)
         self.incumbent = new_incumbent(I, J)
         self.chunk = min(25, rounds_at_once(I, J))
         self.strict = problem.gamma < IMPOSSIBLE
-        self.root: Record = new_record(trace)
+        self.root: Record = new_record(ROOT_ROUNDS)
         self.rounds = 0
         self.nodes = 1
 
@@ -63,7 +62,7 @@ class _Search:
         return float(self.incumbent.value[0])
 
     def enough(self) -> float:
-        """What has no higher bound is not worth looking at."""
+        """Parts of the search space whose bound is not above this need not be searched."""
         return self.least + self.tolerance
 
     def tighten(self, masks: Masks, multipliers: Multipliers, record: Record, most: int) -> float:
@@ -93,17 +92,13 @@ class _Search:
 
 
 def search(
-    problem: Problem,
-    tolerance: float,
-    time_limit: float | None = None,
-    most_nodes: int | None = None,
-    trace: int = ROOT_ROUNDS,
+    problem: Problem, tolerance: float, time_limit: float | None = None, most_nodes: int | None = None
 ) -> Outcome:
     """Maximise; the bound equals the score up to the tolerance unless a limit cuts the search.
 
     Unlike a time limit, a limit on the nodes cuts it at the same place every time.
     """
-    state = _Search(problem, tolerance, Clock(time_limit), trace)
+    state = _Search(problem, tolerance, Clock(time_limit))
     I, J = len(problem.theta), len(problem.omega)
     masks, multipliers = all_allowed(I, J), new_multipliers(I, J)
     bound = float(prune_by_chains(problem, masks, state.incumbent, tolerance))

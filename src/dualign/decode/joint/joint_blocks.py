@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.core.threads import ordered_map
-from dualign.decode.joint.bidirectional import TOLERANCE, certified
+from dualign.decode.joint.bidirectional import certified
 from dualign.decode.joint.exact_joint import search
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.potentials import potentials
 from dualign.infer.emission import Block
 from dualign.model.options import Options
+from dualign.search.certificate import PRECISION
 from dualign.search.dual import NEVER
 
 MOST_SCORES = 20_000_000
-"""A pair with more entries in θ and ω (some 215 words a side) is left to the chains themselves."""
+"""Pairs with more entries in θ and ω (about 215 words per side) are not decoded jointly."""
 
 
 class Proofs(NamedTuple):
@@ -36,7 +37,7 @@ class Proofs(NamedTuple):
 def agree_block(options: Options, block: Block, threads: int, marks: Array) -> Proofs:
     """Mark the links of the best joint alignment in `marks`, uint8 (slots, 2): b, then a.
 
-    Pairs that are too large are left as they are; one with an empty side has no links, and that is proved.
+    The marks of pairs that are too large stay as they are. A pair with an empty side has no links, certified.
     """
     pairs = block.pairs
     lengths, widths = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
@@ -51,9 +52,9 @@ def agree_block(options: Options, block: Block, threads: int, marks: Array) -> P
     def decode(n: int) -> None:
         I, J = int(lengths[n]), int(widths[n])
         problem = Problem(*potentials(n, block), alpha, gamma)
-        began = perf_counter()
-        outcome = search(problem, TOLERANCE, options.time_limit or None, options.nodes or None)
-        result = certified(problem, outcome, "exact", perf_counter() - began)
+        clock = Clock()
+        outcome = search(problem, PRECISION, options.time_limit or None, options.nodes or None)
+        result = certified(problem, outcome, "exact", clock)
         proofs.score[n], proofs.bound[n], proofs.certified[n] = result.score, result.bound, result.certified
         proofs.rounds[n], proofs.seconds[n] = result.iterations, result.seconds
         proofs.trace[n] = result.trace

@@ -17,7 +17,7 @@ from dualign.search.dual import IMPOSSIBLE, NEVER
 
 
 class Problem(NamedTuple):
-    """`theta` float64 (I, J + 1, J + 1): [i − 1, j before, j]; `omega` float64 (J, I + 1, I + 1) alike.
+    """`theta` float64 (I, J + 1, J + 1): [i − 1, j before, j]; `omega` float64 (J, I + 1, I + 1) likewise.
 
     0 is null; −∞ is written `NEVER`.
     """
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
     gamma: float
 
 
-@kernel()
+@kernel(allocates=False)
 def link_cost(place: int, other: int, alpha: float, gamma: float) -> float:
     """Cost of a link at `place` whose counterpart is at `other` (0 = null)."""
     if other == place:

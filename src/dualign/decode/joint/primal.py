@@ -1,21 +1,23 @@
-"""Feasible alignments: repair what a relaxation suggests, then climb.
+"""Feasible alignments: repair what a relaxation suggests, then climb; and what a search hands back.
 
 Given one direction's chain, the best chain of the other is a Viterbi with the links' costs as weights, so the
-two directions improve each other in turns until neither can; then links that both directions would gain by
-are added one by one. A local optimum, and a lower bound on the optimum.
+two directions improve each other in turns until neither can; then links that raise the score of both
+directions together are added one by one. The result is a local optimum, and its score a lower bound.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.decode.joint.chain_paths import best_weighted
 from dualign.decode.joint.masks import Masks
 from dualign.decode.joint.objective import Problem, link_cost, score
-from dualign.search.dual import IMPOSSIBLE, NEVER
+from dualign.search.dual import BOUND, IMPOSSIBLE, NEVER, ROUNDS, Record, trace_of
 
 GAIN = 1e-9
 """Improvements smaller than this are rounding."""
@@ -30,8 +32,30 @@ class Incumbent(NamedTuple):
 
 
 def new_incumbent(I: int, J: int) -> Incumbent:
-    """None yet."""
+    """No alignment yet."""
     return Incumbent(np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64), np.full(1, NEVER))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The best alignment found (chains with entry 0 = 0), a proved bound, rounds, bound and score by round.
+
+    `nodes`: parts of the search space that were looked at; `constraints`: how many were put back.
+    """
+
+    incumbent: Incumbent
+    bound: float
+    rounds: int = 0
+    trace: tuple[tuple[float, float], ...] = ()
+    nodes: int = 1
+    constraints: int = 0
+
+
+def outcome_of(incumbent: Incumbent, bound: float, record: Record, constraints: int = 0) -> Outcome:
+    """What a dual search proved, given another bound that is known."""
+    bound = max(min(bound, float(record.numbers[BOUND])), float(incumbent.value[0]))
+    rounds = int(record.numbers[ROUNDS])
+    return Outcome(incumbent, bound, rounds, trace_of(record), constraints=constraints)
 
 
 @kernel()
@@ -65,11 +89,10 @@ def drop_unsupported(a: Array, b: Array) -> None:
 
 
 @kernel()
-def best_reply(omega: Array, alpha: float, gamma: float, a: Array, b: Array) -> bool:
-    """b ← the best chain given a; False, and b unchanged, if there is none. O(J I²)."""
+def best_reply(omega: Array, alpha: float, gamma: float, a: Array, b: Array) -> None:
+    """b ← the best chain given a; b stays as it is if there is none. O(J I²)."""
     I, J = len(a) - 1, len(b) - 1
-    best = np.empty((J + 1, I + 1))
-    back = np.zeros((J + 1, I + 1), np.int32)
+    weights = np.zeros((J + 1, I + 1))
     pointing = np.zeros(J + 1, np.int32)
     for i in range(1, I + 1):
         pointing[a[i]] += 1
@@ -85,29 +108,8 @@ def best_reply(omega: Array, alpha: float, gamma: float, a: Array, b: Array) -> 
                         rest -= 1
             if rest > 0:
                 weight += rest * gamma
-            if weight < IMPOSSIBLE:
-                best[j, i] = NEVER
-                continue
-            if j == 1:
-                best[j, i] = weight + omega[0, 0, i]
-                continue
-            most = 2 * NEVER
-            for before in range(I + 1):
-                z = best[j - 1, before] + omega[j - 1, before, i]
-                if z > most:
-                    most = z
-                    back[j, i] = before
-            best[j, i] = max(NEVER, most + weight)
-    last = 0
-    for i in range(I + 1):
-        if best[J, i] > best[J, last]:
-            last = i
-    if best[J, last] < IMPOSSIBLE:
-        return False
-    for j in range(J, 0, -1):
-        b[j] = last
-        last = back[j, last]
-    return True
+            weights[j, i] = weight
+    best_weighted(omega, weights, b)
 
 
 @kernel()

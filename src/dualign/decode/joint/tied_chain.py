@@ -7,14 +7,14 @@ chained, each with a weight. The kernels maximise
 
 where a link of either kind costs 0 if its counterpart is exact, α if it is adjacent, γ if there is none
 (−∞ forbids), and y(i, j) must respect what neighbouring rows can see: see `dualign.decode.joint.tied_states`.
-That is a Viterbi recursion with 16 states for each (i, j), O(n m²) in all, of which only the transitions with
+That is a Viterbi recursion with 16 states for each (i, j), O(n m²), of which only the transitions with
 |j − j'| ≤ 2 look at states one by one. Only the cells that are still allowed are visited, so the cost falls
 with pruning.
 
 Links y(i, j) outside the window of row i (|j − a_i| > 1, or a_i = 0) have no support. They are chosen freely
 where that pays, `f = max(y0, y1 + γ)`, and the sum over the row is part of every state; a neighbour that
-insists on one of them being there, or not, pays the difference. Where both rows i − 1 and i + 1 may pick j,
-each pays half of it: they may insist on the same thing, and it must not be paid twice.
+requires one of them to be there, or not to be, pays the difference. Where both rows i − 1 and i + 1 may pick
+j, each pays half of it: they may require the same thing, and it must not be paid twice.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Chain(NamedTuple):
     """Weights and charts of one direction; (n + 1, m + 1) unless said otherwise, row and column 0 = null.
 
     `wx`: weight of a_i = j; `y1`, `y0`: of y(i, j) chosen and not chosen; `free`: of y(i, j) without support,
-    the better of both; `present`, `absent`: what a neighbour pays that insists on y(i, j), or on its absence,
-    out of row i's sight. `local`, `best`, `after` float64 (…, 16): a state's own weight, the best way to it
+    the better of both; `present`, `absent`: what a neighbour pays for requiring y(i, j), or its absence,
+    outside row i's window. `local`, `best`, `after` float64 (…, 16): a state's own weight, the best way to it
     including that, the best way on from it. `back` int32 (…, 16): the state before, as 16 · j + s.
     `columns` int32, `width` int32 (n + 1): the columns that row i may pick, null apart; `states` uint8
     (…, 16), `number` uint8: the states that are possible there.
@@ -71,152 +71,89 @@ def new_chain(n: int, m: int) -> Chain:
     )  # fmt: skip
 
 
-@kernel()
-def weigh(chain: Chain, gamma: float) -> None:
-    """`free` from `y1`, `y0`. A link that is required although it may have no support counts 0 here: whether
-    its row can support it is for the masks to see to."""
-    for i in range(1, chain.y1.shape[0]):
-        for j in range(1, chain.y1.shape[1]):
-            z = max(chain.y0[i, j], chain.y1[i, j] + gamma)
-            chain.free[i, j] = z if z > IMPOSSIBLE else 0.0
-
-
-@kernel()
-def share_of(allowed: Array, flip: bool, i: int, j: int) -> float:
+@kernel(allocates=False)
+def share_of(allowed: Array, i: int, j: int) -> float:
     """The part of what y(i, j) costs that one neighbour pays: ½ where there may be two."""
-    n = (allowed.shape[1] if flip else allowed.shape[0]) - 1
-    if i == 1 or i == n:
-        return 1.0
-    above, below = (allowed[j, i - 1], allowed[j, i + 1]) if flip else (allowed[i - 1, j], allowed[i + 1, j])
-    return 0.5 if above and below else 1.0
+    n = allowed.shape[0] - 1
+    return 0.5 if 1 < i < n and allowed[i - 1, j] and allowed[i + 1, j] else 1.0
 
 
 @kernel()
-def list_states(chain: Chain, allowed: Array, flip: bool, alpha: float, gamma: float) -> None:
-    """Own weights of all states; lists the possible ones. `allowed` (n + 1, m + 1): what a_i may be, or its
-    transpose if `flip`."""
+def list_states(chain: Chain, allowed: Array, alpha: float, gamma: float) -> None:
+    """Weights of all states; lists the possible ones. `allowed` uint8 (n + 1, m + 1): what a_i may be.
+
+    A link that is required although it may have no support counts 0 in `free`: the masks ensure that its row
+    can support it.
+    """
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     for i in range(1, n + 1):
-        for j in range(1, m + 1):
-            share = share_of(allowed, flip, i, j)
-            chain.present[i, j] = share * (chain.y1[i, j] + gamma - chain.free[i, j])
-            chain.absent[i, j] = share * (chain.y0[i, j] - chain.free[i, j])
         row = 0.0
         for j in range(1, m + 1):
-            row += chain.free[i, j]
-        open_ = allowed[0, i] if flip else allowed[i, 0]
-        chain.number[i, 0] = 1 if open_ else 0
+            z = max(chain.y0[i, j], chain.y1[i, j] + gamma)
+            free = z if z > IMPOSSIBLE else 0.0
+            share = share_of(allowed, i, j)
+            chain.free[i, j] = free
+            chain.present[i, j] = share * (chain.y1[i, j] + gamma - free)
+            chain.absent[i, j] = share * (chain.y0[i, j] - free)
+            row += free
+        chain.number[i, 0] = 1 if allowed[i, 0] else 0
         chain.states[i, 0, 0] = 0
         chain.local[i, 0, 0] = row + chain.wx[i, 0]
         width = 0
         for j in range(1, m + 1):
             chain.number[i, j] = 0
-            if not (allowed[j, i] if flip else allowed[i, j]):
+            if not allowed[i, j]:
                 continue
-            base = row + chain.wx[i, j]
-            for k in range(max(1, j - 1), min(m, j + 1) + 1):
-                base -= chain.free[i, k]
-            count = 0
-            for s in range(STATES):
-                u = SUPPORT[s]
-                if (u == -1 and i == 1) or (u == 1 and i == n):
-                    continue
-                z = base
-                if u != 0:
-                    z += gamma if u == NONE else alpha
-                for k in range(-1, 2):
-                    if 1 <= j + k <= m:
-                        if OFFSETS[s, k + 1]:
-                            z += chain.y1[i, j + k]
-                            if k != 0:
-                                z += alpha
-                        else:
-                            z += chain.y0[i, j + k]
-                    elif OFFSETS[s, k + 1]:
-                        z = NEVER
-                if z > IMPOSSIBLE:
-                    chain.local[i, j, s] = z
-                    chain.states[i, j, count] = s
-                    count += 1
-            chain.number[i, j] = count
-            if count:
+            list_cell(chain, i, j, row + chain.wx[i, j], alpha, gamma)
+            if chain.number[i, j]:
                 chain.columns[i, width] = j
                 width += 1
         chain.width[i] = width
+
+
+@kernel(allocates=False)
+def list_cell(chain: Chain, i: int, j: int, base: float, alpha: float, gamma: float) -> None:
+    """The states of the cell (i, j) and their weights; `base`: those of a_i = j and of the row's free y."""
+    n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
+    for k in range(max(1, j - 1), min(m, j + 1) + 1):
+        base -= chain.free[i, k]
+    count = 0
+    for s in range(STATES):
+        u = SUPPORT[s]
+        if (u == -1 and i == 1) or (u == 1 and i == n):
+            continue
+        z = base
+        if u != 0:
+            z += gamma if u == NONE else alpha
+        for k in range(-1, 2):
+            if 1 <= j + k <= m:
+                z += chain.y1[i, j + k] if OFFSETS[s, k + 1] else chain.y0[i, j + k]
+                if OFFSETS[s, k + 1] and k != 0:
+                    z += alpha
+            elif OFFSETS[s, k + 1]:
+                z = NEVER
+        if z > IMPOSSIBLE:
+            chain.local[i, j, s] = z
+            chain.states[i, j, count] = s
+            count += 1
+    chain.number[i, j] = count
 
 
 @kernel()
 def forward(chain: Chain, theta: Array) -> tuple[float, int]:
     """Fill `best` and `back`; returns the maximum and its last state, 16 · j + s (NEVER if there is none)."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
-    best, back = chain.best, chain.back
-    far = np.empty(m + 1)  # best way to column j' that row i may come from without a look at its state
-    which = np.empty(m + 1, np.int32)
-    reached = np.empty(STATES)
+    best = chain.best
+    far, which = np.empty(m + 1), np.zeros(m + 1, np.int32)
     for i in range(1, n + 1):
-        step = theta[i - 1]
-        if i > 1:
-            for p in range(chain.width[i - 1]):
-                before = chain.columns[i - 1, p]
-                present, absent = chain.present[i, before], chain.absent[i, before]
-                far[before] = NEVER
-                which[before] = 0
-                for e in range(chain.number[i - 1, before]):
-                    s = chain.states[i - 1, before, e]
-                    z = best[i - 1, before, s] + (present if SUPPORT[s] == 1 else absent)
-                    if z > far[before]:
-                        far[before] = z
-                        which[before] = 16 * before + s
-            far[0] = best[i - 1, 0, 0] if chain.number[i - 1, 0] else NEVER
-        else:
-            far[0] = 0.0
-        which[0] = 0
-        if chain.number[i, 0]:
-            z, origin = far[0] + step[0, 0], 0
-            if i > 1:
-                for p in range(chain.width[i - 1]):
-                    before = chain.columns[i - 1, p]
-                    if far[before] + step[before, 0] > z:
-                        z, origin = far[before] + step[before, 0], before
-            best[i, 0, 0] = max(NEVER, z + chain.local[i, 0, 0])
-            back[i, 0, 0] = which[origin]
+        leave_row(chain, i - 1, far, which)
+        enter_from_afar(chain, i, theta[i - 1], far, which)
+        enter_from_nearby(chain, i, theta[i - 1])
         for c in range(chain.width[i]):
             j = chain.columns[i, c]
-            z, origin = far[0] + step[0, j], 0
-            present, absent = chain.present[i - 1, j], chain.absent[i - 1, j]  # both 0 for i = 1
-            if i > 1:
-                for p in range(chain.width[i - 1]):
-                    before = chain.columns[i - 1, p]
-                    if (before < j - 2 or before > j + 2) and far[before] + step[before, j] > z:
-                        z, origin = far[before] + step[before, j], before
             for e in range(chain.number[i, j]):
                 s = chain.states[i, j, e]
-                reached[s] = z + (present if SUPPORT[s] == -1 else absent)
-                back[i, j, s] = which[origin]
-            if i > 1:
-                for p in range(chain.width[i - 1]):
-                    before = chain.columns[i - 1, p]
-                    d = j - before
-                    if d < -2 or d > 2:
-                        continue
-                    outside = abs(d) == 2
-                    for e in range(chain.number[i - 1, before]):
-                        r = chain.states[i - 1, before, e]
-                        z = best[i - 1, before, r] + step[before, j]
-                        if outside:
-                            z += chain.present[i, before] if SUPPORT[r] == 1 else chain.absent[i, before]
-                        for q in range(chain.number[i, j]):
-                            s = chain.states[i, j, q]
-                            if FITS[d + 2, r, s]:
-                                w = z
-                                if outside:
-                                    w += present if SUPPORT[s] == -1 else absent
-                                if w > reached[s]:
-                                    reached[s] = w
-                                    back[i, j, s] = 16 * before + r
-            for e in range(chain.number[i, j]):
-                s = chain.states[i, j, e]
-                best[i, j, s] = max(NEVER, reached[s] + chain.local[i, j, s])
+                best[i, j, s] = max(NEVER, best[i, j, s] + chain.local[i, j, s])
     value, last = NEVER, 0
     if chain.number[n, 0]:
         value = best[n, 0, 0]
@@ -227,6 +164,77 @@ def forward(chain: Chain, theta: Array) -> tuple[float, int]:
             if best[n, j, s] > value:
                 value, last = best[n, j, s], 16 * j + s
     return value, last
+
+
+@kernel(allocates=False)
+def leave_row(chain: Chain, i: int, far: Array, which: Array) -> None:
+    """`far[j]`, `which[j]`: the best way to a_i = j, and its state, for next rows that do not look at it."""
+    far[0] = 0.0 if i == 0 else chain.best[i, 0, 0] if chain.number[i, 0] else NEVER
+    for p in range(chain.width[i]):
+        j = chain.columns[i, p]
+        present, absent = chain.present[i + 1, j], chain.absent[i + 1, j]
+        far[j] = NEVER
+        which[j] = 0
+        for e in range(chain.number[i, j]):
+            s = chain.states[i, j, e]
+            z = chain.best[i, j, s] + (present if SUPPORT[s] == 1 else absent)
+            if z > far[j]:
+                far[j] = z
+                which[j] = 16 * j + s
+
+
+@kernel(allocates=False)
+def enter_from_afar(chain: Chain, i: int, step: Array, far: Array, which: Array) -> None:
+    """The best ways to the states of row i, their own weights apart, from columns over two away and from
+    null; for null itself, from anywhere."""
+    if chain.number[i, 0]:
+        z, origin = far[0] + step[0, 0], 0
+        for p in range(chain.width[i - 1]):
+            before = chain.columns[i - 1, p]
+            if far[before] + step[before, 0] > z:
+                z, origin = far[before] + step[before, 0], before
+        chain.best[i, 0, 0] = max(NEVER, z + chain.local[i, 0, 0])
+        chain.back[i, 0, 0] = which[origin]
+    for c in range(chain.width[i]):
+        j = chain.columns[i, c]
+        present, absent = chain.present[i - 1, j], chain.absent[i - 1, j]  # both 0 for i = 1
+        z, origin = far[0] + step[0, j], 0
+        for p in range(chain.width[i - 1]):
+            before = chain.columns[i - 1, p]
+            if (before < j - 2 or before > j + 2) and far[before] + step[before, j] > z:
+                z, origin = far[before] + step[before, j], before
+        for e in range(chain.number[i, j]):
+            s = chain.states[i, j, e]
+            chain.best[i, j, s] = z + (present if SUPPORT[s] == -1 else absent)
+            chain.back[i, j, s] = which[origin]
+
+
+@kernel(allocates=False)
+def enter_from_nearby(chain: Chain, i: int, step: Array) -> None:
+    """The same from columns at most two away, whose states must fit."""
+    best = chain.best
+    for c in range(chain.width[i]):
+        j = chain.columns[i, c]
+        present, absent = chain.present[i - 1, j], chain.absent[i - 1, j]
+        for p in range(chain.width[i - 1]):
+            before = chain.columns[i - 1, p]
+            d = j - before
+            if d < -2 or d > 2:
+                continue
+            outside = abs(d) == 2
+            for e in range(chain.number[i - 1, before]):
+                r = chain.states[i - 1, before, e]
+                z = best[i - 1, before, r] + step[before, j]
+                if outside:
+                    z += chain.present[i, before] if SUPPORT[r] == 1 else chain.absent[i, before]
+                for q in range(chain.number[i, j]):
+                    s = chain.states[i, j, q]
+                    if not FITS[d + 2, r, s]:
+                        continue
+                    w = z + (present if SUPPORT[s] == -1 else absent) if outside else z
+                    if w > best[i, j, s]:
+                        best[i, j, s] = w
+                        chain.back[i, j, s] = 16 * before + r
 
 
 @kernel()
@@ -261,13 +269,8 @@ def backward(chain: Chain, theta: Array) -> None:
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     after = chain.after
     far = np.empty(m + 1)
-    after[n, 0, 0] = 0.0
-    for c in range(chain.width[n]):
-        j = chain.columns[n, c]
-        for e in range(chain.number[n, j]):
-            after[n, j, chain.states[n, j, e]] = 0.0
+    after[n] = 0.0
     for i in range(n - 1, 0, -1):
-        step = theta[i]
         far[0] = after[i + 1, 0, 0] + chain.local[i + 1, 0, 0] if chain.number[i + 1, 0] else NEVER
         for c in range(chain.width[i + 1]):
             j = chain.columns[i + 1, c]
@@ -278,37 +281,45 @@ def backward(chain: Chain, theta: Array) -> None:
                 z = after[i + 1, j, s] + chain.local[i + 1, j, s]
                 far[j] = max(far[j], z + (present if SUPPORT[s] == -1 else absent))
         if chain.number[i, 0]:
-            z = far[0] + step[0, 0]
+            z = far[0] + theta[i, 0, 0]
             for c in range(chain.width[i + 1]):
                 j = chain.columns[i + 1, c]
-                z = max(z, far[j] + step[0, j])
+                z = max(z, far[j] + theta[i, 0, j])
             after[i, 0, 0] = max(NEVER, z)
-        for p in range(chain.width[i]):
-            before = chain.columns[i, p]
-            z = far[0] + step[before, 0]
+        follow_row(chain, i, theta[i], far)
+
+
+@kernel(allocates=False)
+def follow_row(chain: Chain, i: int, step: Array, far: Array) -> None:
+    """`after` of the states of row i, null apart; `far[j]`: the best from a_{i+1} = j on, without a look at
+    its state."""
+    after = chain.after
+    for p in range(chain.width[i]):
+        before = chain.columns[i, p]
+        z = far[0] + step[before, 0]
+        for c in range(chain.width[i + 1]):
+            j = chain.columns[i + 1, c]
+            if j < before - 2 or j > before + 2:
+                z = max(z, far[j] + step[before, j])
+        present, absent = chain.present[i + 1, before], chain.absent[i + 1, before]
+        for e in range(chain.number[i, before]):
+            r = chain.states[i, before, e]
+            outer = present if SUPPORT[r] == 1 else absent
+            most = z + outer
             for c in range(chain.width[i + 1]):
                 j = chain.columns[i + 1, c]
-                if j < before - 2 or j > before + 2:
-                    z = max(z, far[j] + step[before, j])
-            present, absent = chain.present[i + 1, before], chain.absent[i + 1, before]
-            for e in range(chain.number[i, before]):
-                r = chain.states[i, before, e]
-                outer = present if SUPPORT[r] == 1 else absent
-                most = z + outer
-                for c in range(chain.width[i + 1]):
-                    j = chain.columns[i + 1, c]
-                    d = j - before
-                    if d < -2 or d > 2:
+                d = j - before
+                if d < -2 or d > 2:
+                    continue
+                for q in range(chain.number[i + 1, j]):
+                    s = chain.states[i + 1, j, q]
+                    if not FITS[d + 2, r, s]:
                         continue
-                    outside = abs(d) == 2
-                    for q in range(chain.number[i + 1, j]):
-                        s = chain.states[i + 1, j, q]
-                        if FITS[d + 2, r, s]:
-                            w = after[i + 1, j, s] + chain.local[i + 1, j, s] + step[before, j]
-                            if outside:
-                                w += outer + (chain.present[i, j] if SUPPORT[s] == -1 else chain.absent[i, j])
-                            most = max(most, w)
-                after[i, before, r] = max(NEVER, most)
+                    w = after[i + 1, j, s] + chain.local[i + 1, j, s] + step[before, j]
+                    if abs(d) == 2:
+                        w += outer + (chain.present[i, j] if SUPPORT[s] == -1 else chain.absent[i, j])
+                    most = max(most, w)
+            after[i, before, r] = max(NEVER, most)
 
 
 @kernel()
@@ -327,8 +338,8 @@ def cell_values(chain: Chain, out: Array) -> None:
 def link_values(chain: Chain, value: float, gamma: float, out: Array) -> None:
     """`out[i, j]` ≥ the most that any solution with y(i, j) = 1 is worth; `value` is the maximum.
 
-    A link without support either has a neighbour that insists on it, and is worth what that neighbour's state
-    is, or nobody would miss it: then it costs what choosing it costs.
+    A link without support either is required by a neighbour, and is worth what that neighbour's state is
+    worth, or no row requires it: then it costs what choosing it costs.
     """
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     for i in range(1, n + 1):

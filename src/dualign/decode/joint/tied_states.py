@@ -7,7 +7,7 @@ A row i that picks column j > 0 is in one of 16 states (u, S):
 - u: where the support of the row's own link is, y(i + u, j) = 1, u ∈ {−1, 0, 1}, or nowhere (`NONE`, soft
   agreement only). A column holds one y, so u = 0 ⇔ 0 ∈ S.
 
-Neighbouring rows must tell the same story. With d = j − j' for row i − 1 in column j': u = −1 ⇔ d ∈ S',
+Neighbouring rows must agree. With d = j − j' for row i − 1 in column j': u = −1 ⇔ d ∈ S',
 u' = +1 ⇔ −d ∈ S (if |d| ≤ 1: otherwise the link lies outside the other row's window), and no column is in
 both sets.
 """

@@ -50,23 +50,23 @@ def as_scores(scores: Any, name: str = "scores") -> Array:
 
 
 def _ragged(scores: Any) -> str:
-    """Why nested lists are no matrix of numbers."""
+    """Why nested lists are not a matrix of numbers."""
     if isinstance(scores, Iterable) and not isinstance(scores, str):
         width = None
         for i, row in enumerate(scores):
             if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str):
-                return f"row {i} is no list of numbers"
+                return f"row {i} is not a list of numbers"
             if width is not None and len(row) != width:
                 return f"row {i} has {len(row)} scores, but row 0 has {width}; all rows need the same number"
             width = len(row)
             for j, score in enumerate(row):
                 if not isinstance(score, int | float | np.number):
-                    return f"[{i}, {j}] is no number: {score!r:.40}"
-    return "no matrix of numbers; give rows of scores, or a NumPy array"
+                    return f"[{i}, {j}] is not a number: {score!r:.40}"
+    return "not a matrix of numbers; give rows of scores, or a NumPy array"
 
 
 def as_limits(limits: Limits, words: int, most: int, name: str) -> Array:
-    """One limit for each of so many words as int32; none is over `most`, the number of words to link to."""
+    """One limit for each word as int32, at most `most`, the number of words to link to."""
     if limits is None:
         return np.full(words, most, np.int32)
     try:
@@ -95,7 +95,7 @@ def as_costs(costs: Any, words: int, name: str) -> Array:
     try:
         given = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{name} is no matrix of numbers (words, levels)") from None
+        raise DataError(f"{name} is not a matrix of numbers (words, levels)") from None
     if given.ndim == 1:
         given = np.tile(given, (words, 1))
     if given.ndim != 2 or len(given) != words:

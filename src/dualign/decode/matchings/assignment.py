@@ -5,9 +5,8 @@
 
 Shortest augmenting paths (the Hungarian method as in Jonker & Volgenant 1987): one row at a time, O(I² J) for
 I ≤ J. Prices that satisfy every inequality bound the score of any matching; where they add up to the score
-of the one found, it is proved to be best. For s ≥ 0 a row may as well take a column as stay alone, so the
-smaller side is matched completely, but for rows of nothing but zeros, and links with score 0 are left out at
-the end.
+of the one found, it is proved to be best. For s ≥ 0 a row loses nothing by taking a column, so the
+smaller side is matched completely, except for rows of zeros; links with score 0 are removed at the end.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.decode.matchings.greedy import Matrices
+from dualign.decode.matchings.greedy import Matrices, matrix_of
 
 
 @kernel()
@@ -76,7 +75,7 @@ def match(S: Array, chosen: Array) -> float:
 
 @kernel()
 def proved(S: Array, turned: bool, p: Array, q: Array) -> float:
-    """Σ prices after rounding them up until every inequality holds: a bound whatever was computed before."""
+    """Σ prices after rounding them up until every inequality holds: a bound, however they were computed."""
     I, J = len(p), len(q) - 1
     total = 0.0
     for j in range(J):
@@ -94,15 +93,11 @@ def proved(S: Array, turned: bool, p: Array, q: Array) -> float:
 def match_batch(n0: int, n1: int, matrices: Matrices, chosen: Array, score: Array, bound: Array) -> None:
     """Match matrices n0..n1: `chosen` is laid out like the scores; `score`, `bound` float64 (matrices)."""
     for n in range(n0, n1):
-        I = matrices.row_begin[n + 1] - matrices.row_begin[n]
-        J = matrices.column_begin[n + 1] - matrices.column_begin[n]
-        begin, end = matrices.first[n], matrices.first[n + 1]
-        S = matrices.scores[begin:end].reshape(I, J)
-        A = chosen[begin:end].reshape(I, J)
+        S, _, _, A = matrix_of(n, matrices, chosen)
         bound[n] = match(S, A)
         score[n] = 0
-        for i in range(I):
-            for j in range(J):
+        for i in range(S.shape[0]):
+            for j in range(S.shape[1]):
                 if A[i, j]:
                     score[n] += S[i, j]
         bound[n] = max(bound[n], score[n])  # rounding may put it below

@@ -1,4 +1,4 @@
-"""Matching decoders over many matrices, in one pass of a kernel for a few hundred of them."""
+"""Matching decoders over many matrices, a few dozen per call of a kernel."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dualign.core.errors import UsageError
 from dualign.core.threads import ordered_map, spans
 from dualign.decode.matchings.arguments import as_limits, pack, rule_of
 from dualign.decode.matchings.assignment import match_batch
-from dualign.decode.matchings.bounds import ROUNDS, bound_batch
-from dualign.decode.matchings.decoders import TOLERANCE
-from dualign.decode.matchings.greedy import greedy_batch
+from dualign.decode.matchings.bounds import bound_batch
+from dualign.decode.matchings.greedy import Matrices, Rule, greedy_batch
+from dualign.search.certificate import ROUNDING, have_met
 from dualign.text.alignment import Alignment
 
 DECODERS = ("submodular", "matching")
@@ -46,7 +46,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Links of one matrix, with what they are worth and the most that any links are."""
+    """Links of one matrix, what they are worth, and the most that any links are worth."""
 
     alignment: Alignment
     score: float
@@ -55,7 +55,25 @@ class Decoded:
     @property
     def certified(self) -> bool:
         """Whether no links are worth more."""
-        return self.bound - self.score <= TOLERANCE * self.score
+        return have_met(self.score, self.bound, ROUNDING * self.score)
+
+
+def decode_shard(
+    decoder: str,
+    shard: tuple[int, int],
+    matrices: Matrices,
+    rule: Rule,
+    chosen: Array,
+    score: Array,
+    bound: Array,
+) -> None:
+    """Decode the matrices of a shard: links into `chosen` uint8, laid out like the scores, their scores and
+    bounds into float64 (matrices)."""
+    if decoder == "matching":
+        match_batch(*shard, matrices, chosen, score, bound)
+    else:
+        greedy_batch(*shard, matrices, rule, True, chosen)
+        bound_batch(*shard, matrices, rule, chosen, score, bound)
 
 
 def decode_matrices(matrices: Sequence[Array], settings: Settings, threads: int) -> Iterator[Decoded]:
@@ -71,11 +89,7 @@ def decode_matrices(matrices: Sequence[Array], settings: Settings, threads: int)
     score, bound = np.zeros(len(scores)), np.zeros(len(scores))
 
     def decode(shard: tuple[int, int]) -> None:
-        if settings.decoder == "matching":
-            match_batch(*shard, packed, chosen, score, bound)
-        else:
-            greedy_batch(*shard, packed, rule, True, chosen)
-            bound_batch(*shard, packed, rule, chosen, ROUNDS, score, bound)
+        decode_shard(settings.decoder, shard, packed, rule, chosen, score, bound)
 
     list(ordered_map(decode, spans(len(scores), SHARD), threads))
     for n, S in enumerate(scores):

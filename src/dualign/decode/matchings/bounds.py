@@ -1,7 +1,7 @@
 """A proved upper bound on what any set of links within the limits is worth.
 
-For one link more or less, f (see `dualign.decode.matchings.greedy`) is concave in the sums x_i, y_j of the
-rows' and columns' scores. It lies below its tangent at any point x, y > 0, and the tangent is modular:
+The objective f (see `dualign.decode.matchings.greedy`) is concave in the sums x_i, y_j of the rows' and
+columns' scores. It lies below its tangent at any point x, y > 0, and the tangent is modular:
 
     f(A) ≤ Σ_i u (1 − α) x_i^α + Σ_j v (1 − α) y_j^α + Σ_{(i,j)∈A} π_ij,
     π_ij = ( u α x_i^{α−1} + v α y_j^{α−1} ) s_ij.
@@ -18,30 +18,29 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.decode.matchings.greedy import Matrices, Rule, power, slope, value
+from dualign.decode.matchings.greedy import Matrices, Matrix, Rule, matrix_of, power, slope, value
 
 ROUNDS = 10
-"""Steps after the first tangent; on word alignments more of them bring next to nothing."""
+"""Steps after the first tangent; on word alignments more of them gain almost nothing."""
 
 
 @kernel()
-def upper_bound(
-    S: Array, rule: Rule, row_limits: Array, column_limits: Array, chosen: Array, rounds: int
-) -> float:
-    """The least of the tangents' bounds, of which there are `rounds` + 1; `chosen` uint8 (I, J) is greedy's.
+def upper_bound(matrix: Matrix, rule: Rule, rounds: int = ROUNDS) -> float:
+    """The least of the tangents' bounds, of which there are `rounds` + 1; the links are greedy's.
 
     O(cells · rounds), times the limits where these are neither 1 nor all. Greedy's guarantee is one more
     bound: (m + 1) f(chosen), m the number of sides whose limits bind.
     """
+    S, row_limits, column_limits, chosen = matrix
     I, J = S.shape
     least = value(S, chosen, rule)
     best = least * (1 + int(np.any(row_limits < J)) + int(np.any(column_limits < I)))
     x, y = np.zeros(I), np.zeros(J)
-    starting_point(S, row_limits, column_limits, chosen, x, y)
+    starting_point(matrix, x, y)
     taken = np.empty((I, J), np.uint8)
     dx, dy = np.empty(I), np.empty(J)
     for r in range(rounds + 1):
-        best = min(best, tangent_bound(S, rule, row_limits, column_limits, x, y, taken))
+        best = min(best, tangent_bound(matrix, rule, x, y, taken))
         if rule.alpha == 1.0:
             break
         dx[:] = 0
@@ -60,13 +59,12 @@ def upper_bound(
 
 
 @kernel()
-def tangent_bound(
-    S: Array, rule: Rule, row_limits: Array, column_limits: Array, x: Array, y: Array, taken: Array
-) -> float:
+def tangent_bound(matrix: Matrix, rule: Rule, x: Array, y: Array, taken: Array) -> float:
     """The bound by the tangent at `x`, `y`, whose best links are marked in `taken` uint8 (I, J).
 
     A sum may be 0 only where no link is possible.
     """
+    S, row_limits, column_limits, _ = matrix
     I, J = S.shape
     p, q = np.zeros(I), np.zeros(J)
     constant = 0.0
@@ -90,13 +88,12 @@ def tangent_bound(
 
 
 @kernel()
-def starting_point(
-    S: Array, row_limits: Array, column_limits: Array, chosen: Array, x: Array, y: Array
-) -> None:
-    """Greedy's sums; and the largest score where greedy has no link, for the slope at 0 is infinite.
+def starting_point(matrix: Matrix, x: Array, y: Array) -> None:
+    """Greedy's sums; the largest score where greedy has no link, because the slope at 0 is infinite.
 
-    Rows and columns that cannot have a link keep 0.
+    Rows and columns that cannot have a link stay 0.
     """
+    S, row_limits, column_limits, chosen = matrix
     I, J = S.shape
     for i in range(I):
         for j in range(J):
@@ -142,14 +139,10 @@ def best_of_columns(S: Array, p: Array, q: Array, limits: Array, taken: Array) -
 
 @kernel()
 def bound_batch(
-    n0: int, n1: int, matrices: Matrices, rule: Rule, chosen: Array, rounds: int, score: Array, bound: Array
+    n0: int, n1: int, matrices: Matrices, rule: Rule, chosen: Array, score: Array, bound: Array
 ) -> None:
     """Value and bound of the greedy answers of matrices n0..n1 into `score`, `bound`, float64 (matrices)."""
     for n in range(n0, n1):
-        r, c = matrices.row_begin[n], matrices.column_begin[n]
-        I, J = matrices.row_begin[n + 1] - r, matrices.column_begin[n + 1] - c
-        begin, end = matrices.first[n], matrices.first[n + 1]
-        S, A = matrices.scores[begin:end].reshape(I, J), chosen[begin:end].reshape(I, J)
-        score[n] = value(S, A, rule)
-        row_limits, column_limits = matrices.row_limits[r : r + I], matrices.column_limits[c : c + J]
-        bound[n] = upper_bound(S, rule, row_limits, column_limits, A, rounds)
+        matrix = matrix_of(n, matrices, chosen)
+        score[n] = value(matrix.scores, matrix.chosen, rule)
+        bound[n] = upper_bound(matrix, rule)

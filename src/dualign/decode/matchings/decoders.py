@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.certified import Certified
+from dualign.core.clocks import Clock, check_time_limit
 from dualign.core.errors import UsageError
 from dualign.decode.matchings.arguments import Limits, as_costs, as_limits, as_scores, rule_of
 from dualign.decode.matchings.assignment import match
-from dualign.decode.matchings.bounds import ROUNDS, upper_bound
-from dualign.decode.matchings.greedy import allocate_work, greedy, value
+from dualign.decode.matchings.bounds import upper_bound
+from dualign.decode.matchings.greedy import Matrix, allocate_work, greedy, value
+from dualign.search.certificate import PRECISION, ROUNDING, certify
 from dualign.text.alignment import Link
 
 METHODS = ("lazy", "plain", "exact")
-
-TOLERANCE = 1e-9
-"""A bound this close to the score, relative to it, has met it: scores are of any size."""
-
-PROGRAM_TOLERANCE = 1e-6
-"""The same for integer programs, whose solver works to that."""
 
 Links = Certified[set[Link]]
 
@@ -43,9 +38,10 @@ def submodular(
     number for all, or one for each. `concave` says whose further links bring less: "rows", "columns", or
     "both", the mean of the two objectives. `method`: "lazy" and "plain" are the same greedy choice, at least
     1/(m+1) of the optimum where m sides have limits; `iterations` counts their evaluations of a gain. "exact"
-    is an integer program on HiGHS, for small matrices; it stops at `time_limit` seconds with what it has.
+    is an integer program on HiGHS, for small matrices; at `time_limit` seconds it returns the best so far.
     """
-    began = perf_counter()
+    clock = Clock(time_limit)
+    check_time_limit(time_limit)
     if method not in METHODS:
         raise UsageError(f'method="{method}" is not one of {", ".join(METHODS)}')
     if time_limit is not None and method != "exact":
@@ -54,18 +50,17 @@ def submodular(
     I, J = S.shape
     rule = rule_of(alpha, concave)
     limits = as_limits(row_limits, I, J, "row_limits"), as_limits(column_limits, J, I, "column_limits")
-    chosen = np.zeros((I, J), np.uint8)
-    work = allocate_work(I * J, I, J, rule.alpha)
-    iterations = greedy(S, rule, *limits, method != "plain", work, chosen)
-    bound = upper_bound(S, rule, *limits, chosen, ROUNDS)
-    tolerance = TOLERANCE
+    matrix = Matrix(S, *limits, np.zeros((I, J), np.uint8))
+    iterations = greedy(matrix, rule, method != "plain", allocate_work(I * J, I, J, rule.alpha))
+    chosen, bound, tolerance = matrix.chosen, upper_bound(matrix, rule), ROUNDING
     if method == "exact":
         from dualign.decode.matchings.matching_program import best_links
 
-        chosen, bound, iterations = best_links(S, rule, *limits, chosen, bound, PROGRAM_TOLERANCE, time_limit)
-        tolerance = PROGRAM_TOLERANCE
+        tolerance = PRECISION
+        chosen, bound, iterations = best_links(matrix, rule, bound, tolerance, clock)
     score = value(S, chosen, rule)
-    return certified(chosen, score, bound, tolerance * score, f"submodular, {method}", iterations, began)
+    name = f"submodular, {method}"
+    return certify(links_of(chosen), score, bound, tolerance * score, name, clock, iterations)
 
 
 def matching(scores: Any) -> Links:
@@ -74,12 +69,12 @@ def matching(scores: Any) -> Links:
     `scores` (I, J) ≥ 0; links with score 0 are left out. The bound is that of the dual prices (see
     `dualign.decode.matchings.assignment`).
     """
-    began = perf_counter()
+    clock = Clock()
     S = as_scores(scores)
     chosen = np.zeros(S.shape, np.uint8)
     bound = match(S, chosen)
     score = float(S[chosen > 0].sum())
-    return certified(chosen, score, bound, TOLERANCE * score, "matching", min(S.shape), began)
+    return certify(links_of(chosen), score, bound, ROUNDING * score, "matching", clock, min(S.shape))
 
 
 def penalized(
@@ -92,23 +87,19 @@ def penalized(
     there are levels. One list of levels serves all words. A link with score 0 is never taken, whatever
     `link_cost` is.
     """
-    began = perf_counter()
+    clock = Clock(time_limit)
+    check_time_limit(time_limit)
     S = as_scores(scores)
     costs = (as_costs(row_costs, S.shape[0], "row_costs"), as_costs(column_costs, S.shape[1], "column_costs"))
     if not isinstance(link_cost, int | float | np.number) or not np.isfinite(link_cost):
         raise UsageError(f"link_cost={link_cost!r} must be a finite number")
     from dualign.decode.matchings.matching_program import penalized_links, penalized_value
 
-    chosen, bound, nodes = penalized_links(S, *costs, link_cost, time_limit)
+    chosen, bound, nodes = penalized_links(S, *costs, link_cost, clock)
     score = penalized_value(S, *costs, link_cost, chosen)
-    return certified(chosen, score, bound, PROGRAM_TOLERANCE * abs(score), "penalized", nodes, began)
+    return certify(links_of(chosen), score, bound, PRECISION * abs(score), "penalized", clock, nodes)
 
 
-def certified(
-    chosen: Array, score: float, bound: float, tolerance: float, method: str, iterations: int, began: float
-) -> Links:
-    """The answer with its proof; a bound that rounding has put below the score is the score."""
-    links = {(int(i), int(j)) for i, j in np.argwhere(chosen)}
-    score, bound = float(score), max(float(bound), float(score))
-    met = bool(bound - score <= tolerance)
-    return Certified(links, score, bound, met, method, iterations, perf_counter() - began)
+def links_of(chosen: Array) -> set[Link]:
+    """The links that are marked, as a set."""
+    return {(int(i), int(j)) for i, j in np.argwhere(chosen)}

@@ -10,8 +10,8 @@ column j at most k_j: a partition matroid each. With m of them binding, greedy h
 optimum (Fisher et al. 1978).
 
 Greedy takes the link with the largest gain that the limits allow, the first in row-major order among equals,
-while that gain is positive. The lazy way (Minoux 1978) keeps old gains, which can only have fallen, and
-evaluates anew what comes to the top; its answer is the same.
+while that gain is positive. The lazy variant (Minoux 1978) keeps old gains, which can only have fallen, and
+evaluates again only what comes to the top; its answer is the same.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 
 SLACK = 1e-12
-"""Gains are right to a few parts in 10¹⁶; an old one may be exceeded by its new one by no more than this."""
-
+"""Gains are right to a few parts in 10¹⁶; a new gain may exceed the old one by this share."""
 
 EXPONENTS = 400
 """Scores lie between 2^−400 and 2^400, or are 0."""
@@ -54,6 +53,29 @@ class Matrices(NamedTuple):
     column_limits: Array
 
 
+class Matrix(NamedTuple):
+    """One of them: `scores` float64 (I, J), limits int32 (I) and (J), and links uint8 (I, J)."""
+
+    scores: Array
+    row_limits: Array
+    column_limits: Array
+    chosen: Array
+
+
+@kernel()
+def matrix_of(n: int, matrices: Matrices, chosen: Array) -> Matrix:
+    """Matrix n with its links from `chosen` uint8, which is laid out like the scores."""
+    r, c = matrices.row_begin[n], matrices.column_begin[n]
+    I, J = matrices.row_begin[n + 1] - r, matrices.column_begin[n + 1] - c
+    begin, end = matrices.first[n], matrices.first[n + 1]
+    return Matrix(
+        matrices.scores[begin:end].reshape(I, J),
+        matrices.row_limits[r : r + I],
+        matrices.column_limits[c : c + J],
+        chosen[begin:end].reshape(I, J),
+    )
+
+
 class Work(NamedTuple):
     """Scratch for one matrix.
 
@@ -76,23 +98,16 @@ class Work(NamedTuple):
 
 @kernel()
 def allocate_work(cells: int, rows: int, columns: int, alpha: float) -> Work:
-    """Scratch for matrices of at most so many cells, rows and columns."""
+    """Scratch for matrices of at most that many cells, rows and columns."""
     tangent = np.empty((2 * EXPONENTS + 1, 2))
     for e in range(len(tangent)):
         x = 2.0 ** (e - EXPONENTS)
         tangent[e, 0] = (1 - alpha) * x**alpha * (1 + SLACK)
         tangent[e, 1] = alpha * x ** (alpha - 1) * (1 + SLACK)
     return Work(
-        tangent,
-        np.empty(cells, np.float64),
-        np.empty(cells, np.int32),
-        np.empty(rows, np.float64),
-        np.empty(rows, np.int32),
-        np.empty(rows, np.float64),
-        np.empty(columns, np.float64),
-        np.empty(rows, np.int32),
-        np.empty(columns, np.int32),
-    )
+        tangent, np.empty(cells), np.empty(cells, np.int32), np.empty(rows), np.empty(rows, np.int32),
+        np.empty(rows), np.empty(columns), np.empty(rows, np.int32), np.empty(columns, np.int32),
+    )  # fmt: skip
 
 
 @kernel()
@@ -137,62 +152,54 @@ def gain(x: float, y: float, s: float, rule: Rule) -> float:
 
 
 @kernel()
-def value(S: Array, chosen: Array, rule: Rule) -> float:
-    """f of the `chosen` links, uint8 (I, J), from its definition."""
-    I, J = S.shape
-    total = 0.0
-    if rule.rows > 0:
-        for i in range(I):
-            x = 0.0
-            for j in range(J):
-                if chosen[i, j]:
-                    x += S[i, j]
-            total += rule.rows * power(x, rule.alpha)
-    if rule.columns > 0:
-        for j in range(J):
-            x = 0.0
-            for i in range(I):
-                if chosen[i, j]:
-                    x += S[i, j]
-            total += rule.columns * power(x, rule.alpha)
+def add_rows(total: float, S: Array, chosen: Array, weight: float, alpha: float) -> float:
+    """`total` and the part of f that is due to the rows."""
+    for i in range(S.shape[0]):
+        x = 0.0
+        for j in range(S.shape[1]):
+            if chosen[i, j]:
+                x += S[i, j]
+        total += weight * power(x, alpha)
     return total
 
 
 @kernel()
-def greedy(
-    S: Array, rule: Rule, row_limits: Array, column_limits: Array, lazy: bool, work: Work, chosen: Array
-) -> int:
-    """Choose links of one matrix `S` (I, J) into `chosen` uint8 (I, J); returns how many gains it took."""
-    I, J = S.shape
-    chosen[:, :] = 0
-    for i in range(I):
-        work.row_sum[i] = 0
-        work.row_links[i] = 0
-    for j in range(J):
-        work.column_sum[j] = 0
-        work.column_links[j] = 0
-    if lazy:
-        return take_lazily(S, rule, row_limits, column_limits, work, chosen)
-    return take_plainly(S, rule, row_limits, column_limits, work, chosen)
+def value(S: Array, chosen: Array, rule: Rule) -> float:
+    """f of the `chosen` links, uint8 (I, J), from its definition."""
+    total = 0.0
+    if rule.rows > 0:
+        total = add_rows(total, S, chosen, rule.rows, rule.alpha)
+    if rule.columns > 0:
+        total = add_rows(total, S.T, chosen.T, rule.columns, rule.alpha)
+    return total
 
 
 @kernel()
-def accept(
-    i: int, j: int, s: float, x: Array, y: Array, row_links: Array, column_links: Array, chosen: Array
-) -> None:
+def greedy(matrix: Matrix, rule: Rule, lazy: bool, work: Work) -> int:
+    """Choose links of one matrix; returns how many gains it evaluated."""
+    I, J = matrix.scores.shape
+    matrix.chosen[:, :] = 0
+    work.row_sum[:I] = 0
+    work.row_links[:I] = 0
+    work.column_sum[:J] = 0
+    work.column_links[:J] = 0
+    return take_lazily(matrix, rule, work) if lazy else take_plainly(matrix, rule, work)
+
+
+@kernel(allocates=False)
+def accept(i: int, j: int, matrix: Matrix, work: Work) -> None:
     """Add the link (i, j)."""
-    chosen[i, j] = 1
-    x[i] += s
-    y[j] += s
-    row_links[i] += 1
-    column_links[j] += 1
+    matrix.chosen[i, j] = 1
+    work.row_sum[i] += matrix.scores[i, j]
+    work.column_sum[j] += matrix.scores[i, j]
+    work.row_links[i] += 1
+    work.column_links[j] += 1
 
 
 @kernel()
-def take_plainly(
-    S: Array, rule: Rule, row_limits: Array, column_limits: Array, work: Work, chosen: Array
-) -> int:
-    """Evaluate every link that may still join, take the best, and again: O(cells · links) evaluations."""
+def take_plainly(matrix: Matrix, rule: Rule, work: Work) -> int:
+    """Evaluate every link that may still be added, take the best, repeat: O(cells · links) evaluations."""
+    S, row_limits, column_limits, chosen = matrix
     I, J = S.shape
     x, y = work.row_sum, work.column_sum
     evaluations = 0
@@ -209,24 +216,21 @@ def take_plainly(
                         best, most = i * J + j, g
         if best < 0:
             return evaluations
-        i, j = best // J, best % J
-        accept(i, j, S[i, j], x, y, work.row_links, work.column_links, chosen)
+        accept(best // J, best % J, matrix, work)
 
 
 @kernel()
-def take_lazily(
-    S: Array, rule: Rule, row_limits: Array, column_limits: Array, work: Work, chosen: Array
-) -> int:
-    """The same links from stored gains, each as old as its `stamp`; those on top are evaluated anew.
+def take_lazily(matrix: Matrix, rule: Rule, work: Work) -> int:
+    """The same links from stored gains, each as old as its `stamp`; those on top are evaluated again.
 
-    At first all that is stored is a number over the gain. A gain depends on how many links its row (if u > 0)
+    At first only an upper bound on each gain is stored. A gain depends on how many links its row (if u > 0)
     and its column (if v > 0) had; the sum of the two numbers, which only grow, tells whether it is still
-    right. Because of rounding an old gain may be below its new one by a hair: everything within `SLACK` of
-    the best is brought up to date before it is taken. Each row knows its largest gain, so that a link costs
+    right. Because of rounding an old gain may be slightly below the new one, so everything within `SLACK` of
+    the best is updated before the best is taken. Each row knows its largest gain, so that a link costs
     O(I + J) and not the O(cells) of a full search.
     """
+    S, row_limits, column_limits, _ = matrix
     I, J = S.shape
-    # Arrays, not the tuple, go to the functions below: taking one out of a tuple costs as much as its use.
     key, stamp = work.key[: I * J].reshape(I, J), work.stamp[: I * J].reshape(I, J)
     top, top_column = work.top, work.top_column
     x, y, row_links, column_links = work.row_sum, work.column_sum, work.row_links, work.column_links
@@ -272,12 +276,12 @@ def take_lazily(
             refreshed = 0
             for i in range(I):
                 if close and refreshed == 0 and top[i] >= most * (1 - SLACK):
-                    refreshed = refresh(i, S, x, y, row_links, column_links, most, rule, key, stamp)
+                    refreshed = refresh(i, most, S, rule, work, key, stamp)
                     top_column[i], top[i] = largest(i, key)
             if refreshed > 0:
                 evaluations += refreshed
                 continue
-        accept(r, j, S[r, j], x, y, row_links, column_links, chosen)
+        accept(r, j, matrix, work)
         key[r, j] = 0
         if row_links[r] >= row_limits[r]:
             top[r] = 0
@@ -289,7 +293,7 @@ def take_lazily(
                 key[i, j] = 0
 
 
-@kernel()
+@kernel(allocates=False)
 def largest(i: int, key: Array) -> tuple[int, float]:
     """Column and size of row i's largest stored gain, the first among equals; (−1, 0) if it has none left."""
     column, top = -1, 0.0
@@ -302,37 +306,20 @@ def largest(i: int, key: Array) -> tuple[int, float]:
 @kernel()
 def age(row_links: int, column_links: int, rule: Rule) -> int:
     """The stamp of a gain that is right: the number of links it depends on."""
-    now = 0
-    if rule.rows > 0:
-        now += row_links
-    if rule.columns > 0:
-        now += column_links
-    return now
+    return (row_links if rule.rows > 0 else 0) + (column_links if rule.columns > 0 else 0)
 
 
-@kernel()
-def refresh(
-    i: int,
-    S: Array,
-    x: Array,
-    y: Array,
-    row_links: Array,
-    column_links: Array,
-    most: float,
-    rule: Rule,
-    key: Array,
-    stamp: Array,
-) -> int:
-    """Evaluate the gains of row i anew that may reach `most` and are out of date; how many there were."""
+@kernel(allocates=False)
+def refresh(i: int, most: float, S: Array, rule: Rule, work: Work, key: Array, stamp: Array) -> int:
+    """Evaluate again the gains of row i that may reach `most` and are out of date; how many there were."""
     evaluations = 0
     least = most * (1 - SLACK)
     for j in range(S.shape[1]):
-        if key[i, j] >= least:
-            now = age(row_links[i], column_links[j], rule)
-            if stamp[i, j] != now:
-                key[i, j] = gain(x[i], y[j], S[i, j], rule)
-                stamp[i, j] = now
-                evaluations += 1
+        now = age(work.row_links[i], work.column_links[j], rule)
+        if key[i, j] >= least and stamp[i, j] != now:
+            key[i, j] = gain(work.row_sum[i], work.column_sum[j], S[i, j], rule)
+            stamp[i, j] = now
+            evaluations += 1
     return evaluations
 
 
@@ -347,16 +334,5 @@ def greedy_batch(n0: int, n1: int, matrices: Matrices, rule: Rule, lazy: bool, c
     work = allocate_work(cells, rows, columns, rule.alpha)
     evaluations = 0
     for n in range(n0, n1):
-        r, c = matrices.row_begin[n], matrices.column_begin[n]
-        I, J = matrices.row_begin[n + 1] - r, matrices.column_begin[n + 1] - c
-        begin, end = matrices.first[n], matrices.first[n + 1]
-        evaluations += greedy(
-            matrices.scores[begin:end].reshape(I, J),
-            rule,
-            matrices.row_limits[r : r + I],
-            matrices.column_limits[c : c + J],
-            lazy,
-            work,
-            chosen[begin:end].reshape(I, J),
-        )
+        evaluations += greedy(matrix_of(n, matrices, chosen), rule, lazy, work)
     return evaluations

@@ -7,8 +7,8 @@ Bilmes 2011 print it in Eq. 5,
     forward:   s_ij = p(t_j | s_i) p(i | j, I, J) / Σ_j' p(t_j' | s_i) p(i | j', I, J)
     backward:  s_ij = p(s_i | t_j) p(j | i, I, J) / Σ_i' p(s_i' | t_j) p(j | i', I, J)
 
-which differ from a direction's posterior in what they add up to 1 over: the words that choose instead of the
-words to choose from.
+which, unlike a direction's posterior, add up to 1 over the words that choose, not over the words to choose
+from.
 
 Scores that are not over the threshold count as 0, so their links are never taken.
 """
@@ -23,9 +23,8 @@ from dualign.core.jit import kernel
 from dualign.core.threads import ordered_map, spans
 from dualign.decode.choosing import SHARD, Found
 from dualign.decode.matchings.arguments import rule_of
-from dualign.decode.matchings.assignment import match_batch
-from dualign.decode.matchings.bounds import ROUNDS, bound_batch
-from dualign.decode.matchings.greedy import Matrices, greedy_batch
+from dualign.decode.matchings.batch import decode_shard
+from dualign.decode.matchings.greedy import Matrices
 from dualign.infer.cells import Pairs
 from dualign.infer.emission import Block, emissions
 from dualign.infer.expectation import priors_of
@@ -51,11 +50,7 @@ def match_block(
     rule = rule_of(options.alpha, ORIENTATION[options.concave])
 
     def choose(shard: tuple[int, int]) -> None:
-        if options.decoder == "matching":
-            match_batch(*shard, matrices, chosen, found.score, found.bound)
-        else:
-            greedy_batch(*shard, matrices, rule, True, chosen)
-            bound_batch(*shard, matrices, rule, chosen, ROUNDS, found.score, found.bound)
+        decode_shard(options.decoder, shard, matrices, rule, chosen, found.score, found.bound)
         list_links(*shard, block.pairs, block.first, posterior, chosen, found)
 
     list(ordered_map(choose, spans(len(block.first) - 1, SHARD), threads))
@@ -113,21 +108,21 @@ def score_positions(n0: int, n1: int, block: Block, backward: bool, scores: Arra
         by_target, by_source = priors_of(n, I, J, block)
         S = scores[block.first[n] : block.first[n + 1]].reshape(I, J)
         if backward:
-            for j in range(J):
-                total = 0.0
-                for i in range(I):
-                    S[i, j] = np.float64(E1[i, j]) * by_source[i, j + 1]
-                    total += S[i, j]
-                for i in range(I):
-                    S[i, j] /= total
+            score_rows(E1.T, by_source[:, 1:].T, S.T)
         else:
-            for i in range(I):
-                total = 0.0
-                for j in range(J):
-                    S[i, j] = np.float64(E0[j, i]) * by_target[j, i + 1]
-                    total += S[i, j]
-                for j in range(J):
-                    S[i, j] /= total
+            score_rows(E0.T, by_target[:, 1:].T, S)
+
+
+@kernel()
+def score_rows(E: Array, prior: Array, S: Array) -> None:
+    """Products of emissions and position probabilities, each row divided by its sum."""
+    for i in range(S.shape[0]):
+        total = 0.0
+        for j in range(S.shape[1]):
+            S[i, j] = np.float64(E[i, j]) * prior[i, j]
+            total += S[i, j]
+        for j in range(S.shape[1]):
+            S[i, j] /= total
 
 
 @kernel()

@@ -1,153 +1,120 @@
 """`constrain`: the relaxation, safe pruning, and violated constraints put back (Chang et al. 2014, §5-6).
 
-400 rounds of `baselines.relax` with pruning come first. If a gap remains, what pruning left
-becomes a lattice (`baselines.lattice`), and every 25 rounds the five constraints that were
-violated most of late are put back, as long as the lattice stays below a size.
+400 rounds of `baselines.relax` with pruning come first. If a gap remains, what pruning left becomes a lattice
+(`baselines.lattice`). Then every 25 rounds the five constraints that were violated most are put back, as long
+as the lattice does not grow too large.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
+from dualign.decode.joint.baselines import relax
 from dualign.decode.joint.baselines.lattice import Lattice, lattice_of
 from dualign.decode.joint.baselines.lattice_paths import best_path, intersect, prune_edges
 from dualign.decode.joint.baselines.lattice_terms import Terms, new_terms, weigh_terms
-from dualign.decode.joint.baselines.relax import (
-    MOST_ROUNDS,
-    PATIENCE,
-    REPAIR_EVERY,
-    SHRINK,
-    Relaxation,
-    descend,
-    evaluate,
-    move,
-    new_relaxation,
-    repair,
-    slope,
-)
+from dualign.decode.joint.baselines.relax import MOST_ROUNDS, RULE, Relaxation, new_relaxation, slope
 from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
-from dualign.decode.joint.masks import Masks, all_allowed, propagate
+from dualign.decode.joint.masks import all_allowed, propagate
 from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.outcome import Outcome
-from dualign.decode.joint.primal import Incumbent, new_incumbent
-from dualign.search.dual import (
-    BOUND,
-    CLOSED,
-    FACTOR,
-    IMPOSSIBLE,
-    MET,
-    OPEN,
-    ROUNDS,
-    Record,
-    aim,
-    new_record,
-    observe,
-    polyak_step,
-    run,
-    trace_of,
-)
+from dualign.decode.joint.primal import Outcome, new_incumbent, outcome_of
+from dualign.search.dual import FACTOR, IMPOSSIBLE, OPEN, ROUNDS, Record, descent, new_record, run
 
 EVERY, AT_ONCE = 25, 5
-"""So many constraints are put back every so many rounds."""
+"""Every 25 rounds, 5 constraints are put back."""
 
 MOST_EDGES = 300_000
-"""The lattice grows no further."""
+"""The lattice does not grow beyond this."""
+
+
+class Constrained(NamedTuple):
+    """The relaxation, its lattice, what the edges are worth, and room for the best way to each node."""
+
+    relaxation: Relaxation
+    lattice: Lattice
+    terms: Terms
+    best: Array
 
 
 @kernel()
-def descend_lattice(
-    problem: Problem,
-    masks: Masks,
-    relaxation: Relaxation,
-    lattice: Lattice,
-    terms: Terms,
-    incumbent: Incumbent,
-    record: Record,
-    rounds: int,
-    tolerance: float,
-) -> int:
-    """Up to so many rounds on the lattice; returns OPEN, CLOSED or MET."""
-    best = np.empty(lattice.size[1])
-    gap_pruned = np.inf
-    for _ in range(rounds):
-        weigh_terms(terms, relaxation, problem, masks)
-        value = best_path(lattice, terms, relaxation, problem, masks, best)
-        if value < IMPOSSIBLE:
-            # Nothing is left that could be better than the best.
-            record.numbers[BOUND] = min(record.numbers[BOUND], incumbent.value[0])
-            return CLOSED
-        norm = slope(relaxation)
-        if norm == 0 or record.numbers[ROUNDS] % REPAIR_EVERY == 0:
-            repair(relaxation, problem, masks, incumbent)
-        least = incumbent.value[0]
-        observe(record, value, least, PATIENCE, SHRINK)
-        if record.numbers[BOUND] <= least + tolerance:
-            return CLOSED
-        if norm == 0:
-            return MET
-        if value - least < 0.7 * gap_pruned:
-            gap_pruned = value - least
-            prune_edges(lattice, terms, relaxation, problem, best, least - tolerance)
-        move(relaxation, polyak_step(record, value, norm, aim(value, least)))
-    return OPEN
+def evaluate(state: Constrained) -> tuple[float, float]:
+    """The best path, and the squared norm of what it violates."""
+    relaxation, lattice, terms, best = state
+    weigh_terms(terms, relaxation)
+    value = best_path(lattice, terms, relaxation, best)
+    return value, slope(relaxation) if value > IMPOSSIBLE else 0.0
 
 
-def put_back(lattice: Lattice, terms: Terms, relaxation: Relaxation, masks: Masks) -> tuple[bool, Lattice]:
-    """Put back the constraints that were violated most; False when the lattice would grow too large."""
+@kernel()
+def improve(state: Constrained, record: Record, t: int, norm: float) -> float:
+    """As in the relaxation."""
+    return relax.improve(state.relaxation, record, t, norm)
+
+
+@kernel()
+def prune(state: Constrained, value: float, least: float) -> bool:
+    """Remove the edges of the lattice that no good solution uses."""
+    prune_edges(state.lattice, state.terms, state.relaxation, state.best, least)
+    return True
+
+
+@kernel()
+def move(state: Constrained, step: float) -> None:
+    """As in the relaxation."""
+    relax.move(state.relaxation, step)
+
+
+descend = descent(evaluate, improve, move, RULE, prune=prune)
+"""`descend(state, record, rounds, tolerance)`: rounds on the lattice."""
+
+
+def put_back(lattice: Lattice, terms: Terms, relaxation: Relaxation) -> tuple[bool, Lattice]:
+    """Put back the constraints that were violated most; False if the lattice would grow too large."""
     violations: Array = np.where(terms.active > 0, 0.0, relaxation.violations)
     for place in np.argsort(-violations, axis=None, kind="stable")[:AT_ONCE]:
         column, row = (int(k) for k in np.unravel_index(place, violations.shape))
         if violations[column, row] == 0:
             break
-        done, lattice = intersect(lattice, terms, relaxation.arcs, masks, column, row, MOST_EDGES)
+        done, lattice = intersect(lattice, terms, relaxation, column, row, MOST_EDGES)
         if not done:
             return False, lattice
     return True, lattice
 
 
-def search(
-    problem: Problem, tolerance: float, time_limit: float | None = None, trace: int = 2 * MOST_ROUNDS
-) -> Outcome:
+def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
     """400 rounds without constraints, 400 with. The bound need not meet the score."""
     clock = Clock(time_limit)
     I, J = len(problem.theta), len(problem.omega)
-    masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(trace)
+    masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(2 * MOST_ROUNDS)
     plain = float(prune_by_chains(problem, masks, incumbent, tolerance))
     if plain < IMPOSSIBLE or not propagate(masks, problem.gamma < IMPOSSIBLE):
-        least = float(incumbent.value[0])
-        return Outcome(incumbent, least, 0, ())
-    relaxation = new_relaxation(problem)
+        return Outcome(incumbent, float(incumbent.value[0]))
+    relaxation = new_relaxation(problem, masks, incumbent)
     terms = new_terms(I, J, AT_ONCE * (MOST_ROUNDS // EVERY))
 
     def advance(rounds: int) -> int:
-        return descend(problem, masks, relaxation, incumbent, record, rounds, tolerance, True)
+        return relax.descend_and_prune(relaxation, record, rounds, tolerance)
 
     chunk = min(EVERY, rounds_at_once(I, J))
     status = run(advance, record, MOST_ROUNDS, chunk, clock)
-    if status == OPEN and not clock.is_over and evaluate(relaxation, problem, masks)[0] > IMPOSSIBLE:
-        lattice: Lattice = lattice_of(relaxation, problem, masks, MOST_EDGES)
+    if status == OPEN and not clock.is_over and relax.value_of(relaxation) > IMPOSSIBLE:
+        lattice: Lattice = lattice_of(relaxation, terms, MOST_EDGES)
         growing = int(lattice.size.max()) <= MOST_EDGES
         if growing:
 
             def advance(rounds: int) -> int:
-                return descend_lattice(
-                    problem, masks, relaxation, lattice, terms, incumbent, record, rounds, tolerance
-                )
+                state = Constrained(relaxation, lattice, terms, np.empty(lattice.size[1]))
+                return descend(state, record, rounds, tolerance)
 
         while status == OPEN and record.numbers[ROUNDS] < 2 * MOST_ROUNDS and not clock.is_over:
             if growing:
-                growing, lattice = put_back(lattice, terms, relaxation, masks)
+                growing, lattice = put_back(lattice, terms, relaxation)
                 record.numbers[FACTOR] = 1.0
             most = min(2 * MOST_ROUNDS, int(record.numbers[ROUNDS]) + EVERY)
             status = run(advance, record, most, chunk, clock)
-    bound = min(plain, float(record.numbers[BOUND]))
-    return Outcome(
-        incumbent,
-        max(bound, float(incumbent.value[0])),
-        int(record.numbers[ROUNDS]),
-        trace_of(record),
-        constraints=int(terms.number[0]),
-    )
+    return outcome_of(incumbent, plain, record, int(terms.number[0]))

@@ -5,15 +5,15 @@ It decides the nulls y(0, j), then row after row: the column a_i, its state, and
 that are chosen, with a predecessor each. An edge holds a fixed weight and up to two terms that depend on the
 multipliers (`dualign.decode.joint.baselines.lattice_terms`).
 
-A constraint (j, i) says that y(i, j) and the links in column j + 1 whose predecessor is i are equally many.
-Its count along a path is −1, 0 or 1 (a column holds one link) and 0 in the end, so putting it back means
-three copies of every node, of which those survive that are on some path that begins and ends with the right
-count (`baselines.lattice_paths`). A link of column j + 1 then has predecessor i on one edge and the
-best of all others on another.
+A constraint (j, i) says that there are as many links in column j + 1 with predecessor i as y(i, j) says, 0
+or 1. The difference along a path is −1, 0 or 1 (a column holds one link) and 0 in the end, so putting the
+constraint back means three copies of every node, of which those survive that are on some path that begins
+and ends with the right count (`baselines.lattice_paths`). A link of column j + 1 then has predecessor i on
+one edge and the best of all others on another.
 
-In soft agreement a row also has links out of its sight (`tied_chain`). They have one edge
-together, which counts them or not, as it likes: what they are worth depends on what neighbouring rows insist
-on, which a path has forgotten by then. So constraints hold for what rows see, and the bound stays valid.
+In soft agreement a row also has links outside its window (`tied_chain`). They share one edge, which is free
+to count them or not: what they are worth depends on what neighbouring rows require, which a path has
+forgotten by then. So constraints hold for what rows see, and the bound stays valid.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.decode.joint.baselines.relax import Relaxation
-from dualign.decode.joint.masks import Masks
-from dualign.decode.joint.objective import Problem
+from dualign.decode.joint.baselines.lattice_terms import ABSENT, LINK, PRESENT, UNSEEN, Terms, term_of
+from dualign.decode.joint.baselines.relax import Relaxation, only_choice
 from dualign.decode.joint.tied_states import FITS, OFFSETS, STATES, SUPPORT
 from dualign.search.dual import IMPOSSIBLE
 
@@ -48,7 +47,7 @@ class Lattice(NamedTuple):
     size: Array
 
 
-@kernel()
+@kernel(allocates=False)
 def add_edge(lattice: Lattice, tail: int, fixed: float, first: int, second: int) -> None:
     """An edge to the newest node, if there is room; counted in any case."""
     e = lattice.size[0]
@@ -61,7 +60,7 @@ def add_edge(lattice: Lattice, tail: int, fixed: float, first: int, second: int)
     lattice.size[0] = e + 1
 
 
-@kernel()
+@kernel(allocates=False)
 def add_node(lattice: Lattice, cell: int) -> int:
     """The next node, if there is room; counted in any case."""
     v = lattice.size[1]
@@ -73,118 +72,162 @@ def add_node(lattice: Lattice, cell: int) -> int:
 
 @kernel()
 def new_lattice(edges: int, nodes: int) -> Lattice:
-    """Room for so many."""
+    """Room for that many."""
     return Lattice(
         np.empty(edges, np.int32), np.empty(edges, np.int32), np.empty(edges), np.empty(edges, np.int32),
         np.empty(edges, np.int32), np.empty(nodes, np.int32), np.zeros(2, np.int64),
     )  # fmt: skip
 
 
-@kernel()
-def add_unseen(lattice: Lattice, node: int, term: int) -> int:
-    """Soft agreement: from `node` on, with the links that the row does not see."""
-    v = add_node(lattice, -1)
-    add_edge(lattice, node, 0.0, term, 0)
-    return v
+class Fringe(NamedTuple):
+    """Nodes that row i may be left from, −1 = none: `exits` int64 (J + 1), for next rows that do not look at
+    its state, and `states` int64 (J + 1, 16)."""
+
+    exits: Array
+    states: Array
 
 
 @kernel()
-def lattice_of(relaxation: Relaxation, problem: Problem, masks: Masks, edges: int) -> Lattice:
-    """The relaxation as last evaluated; `size` tells whether so many edges were enough."""
-    theta, _, alpha, gamma = problem
-    I, J = len(theta), len(problem.omega)
-    K = (I + 1) * (J + 1)
-    soft = gamma > IMPOSSIBLE
+def lattice_of(relaxation: Relaxation, terms: Terms, edges: int) -> Lattice:
+    """The relaxation as last evaluated; `size` tells whether that many edges were enough."""
     chain = relaxation.chain
+    I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
     lattice = new_lattice(edges, edges + 1)
-    node = add_node(lattice, -1)
-    for j in range(1, J + 1):
-        choices = 0
-        for i in range(I + 1):
-            choices += masks.y[i, j]
-        if not masks.y[0, j]:
-            continue
-        v = add_node(lattice, -1)
-        if choices > 1:
-            add_edge(lattice, node, 0.0, 0, 0)
-        if relaxation.rho[0, j] > IMPOSSIBLE:
-            add_edge(lattice, node, 0.0, 1 + j, 0)
-        node = v
-    # Where row i − 1 may be left from: its states, and each column's best state for those that do not look.
-    exits, exits_now = np.full(J + 1, -1), np.full(J + 1, -1)
-    states, states_now = np.full((J + 1, STATES), -1), np.full((J + 1, STATES), -1)
-    exits[0] = node
+    before = Fringe(np.full(J + 1, -1), np.full((J + 1, STATES), -1))
+    now = Fringe(np.full(J + 1, -1), np.full((J + 1, STATES), -1))
+    before.exits[0] = add_nulls(lattice, relaxation, terms)
     for i in range(1, I + 1):
         if lattice.size[0] > edges:
             return lattice
-        step = theta[i - 1]
-        exits_now[:] = -1
-        states_now[:] = -1
+        now.exits[:] = -1
+        now.states[:] = -1
         if chain.number[i, 0]:
-            node = add_node(lattice, STATES * (J + 1) * i)
-            for before in range(J + 1):
-                if exits[before] >= 0 and step[before, 0] > IMPOSSIBLE:
-                    add_edge(lattice, exits[before], step[before, 0], 0, 0)
-            if soft:
-                node = add_unseen(lattice, node, 1 + 3 * K + (J + 1) * i)
-            exits_now[0] = node
+            node = add_entry(lattice, relaxation, i, 0, before)
+            now.exits[0] = add_unseen(lattice, relaxation, terms, node, i, 0)
         for c in range(chain.width[i]):
             j = chain.columns[i, c]
-            # The column of the row before is out of sight: null, or further than two off.
-            entry = add_node(lattice, -1)
-            for before in range(J + 1):
-                near = before > 0 and abs(before - j) <= 2
-                if exits[before] >= 0 and not near and step[before, j] > IMPOSSIBLE:
-                    add_edge(lattice, exits[before], step[before, j], 0, 0)
+            entry = add_entry(lattice, relaxation, i, j, before)
             for e in range(chain.number[i, j]):
                 s = chain.states[i, j, e]
-                u = SUPPORT[s]
-                own = 0.0 if u == 0 else (alpha if abs(u) == 1 else gamma)
-                above = (J + 1) * (i - 1) + j + 1 + (K if u == -1 else 2 * K)
-                seen_above = chain.present[i - 1, j] if u == -1 else chain.absent[i - 1, j]
-                if i == 1 or not soft:
-                    above = 0
-                node = add_node(lattice, STATES * ((J + 1) * i + j) + s)
-                if seen_above > IMPOSSIBLE:
-                    add_edge(lattice, entry, own, above, 0)
-                for before in range(max(1, j - 2), min(J, j + 2) + 1):
-                    d = j - before
-                    for r in range(STATES):
-                        if states[before, r] < 0 or not FITS[d + 2, r, s] or step[before, j] < IMPOSSIBLE:
-                            continue
-                        first = second = 0
-                        if abs(d) == 2:
-                            present = SUPPORT[r] == 1
-                            seen = chain.present[i, before] if present else chain.absent[i, before]
-                            if seen < IMPOSSIBLE or seen_above < IMPOSSIBLE:
-                                continue
-                            first = above
-                            second = (J + 1) * i + before + 1 + (K if present else 2 * K) if soft else 0
-                        add_edge(lattice, states[before, r], own + step[before, j], first, second)
-                for k in range(-1, 2):
-                    if OFFSETS[s, k + 1]:
-                        v = add_node(lattice, -1)
-                        add_edge(lattice, node, 0.0 if k == 0 else alpha, 1 + (J + 1) * i + j + k, 0)
-                        node = v
-                if soft:
-                    node = add_unseen(lattice, node, 1 + 3 * K + (J + 1) * i + j)
-                states_now[j, s] = node
-            exits_now[j] = add_node(lattice, -1)
-            for s in range(STATES):
-                if states_now[j, s] < 0:
-                    continue
-                below = 0
-                if i < I:
-                    present = SUPPORT[s] == 1
-                    if (chain.present[i + 1, j] if present else chain.absent[i + 1, j]) < IMPOSSIBLE:
-                        continue
-                    if soft:
-                        below = (J + 1) * (i + 1) + j + 1 + (K if present else 2 * K)
-                add_edge(lattice, states_now[j, s], 0.0, below, 0)
-        exits, exits_now = exits_now, exits
-        states, states_now = states_now, states
+                node = add_state(lattice, relaxation, terms, (i, j, s), entry, before)
+                now.states[j, s] = add_links(lattice, relaxation, terms, (i, j, s), node)
+            now.exits[j] = add_exit(lattice, relaxation, terms, i, j, now)
+        before, now = now, before
     add_node(lattice, -1)
     for j in range(J + 1):
-        if exits[j] >= 0:
-            add_edge(lattice, exits[j], 0.0, 0, 0)
+        if before.exits[j] >= 0:
+            add_edge(lattice, before.exits[j], 0.0, 0, 0)
     return lattice
+
+
+@kernel(allocates=False)
+def add_nulls(lattice: Lattice, relaxation: Relaxation, terms: Terms) -> int:
+    """The first nodes: whether y(0, j) is chosen, column by column."""
+    y = relaxation.masks.y
+    node = add_node(lattice, -1)
+    for j in range(1, y.shape[1]):
+        if not y[0, j]:
+            continue
+        v = add_node(lattice, -1)
+        if only_choice(relaxation.masks, j) < 0:
+            add_edge(lattice, node, 0.0, 0, 0)
+        if relaxation.rho[0, j] > IMPOSSIBLE:
+            add_edge(lattice, node, 0.0, term_of(LINK, 0, j, terms), 0)
+        node = v
+    return node
+
+
+@kernel(allocates=False)
+def add_entry(lattice: Lattice, relaxation: Relaxation, i: int, j: int, before: Fringe) -> int:
+    """The node where a_i = j is entered from columns of row i − 1 whose state does not matter: null, and what
+    is over two away. Null is entered from anywhere."""
+    step = relaxation.problem.theta[i - 1]
+    node = add_node(lattice, STATES * step.shape[0] * i if j == 0 else -1)
+    for b in range(step.shape[0]):
+        near = j > 0 and b > 0 and abs(b - j) <= 2
+        if before.exits[b] >= 0 and not near and step[b, j] > IMPOSSIBLE:
+            add_edge(lattice, before.exits[b], step[b, j], 0, 0)
+    return node
+
+
+@kernel(allocates=False)
+def required(relaxation: Relaxation, terms: Terms, i: int, j: int, present: bool) -> tuple[bool, int]:
+    """Whether y(i, j) may be required outside row i's window, or its absence, and the term of what it
+    costs."""
+    chain = relaxation.chain
+    possible = (chain.present[i, j] if present else chain.absent[i, j]) > IMPOSSIBLE
+    if i == 0 or relaxation.problem.gamma < IMPOSSIBLE:
+        return possible, 0
+    return possible, term_of(PRESENT if present else ABSENT, i, j, terms)
+
+
+@kernel(allocates=False)
+def add_state(
+    lattice: Lattice,
+    relaxation: Relaxation,
+    terms: Terms,
+    state: tuple[int, int, int],
+    entry: int,
+    before: Fringe,
+) -> int:
+    """The node of a_i = j in state s: entered from `entry`, and from states of row i − 1 that fit."""
+    i, j, s = state
+    theta, _, alpha, gamma = relaxation.problem
+    step, J = theta[i - 1], theta.shape[1] - 1
+    u = SUPPORT[s]
+    own = 0.0 if u == 0 else (alpha if abs(u) == 1 else gamma)
+    possible, above = required(relaxation, terms, i - 1, j, u == -1)
+    node = add_node(lattice, STATES * ((J + 1) * i + j) + s)
+    if possible:
+        add_edge(lattice, entry, own, above, 0)
+    for b in range(max(1, j - 2), min(J, j + 2) + 1):
+        outside = abs(j - b) == 2
+        for r in range(STATES):
+            if before.states[b, r] < 0 or not FITS[j - b + 2, r, s] or step[b, j] < IMPOSSIBLE:
+                continue
+            fine, here = required(relaxation, terms, i, b, SUPPORT[r] == 1)
+            if not outside:
+                add_edge(lattice, before.states[b, r], own + step[b, j], 0, 0)
+            elif fine and possible:
+                add_edge(lattice, before.states[b, r], own + step[b, j], above, here)
+    return node
+
+
+@kernel(allocates=False)
+def add_links(
+    lattice: Lattice, relaxation: Relaxation, terms: Terms, state: tuple[int, int, int], node: int
+) -> int:
+    """One by one, the links y that the state chooses; then those that the row does not see."""
+    i, j, s = state
+    for k in range(-1, 2):
+        if OFFSETS[s, k + 1]:
+            v = add_node(lattice, -1)
+            cost = 0.0 if k == 0 else relaxation.problem.alpha
+            add_edge(lattice, node, cost, term_of(LINK, i, j + k, terms), 0)
+            node = v
+    return add_unseen(lattice, relaxation, terms, node, i, j)
+
+
+@kernel(allocates=False)
+def add_unseen(lattice: Lattice, relaxation: Relaxation, terms: Terms, node: int, i: int, j: int) -> int:
+    """In soft agreement, go on from `node` with the links that row i does not see from column j."""
+    if relaxation.problem.gamma < IMPOSSIBLE:
+        return node
+    v = add_node(lattice, -1)
+    add_edge(lattice, node, 0.0, term_of(UNSEEN, i, j, terms), 0)
+    return v
+
+
+@kernel(allocates=False)
+def add_exit(lattice: Lattice, relaxation: Relaxation, terms: Terms, i: int, j: int, now: Fringe) -> int:
+    """The node where a_i = j is left to columns of row i + 1 that do not look at the state."""
+    node = add_node(lattice, -1)
+    for s in range(STATES):
+        if now.states[j, s] < 0:
+            continue
+        possible, below = True, 0
+        if i < len(relaxation.problem.theta):
+            possible, below = required(relaxation, terms, i + 1, j, SUPPORT[s] == 1)
+        if possible:
+            add_edge(lattice, now.states[j, s], 0.0, below, 0)
+    return node

@@ -6,24 +6,28 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.decode.joint.baselines.lattice import Lattice, new_lattice
-from dualign.decode.joint.baselines.lattice_terms import Terms, link_of, sees
+from dualign.decode.joint.baselines.lattice import Lattice
+from dualign.decode.joint.baselines.lattice_terms import (
+    LINK,
+    UNSEEN,
+    Terms,
+    constrained_term,
+    link_of,
+    sees,
+    term_of,
+)
 from dualign.decode.joint.baselines.relax import Relaxation, only_choice
-from dualign.decode.joint.masks import Masks
-from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.tied_states import STATES, SUPPORT
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
 
 @kernel()
-def best_path(
-    lattice: Lattice, terms: Terms, relaxation: Relaxation, problem: Problem, masks: Masks, best: Array
-) -> float:
+def best_path(lattice: Lattice, terms: Terms, relaxation: Relaxation, best: Array) -> float:
     """The maximum over all paths, NEVER if there is none; the path into `relaxation`'s a, y and before.
 
     After `weigh_terms`. `best` float64 (N): the best way to each node.
     """
-    values, gamma = terms.values, problem.gamma
+    values, gamma = terms.values, relaxation.problem.gamma
     nodes = lattice.size[1]
     if nodes == 0:
         return NEVER
@@ -56,7 +60,7 @@ def best_path(
         v = lattice.tail[e]
     if gamma > IMPOSSIBLE:
         for j in range(1, J + 1):
-            only = only_choice(masks, j)
+            only = only_choice(relaxation.masks, j)
             for i in range(1, I + 1):
                 if not sees(a[i], j):
                     y[i, j] = i == only or relaxation.rho[i, j] + gamma > 0
@@ -68,12 +72,10 @@ def best_path(
 
 
 @kernel()
-def prune_edges(
-    lattice: Lattice, terms: Terms, relaxation: Relaxation, problem: Problem, best: Array, least: float
-) -> None:
+def prune_edges(lattice: Lattice, terms: Terms, relaxation: Relaxation, best: Array, least: float) -> None:
     """Remove the edges, and the predecessors, that no solution of score ≥ `least` uses; after `best_path`."""
     tail, head, fixed, first, second, _, size = lattice
-    values, most = terms.values, terms.most
+    values, most, problem = terms.values, terms.most, relaxation.problem
     least = max(least, IMPOSSIBLE)
     nodes = size[1]
     after = np.full(nodes, NEVER)
@@ -93,16 +95,15 @@ def prune_edges(
         kept += 1
     size[0] = kept
     I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
-    K = (I + 1) * (J + 1)
     for i in range(I + 1):
         for j in range(1, J + 1):
-            term = 1 + (J + 1) * i + j
+            term = term_of(LINK, i, j, terms)
             # The most that a solution with y(i, j) is worth, apart from y(i, j) itself.
             rest = most[term] - values[term] if most[term] > IMPOSSIBLE else NEVER
             if problem.gamma > IMPOSSIBLE and i > 0 and relaxation.rho[i, j] > IMPOSSIBLE:
                 for c in range(J + 1):
                     if not sees(c, j):
-                        rest = max(rest, most[1 + 3 * K + (J + 1) * i + c] - relaxation.rho[i, j])
+                        rest = max(rest, most[term_of(UNSEEN, i, c, terms)] - relaxation.rho[i, j])
             own = relaxation.multipliers[j, i] if j < J else 0.0
             for p in range(I + 1):
                 if relaxation.arcs[j - 1, p, i] and not terms.active[j - 1, p]:
@@ -111,98 +112,87 @@ def prune_edges(
                         relaxation.arcs[j - 1, p, i] = 0
 
 
-@kernel()
-def changes(
-    term: int, terms: Terms, arcs: Array, masks: Masks, open_: Array, column: int, row: int
-) -> tuple[bool, bool, bool]:
-    """Whether an edge with that term can change the count of the constraint (column, row) by −1, 0, 1."""
-    I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
-    K = (I + 1) * (J + 1)
-    if 3 * K < term <= 4 * K:
-        i, j = (term - 1 - 3 * K) // (J + 1), (term - 1 - 3 * K) % (J + 1)
-        more = i == row and masks.y[i, column] and not sees(j, column)
-        less = arcs[column, row, i] and masks.y[i, column + 1] and not sees(j, column + 1)
-        return less, True, more
+@kernel(allocates=False)
+def changes(term: int, terms: Terms, relaxation: Relaxation, open_: Array, column: int, row: int) -> int:
+    """Whether an edge with that term can change the count of the constraint (column, row) by −1 (then 1 is
+    part of the answer), not change it (2), or change it by 1 (4)."""
+    columns = terms.before.shape[1]
+    arcs, y, unseen = relaxation.arcs, relaxation.masks.y, term_of(UNSEEN, 0, 0, terms)
+    if unseen <= term < constrained_term(0, 0, terms):
+        i, j = (term - unseen) // columns, (term - unseen) % columns
+        more = i == row and y[i, column] and not sees(j, column)
+        less = arcs[column, row, i] and y[i, column + 1] and not sees(j, column + 1)
+        return (1 if less else 0) + 2 + (4 if more else 0)
     i, j, before = link_of(term, terms)
-    if i < 0:
-        return False, True, False
     if i == row and j == column:
-        return False, False, True
-    if before >= 0 or j != column + 1:
-        return False, True, False
-    return arcs[column, row, i], open_[i], False
+        return 4
+    if i < 0 or before >= 0 or j != column + 1:
+        return 2
+    return (1 if arcs[column, row, i] else 0) + (2 if open_[i] else 0)
 
 
 @kernel()
-def intersect(
-    lattice: Lattice, terms: Terms, arcs: Array, masks: Masks, column: int, row: int, room: int
-) -> tuple[bool, Lattice]:
-    """Put back the constraint (column, row), unless no path is left or there would be more than `room` edges:
-    whether it was done, and the lattice. O(edges)."""
-    I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
-    K = (I + 1) * (J + 1)
+def survivors(
+    lattice: Lattice, terms: Terms, relaxation: Relaxation, column: int, row: int
+) -> tuple[Array, Array]:
+    """How each edge can change the count of a constraint, uint8 (E) as in `changes`; and which copies of the
+    nodes, bool (N, 3) for counts −1, 0, 1, are on a path that begins and ends with the right count."""
     edges, nodes = lattice.size
-    q = terms.number[0]
-    if nodes == 0 or q == len(terms.constraints):
-        return False, lattice
+    rows = terms.before.shape[0]
     # Whether links of the next column keep another predecessor that no constraint speaks of.
-    open_ = np.zeros(I + 1, np.bool_)
-    for i in range(I + 1):
-        for p in range(I + 1):
-            if p != row and arcs[column, p, i] and not terms.active[column, p]:
-                open_[i] |= column == 0 or masks.y[p, column] > 0
-    # Counts −1, 0, 1 are 0, 1, 2 here; y(0, 0) = 1 is counted before the path begins.
+    open_ = np.zeros(rows, np.bool_)
+    for i in range(rows):
+        for p in range(rows):
+            if p != row and relaxation.arcs[column, p, i] and not terms.active[column, p]:
+                open_[i] |= column == 0 or relaxation.masks.y[p, column] > 0
     reached, needed = np.zeros((nodes, 3), np.bool_), np.zeros((nodes, 3), np.bool_)
-    reached[0, 2 if column == 0 else 1] = True
+    reached[0, 2 if column == 0 else 1] = True  # y(0, 0) = 1 is counted before the path begins
     needed[nodes - 1, 1] = True
-    change = np.empty((edges, 3), np.bool_)
+    change = np.empty(edges, np.uint8)
     for e in range(edges):
-        change[e, 0], change[e, 1], change[e, 2] = changes(
-            lattice.first[e], terms, arcs, masks, open_, column, row
-        )
+        change[e] = changes(lattice.first[e], terms, relaxation, open_, column, row)
         for d in range(3):
             for f in range(max(0, d - 1), min(2, d + 1) + 1):
-                if change[e, f - d + 1] and reached[lattice.tail[e], d]:
+                if change[e] >> (f - d + 1) & 1 and reached[lattice.tail[e], d]:
                     reached[lattice.head[e], f] = True
     for e in range(edges - 1, -1, -1):
         for d in range(3):
             for f in range(max(0, d - 1), min(2, d + 1) + 1):
-                if change[e, f - d + 1] and needed[lattice.head[e], f]:
+                if change[e] >> (f - d + 1) & 1 and needed[lattice.head[e], f]:
                     needed[lattice.tail[e], d] = True
+    return change, reached & needed
+
+
+def intersect(
+    lattice: Lattice, terms: Terms, relaxation: Relaxation, column: int, row: int, room: int
+) -> tuple[bool, Lattice]:
+    """Put back the constraint (column, row), unless no path is left or there would be more than `room` edges:
+    whether it was done, and the lattice. O(edges)."""
+    edges, nodes = (int(size) for size in lattice.size)
+    q = int(terms.number[0])
+    if nodes == 0 or q == len(terms.constraints):
+        return False, lattice
+    change, kept = survivors(lattice, terms, relaxation, column, row)
     name = np.full((nodes, 3), -1, np.int32)
-    used = 0
-    for v in range(nodes):
-        for d in range(3):
-            if reached[v, d] and needed[v, d]:
-                name[v, d] = used
-                used += 1
-    count = 0
-    for writing in range(2):
-        if writing:
-            if count > room:
-                return False, lattice
-            out = new_lattice(count, used)
-            out.size[0], out.size[1] = count, used
-            count = 0
-        for e in range(edges):
-            tail, head = lattice.tail[e], lattice.head[e]
-            for d in range(3):
-                for f in range(max(0, d - 1), min(2, d + 1) + 1):
-                    if name[tail, d] < 0 or name[head, f] < 0 or not change[e, f - d + 1]:
-                        continue
-                    if writing:
-                        out.tail[count], out.head[count] = name[tail, d], name[head, f]
-                        out.fixed[count], out.second[count] = lattice.fixed[e], lattice.second[e]
-                        out.first[count] = lattice.first[e]
-                        i = link_of(lattice.first[e], terms)[0]
-                        if i >= 0 and f < d:
-                            out.first[count] = 1 + 4 * K + (I + 1) * q + i
-                    count += 1
-    for v in range(nodes):
-        for d in range(3):
-            if name[v, d] >= 0:
-                out.cell[name[v, d]] = lattice.cell[v]
-    terms.constraints[q, 0], terms.constraints[q, 1] = column, row
+    name[kept] = np.arange(kept.sum())
+    tail, head = lattice.tail[:edges], lattice.head[:edges]
+    # Edges between copies (edge, count before, count after), in the order of the edges.
+    possible = np.zeros((edges, 3, 3), bool)
+    for d in range(3):
+        for f in range(max(0, d - 1), min(2, d + 1) + 1):
+            possible[:, d, f] = (change >> (f - d + 1) & 1 > 0) & kept[tail, d] & kept[head, f]
+    e, before, after = np.nonzero(possible)
+    if len(e) > room:
+        return False, lattice
+    first = lattice.first[e]
+    # A link that lowers the count has the predecessor that the constraint speaks of.
+    rows, columns = terms.before.shape
+    lower = np.flatnonzero((first <= rows * columns) & (after < before))
+    first[lower] = 1 + 4 * rows * columns + rows * q + (first[lower] - 1) // columns
+    terms.constraints[q] = column, row
     terms.number[0] = q + 1
     terms.active[column, row] = 1
-    return True, out
+    return True, Lattice(
+        name[tail[e], before], name[head[e], after], lattice.fixed[e], first, lattice.second[e],
+        lattice.cell[np.nonzero(kept)[0]], np.array([len(e), kept.sum()]),
+    )  # fmt: skip

@@ -9,18 +9,16 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.joint.baselines.relax import Relaxation, only_choice, predecessors
-from dualign.decode.joint.masks import Masks
-from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.tied_chain import share_of
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
+LINK, PRESENT, ABSENT, UNSEEN = range(4)
+"""Kinds of terms for each i and j: y(i, j) with the best predecessor that no constraint speaks of; what
+requiring y(i, j), or its absence, costs; all links that row i does not see from column j."""
+
 
 class Terms(NamedTuple):
-    """What edges refer to. With K = (I + 1)(J + 1) and k = (J + 1) · i + j, of whatever i and j:
-
-    1 + k: y(i, j) with the best predecessor that no constraint speaks of; 1 + K + k, 1 + 2K + k: what
-    insisting on y(i, j), or on its absence, costs; 1 + 3K + k: all links that row i does not see from column
-    j; 1 + 4K + (I + 1) · q + i: y(i, j + 1) with the predecessor that constraint q = (j, i') speaks of.
+    """What edges refer to by number, 0 standing for nothing: see `term_of` and `constrained_term`.
 
     `values`, `most` float64: their values and max-marginals; `before` int32 (I + 1, J + 1): those best
     predecessors; `constraints` int64 (…, 2), `number` int64 (1): how many there are; `active` uint8
@@ -36,7 +34,7 @@ class Terms(NamedTuple):
 
 
 def new_terms(I: int, J: int, room: int) -> Terms:
-    """No constraints yet, room for so many."""
+    """No constraints yet, and room for that many."""
     total = 1 + 4 * (I + 1) * (J + 1) + room * (I + 1)
     return Terms(
         np.zeros(total), np.zeros(total), np.zeros((I + 1, J + 1), np.int32),
@@ -44,7 +42,20 @@ def new_terms(I: int, J: int, room: int) -> Terms:
     )  # fmt: skip
 
 
-@kernel()
+@kernel(allocates=False)
+def term_of(kind: int, i: int, j: int, terms: Terms) -> int:
+    """The number of a term of that kind."""
+    rows, columns = terms.before.shape
+    return 1 + kind * rows * columns + columns * i + j
+
+
+@kernel(allocates=False)
+def constrained_term(q: int, i: int, terms: Terms) -> int:
+    """The number of the term of y(i, j + 1) with the predecessor that constraint q = (j, i') speaks of."""
+    return 1 + 4 * terms.before.size + terms.before.shape[0] * q + i
+
+
+@kernel(allocates=False)
 def link_of(term: int, terms: Terms) -> tuple[int, int, int]:
     """Row, column and predecessor of a link's term; predecessor −1: the best; row −1: not a link's."""
     I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
@@ -57,58 +68,70 @@ def link_of(term: int, terms: Terms) -> tuple[int, int, int]:
     return -1, -1, -1
 
 
-@kernel()
+@kernel(allocates=False)
 def sees(j: int, c: int) -> bool:
     """Whether a row in column j sees its links in column c."""
     return j > 0 and abs(c - j) <= 1
 
 
 @kernel()
-def weigh_terms(terms: Terms, relaxation: Relaxation, problem: Problem, masks: Masks) -> None:
+def weigh_terms(terms: Terms, relaxation: Relaxation) -> None:
     """All values at these multipliers."""
-    theta, omega, _, gamma = problem
-    I, J = len(theta), len(omega)
-    K = (I + 1) * (J + 1)
-    multipliers, arcs, rho, values = relaxation.multipliers, relaxation.arcs, relaxation.rho, terms.values
-    predecessors(relaxation, problem, masks)
+    omega, gamma = relaxation.problem.omega, relaxation.problem.gamma
+    I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
+    multipliers, values = relaxation.multipliers, terms.values
+    predecessors(relaxation)
     for j in range(1, J + 1):
+        constrained = terms.active[j - 1].any()
         for i in range(I + 1):
-            values[1 + (J + 1) * i + j] = rho[i, j]
-            terms.before[i, j] = relaxation.before[i, j]
-        if terms.active[j - 1].any():
-            for i in range(I + 1):
-                most = NEVER
-                if masks.y[i, j]:
-                    for p in range(I + 1 if j > 1 else 1):
-                        if arcs[j - 1, p, i] and not terms.active[j - 1, p] and (j == 1 or masks.y[p, j - 1]):
-                            z = omega[j - 1, p, i] + multipliers[j - 1, p]
-                            if z > most:
-                                most = z
-                                terms.before[i, j] = p
-                values[1 + (J + 1) * i + j] = most - (multipliers[j, i] if j < J else 0.0)
+            value, before = relaxation.rho[i, j], relaxation.before[i, j]
+            if constrained:
+                value, before = best_unconstrained(terms, relaxation, i, j)
+            values[term_of(LINK, i, j, terms)] = value
+            terms.before[i, j] = before if before >= 0 else relaxation.before[i, j]
     for q in range(terms.number[0]):
         j, p = terms.constraints[q, 0] + 1, terms.constraints[q, 1]
         for i in range(I + 1):
             own = multipliers[j, i] if j < J else 0.0
-            values[1 + 4 * K + (I + 1) * q + i] = omega[j - 1, p, i] + multipliers[j - 1, p] - own
-    if gamma < IMPOSSIBLE:
-        return
+            values[constrained_term(q, i, terms)] = omega[j - 1, p, i] + multipliers[j - 1, p] - own
+    if gamma > IMPOSSIBLE:
+        weigh_unseen(terms, relaxation)
+
+
+@kernel(allocates=False)
+def best_unconstrained(terms: Terms, relaxation: Relaxation, i: int, j: int) -> tuple[float, int]:
+    """Value of y(i, j) with the best predecessor that no constraint speaks of, and that; −1: none."""
+    omega, y, multipliers = relaxation.problem.omega, relaxation.masks.y, relaxation.multipliers
+    most, before = NEVER, -1
+    for p in range(y.shape[0] if j > 1 else 1):
+        free = relaxation.arcs[j - 1, p, i] and not terms.active[j - 1, p]
+        if y[i, j] and free and (j == 1 or y[p, j - 1]):
+            z = omega[j - 1, p, i] + multipliers[j - 1, p]
+            if z > most:
+                most, before = z, p
+    return most - (multipliers[j, i] if j < y.shape[1] - 1 else 0.0), before
+
+
+@kernel()
+def weigh_unseen(terms: Terms, relaxation: Relaxation) -> None:
+    """Soft agreement: what links outside the rows' windows are worth, and what requiring them costs."""
+    I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
+    masks, values = relaxation.masks, terms.values
     for j in range(1, J + 1):
         only = only_choice(masks, j)
         for i in range(1, I + 1):
-            k = (J + 1) * i + j
-            present = rho[i, j] + gamma
+            present = relaxation.rho[i, j] + relaxation.problem.gamma
             free = present if i == only else max(0.0, present)
-            share = share_of(masks.x, False, i, j)
-            values[1 + K + k] = share * (present - free)
-            values[1 + 2 * K + k] = share * -free
-            values[1 + 3 * K + k] = free
+            share = share_of(masks.x, i, j)
+            values[term_of(PRESENT, i, j, terms)] = share * (present - free)
+            values[term_of(ABSENT, i, j, terms)] = share * -free
+            values[term_of(UNSEEN, i, j, terms)] = free
     for i in range(1, I + 1):
-        row = values[2 + 3 * K + (J + 1) * i : 1 + 3 * K + (J + 1) * (i + 1)].copy()
+        row = values[term_of(UNSEEN, i, 1, terms) : term_of(UNSEEN, i, J, terms) + 1].copy()
         total = row.sum()
         for j in range(J + 1):
             unseen = total
             for c in range(max(1, j - 1), min(J, j + 1) + 1):
                 if sees(j, c):
                     unseen -= row[c - 1]
-            values[1 + 3 * K + (J + 1) * i + j] = unseen
+            values[term_of(UNSEEN, i, j, terms)] = unseen

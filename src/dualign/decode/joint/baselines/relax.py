@@ -1,23 +1,24 @@
 """`relax`: one chain keeps its order, the other is dissolved into its transitions (Chang et al. 2014, §3-4).
 
-The rows stay a chain with the columns' links y in tow, all agreement kept (`tied_chain`).
-Every chosen y(i, j), nulls y(0, j) too, picks a predecessor in column j − 1 of its own, chosen or not. That
-the predecessors are the chosen links is what is relaxed, with multipliers λ(j, i), j = 0..J−1:
+The rows stay a chain that carries the columns' links y along, all agreement kept (`tied_chain`). Every
+chosen y(i, j), nulls y(0, j) too, picks its own predecessor in column j − 1, chosen or not. That the
+predecessors are the chosen links is what is relaxed, with multipliers λ(j, i), j = 0..J−1:
 
     ρ(i, j) = max_{i'} ω(i', i, j) + λ(j − 1, i') − [j < J] λ(j, i)       (i' = 0 for j = 1)
     L(λ)    = −λ(0, 0) + Σ_j max(0, ρ(0, j)) + max over row chains [θ + costs + Σ_{y(i,j)=1} ρ(i, j)]
     g(j, i) = y(i, j) − Σ_{i''} [y(i'', j + 1) = 1 with predecessor i],     λ ← λ + η g.
 
 L(λ) is never less than the optimum, and g = 0 makes y a chain. The search begins where L is at most the sum
-of the two chains' own maxima: with F and B the best scores of the y chain up to and behind (i, j), and V the
+of the two chains' own maxima: with F and B the best scores of the y chain up to and after (i, j), and V the
 best of all, λ = ½ (F − B − V) makes ρ = 0 along its best path and ρ ≤ 0 elsewhere; λ = 0, as in the paper,
-is a far worse beginning. Pruning (§6) is safe: what no solution as good as the best known one contains is
-never needed again. `relax` does without; `constrain` begins with it.
+is a far worse start. Pruning (§6) is safe: what no solution as good as the best known one contains is
+never needed again. `relax` does not prune; `constrain` does.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,10 +26,10 @@ from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
 from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
-from dualign.decode.joint.masks import Masks, all_allowed, copied, propagate
+from dualign.decode.joint.chain_paths import maxima
+from dualign.decode.joint.masks import Masks, all_allowed, propagate
 from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.outcome import Outcome
-from dualign.decode.joint.primal import Incumbent, climb, new_incumbent, offer
+from dualign.decode.joint.primal import Incumbent, Outcome, climb, new_incumbent, offer, outcome_of
 from dualign.decode.joint.tied_chain import (
     Chain,
     backward,
@@ -38,28 +39,11 @@ from dualign.decode.joint.tied_chain import (
     list_states,
     new_chain,
     trace_back,
-    weigh,
 )
-from dualign.search.dual import (
-    BOUND,
-    CLOSED,
-    IMPOSSIBLE,
-    MET,
-    NEVER,
-    OPEN,
-    ROUNDS,
-    Record,
-    aim,
-    new_record,
-    observe,
-    polyak_step,
-    run,
-    trace_of,
-)
+from dualign.search.dual import IMPOSSIBLE, NEVER, ROUNDS, Record, Rule, descent, new_record, run
 
 MOST_ROUNDS = 400
-PATIENCE, SHRINK = 20, 0.8
-"""Polyak's factor shrinks when the bound stalls."""
+RULE = Rule(patience=20, shrink=0.8)
 
 FADE = 0.95
 """Weight of the past in the running mean of violations."""
@@ -69,14 +53,18 @@ REPAIR_EVERY = 4
 
 
 class Relaxation(NamedTuple):
-    """Multipliers, and room for one evaluation.
+    """The problem, what is still allowed, the best alignment so far; multipliers, and room for evaluation.
 
     `chain`: the rows, (I, J). `multipliers`, `slope`, `violations` float64 (J + 1, I + 1): λ, g, and a
     running mean of |g|. `arcs` uint8 (J, I + 1, I + 1), [j − 1, i', i]: whether y(i, j) may have predecessor
     i'. (I + 1, J + 1): `rho`; `before` int32, its predecessor; `y` uint8, the chosen links with nulls in row
-    0; `x_values`, `y_values`, max-marginals. `a` int64 (I + 1): the chain.
+    0; `x_values`, `y_values`, max-marginals. `a` int64 (I + 1): the chain. `rest` float64 (1): the part of L
+    that is not the row chain's.
     """
 
+    problem: Problem
+    masks: Masks
+    incumbent: Incumbent
     chain: Chain
     multipliers: Array
     slope: Array
@@ -88,33 +76,23 @@ class Relaxation(NamedTuple):
     x_values: Array
     y_values: Array
     a: Array
+    rest: Array
 
 
 @kernel()
 def first_multipliers(omega: Array) -> Array:
     """½ (F − B − V), (J + 1, I + 1), which makes L the sum of the plain chains' maxima. O(J I²)."""
-    J, I = omega.shape[0], omega.shape[1] - 1
-    there, back = np.full((J + 1, I + 1), NEVER), np.full((J + 1, I + 1), NEVER)
-    there[0, 0] = 0.0
-    back[J] = 0.0
-    for j in range(1, J + 1):
-        for before in range(I + 1):
-            for i in range(I + 1):
-                there[j, i] = max(there[j, i], there[j - 1, before] + omega[j - 1, before, i])
-    for j in range(J, 0, -1):
-        for before in range(I + 1):
-            for i in range(I + 1):
-                back[j - 1, before] = max(back[j - 1, before], back[j, i] + omega[j - 1, before, i])
+    there, back = maxima(omega)
     most = back[0, 0]
-    for j in range(J + 1):
-        for i in range(I + 1):
+    for j in range(there.shape[0]):
+        for i in range(there.shape[1]):
             reachable = there[j, i] > IMPOSSIBLE and back[j, i] > IMPOSSIBLE
             there[j, i] = 0.5 * (there[j, i] - back[j, i] - most) if reachable else 0.0
     return there
 
 
 @kernel()
-def new_relaxation(problem: Problem) -> Relaxation:
+def new_relaxation(problem: Problem, masks: Masks, incumbent: Incumbent) -> Relaxation:
     """Multipliers to begin with; every arc that its score allows."""
     I, J = problem.theta.shape[0], problem.omega.shape[0]
     shape, turned = (I + 1, J + 1), (J + 1, I + 1)
@@ -124,13 +102,13 @@ def new_relaxation(problem: Problem) -> Relaxation:
             for i in range(I + 1):
                 arcs[j, before, i] = problem.omega[j, before, i] > IMPOSSIBLE
     return Relaxation(
-        new_chain(I, J), first_multipliers(problem.omega), np.zeros(turned), np.zeros(turned), arcs,
-        np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.uint8), np.zeros(shape),
-        np.zeros(shape), np.zeros(I + 1, np.int64),
+        problem, masks, incumbent, new_chain(I, J), first_multipliers(problem.omega), np.zeros(turned),
+        np.zeros(turned), arcs, np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.uint8),
+        np.zeros(shape), np.zeros(shape), np.zeros(I + 1, np.int64), np.zeros(1),
     )  # fmt: skip
 
 
-@kernel()
+@kernel(allocates=False)
 def only_choice(masks: Masks, j: int) -> int:
     """The row that b_j must be, or −1 if it has a choice."""
     only, choices = -1, 0
@@ -141,35 +119,34 @@ def only_choice(masks: Masks, j: int) -> int:
     return only if choices == 1 else -1
 
 
-@kernel()
-def predecessors(relaxation: Relaxation, problem: Problem, masks: Masks) -> None:
+@kernel(allocates=False)
+def predecessors(relaxation: Relaxation) -> None:
     """`rho` and `before` at these multipliers. O(J I²)."""
-    I, J = masks.y.shape[0] - 1, masks.y.shape[1] - 1
+    I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
+    omega, y = relaxation.problem.omega, relaxation.masks.y
     multipliers, rho, arcs = relaxation.multipliers, relaxation.rho, relaxation.arcs
     for j in range(1, J + 1):
         for i in range(I + 1):
             rho[i, j] = NEVER
         for p in range(I + 1 if j > 1 else 1):
-            if j > 1 and not masks.y[p, j - 1]:
+            if j > 1 and not y[p, j - 1]:
                 continue
             for i in range(I + 1):
-                if masks.y[i, j] and arcs[j - 1, p, i]:
-                    z = problem.omega[j - 1, p, i] + multipliers[j - 1, p]
-                    if z > rho[i, j]:
-                        rho[i, j] = z
-                        relaxation.before[i, j] = p
-        if j < J:
-            for i in range(I + 1):
-                if rho[i, j] > IMPOSSIBLE:
-                    rho[i, j] -= multipliers[j, i]
+                z = omega[j - 1, p, i] + multipliers[j - 1, p]
+                if y[i, j] and arcs[j - 1, p, i] and z > rho[i, j]:
+                    rho[i, j] = z
+                    relaxation.before[i, j] = p
+        for i in range(I + 1 if j < J else 0):
+            if rho[i, j] > IMPOSSIBLE:
+                rho[i, j] -= multipliers[j, i]
 
 
 @kernel()
-def evaluate(relaxation: Relaxation, problem: Problem, masks: Masks) -> tuple[float, float]:
-    """L(λ), and the part of it that is not the row chain's; the maximiser into `a`, `y`, `before`."""
-    I, J = masks.y.shape[0] - 1, masks.y.shape[1] - 1
-    chain = relaxation.chain
-    predecessors(relaxation, problem, masks)
+def value_of(relaxation: Relaxation) -> float:
+    """L(λ); the maximiser goes into `a`, `y`, `before`."""
+    I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
+    problem, masks, chain = relaxation.problem, relaxation.masks, relaxation.chain
+    predecessors(relaxation)
     rest = -relaxation.multipliers[0, 0]
     for j in range(1, J + 1):
         only = only_choice(masks, j)
@@ -180,21 +157,21 @@ def evaluate(relaxation: Relaxation, problem: Problem, masks: Masks) -> tuple[fl
         relaxation.y[0, j] = null > 0 or only == 0
         if relaxation.y[0, j]:
             rest += null
-    weigh(chain, problem.gamma)
-    list_states(chain, masks.x, False, problem.alpha, problem.gamma)
+    relaxation.rest[0] = rest
+    list_states(chain, masks.x, problem.alpha, problem.gamma)
     value, last = forward(chain, problem.theta)
     if value < IMPOSSIBLE or rest < IMPOSSIBLE:
-        return NEVER, rest
+        return NEVER
     trace_back(chain, last, problem.gamma)
     for i in range(1, I + 1):
         for j in range(J + 1):
             relaxation.y[i, j] = chain.y[i, j]
             if chain.x[i, j]:
                 relaxation.a[i] = j
-    return value + rest, rest
+    return value + rest
 
 
-@kernel()
+@kernel(allocates=False)
 def slope(relaxation: Relaxation) -> float:
     """g of what was chosen, and its squared norm."""
     y, before, g = relaxation.y, relaxation.before, relaxation.slope
@@ -216,6 +193,13 @@ def slope(relaxation: Relaxation) -> float:
 
 
 @kernel()
+def evaluate(relaxation: Relaxation) -> tuple[float, float]:
+    """L(λ) and the squared norm of g."""
+    value = value_of(relaxation)
+    return value, slope(relaxation) if value > IMPOSSIBLE else 0.0
+
+
+@kernel(allocates=False)
 def move(relaxation: Relaxation, step: float) -> None:
     """λ ← λ + step · g."""
     for j in range(relaxation.slope.shape[0] - 1):
@@ -224,26 +208,29 @@ def move(relaxation: Relaxation, step: float) -> None:
 
 
 @kernel()
-def repair(relaxation: Relaxation, problem: Problem, masks: Masks, incumbent: Incumbent) -> None:
-    """An alignment from what was chosen: in each column the link that the chain has, too, if there is one."""
-    I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
-    a, b = relaxation.a.copy(), np.zeros(J + 1, np.int64)
-    for i in range(1, I + 1):
-        for j in range(1, J + 1):
-            if relaxation.y[i, j] and (b[j] == 0 or a[i] == j):
-                b[j] = i
-    if not offer(problem, a, b, incumbent):
-        climb(problem, masks, a, b)
-        offer(problem, a, b, incumbent)
+def improve(relaxation: Relaxation, record: Record, t: int, norm: float) -> float:
+    """Now and then, an alignment from what was chosen: in each column the link that the chain has, too, if
+    there is one. The best score known."""
+    problem, incumbent = relaxation.problem, relaxation.incumbent
+    if norm == 0 or record.numbers[ROUNDS] % REPAIR_EVERY == 0:
+        I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
+        a, b = relaxation.a.copy(), np.zeros(J + 1, np.int64)
+        for i in range(1, I + 1):
+            for j in range(1, J + 1):
+                if relaxation.y[i, j] and (b[j] == 0 or a[i] == j):
+                    b[j] = i
+        if not offer(problem, a, b, incumbent):
+            climb(problem, relaxation.masks, a, b)
+            offer(problem, a, b, incumbent)
+    return incumbent.value[0]
 
 
 @kernel()
-def prune(
-    relaxation: Relaxation, problem: Problem, masks: Masks, value: float, rest: float, least: float
-) -> int:
-    """Remove what no solution of score ≥ `least` contains, arcs too; returns how many choices went."""
-    I, J = masks.x.shape[0] - 1, masks.x.shape[1] - 1
-    chain, rho = relaxation.chain, relaxation.rho
+def prune(relaxation: Relaxation, value: float, least: float) -> bool:
+    """Remove what no solution of score ≥ `least` contains, arcs too; False if nothing is left."""
+    I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
+    problem, masks, chain, rho = relaxation.problem, relaxation.masks, relaxation.chain, relaxation.rho
+    rest = relaxation.rest[0]
     least = max(least, IMPOSSIBLE)
     backward(chain, problem.theta)
     cell_values(chain, relaxation.x_values)
@@ -269,70 +256,36 @@ def prune(
                 continue
             own = relaxation.multipliers[j, i] if j < J else 0.0
             for p in range(I + 1):
-                if relaxation.arcs[j - 1, p, i]:
-                    z = problem.omega[j - 1, p, i] + relaxation.multipliers[j - 1, p] - own
-                    if link - rho[i, j] + z < least:
-                        relaxation.arcs[j - 1, p, i] = 0
-    return gone
+                z = problem.omega[j - 1, p, i] + relaxation.multipliers[j - 1, p] - own
+                if link - rho[i, j] + z < least:
+                    relaxation.arcs[j - 1, p, i] = 0
+    return gone == 0 or propagate(masks, problem.gamma < IMPOSSIBLE)
 
 
-@kernel()
-def descend(
-    problem: Problem,
-    masks: Masks,
-    relaxation: Relaxation,
-    incumbent: Incumbent,
-    record: Record,
-    rounds: int,
-    tolerance: float,
-    pruning: bool,
-) -> int:
-    """Up to so many rounds; returns OPEN, CLOSED or MET. The least bound is in `record`."""
-    strict = problem.gamma < IMPOSSIBLE
-    gap_pruned = np.inf
-    for _ in range(rounds):
-        value, rest = evaluate(relaxation, problem, masks)
-        if value < IMPOSSIBLE:
-            # With pruning: nothing is left that could be better than the best.
-            record.numbers[BOUND] = min(record.numbers[BOUND], incumbent.value[0])
-            return CLOSED
-        norm = slope(relaxation)
-        if norm == 0 or record.numbers[ROUNDS] % REPAIR_EVERY == 0:
-            repair(relaxation, problem, masks, incumbent)
-        least = incumbent.value[0]
-        observe(record, value, least, PATIENCE, SHRINK)
-        if record.numbers[BOUND] <= least + tolerance:
-            return CLOSED
-        if norm == 0:
-            return MET
-        if pruning and value - least < 0.7 * gap_pruned:
-            gap_pruned = value - least
-            if prune(relaxation, problem, masks, value, rest, least - tolerance) and not propagate(
-                masks, strict
-            ):
-                record.numbers[BOUND] = min(record.numbers[BOUND], least)
-                return CLOSED
-        move(relaxation, polyak_step(record, value, norm, aim(value, least)))
-    return OPEN
+descend = descent(evaluate, improve, move, RULE)
+"""`descend(relaxation, record, rounds, tolerance)`."""
+
+descend_and_prune = descent(evaluate, improve, move, RULE, prune=prune)
 
 
-def search(
-    problem: Problem, tolerance: float, time_limit: float | None = None, trace: int = MOST_ROUNDS
+def search_by(
+    start: Callable[..., Any], descend: Callable[..., int], problem: Problem, tolerance: float, clock: Clock
 ) -> Outcome:
-    """400 rounds at most. The bound need not meet the score."""
-    clock = Clock(time_limit)
+    """400 rounds of `descend` at most, from `start(problem, masks, incumbent)`, with nothing excluded."""
     I, J = len(problem.theta), len(problem.omega)
-    masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(trace)
-    plain = float(prune_by_chains(problem, copied(masks), incumbent, tolerance))
+    incumbent, record = new_incumbent(I, J), new_record(MOST_ROUNDS)
+    plain = float(prune_by_chains(problem, all_allowed(I, J), incumbent, tolerance))
     if plain < IMPOSSIBLE:
-        return Outcome(incumbent, NEVER, 0, ())
-    relaxation = new_relaxation(problem)
+        return Outcome(incumbent, NEVER)
+    state = start(problem, all_allowed(I, J), incumbent)
 
     def advance(rounds: int) -> int:
-        return descend(problem, masks, relaxation, incumbent, record, rounds, tolerance, False)
+        return descend(state, record, rounds, tolerance)
 
     run(advance, record, MOST_ROUNDS, rounds_at_once(I, J), clock)
-    bound = min(plain, float(record.numbers[BOUND]))
-    return Outcome(
-        incumbent, max(bound, float(incumbent.value[0])), int(record.numbers[ROUNDS]), trace_of(record)
-    )
+    return outcome_of(incumbent, plain, record)
+
+
+def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
+    """400 rounds at most. The bound need not meet the score."""
+    return search_by(new_relaxation, descend, problem, tolerance, Clock(time_limit))

@@ -1,0 +1,37 @@
+"""Certificates claim what is proved and no more."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dualign.core.clocks import Clock
+from dualign.search.certificate import certify, have_met
+
+numbers = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([-inf, inf]))
+
+
+@given(score=numbers, bound=numbers, tolerance=st.floats(0, 10))
+def test_an_answer_is_certified_only_if_it_has_a_score_close_to_the_bound(score, bound, tolerance):
+    found = certify("solution", score, bound, tolerance, "method", Clock(), 3, ((bound, score),))
+    assert found.bound >= found.score == score
+    assert found.bound in (bound, score)
+    assert found.certified == have_met(score, found.bound, tolerance)
+    if found.certified:
+        assert score > -inf
+        assert bound <= score + tolerance or bound == score
+    assert (found.solution, found.method, found.iterations) == ("solution", "method", 3)
+    assert found.seconds >= 0
+
+
+@pytest.mark.parametrize("bound", [-inf, 0.0, inf])
+def test_without_a_score_nothing_is_certified(bound):
+    assert not certify(None, -inf, bound, inf, "method", Clock()).certified
+
+
+def test_numbers_that_are_none_certify_nothing():
+    assert not have_met(nan, 1.0, 1.0)
+    assert not have_met(1.0, nan, 1.0)

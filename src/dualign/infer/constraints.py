@@ -33,7 +33,7 @@ from typing import Protocol
 import numpy as np
 
 from dualign.core.errors import DataError, UsageError
-from dualign.infer.emission import Given
+from dualign.infer.blocks import Given
 from dualign.model.options import Options
 from dualign.text.lines import read_lines, tokenize
 
@@ -153,10 +153,8 @@ def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequen
     )
 
 
-def stricter(options: Options, constraints: ConstraintSet | None) -> Options:
-    """The options, with more evaluations and less slack where there are rules of the user's own."""
-    if constraints is None:
-        return options
+def stricter(options: Options) -> Options:
+    """The options with more evaluations and less slack, for rules of the user's own."""
     return replace(
         options, evaluations=max(options.evaluations, LEAST_EVALUATIONS), slack=min(options.slack, MOST_SLACK)
     )

@@ -2,88 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, load, spread, store, width
-from dualign.infer.cells import Pairs
-from dualign.infer.chain import FLOOR, NEAR, NULL_FLOOR
-from dualign.model.jumps import Jumps
-
-
-class Given(NamedTuple):
-    """Constraints on the posteriors of a block's pairs (see `dualign.infer.constraints`); empty for none.
-
-    Pair n has the constraints `pair_begin[n]` … `pair_begin[n + 1]`, constraint k the nodes `node_begin[k]` …
-    `node_begin[k + 1]`; `bound` float32, `signed` uint8 (1: at most the bound; 0: equal to it). A `node`
-    int32 (3) is direction, source position, target position, with a `coefficient` float32.
-    """
-
-    pair_begin: Array
-    bound: Array
-    signed: Array
-    node_begin: Array
-    node: Array
-    coefficient: Array
-
-
-class Warm(NamedTuple):
-    """Multipliers that the projection of each pair ended with, where the next one begins; empty for none.
-
-    Pair n has room from `begin[n]` to `begin[n + 1]`, of which `used[n]` are filled. `key` int32: the number
-    of the constraint, the pair's own cells or words first, then those that are given for it.
-    """
-
-    begin: Array
-    used: Array
-    key: Array
-    value: Array
-
-
-COLD = Warm(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
-"""No multipliers, and nowhere to keep them."""
-
-
-class Block(NamedTuple):
-    """Sentence pairs with their cells (see `dualign.infer.cells`) and the parameters that score them.
-
-    `filled` is the cells' `count`. Cells with an entry beyond `table` read `extra` (float32, same layout):
-    words that the lexicon does not know. `prior`, `prior_begin`: tables of position probabilities (see
-    `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
-    `warm` is read and written by the projection.
-    """
-
-    pairs: Pairs
-    first: Array
-    filled: Array
-    position: Array
-    entry: Array
-    table: Array
-    extra: Array
-    null_target: Array
-    null_source: Array
-    weights: Array
-    jumps: Jumps
-    prior: Array
-    prior_begin: Array
-    given: Given
-    warm: Warm = COLD
-
-
-class Batch(NamedTuple):
-    """Sentence pairs of a block that are handled in step, one in each lane (see `dualign.core.lanes`).
-
-    `pair` int64 (lanes): their numbers; only the first `used` are meant, the others repeat one of them.
-    `I`, `J`: the longest source and target sentence among them.
-    """
-
-    pair: Array
-    used: int
-    I: int
-    J: int
+from dualign.infer.blocks import Batch, Block
+from dualign.model.jumps import FLOOR, NEAR, NULL_FLOOR
 
 
 @kernel(allocates=False)

@@ -41,15 +41,6 @@ class Words(NamedTuple):
     member: Array
 
 
-class CellArrays(NamedTuple):
-    """`dualign.infer.cells.Cells` as kernels see it."""
-
-    first: Array
-    filled: Array
-    position: Array
-    entry: Array
-
-
 def add_unknown_cells(
     cells: Cells,
     bitext: Bitext,
@@ -69,8 +60,7 @@ def add_unknown_cells(
         return extra
     source = describe(bitext.source.tokens, vocabularies[0], unknown[0], stem_letters)
     target = describe(bitext.target.tokens, vocabularies[1], unknown[1], stem_letters)
-    arrays = CellArrays(cells.first, cells.count, cells.position, cells.entry)
-    used = score_unknown(pairs, source, target, len(vocabularies[1]), lexicon, arrays, extra)
+    used = score_unknown(pairs, source, target, len(vocabularies[1]), lexicon, cells, extra)
     return extra[:used]
 
 
@@ -117,7 +107,7 @@ def score_unknown(
     target: Words,
     known_targets: int,
     lexicon: Lexicon,
-    cells: CellArrays,
+    cells: Cells,
     extra: Array,
 ) -> int:
     """Append the scored cells to their rows of slots, and the scores to `extra`; returns how many."""

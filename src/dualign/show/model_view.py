@@ -16,7 +16,9 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
 from dualign.core.threads import available
-from dualign.decode.links import CHUNK, MOST_CELLS, chunks, encode_chunk, posteriors_of_bitext
+from dualign.decode.links import MOST_CELLS
+from dualign.infer.encoding import parts_of
+from dualign.infer.posteriors import posteriors_of_bitext
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.vocabulary import Vocabulary
@@ -54,16 +56,14 @@ class ModelView:
         Direction 0 has p(b_j = i), in which target words choose, and 1 has p(a_i = j). A pair of more cells
         than the aligner takes has none: shape (2, 2, 0, 0).
         """
-        for chunk in chunks(pairs, CHUNK):
-            small = [pair if len(pair[0]) * len(pair[1]) <= MOST_CELLS else ([], []) for pair in chunk]
+        small = (pair if len(pair[0]) * len(pair[1]) <= MOST_CELLS else ([], []) for pair in pairs)
+        for part in parts_of(self._before, small):
             with self._lock:
-                stages = [self._posteriors(model, small) for model in (self._before, self._after)]
+                stages = [
+                    posteriors_of_bitext(model, part, self.threads) for model in (self._before, self._after)
+                ]
             for before, after in zip(*stages, strict=True):
                 yield np.stack((before, after))
-
-    def _posteriors(self, model: Model, pairs: Sequence[Pair]) -> list[Array]:
-        bitext, source, target = encode_chunk(model, pairs)
-        return posteriors_of_bitext(model, bitext, (source.new, target.new), self.threads)
 
     def line(self, pair: Pair) -> str:
         """The posteriors of one pair as the page reads them; see `lines`."""

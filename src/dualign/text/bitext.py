@@ -1,4 +1,4 @@
-"""Sentences as integers: vocabularies and the flat arrays that kernels read."""
+"""Sentences of numbered words: the flat arrays that kernels read, and the words behind the numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[Any]
+Pair = tuple[Sequence[str], Sequence[str]]
 
 
 class GrowingVocabulary(dict[str, int]):
@@ -74,7 +75,7 @@ class Sentences:
 
 @dataclass(frozen=True, slots=True)
 class Bitext:
-    """Parallel sentences, encoded."""
+    """Parallel sentences of numbered words."""
 
     source: Sentences
     target: Sentences
@@ -82,15 +83,56 @@ class Bitext:
     def __len__(self) -> int:
         return len(self.source)
 
+    def slice(self, begin: int, end: int) -> Bitext:
+        """Pairs begin..end; the tokens are views."""
+        return Bitext(self.source.slice(begin, end), self.target.slice(begin, end))
 
-def encode(
-    pairs: Iterable[tuple[Sequence[str], Sequence[str]]],
-    source: dict[str, int],
-    target: dict[str, int],
-    lowercase: bool,
-) -> Bitext:
+    def select(self, chosen: npt.NDArray[np.bool_]) -> Bitext:
+        """The chosen pairs only."""
+        return Bitext(self.source.select(chosen), self.target.select(chosen))
+
+    def without(self, dropped: npt.NDArray[np.bool_]) -> Bitext:
+        """All pairs, the dropped ones with empty sides."""
+        return Bitext(self.source.without(dropped), self.target.without(dropped))
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered(Bitext):
+    """A bitext with the words of each side, in the order of their numbers."""
+
+    source_words: list[str]
+    target_words: list[str]
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair], lowercase: bool) -> Numbered:
+        """Number the words of both sides in order of first occurrence."""
+        source, target = GrowingVocabulary(), GrowingVocabulary()
+        bitext = encode(pairs, source, target, lowercase)
+        return cls(bitext.source, bitext.target, list(source), list(target))
+
+    def renumbered(self, source: dict[str, int], target: dict[str, int], lowercase: bool) -> Bitext:
+        """The same sentences with other numbers; the dictionaries are as for `encode`."""
+        left, right = (
+            Sentences(
+                np.fromiter(map(numbers.__getitem__, words), np.int32, len(words))[side.tokens], side.offsets
+            )
+            for side, words, numbers in (
+                (self.source, self.source_words, _by_form(source, lowercase)),
+                (self.target, self.target_words, _by_form(target, lowercase)),
+            )
+        )
+        return Bitext(left, right)
+
+    def lowered(self) -> Numbered:
+        """The same sentences with words that differ in case alone taken for one."""
+        source, target = GrowingVocabulary(), GrowingVocabulary()
+        bitext = self.renumbered(source, target, True)
+        return Numbered(bitext.source, bitext.target, list(source), list(target))
+
+
+def encode(pairs: Iterable[Pair], source: dict[str, int], target: dict[str, int], lowercase: bool) -> Bitext:
     """Number the words of both sides; `source` and `target` say how to treat a new word (`__missing__`)."""
-    numbers = (_Lowered(source), _Lowered(target)) if lowercase else (source, target)
+    numbers = _by_form(source, lowercase), _by_form(target, lowercase)
     sides = tuple((array("i"), array("q", [0]), number.__getitem__) for number in numbers)
     for pair in pairs:
         for words, (tokens, offsets, number) in zip(pair, sides, strict=True):
@@ -103,10 +145,6 @@ def encode(
     return Bitext(left, right)
 
 
-def numbered(
-    pairs: Iterable[tuple[Sequence[str], Sequence[str]]], lowercase: bool
-) -> tuple[Bitext, list[str], list[str]]:
-    """Number the words of both sides as they come; the sentences, and the words of either side."""
-    source, target = GrowingVocabulary(), GrowingVocabulary()
-    bitext = encode(pairs, source, target, lowercase)
-    return bitext, list(source), list(target)
+def _by_form(vocabulary: dict[str, int], lowercase: bool) -> dict[str, int]:
+    """Numbers of words, or of their lower-case forms."""
+    return _Lowered(vocabulary) if lowercase else vocabulary

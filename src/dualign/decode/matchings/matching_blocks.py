@@ -26,9 +26,10 @@ from dualign.decode.matchings.arguments import rule_of
 from dualign.decode.matchings.assignment import match_batch
 from dualign.decode.matchings.bounds import ROUNDS, bound_batch
 from dualign.decode.matchings.greedy import Matrices, greedy_batch
+from dualign.infer.blocks import Block
 from dualign.infer.cells import Pairs
-from dualign.infer.emission import Block, emissions
-from dualign.infer.expectation import priors_of
+from dualign.infer.choices import priors_of
+from dualign.infer.emission import emissions
 from dualign.model.fertility import Fertilities
 from dualign.model.options import Options
 

@@ -221,7 +221,7 @@ def as_text(
 ) -> Numbered | list[Pair]:
     """A text given by a user, in one argument or two, checked and split into tokens."""
     if target is not None:
-        return as_pairs(source, target)
+        return as_pairs(source, target)  # type: ignore[arg-type]
     if isinstance(source, Numbered):
         return source
     if isinstance(source, tuple) and len(source) == 2 and all(isinstance(side, list) for side in source):
@@ -236,7 +236,7 @@ def as_text(
     return pairs
 
 
-def as_pairs(source: Iterable[Sentence], target: Iterable[Sentence]) -> list[Pair]:
+def as_pairs(source: Iterable[Any], target: Iterable[Any]) -> list[Pair]:
     """The pairs of two parallel lists, checked and split into tokens."""
     for side, name in ((source, "source"), (target, "target")):
         if isinstance(side, str):
@@ -244,7 +244,7 @@ def as_pairs(source: Iterable[Sentence], target: Iterable[Sentence]) -> list[Pai
     sources, targets = list(source), list(target)
     if len(sources) != len(targets):
         raise DataError(
-            f"{len(sources)} source sentences but {len(targets)} target sentences; each pair needs one of each"
+            f"{len(sources)} source sentences but {len(targets)} target sentences; each pair needs both"
         )
     return [
         (as_tokens(left, "source", n), as_tokens(right, "target", n))

@@ -33,7 +33,7 @@ class Links:
 
     `score` is the value of a pair's links to the decoder, `bound` an upper bound on that of any set of links,
     `certified` whether they are equal; both are NaN for a pair that the decoder had to leave to the chains.
-    `rounds`, `seconds`: of the search for a pair, 0 where there is none; `trace`: bound and score by round, or
+    `rounds`, `seconds`: of the search for a pair, 0 if there is none; `trace`: bound and score by round, or
     empty. `too_long` marks the pairs that were not aligned because of their size.
     """
 
@@ -115,8 +115,8 @@ def decode(
 def joined(parts: Iterable[kernels.Found], too_long: Array) -> Links:
     """The links of consecutive blocks in one, without the room they did not use."""
     fields = zip(room_for(np.zeros(0, np.int64)), *map(packed, parts), strict=True)
-    _, number, *others = (np.concatenate(arrays) for arrays in fields)
-    return Links(np.cumsum(number) - number, number, *others, too_long)
+    number, *others = [np.concatenate(arrays) for arrays in fields][1:] + [too_long]
+    return Links(np.cumsum(number) - number, number, *others)
 
 
 def packed(part: kernels.Found) -> kernels.Found:

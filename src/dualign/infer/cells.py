@@ -63,7 +63,7 @@ def pairs_of(bitext: Bitext) -> Pairs:
 
 
 def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, int]]:
-    """Cut a bitext into consecutive blocks of at most `limit` cells (a single larger pair is a block of its own)."""
+    """Cut a bitext into consecutive blocks of at most `limit` cells (or of a single larger pair)."""
     ends = np.cumsum(bitext.source.lengths * bitext.target.lengths)
     bounds = []
     begin = 0

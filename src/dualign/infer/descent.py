@@ -17,8 +17,8 @@ from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, fused, load, spread, store, where_positive, width
 
 POINT, GRADIENT, TRIAL, TRIAL_GRADIENT, DIRECTION, DIAGONAL, BOUND, LEAST = range(8)
-"""Rows of `vector` float32 (8, size · W): x and its gradient, the trial point and its gradient, the direction,
-the initial matrix, what the caller may use, and the lower bound of x."""
+"""Rows of `vector` float32 (8, size · W): x and its gradient, the trial point and its gradient, the
+direction, the initial matrix, a row for the caller, and the lower bound of x."""
 
 ACCEPTED, SLOPE = range(2)
 """The first rows of `lane` float32 (≥2, W): whether a trial was accepted, and the slope of the direction."""

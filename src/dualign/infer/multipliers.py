@@ -54,11 +54,12 @@ class Features(NamedTuple):
 class Dual(NamedTuple):
     """The dual problems of a batch, with W lanes next to each other.
 
-    `projected` float32: the emissions of q, as `Chains.emission`. `vector` float32 (8, K · W), with the
-    rows of `dualign.infer.descent`, where K counts the constraints: if symmetric, each cell i · J + j; if bijective, each source word, then each target word;
-    then those that are given. `exponent` float32 (2, cells · W), scratch. `lane` float32 (10, W), `value`
-    float64 (4, W), `state` int64 (3, W): where each pair's search stands. Few arrays, of many rows: every
-    array of a kernel's arguments takes time to compile.
+    `projected` float32: the emissions of q, as `Chains.emission`. `vector` float32 (8, K · W), with the rows
+    of `dualign.infer.descent`, where K counts the constraints: if symmetric, each cell i · J + j; if
+    bijective, each source word, then each target word; then those that are given. `exponent` float32
+    (2, cells · W), scratch. `lane` float32 (10, W), `value` float64 (4, W), `state` int64 (3, W): the state
+    of each pair's search. Few arrays of many rows, because every array of a kernel's arguments takes time to
+    compile.
     """
 
     projected: Array

@@ -24,7 +24,7 @@ from dualign.model.lexicon import Lexicon
 class Corpus(NamedTuple):
     """Sentence pairs, where each source word occurs in them, and the number of target words."""
 
-    index: Occurrences
+    words: Occurrences
     pairs: Pairs
     target_words: int
 

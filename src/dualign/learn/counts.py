@@ -1,4 +1,4 @@
-"""Expected counts of a block of sentence pairs from its posteriors (see `dualign.infer.posteriors.expect`)."""
+"""Expected counts of a block of sentence pairs from its posteriors (see `dualign.infer.posteriors`)."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ def choice_weights(weights: Array, counts: Array, departures: Array, available: 
     """Weights, adding up to 1, that raise the likelihood above.
 
     `counts` (K): expected choices; `departures` (N) with `available` (N, K) choices. The prior is a little
-    evidence more: PRIOR departures with all choices open, all equally likely. It holds together the weights of choices
-    that are never open at the same time, and leaves none impossible.
+    more evidence: PRIOR departures with all choices open and equally likely. It ties together the weights of
+    choices that are never open at the same time, and leaves none impossible.
     """
     counts = counts + PRIOR / len(counts)
     departures = np.append(departures, PRIOR)

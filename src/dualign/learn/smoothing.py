@@ -5,8 +5,8 @@
 `p(w | stem v) = C(stem v, stem w) / C(stem v) · c(w) / C(stem w)` pools the counts C of all words with the
 same first letters, so that a form seen twice borrows from its siblings; the last term makes names, numbers
 and cognates find each other. Both are pseudo-counts: what is seen often outweighs them. The other direction
-is the same. (This is the maximum of the expected log-posterior under a Dirichlet prior whose base is recomputed
-each round; with κ = 0 it is plain maximum likelihood.)
+is the same. (This maximises the expected log-posterior under a Dirichlet prior whose base is recomputed each
+round; with κ = 0 it is plain maximum likelihood.)
 """
 
 from __future__ import annotations

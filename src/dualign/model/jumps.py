@@ -3,7 +3,7 @@
 How far the next link lies depends on the word before: after an article the next word is next to its noun,
 after a noun comes perhaps an adjective that the other language puts before it (Toutanova et al. 2002, He
 2007). So each frequent word has jump weights of its own, in the direction in which it chooses, and all others
-share one set. A word's own are drawn to the usual ones by pseudo-counts of jumps (`dualign.learn.jump_updates`).
+share one set. A word's own are drawn to the usual ones by pseudo-counts (`dualign.learn.jump_updates`).
 
 One direction's `weights` (float32[WEIGHTS]) are those of 10 start positions and of all later ones, the null
 probability, then the emission floor of a link and of a null.

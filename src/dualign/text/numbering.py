@@ -34,7 +34,7 @@ class _Words(NamedTuple):
 
 
 def number_files(source: str, target: str, lowercase: bool, *, errors: str = "strict") -> Numbered:
-    """Read two parallel files: equal to `Numbered.of(read_pairs(source, target, errors=errors), lowercase)`."""
+    """Number the words of two parallel files, as `Numbered.of(read_pairs(source, target), lowercase)` would."""
     sides = Side(), Side()
     # By turns: the two may be pipes that one program fills.
     for blocks in zip_longest(read_blocks(source, errors), read_blocks(target, errors)):

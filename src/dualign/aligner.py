@@ -21,7 +21,7 @@ from dualign.learn.training import Progress, train
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import Numbered, Pair
+from dualign.text.bitext import Numbered, Pair, numbered
 from dualign.text.lines import tokenize
 
 Sentence = str | Sequence[str]
@@ -40,7 +40,7 @@ def align(
     """
     aligner = Aligner(threads=threads, **options)
     pairs = as_pairs(source, target)
-    text = Numbered.of(pairs, aligner.options.lowercase)
+    text = numbered(pairs, aligner.options.lowercase)
     return with_words(aligner.fit(text).align(text), pairs)
 
 
@@ -80,7 +80,7 @@ class Aligner:
 
     def fit(
         self,
-        source: Text | Sequence[Sentence],
+        bitext: Text | Sequence[Sentence],
         target: Sequence[Sentence] | None = None,
         *,
         report: Callable[[Progress], None] = lambda progress: None,
@@ -92,9 +92,9 @@ class Aligner:
         For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
         hold when aligning, too.
         """
-        text = as_text(source, target)
+        text = as_text(bitext, target)
         if not isinstance(text, Numbered):
-            text = Numbered.of(text, self.options.lowercase)
+            text = numbered(text, self.options.lowercase)
         elif self.options.lowercase:
             text = text.lowered()
         self.constraints, self.history = constraints, []
@@ -130,10 +130,10 @@ class Aligner:
         return self
 
     def align(
-        self, source: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
+        self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
     ) -> list[Alignment]:
         """The links of each pair, with their probabilities."""
-        text = as_text(source, target)
+        text = as_text(bitext, target)
         found = [alignment for links in self.align_stream(text) for alignment in alignments(links)]
         return found if isinstance(text, Numbered) else with_words(found, text)
 
@@ -153,7 +153,7 @@ class Aligner:
 
     def posteriors(
         self,
-        source: Text | Sequence[Sentence],
+        bitext: Text | Sequence[Sentence],
         target: Sequence[Sentence] | None = None,
         *,
         directions: bool = False,
@@ -164,7 +164,7 @@ class Aligner:
         in which target words choose, then those in which source words do; their mean is the probability.
         """
         matrices: list[Array] = []
-        for part in parts_of(self.model, as_text(source, target)):
+        for part in parts_of(self.model, as_text(bitext, target)):
             matrices += posteriors_of_bitext(self.model, part, self.threads, self.constraints)
         return matrices if directions else [np.minimum(matrix.mean(axis=0), 1) for matrix in matrices]
 
@@ -217,19 +217,19 @@ def with_words(found: Iterable[Alignment], pairs: Iterable[Pair]) -> list[Alignm
 
 
 def as_text(
-    source: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
+    bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
 ) -> Numbered | list[Pair]:
     """A text given by a user, in one argument or two, checked and split into tokens."""
     if target is not None:
-        return as_pairs(source, target)  # type: ignore[arg-type]
-    if isinstance(source, Numbered):
-        return source
-    if isinstance(source, tuple) and len(source) == 2 and all(isinstance(side, list) for side in source):
-        return as_pairs(*source)
-    if isinstance(source, str):
+        return as_pairs(bitext, target)  # type: ignore[arg-type]
+    if isinstance(bitext, Numbered):
+        return bitext
+    if isinstance(bitext, tuple) and len(bitext) == 2 and all(isinstance(side, list) for side in bitext):
+        return as_pairs(*bitext)
+    if isinstance(bitext, str):
         raise DataError("a bitext is an iterable of (source, target) pairs, not one string")
     pairs = []
-    for n, pair in enumerate(source):
+    for n, pair in enumerate(bitext):
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise DataError(f"item {n} of the bitext is not a pair (source, target): {pair!r:.60}")
         pairs.append((as_tokens(pair[0], "source", n), as_tokens(pair[1], "target", n)))

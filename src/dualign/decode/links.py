@@ -115,7 +115,7 @@ def decode(
 def joined(parts: Iterable[kernels.Found], too_long: Array) -> Links:
     """The links of consecutive blocks in one, without the room they did not use."""
     fields = zip(room_for(np.zeros(0, np.int64)), *map(packed, parts), strict=True)
-    number, *others = [np.concatenate(arrays) for arrays in fields][1:] + [too_long]
+    _, number, *others = [*map(np.concatenate, fields), too_long]
     return Links(np.cumsum(number) - number, number, *others)
 
 

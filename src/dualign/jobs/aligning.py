@@ -29,8 +29,8 @@ from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import Bitext, Numbered
-from dualign.text.numbering import number_files
+from dualign.text.bitext import Bitext, Numbered, numbered
+from dualign.text.numbering import encode_files
 from dualign.text.pairs import read_pairs
 from dualign.text.places import refuse_inputs
 from dualign.text.printing import print_links
@@ -141,11 +141,11 @@ def learn(
     gold = read_gold(tuning.gold, errors) if tuning.gold else []
     begin: list[Pair] = []
     if target is not None and not (gold and tuning.source is None):
-        text = number_files(source, target, aligner.options.lowercase, errors=errors)
+        text = encode_files(source, target, aligner.options.lowercase, errors=errors)
     else:
         pairs = read_pairs(source, target, errors=errors)
         begin = list(islice(pairs, len(gold))) if tuning.source is None else []
-        text = Numbered.of(chain(begin, pairs), aligner.options.lowercase)
+        text = numbered(chain(begin, pairs), aligner.options.lowercase)
     labelled = tuning_pairs(tuning, begin, gold, errors) if gold else []
     areas: list[float] = []
     judge = None

@@ -103,13 +103,6 @@ class Numbered(Bitext):
     source_words: list[str]
     target_words: list[str]
 
-    @classmethod
-    def of(cls, pairs: Iterable[Pair], lowercase: bool) -> Numbered:
-        """Number the words of both sides in order of first occurrence."""
-        source, target = GrowingVocabulary(), GrowingVocabulary()
-        bitext = encode(pairs, source, target, lowercase)
-        return cls(bitext.source, bitext.target, list(source), list(target))
-
     def renumbered(self, source: dict[str, int], target: dict[str, int], lowercase: bool) -> Bitext:
         """The same sentences with other numbers; the dictionaries are as for `encode`."""
         left, right = (
@@ -128,6 +121,13 @@ class Numbered(Bitext):
         source, target = GrowingVocabulary(), GrowingVocabulary()
         bitext = self.renumbered(source, target, True)
         return Numbered(bitext.source, bitext.target, list(source), list(target))
+
+
+def numbered(pairs: Iterable[Pair], lowercase: bool) -> Numbered:
+    """Number the words of both sides in order of first occurrence."""
+    source, target = GrowingVocabulary(), GrowingVocabulary()
+    bitext = encode(pairs, source, target, lowercase)
+    return Numbered(bitext.source, bitext.target, list(source), list(target))
 
 
 def encode(pairs: Iterable[Pair], source: dict[str, int], target: dict[str, int], lowercase: bool) -> Bitext:

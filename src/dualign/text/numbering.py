@@ -1,4 +1,4 @@
-"""Two parallel files as numbers, straight from their bytes: `Numbered.of(read_pairs(…))` without a string per
+"""Two parallel files as numbers, straight from their bytes: `numbered(read_pairs(…))` without a string per
 token.
 
 A file is read in blocks of whole lines, brought into the normal form of `dualign.text.lines`; a kernel cuts
@@ -33,8 +33,8 @@ class _Words(NamedTuple):
     slots: Array
 
 
-def number_files(source: str, target: str, lowercase: bool, *, errors: str = "strict") -> Numbered:
-    """Number the words of two parallel files, as `Numbered.of(read_pairs(source, target), lowercase)` would."""
+def encode_files(source: str, target: str, lowercase: bool, *, errors: str = "strict") -> Numbered:
+    """Number the words of two parallel files, as `numbered(read_pairs(source, target), lowercase)` would."""
     sides = Side(), Side()
     # By turns: the two may be pipes that one program fills.
     for blocks in zip_longest(read_blocks(source, errors), read_blocks(target, errors)):

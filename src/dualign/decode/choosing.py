@@ -18,6 +18,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.symmetrize import symmetrize_links
 from dualign.infer.blocks import Block
+from dualign.infer.cells import lengths_of
 from dualign.infer.choices import best_choices, priors_of
 from dualign.infer.emission import emissions, jumps_of
 from dualign.infer.viterbi import viterbi
@@ -53,8 +54,7 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
     """Mark each direction's most probable path in `marks`, uint8 (slots, 2)."""
     pairs = block.pairs
     for n in range(n0, n1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        I, J = lengths_of(n, pairs)
         if I == 0 or J == 0:
             continue
         E0, E1, null0, null1 = emissions(n, block)
@@ -106,8 +106,7 @@ def choose_links(
     """Symmetrise the marks of both directions by `method`, and list the links with their probabilities."""
     pairs, first = block.pairs, block.first
     for n in range(n0, n1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        I, J = lengths_of(n, pairs)
         forward = np.empty((I, J), np.uint8)
         backward = np.empty((I, J), np.uint8)
         chosen = np.empty((I, J), np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.infer.cells import Pairs, find_cells, pairs_of
+from dualign.infer.cells import Pairs, find_cells, lengths_of, pairs_of
 from dualign.infer.unknown import add_unknown_cells
 from dualign.model.jumps import Jumps
 from dualign.text.bitext import Bitext
@@ -102,8 +102,8 @@ def batch_of(W: int, order: Array, pairs: Pairs) -> Batch:
     I = J = 1
     for lane, n in enumerate(order):
         chosen[lane] = n
-        I = max(I, pairs.source_offsets[n + 1] - pairs.source_offsets[n])
-        J = max(J, pairs.target_offsets[n + 1] - pairs.target_offsets[n])
+        length, breadth = lengths_of(n, pairs)
+        I, J = max(I, length), max(J, breadth)
     return Batch(chosen, len(order), I, J)
 
 

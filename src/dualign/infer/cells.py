@@ -62,6 +62,15 @@ def pairs_of(bitext: Bitext) -> Pairs:
     return Pairs(source.tokens, source.offsets, target.tokens, target.offsets)
 
 
+@kernel(allocates=False)
+def lengths_of(n: int, pairs: Pairs) -> tuple[int, int]:
+    """The number of source words and of target words of pair n."""
+    return (
+        pairs.source_offsets[n + 1] - pairs.source_offsets[n],
+        pairs.target_offsets[n + 1] - pairs.target_offsets[n],
+    )
+
+
 def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, int]]:
     """Cut a bitext into consecutive blocks of at most `limit` cells (or of a single larger pair)."""
     ends = np.cumsum(bitext.source.lengths * bitext.target.lengths)

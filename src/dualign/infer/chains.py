@@ -10,6 +10,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, width
 from dualign.infer.blocks import Batch, Block
+from dualign.infer.cells import lengths_of
 from dualign.infer.chain import STATISTICS, Chain, Edges, Passes, fill_edges, forward_backward
 from dualign.infer.emission import choosers, class_of, emit, gather_jumps, lives
 from dualign.model.jumps import NEAR, NULL, REACH, STARTS
@@ -94,8 +95,7 @@ def prepare(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
     pairs = block.pairs
     for lane in range(W):
         n = batch.pair[lane]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        I, J = lengths_of(n, pairs)
         chains.length[0, lane], chains.length[1, lane] = J, I
         chains.edges.states[0, lane], chains.edges.states[1, lane] = I, J
     lives(like, chains.length[0], batch.J, chains.live[0])

@@ -8,6 +8,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, load, spread, store, width
 from dualign.infer.blocks import Batch, Block
+from dualign.infer.cells import lengths_of
 from dualign.model.jumps import FLOOR, NEAR, NULL_FLOOR
 
 
@@ -48,8 +49,7 @@ def emit(
     for lane in range(W):
         n = batch.pair[lane]
         s, t = pairs.source_offsets[n], pairs.target_offsets[n]
-        length = pairs.source_offsets[n + 1] - s
-        breadth = pairs.target_offsets[n + 1] - t
+        length, breadth = lengths_of(n, pairs)
         for j in range(J):
             null[0, j * W + lane] = 0
             if j < breadth:
@@ -83,8 +83,7 @@ def emit(
 def emissions(n: int, block: Block) -> tuple[Array, Array, Array, Array]:
     """Emissions of pair n alone, neither side of which is empty: `E0` (J, I), `E1` (I, J), nulls (J), (I)."""
     pairs = block.pairs
-    I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-    J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+    I, J = lengths_of(n, pairs)
     one = np.ones(max(I, J), np.float32)
     E, null = np.empty((2, I * J), np.float32), np.empty((2, max(I, J)), np.float32)
     emit(np.float32(0), Batch(np.full(1, n), 1, I, J), block, one, one, E, null)
@@ -125,8 +124,7 @@ def class_of(word: int, classes: Array) -> int:
 def jumps_of(n: int, d: int, block: Block) -> Array:
     """Weights of the jumps from each row of one chain of pair n, float32 (R, NEAR)."""
     pairs = block.pairs
-    I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-    J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+    I, J = lengths_of(n, pairs)
     R = J if d == 0 else I
     jumps = np.empty(R * NEAR, np.float32)
     gather_jumps(1, Batch(np.full(1, n), 1, I, J), d, block, jumps)

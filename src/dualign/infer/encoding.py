@@ -6,8 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from dualign.core.arrays import Array
 from dualign.core.threads import spans
-from dualign.model.vocabulary import Unknowns
+from dualign.model.vocabulary import Unknowns, Vocabulary
 from dualign.text.bitext import Bitext, Numbered, Pair, encode
 
 if TYPE_CHECKING:
@@ -26,12 +29,22 @@ class Encoded(NamedTuple):
 
 def encode_for(model: Model, text: Numbered | Iterable[Pair]) -> Encoded:
     """Number the words of a text by the model's vocabularies; new words come after the known ones."""
-    source, target = Unknowns(model.source), Unknowns(model.target)
     if isinstance(text, Numbered):
-        bitext = text.renumbered(source, target, model.options.lowercase)
-    else:
-        bitext = encode(text, source, target, model.options.lowercase)
-    return Encoded(bitext, (source.new, target.new))
+        text = text.lowered() if model.options.lowercase else text
+        left, new_left = numbers_of(text.source_words, model.source)
+        right, new_right = numbers_of(text.target_words, model.target)
+        return Encoded(text.renumbered(left, right), (new_left, new_right))
+    source, target = Unknowns(model.source), Unknowns(model.target)
+    return Encoded(encode(text, source, target, model.options.lowercase), (source.new, target.new))
+
+
+def numbers_of(words: list[str], vocabulary: Vocabulary) -> tuple[Array, list[str]]:
+    """The numbers of different words by a vocabulary, and those words that it lacks."""
+    known = vocabulary.numbers
+    numbers = np.fromiter((known.get(word, -1) for word in words), np.int32, len(words))
+    new = np.flatnonzero(numbers < 0)
+    numbers[new] = np.arange(len(known), len(known) + len(new))
+    return numbers, [words[n] for n in new]
 
 
 def parts_of(model: Model, text: Numbered | Iterable[Pair]) -> Iterator[Encoded]:

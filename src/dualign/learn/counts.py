@@ -7,6 +7,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.infer.blocks import Block
+from dualign.infer.cells import lengths_of
 
 
 @kernel()
@@ -61,8 +62,7 @@ def add_positions(block: Block, posterior: Array, begins: Array, counts: Array) 
     """Add posteriors (slots, 2) to expected counts (float64), laid out like `Positions.values`."""
     pairs, first = block.pairs, block.first
     for n in range(len(first) - 1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        I, J = lengths_of(n, pairs)
         forward = counts[begins[n] : begins[n] + J * (I + 1)].reshape(J, I + 1)
         begin = begins[n] + J * (I + 1)
         backward = counts[begin : begin + I * (J + 1)].reshape(I, J + 1)

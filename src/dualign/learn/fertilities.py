@@ -7,7 +7,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.infer.blocks import Block, block_of
-from dualign.infer.cells import block_bounds
+from dualign.infer.cells import block_bounds, lengths_of
 from dualign.infer.posteriors import posteriors_of_block
 from dualign.model.fertility import MOST_LINKS, Fertilities
 from dualign.model.model import Model
@@ -35,7 +35,7 @@ def count_fertilities(block: Block, posterior: Array, source: Array, target: Arr
     pairs, first = block.pairs, block.first
     for n in range(len(first) - 1):
         s, t = pairs.source_offsets[n], pairs.target_offsets[n]
-        I, J = pairs.source_offsets[n + 1] - s, pairs.target_offsets[n + 1] - t
+        I, J = lengths_of(n, pairs)
         P = posterior[first[n] : first[n + 1]].reshape(I, J, 2)
         chosen = np.zeros(J, np.int64)
         count_choices(P[:, :, 1], chosen)

@@ -15,8 +15,8 @@ first multiple of 64 after the header. Bytes between the parts are zero, and the
 array. The same content always gives the same bytes.
 
 Loading verifies every byte: the checksums, the zeros between, the length. CRC-32 sees each changed byte and
-each damage of up to 32 bits in a row, and any other but for one case in four billion; it is no protection
-from a forger. zlib computes it at 3.8 GB/s here, 0.04 s for 150 MB, so there is no need for a cheaper sum
+each damage of up to 32 bits in a row, and any other but for one case in four billion; it does not
+protect from a forger. zlib computes it at 3.8 GB/s here, 0.04 s for 150 MB, so there is no need for a cheaper sum
 and no option to skip it. Nothing in a file is ever executed: a header is JSON, and an array's type must be
 one of a list of plain numbers.
 

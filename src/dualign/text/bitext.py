@@ -87,10 +87,6 @@ class Bitext:
         """Pairs begin..end; the tokens are views."""
         return Bitext(self.source.slice(begin, end), self.target.slice(begin, end))
 
-    def select(self, chosen: npt.NDArray[np.bool_]) -> Bitext:
-        """The chosen pairs only."""
-        return Bitext(self.source.select(chosen), self.target.select(chosen))
-
     def without(self, dropped: npt.NDArray[np.bool_]) -> Bitext:
         """All pairs, the dropped ones with empty sides."""
         return Bitext(self.source.without(dropped), self.target.without(dropped))
@@ -103,24 +99,23 @@ class Numbered(Bitext):
     source_words: list[str]
     target_words: list[str]
 
-    def renumbered(self, source: dict[str, int], target: dict[str, int], lowercase: bool) -> Bitext:
-        """The same sentences with other numbers; the dictionaries are as for `encode`."""
-        left, right = (
-            Sentences(
-                np.fromiter(map(numbers.__getitem__, words), np.int32, len(words))[side.tokens], side.offsets
-            )
-            for side, words, numbers in (
-                (self.source, self.source_words, _by_form(source, lowercase)),
-                (self.target, self.target_words, _by_form(target, lowercase)),
-            )
+    def renumbered(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Bitext:
+        """The same sentences, with the numbers that these lists have in place of 0, 1, …"""
+        left, right = np.asarray(source, np.int32), np.asarray(target, np.int32)
+        return Bitext(
+            Sentences(left[self.source.tokens], self.source.offsets),
+            Sentences(right[self.target.tokens], self.target.offsets),
         )
-        return Bitext(left, right)
 
     def lowered(self) -> Numbered:
-        """The same sentences with words that differ in case alone taken for one."""
-        source, target = GrowingVocabulary(), GrowingVocabulary()
-        bitext = self.renumbered(source, target, True)
-        return Numbered(bitext.source, bitext.target, list(source), list(target))
+        """The same sentences in lower case."""
+        words = [list(map(str.lower, side)) for side in (self.source_words, self.target_words)]
+        if words == [self.source_words, self.target_words]:
+            return self
+        vocabularies = GrowingVocabulary(), GrowingVocabulary()
+        numbers = [[new[word] for word in side] for new, side in zip(vocabularies, words, strict=True)]
+        bitext = self.renumbered(*numbers)
+        return Numbered(bitext.source, bitext.target, *map(list, vocabularies))
 
 
 def numbered(pairs: Iterable[Pair], lowercase: bool) -> Numbered:
@@ -132,7 +127,7 @@ def numbered(pairs: Iterable[Pair], lowercase: bool) -> Numbered:
 
 def encode(pairs: Iterable[Pair], source: dict[str, int], target: dict[str, int], lowercase: bool) -> Bitext:
     """Number the words of both sides; `source` and `target` say how to treat a new word (`__missing__`)."""
-    numbers = _by_form(source, lowercase), _by_form(target, lowercase)
+    numbers = (_Lowered(source), _Lowered(target)) if lowercase else (source, target)
     sides = tuple((array("i"), array("q", [0]), number.__getitem__) for number in numbers)
     for pair in pairs:
         for words, (tokens, offsets, number) in zip(pair, sides, strict=True):
@@ -143,8 +138,3 @@ def encode(pairs: Iterable[Pair], source: dict[str, int], target: dict[str, int]
         for tokens, offsets, _ in sides
     )
     return Bitext(left, right)
-
-
-def _by_form(vocabulary: dict[str, int], lowercase: bool) -> dict[str, int]:
-    """Numbers of words, or of their lower-case forms."""
-    return _Lowered(vocabulary) if lowercase else vocabulary

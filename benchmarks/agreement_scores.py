@@ -12,8 +12,8 @@ from benchmarks.corpora import Pair
 from dualign.aligner import Aligner
 from dualign.core.errors import UsageError
 from dualign.decode.joint.potentials import potentials
-from dualign.decode.links import encode_chunk
 from dualign.infer.blocks import block_of
+from dualign.infer.encoding import encode_for
 
 GROUPS = ((1, 20, 0.28), (21, 40, 0.45), (41, 60, 0.27))
 """Words of the longer side, from and to, and the share of such pairs (Chang et al. 2014, Table 1)."""
@@ -34,8 +34,8 @@ class Scores(NamedTuple):
 
 def scores_of(aligner: Aligner, pairs: Sequence[Pair]) -> list[Scores]:
     """The logarithms of the model's probabilities."""
-    encoded, source, target = encode_chunk(aligner.model, pairs)
-    block = block_of(aligner.model, encoded, aligner.threads, (source.new, target.new))
+    text, unknown = encode_for(aligner.model, pairs)
+    block = block_of(aligner.model, text, aligner.threads, unknown)
     return [Scores(*potentials(n, block)) for n in range(len(pairs))]
 
 

@@ -1,7 +1,7 @@
 """Figure 7 of Chang et al. 2014: how bound and score approach the optimum, and what pruning leaves.
 
-Every pair goes through 400 rounds of the relaxation with pruning, as `constrain` begins, one round at a time,
-or fewer if a proof comes first; then its last values stand. Means over the pairs whose optimum is known:
+Every pair goes through up to 400 rounds of the relaxation with pruning, the first part of `constrain`, one
+round at a time; after a proof its last values stay. Means over the pairs whose optimum is known:
 
 - (a) `bound`: the least bound so far; `greedy`: the best score so far of the greedy heuristic, which runs
   every fourth round (pruning uses it); `intersection`: the best score so far of the links that the row chain
@@ -78,7 +78,7 @@ def traced(problem: Problem) -> dict[str, np.ndarray]:
 
 
 def intersection(relaxation: Relaxation) -> tuple[np.ndarray, np.ndarray]:
-    """Chains of the links that both sides chose, one a column."""
+    """Chains of the links that both sides chose, at most one per column."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
     a, b = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
     for i in range(1, I + 1):
@@ -113,7 +113,7 @@ def print_curves(curves: dict[str, Any]) -> None:
 
 
 def plotter() -> Callable[[Path, dict[str, Any]], None]:
-    """A function that draws the curves, or an error if there is nothing to draw with."""
+    """A function that draws the curves, or an error if matplotlib is missing."""
     try:
         from matplotlib import rcParams
         from matplotlib.figure import Figure

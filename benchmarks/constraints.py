@@ -34,11 +34,9 @@ from dualign.measure.curves import Curve, curve
 from dualign.measure.quality import evaluate
 from dualign.measure.table import markdown
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import Bitext, numbered
+from dualign.text.bitext import Numbered, numbered
 from dualign.text.formats import read_links
 from dualign.text.pairs import read_pairs
-
-Numbered = tuple[Bitext, list[str], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +141,7 @@ def main() -> None:
         gold_pairs = (pair for part in labelled for pair in part.pairs)
         text = numbered(chain(gold_pairs, map(pair_of, corpus.lines[:size])), lowercase=True)
         frequencies = frequencies_of(text)
-        pairs = len(text[0])
+        pairs = len(text)
         print(f"\n## {name}, {pairs:,} pairs\n", flush=True)
         models: dict[tuple[Any, ...], Trained] = {}
         results: list[tuple[Method, Trained, Result]] = []
@@ -206,8 +204,7 @@ def split(labelled: list[Labelled]) -> list[Labelled]:
 
 def frequencies_of(text: Numbered) -> tuple[dict[str, int], dict[str, int]]:
     """How often each word of either side occurs."""
-    bitext, *vocabularies = text
-    sides = zip((bitext.source, bitext.target), vocabularies, strict=True)
+    sides = (text.source, text.source_words), (text.target, text.target_words)
     counts = [(words, np.bincount(side.tokens, minlength=len(words)).tolist()) for side, words in sides]
     source, target = (dict(zip(words, count, strict=True)) for words, count in counts)
     return source, target
@@ -217,7 +214,7 @@ def fit(method: Method, text: Numbered, rounds: int, threads: int) -> Trained:
     aligner = Aligner(threads=threads, constraint=method.constraint, **{"rounds": rounds} | method.more)
     evaluations: list[float] = []
     began, began_cpu = time.perf_counter(), time.process_time()
-    aligner.fit_encoded(*text, report=lambda progress: evaluations.append(progress.evaluations))
+    aligner.fit(text, report=lambda progress: evaluations.append(progress.evaluations))
     seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
     return Trained(aligner, seconds, cpu_seconds, [number for number in evaluations if number > 1])
 

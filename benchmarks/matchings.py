@@ -188,15 +188,14 @@ def tokens_of(aligner: Aligner, part: Labelled) -> np.ndarray:
 
 def scores_of(aligner: Aligner, part: Labelled) -> list[np.ndarray]:
     """The matrices of Eq. 5, French rows and English columns."""
-    from dualign.decode.links import encode_chunk, posteriors_of_parts
     from dualign.decode.matchings.matching_blocks import scores_of_block
+    from dualign.infer.encoding import encode_for
+    from dualign.infer.posteriors import posteriors_of_parts
 
-    encoded, source, target = encode_chunk(aligner.model, part.pairs)
+    text = encode_for(aligner.model, part.pairs)
     options = replace(aligner.options, scores="backward")
     matrices = []
-    for posterior, block in posteriors_of_parts(
-        aligner.model, encoded, (source.new, target.new), aligner.threads, None
-    ):
+    for posterior, block in posteriors_of_parts(aligner.model, text, aligner.threads):
         flat = scores_of_block(options, block, posterior, aligner.threads)
         shapes = zip(np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets), strict=True)
         for n, (I, J) in enumerate(shapes):

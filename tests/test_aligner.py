@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import subprocess
 import sys
+from dataclasses import fields
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import dualign
-from dualign import Aligner, Alignment, DataError, UsageError
+from dualign import Aligner, Alignment, DataError, Options, UsageError
+from dualign.text.bitext import numbered
 from dualign.text.samples import sample
 from dualign.text.synthetic import generate
 
@@ -53,9 +57,14 @@ def test_every_form_of_a_bitext_gives_the_same_answer(aligner):
         zip(SOURCE, TOKENS[1], strict=True),
         ((tuple(source), target) for source, target in zip(TOKENS[0], TARGET, strict=True)),
         [[source, target] for source, target in zip(SOURCE, TARGET, strict=True)],
+        numbered(zip(*TOKENS, strict=True), lowercase=False),
+        numbered(zip(*TOKENS, strict=True), lowercase=True),
     ]
     for form in forms:
         assert aligner.align(form) == expected
+    assert aligner.align(SOURCE, TARGET) == aligner.align(tuple(SOURCE), TOKENS[1]) == expected
+    for one, other in zip(aligner.posteriors(SOURCE, TARGET), aligner.posteriors(forms[0]), strict=True):
+        np.testing.assert_array_equal(one, other)
     assert dualign.align(tuple(SOURCE), iter(TARGET), threads=2) == dualign.align(*TOKENS, threads=2)
 
 
@@ -191,10 +200,68 @@ def test_bad_options_are_refused_at_once():
             Aligner(**options)
 
 
-PUBLIC = ("", "decode", "phrase", "translate")
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_a_text_that_is_numbered_once_is_learnt_and_aligned_like_its_pairs(lowercase):
+    # The last pair is too long to learn from, so its other words are unknown.
+    pairs = [
+        *zip(*TOKENS, strict=True),
+        (["das", "Haus", "der", "Sonne", "am", "Meer"], ["the", "house", "of", "Sun"]),
+    ]
+    expected = Aligner(threads=1, lowercase=lowercase, max_length=5).fit(pairs)
+    for text in (numbered(pairs, lowercase=False), numbered(pairs, lowercase)):
+        aligner = Aligner(threads=1, lowercase=lowercase, max_length=5).fit(text)
+        assert aligner.model.source.words == expected.model.source.words
+        assert "Sonne".lower() not in map(str.lower, aligner.model.source.words)
+        np.testing.assert_array_equal(aligner.model.lexicon.table, expected.model.lexicon.table)
+        found = aligner.align(text)
+        assert found == expected.align(pairs)
+        assert [each.probabilities for each in found] == [
+            each.probabilities for each in expected.align(pairs)
+        ]
 
 
-@pytest.mark.parametrize("room", PUBLIC)
+def test_the_signature_and_the_docstring_have_every_option():
+    parameters = dict(inspect.signature(Aligner).parameters)
+    assert parameters.pop("threads").default is None
+    assert list(parameters) == [f.name for f in fields(Options)]
+    for f in fields(Options):
+        assert parameters[f.name].default == f.default
+        assert parameters[f.name].annotation == f.type
+        assert parameters[f.name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert f"`{f.name}`" in Aligner.__doc__
+        assert f.metadata["help"] in Aligner.__doc__
+
+
+def test_an_aligner_says_what_it_is(aligner):
+    assert repr(Aligner(rounds=7, decoder="viterbi")) == "<Aligner(rounds=7, decoder='viterbi'): not fitted>"
+    assert repr(aligner) == "<Aligner(): fitted>"
+
+
+def test_parameters_make_another_aligner_like_this_one():
+    aligner = Aligner(threads=1, rounds=2, threshold=0.3)
+    given = aligner.get_params()
+    assert given == {"threads": 1, **aligner.options.as_dict()}
+    # What sklearn.base.clone does: the values are handed on, and must come back as the same objects.
+    clone = type(aligner)(**aligner.get_params(deep=False))
+    assert all(value is given[name] for name, value in clone.get_params(deep=False).items())
+    assert clone.set_params(threads=2, rounds=5) is clone
+    assert (clone.threads, clone.options.rounds, aligner.options.rounds) == (2, 5, 2)
+    with pytest.raises(UsageError, match="unknown option"):
+        clone.set_params(round=3)
+    with pytest.raises(UsageError, match="a trained model cannot change rounds"):
+        Aligner(rounds=1).fit(SOURCE, TARGET).set_params(rounds=2)
+
+
+ROOMS = [name for name in dualign.__all__ if isinstance(getattr(dualign, name), ModuleType)]
+
+
+def test_the_rooms_are_listed():
+    assert {"decode", "jobs", "measure", "phrase", "transfer", "translate"} <= set(ROOMS)
+
+
+@pytest.mark.parametrize(
+    "room", ["", *(name for name in ROOMS if hasattr(getattr(dualign, name), "__all__"))]
+)
 def test_every_public_name_exists_and_is_documented(room):
     module = importlib.import_module(f"dualign.{room}".rstrip("."))
     assert dir(module) == sorted(module.__all__)

@@ -1,6 +1,6 @@
-"""dualign: aligns bilingual text, with a probability on every link and a proof where one exists.
+"""dualign: aligns bilingual text, with a probability for every link and a proof where there is one.
 
-Names are imported when they are first used: `import dualign` loads neither NumPy nor Numba.
+Names are imported on first use: `import dualign` loads neither NumPy nor Numba.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dualign.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from dualign import decode, phrase, translate
+    from dualign import decode, infer, jobs, learn, measure, phrase, show, text, transfer, translate
     from dualign.aligner import Aligner, align
     from dualign.core.certified import Certified
     from dualign.core.errors import DataError, DualignError, Infeasible, ModelError, UsageError
@@ -33,8 +33,15 @@ __all__ = [
     "align",
     "decode",
     "evaluate",
+    "infer",
+    "jobs",
+    "learn",
+    "measure",
     "phrase",
+    "show",
     "symmetrize",
+    "text",
+    "transfer",
     "translate",
 ]
 
@@ -49,13 +56,11 @@ _HOMES = {
     "Options": "model.options",
     "UsageError": "core.errors",
     "align": "aligner",
-    "decode": "",
     "evaluate": "measure.quality",
-    "phrase": "",
     "symmetrize": "decode.symmetrize",
-    "translate": "",
 }
-_attribute, _ = lazily(__name__, _HOMES)
+_ROOMS = [name for name in __all__ if name.islower() and name not in ("__version__", *_HOMES)]
+_attribute, _ = lazily(__name__, _HOMES | dict.fromkeys(_ROOMS, ""))
 
 
 def __getattr__(name: str) -> Any:

@@ -4,57 +4,55 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
-from dualign.core.threads import available, spans
-from dualign.decode.links import (
-    CHUNK,
-    Links,
-    Prepared,
-    align_bitext,
-    chunks,
-    encode_chunk,
-    posteriors_of_bitext,
-)
+from dualign.core.threads import available
+from dualign.decode.links import Links, Prepared, align_bitext
 from dualign.infer.constraints import ConstraintSet
-from dualign.learn.training import Progress, train, usable
+from dualign.infer.encoding import parts_of
+from dualign.infer.posteriors import posteriors_of_bitext
+from dualign.learn.training import Progress, train
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import Bitext, Sentences, numbered
+from dualign.text.bitext import Numbered, Pair, numbered
 from dualign.text.lines import tokenize
 
 Sentence = str | Sequence[str]
 Pairs = Iterable[tuple[Sentence, Sentence]]
 Columns = tuple[list[Sentence], list[Sentence]]
+Text = Pairs | Columns | Numbered
 
 
 def align(
     source: Sequence[Sentence], target: Sequence[Sentence], *, threads: int | None = None, **options: Any
 ) -> list[Alignment]:
-    """Learn a model of two parallel lists of sentences and align them, one `Alignment` for each pair.
+    """Learn a model of two parallel lists of sentences and align them, one `Alignment` per pair.
 
     A sentence is a list of tokens, or a string to be split at white space. For `options` see
     `dualign.Options`.
     """
-    for side, name in ((source, "source"), (target, "target")):
-        if isinstance(side, str):
-            raise DataError(f"{name} is one string; give a list of sentences")
-    bitext = as_pairs((list(source), list(target)))
     aligner = Aligner(threads=threads, **options)
-    return aligner.fit(bitext).align(bitext)
+    pairs = as_pairs(source, target)
+    text = numbered(pairs, aligner.options.lowercase)
+    return with_words(aligner.fit(text).align(text), pairs)
 
 
 class Aligner:
-    """A word aligner: `fit` it, or `load` one; then `align` any text, in pieces of any size, alike.
+    """A word aligner: `fit` it, or `load` one; then `align` any text, all at once or in pieces.
 
-    A bitext is an iterable of pairs `(source, target)`, or a tuple of two parallel lists; a sentence is a
-    list of tokens, or a string to be split at white space. For the keywords see `dualign.Options`.
+    A text is an iterable of pairs `(source, target)`, two parallel lists (as two arguments or a tuple), or a
+    `dualign.text.bitext.Numbered`, whose words are numbered only once for `fit` and `align`. A sentence is a
+    list of tokens, or a string to be split at white space.
+
+    `threads` defaults to the number of processors. The other keywords, all from `dualign.Options`:
+
     """
 
     def __init__(self, *, threads: int | None = None, **options: Any) -> None:
@@ -64,7 +62,14 @@ class Aligner:
         self.history: list[Progress] = []
         """The rounds of training, in order; empty for a loaded model."""
         self._model: Model | None = None
-        self._strange: list[list[str]] = [[], []]
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{f.name}={value!r}"
+            for f in fields(Options)
+            if (value := getattr(self.options, f.name)) != f.default
+        ]
+        return f"<Aligner({', '.join(changed)}): {'not ' * (self._model is None)}fitted>"
 
     @property
     def model(self) -> Model:
@@ -75,47 +80,42 @@ class Aligner:
 
     def fit(
         self,
-        bitext: Pairs | Columns,
+        bitext: Text | Sequence[Sentence],
+        target: Sequence[Sentence] | None = None,
         *,
         report: Callable[[Progress], None] = lambda progress: None,
         judge: Callable[[Model], float] | None = None,
         constraints: ConstraintSet | None = None,
     ) -> Aligner:
-        """Learn from a bitext; `report` hears of each round.
+        """Learn from a text; `report` is called after each round.
 
-        For `judge` and `constraints` see `dualign.learn.training.train`; constraints hold when aligning, too.
+        For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
+        hold when aligning, too.
         """
-        text = numbered(as_pairs(bitext), self.options.lowercase)
-        self.fit_encoded(*text, report=report, judge=judge, constraints=constraints)
-        return self
-
-    def fit_encoded(
-        self,
-        encoded: Bitext,
-        source: list[str],
-        target: list[str],
-        *,
-        report: Callable[[Progress], None] = lambda progress: None,
-        judge: Callable[[Model], float] | None = None,
-        constraints: ConstraintSet | None = None,
-    ) -> Bitext:
-        """Learn from sentences of numbered words; returns them with the model's numbers, for `links_of`."""
-        self.constraints = constraints
-        self.history = []
+        text = as_text(bitext, target)
+        if not isinstance(text, Numbered):
+            text = numbered(text, self.options.lowercase)
+        elif self.options.lowercase:
+            text = text.lowered()
+        self.constraints, self.history = constraints, []
 
         def hear(progress: Progress) -> None:
             self.history.append(progress)
             report(progress)
 
-        # Words of the pairs that are left out of training come last: they are unknown to the model.
-        chosen = usable(encoded, self.options.max_length)
-        left, source_words, self._strange[0] = known_first(encoded.source, source, chosen)
-        right, target_words, self._strange[1] = known_first(encoded.target, target, chosen)
-        encoded = Bitext(left, right)
-        self._model = train(
-            encoded, source_words, target_words, self.options, self.threads, hear, judge, constraints
-        )
-        return encoded
+        self._model = train(text, self.options, self.threads, hear, judge, constraints)
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The keywords that make an aligner like this one, as scikit-learn asks for them."""
+        del deep
+        return {"threads": self.threads, **self.options.as_dict()}
+
+    def set_params(self, **changes: Any) -> Aligner:
+        """`set_options`, also for `threads`."""
+        if "threads" in changes:
+            self.threads = available(changes.pop("threads"))
+        return self.set_options(**changes)
 
     def set_options(self, **changes: Any) -> Aligner:
         """Change options; once there is a model, only those for aligning, such as threshold and decoder."""
@@ -129,46 +129,43 @@ class Aligner:
             self._model = self._model.with_options(self.options)
         return self
 
-    def align(self, bitext: Pairs | Columns) -> list[Alignment]:
+    def align(
+        self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
+    ) -> list[Alignment]:
         """The links of each pair, with their probabilities."""
-        pairs = as_pairs(bitext)
-        found = (alignment for links in self.align_stream(pairs) for alignment in alignments(links))
-        return [replace(alignment, words=pair) for alignment, pair in zip(found, pairs, strict=True)]
+        text = as_text(bitext, target)
+        found = [alignment for links in self.align_stream(text) for alignment in alignments(links)]
+        return found if isinstance(text, Numbered) else with_words(found, text)
 
-    def align_stream(self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Iterator[Links]:
-        """Links of a stream of token-list pairs, chunk by chunk, in memory for one chunk."""
-        for chunk in chunks(pairs):
-            encoded, source, target = encode_chunk(self.model, chunk)
-            yield align_bitext(self.model, encoded, (source.new, target.new), self.threads, self.constraints)
+    def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[Links]:
+        """Links of a text chunk by chunk; a stream of token-list pairs takes memory for one chunk."""
+        for part in parts_of(self.model, text):
+            yield align_bitext(self.model, part, self.threads, self.constraints)
 
-    def links_of(self, encoded: Bitext) -> Iterator[Links]:
-        """Links of the bitext that `fit_encoded` returned, chunk by chunk."""
-        strange = self._strange[0], self._strange[1]
-        for begin, end in spans(len(encoded), CHUNK):
-            part = Bitext(encoded.source.slice(begin, end), encoded.target.slice(begin, end))
-            yield align_bitext(self.model, part, strange, self.threads, self.constraints)
-
-    def decoder_of(self, bitext: Pairs | Columns) -> Callable[[Options], list[Alignment]]:
-        """A function that aligns this bitext by any decoder and its parameters.
+    def decoder_of(self, bitext: Text) -> Callable[[Options], list[Alignment]]:
+        """A function that aligns this text by any decoder and its parameters.
 
         The posteriors are computed once, projected as the options in force now say.
         """
-        encoded, source, target = encode_chunk(self.model, as_pairs(bitext))
-        prepared = Prepared(self.model, encoded, (source.new, target.new), self.threads, self.constraints)
+        parts = parts_of(self.model, as_text(bitext))
+        prepared = Prepared(self.model, parts, self.threads, self.constraints)
         return lambda options: list(alignments(prepared.links(options)))
 
-    def posteriors(self, bitext: Pairs | Columns, *, directions: bool = False) -> list[Array]:
+    def posteriors(
+        self,
+        bitext: Text | Sequence[Sentence],
+        target: Sequence[Sentence] | None = None,
+        *,
+        directions: bool = False,
+    ) -> list[Array]:
         """The probability of every link: for each pair a float32 array (source words, target words).
 
         With `directions`, an array (2, source words, target words): first the posteriors of the direction
         in which target words choose, then those in which source words do; their mean is the probability.
         """
         matrices: list[Array] = []
-        for chunk in chunks(as_pairs(bitext)):
-            encoded, source, target = encode_chunk(self.model, chunk)
-            matrices += posteriors_of_bitext(
-                self.model, encoded, (source.new, target.new), self.threads, self.constraints
-            )
+        for part in parts_of(self.model, as_text(bitext, target)):
+            matrices += posteriors_of_bitext(self.model, part, self.threads, self.constraints)
         return matrices if directions else [np.minimum(matrix.mean(axis=0), 1) for matrix in matrices]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -182,22 +179,26 @@ class Aligner:
 
     @classmethod
     def of_model(cls, model: Model, threads: int | None = None) -> Aligner:
-        """An aligner of given parameters."""
+        """An aligner with the given parameters."""
         aligner = cls(threads=threads)
         aligner._model = model
         aligner.options = model.options
         return aligner
 
 
-def known_first(side: Sentences, words: list[str], chosen: Array) -> tuple[Sentences, list[str], list[str]]:
-    """Renumber words so that those of the chosen sentences come first; these words, and the others."""
-    seen = np.bincount(side.select(chosen).tokens, minlength=len(words)) > 0
-    order = np.concatenate((np.flatnonzero(seen), np.flatnonzero(~seen)))
-    number = np.empty(len(words), np.int32)
-    number[order] = np.arange(len(words), dtype=np.int32)
-    known = int(seen.sum())
-    names = [words[old] for old in order]
-    return Sentences(number[side.tokens], side.offsets), names[:known], names[known:]
+def _documented(aligner: type[Aligner]) -> None:
+    """Put the options, which have their home in `Options`, into the signature and docstring of Aligner."""
+    keyword = Parameter.KEYWORD_ONLY
+    parameters = [Parameter("threads", keyword, default=None, annotation="int | None")]
+    for f in fields(Options):
+        parameters.append(Parameter(f.name, keyword, default=f.default, annotation=f.type))
+        aligner.__doc__ = (
+            f"{aligner.__doc__}- `{f.name}` ({f.type}, default {f.default!r}): {f.metadata['help']}\n    "
+        )
+    aligner.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+
+
+_documented(Aligner)
 
 
 def alignments(links: Links) -> Iterator[Alignment]:
@@ -210,19 +211,21 @@ def alignments(links: Links) -> Iterator[Alignment]:
         yield Alignment(pairs, probabilities=tuple(probability[begin:end]))
 
 
-def as_pairs(bitext: Pairs | Columns) -> list[tuple[Sequence[str], Sequence[str]]]:
-    """Check a bitext given by a user and split its strings into tokens."""
+def with_words(found: Iterable[Alignment], pairs: Iterable[Pair]) -> list[Alignment]:
+    """Alignments that know the words of their pairs."""
+    return [replace(alignment, words=pair) for alignment, pair in zip(found, pairs, strict=True)]
+
+
+def as_text(
+    bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
+) -> Numbered | list[Pair]:
+    """A text given by a user, in one argument or two, checked and split into tokens."""
+    if target is not None:
+        return as_pairs(bitext, target)  # type: ignore[arg-type]
+    if isinstance(bitext, Numbered):
+        return bitext
     if isinstance(bitext, tuple) and len(bitext) == 2 and all(isinstance(side, list) for side in bitext):
-        sources, targets = bitext
-        if len(sources) != len(targets):
-            raise DataError(
-                f"{len(sources)} source sentences but {len(targets)} target sentences; "
-                "each pair needs one of either"
-            )
-        return [
-            (as_tokens(source, "source", n), as_tokens(target, "target", n))
-            for n, (source, target) in enumerate(zip(sources, targets, strict=True))
-        ]
+        return as_pairs(*bitext)
     if isinstance(bitext, str):
         raise DataError("a bitext is an iterable of (source, target) pairs, not one string")
     pairs = []
@@ -231,6 +234,22 @@ def as_pairs(bitext: Pairs | Columns) -> list[tuple[Sequence[str], Sequence[str]
             raise DataError(f"item {n} of the bitext is not a pair (source, target): {pair!r:.60}")
         pairs.append((as_tokens(pair[0], "source", n), as_tokens(pair[1], "target", n)))
     return pairs
+
+
+def as_pairs(source: Iterable[Any], target: Iterable[Any]) -> list[Pair]:
+    """The pairs of two parallel lists, checked and split into tokens."""
+    for side, name in ((source, "source"), (target, "target")):
+        if isinstance(side, str):
+            raise DataError(f"{name} is one string; give a list of sentences")
+    sources, targets = list(source), list(target)
+    if len(sources) != len(targets):
+        raise DataError(
+            f"{len(sources)} source sentences but {len(targets)} target sentences; each pair needs both"
+        )
+    return [
+        (as_tokens(left, "source", n), as_tokens(right, "target", n))
+        for n, (left, right) in enumerate(zip(sources, targets, strict=True))
+    ]
 
 
 def as_tokens(sentence: Sentence, side: str, number: int) -> Sequence[str]:

@@ -11,14 +11,18 @@ from hypothesis.extra.numpy import arrays
 from dualign.core.jit import kernel
 from dualign.core.lanes import (
     LANES,
+    add_window,
+    dot_window,
     eight,
     exponential,
     fused,
     greater,
     lesser,
     load,
+    repeated,
     spread,
     store,
+    store_window,
     where_positive,
     width,
 )
@@ -54,6 +58,68 @@ def compute_eight(x, y, z, out):
 @kernel()
 def compute_one(x, y, z, out):
     compute(np.float32(0), x, y, z, out)
+
+
+TAPS = 5
+
+
+@kernel()
+def slide(like, x, taps, base, dots, sums):
+    """Windows of TAPS vectors over x: one written tap by tap, one by the window operations."""
+    W = width(like)
+    zero = spread(like, np.float32(0))
+    window = add_window(spread(like, np.float32(1)), taps, 0, repeated(zero, TAPS))
+    added = repeated(zero, TAPS)
+    for k in range(0, len(x) - (TAPS - 1) * W, W):
+        even, odd = load(like, base, k), zero
+        for d in range(TAPS):
+            y = load(like, x, k + d * W)
+            tap = load(like, taps, d * W)
+            if d % 2 == 0:
+                even = fused(y, tap, even)
+            else:
+                odd = fused(y, tap, odd)
+            store(sums[1], d * W, fused(load(like, base, k), y, load(like, sums[1], d * W)))
+        store(dots[1], k, even + odd)
+        store(dots[0], k, dot_window(x, k, window, load(like, base, k)))
+        store(dots[2], k, dot_window(x, k, window[::-1], zero))
+        added = add_window(load(like, base, k), x, k, added)
+    store_window(sums[0], 0, added)
+
+
+@kernel()
+def slide_eight(x, taps, base, dots, sums):
+    slide(eight(), x, taps, base, dots, sums)
+
+
+@kernel()
+def slide_one(x, taps, base, dots, sums):
+    slide(np.float32(0), x, taps, base, dots, sums)
+
+
+@pytest.mark.parametrize(("run", "W"), [(slide_eight, LANES), (slide_one, 1)])
+def test_windows_are_sums_over_neighbours(run, W):
+    random = np.random.default_rng(3)
+    x, taps, base = (random.standard_normal((size, W)).astype(np.float32) for size in (12, TAPS, 12))
+    dots, sums = np.zeros((3, 8, W), np.float32), np.zeros((2, TAPS, W), np.float32)
+    run(x.ravel(), taps.ravel(), base.ravel(), dots.reshape(3, -1), sums.reshape(2, -1))
+    np.testing.assert_array_equal(dots[0], dots[1])
+    np.testing.assert_array_equal(sums[0], sums[1])
+    for k in range(8):
+        near = x[k : k + TAPS].astype(float)
+        np.testing.assert_allclose(dots[0, k], base[k] + (near * taps).sum(axis=0), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(dots[2, k], (near * taps[::-1]).sum(axis=0), rtol=1e-5, atol=1e-5)
+    expected = [(base[:8].astype(float) * x[d : d + 8]).sum(axis=0) for d in range(TAPS)]
+    np.testing.assert_allclose(sums[0], expected, rtol=1e-5, atol=1e-5)
+
+
+@kernel()
+def reach_window(array, k):
+    """Read five vectors from k on."""
+    zero = spread(eight(), np.float32(0))
+    window = repeated(zero, TAPS)
+    store(array, 0, dot_window(array, k, window, zero))
+    store_window(array, 0, add_window(zero, array, k, window))
 
 
 @kernel()
@@ -100,3 +166,9 @@ def test_reading_beyond_an_array_is_noticed_where_bounds_are_checked():
         for k in (-1, 2):
             with pytest.raises(IndexError, match="lanes"):
                 reach(array, k)
+    array = np.zeros(TAPS * LANES + 1, np.float32)
+    reach_window(array, 1)
+    if config.BOUNDSCHECK:
+        for k in (-1, 2):
+            with pytest.raises(IndexError, match="lanes"):
+                reach_window(array, k)

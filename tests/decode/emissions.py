@@ -8,7 +8,7 @@ import numpy as np
 from tests.infer.chains import parameters_of
 from tests.oracles.chain import Parameters
 
-from dualign.infer.chain import FLOOR, NULL_FLOOR
+from dualign.model.jumps import FLOOR, NULL_FLOOR
 from dualign.model.model import Model
 
 Direction = tuple[Parameters, np.ndarray, np.ndarray]

@@ -8,13 +8,14 @@ from tests.decode.emissions import directions
 from tests.oracles.chain import dense_chain, path_score
 from tests.oracles.symmetrize import symmetrize
 
-import dualign.aligner
 from dualign.aligner import Aligner
 from dualign.decode import links as aligning
+from dualign.infer import encoding, posteriors
 from dualign.infer.blocks import block_of
 from dualign.infer.cells import block_bounds
 from dualign.infer.emission import jumps_of
 from dualign.model.options import DECODERS, SYMMETRIZATIONS
+from dualign.text.bitext import numbered
 from dualign.text.synthetic import generate
 
 pytestmark = pytest.mark.kernel
@@ -58,8 +59,8 @@ def test_without_projection_posteriors_are_those_of_the_two_chains(aligner):
 def test_known_words_have_jumps_of_their_own_and_unknown_ones_the_usual(aligner):
     model = aligner.model
     pair = ["s1", "nowhere", "s2"], ["t3", "never", "t2"]
-    text, source, target = aligning.encode_chunk(model, [pair])
-    block = block_of(model, text, 1, (source.new, target.new))
+    text, unknown = encoding.encode_for(model, [pair])
+    block = block_of(model, text, 1, unknown)
     for d, words in ((0, (model.target.numbers, pair[1])), (1, (model.source.numbers, pair[0]))):
         by = model.jumps[1 + d]
         classes = [by[words[0][word]] if word in words[0] else 0 for word in words[1]]
@@ -157,11 +158,12 @@ def test_the_answer_for_a_pair_depends_on_nothing_but_the_pair(aligner, decoder,
     assert [answers(aligner, [pair])[0] for pair in pairs] == whole
     assert answers(aligner, pairs[::-1]) == whole[::-1]
     with monkeypatch.context() as patched:
-        patched.setattr(aligning, "block_bounds", lambda bitext: block_bounds(bitext, 100))
-        patched.setattr(dualign.aligner, "chunks", lambda stream: aligning.chunks(stream, 7))
+        patched.setattr(posteriors, "block_bounds", lambda bitext: block_bounds(bitext, 100))
+        patched.setattr(encoding, "CHUNK", 7)
         assert answers(aligner, pairs) == whole
-        posteriors = aligner.posteriors(pairs)
-    for a, b in zip(aligner.posteriors(pairs), posteriors, strict=True):
+        assert answers(aligner, numbered(pairs, lowercase=True)) == whole
+        in_parts = aligner.posteriors(pairs)
+    for a, b in zip(aligner.posteriors(pairs), in_parts, strict=True):
         np.testing.assert_array_equal(a, b, strict=True)
     for threads in (1, 7):
         assert answers(Aligner.of_model(aligner.model, threads), pairs) == whole

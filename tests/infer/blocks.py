@@ -10,11 +10,10 @@ from tests.infer.chains import parameters_of, random_jumps, random_weights
 from tests.learn.corpora import encoded
 from tests.oracles.chain import Parameters
 
-from dualign.infer.blocks import block_of
+from dualign.infer.blocks import COLD, Block, Given, Warm, block_of
 from dualign.infer.chains import Sums
-from dualign.infer.emission import COLD, Block, Given, Warm
-from dualign.infer.expectation import expectations
 from dualign.infer.multipliers import Constraint
+from dualign.infer.posteriors import expectations
 from dualign.model.jumps import Jumps
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model

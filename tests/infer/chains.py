@@ -10,19 +10,10 @@ from tests.oracles.chain import Parameters
 
 from dualign.core.jit import kernel
 from dualign.core.lanes import LANES, eight
-from dualign.infer.chain import (
-    NEAR,
-    NULL,
-    REACH,
-    START,
-    STARTS,
-    STATISTICS,
-    WEIGHTS,
-    Edges,
-    fill_edges,
-    forward_backward,
-)
+from dualign.infer import chain as kernels
+from dualign.infer.chain import STATISTICS, Edges, Passes, fill_edges, forward_backward
 from dualign.infer.viterbi import viterbi
+from dualign.model.jumps import NEAR, NULL, REACH, START, STARTS, WEIGHTS
 
 
 class Chain(NamedTuple):
@@ -101,15 +92,13 @@ def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[C
         np.full(S * W, np.nan, np.float32),
     )
     A, M = np.full((2, R * S * W), np.nan, np.float32)
-    lines = np.full((5, (max(R, S) + 2 * REACH) * W), np.nan, np.float32)
+    lines = np.full((4, (max(R, S) + 2 * REACH) * W), np.nan, np.float32)
     product, likelihood = np.full((2, W), np.nan)
     expected = np.full(R * STATISTICS * W if collect else 0, np.nan, np.float32)
     begun = np.full(S * W, np.nan, np.float32)
     run = run_in_step if company else run_alone
-    run(
-        R, S, emission.ravel(), null.ravel(), live.ravel(), chain.weights, edges, A, M, lines, product,
-        likelihood, expected, begun,
-    )  # fmt: skip
+    both = kernels.Chain(emission.ravel(), null.ravel(), live.ravel(), chain.weights[NULL], edges)
+    run(R, S, chain.weights, both, Passes(A, likelihood, expected, begun, M, lines, product))
     rows, states = chain.emission.shape
     posterior = A.reshape(R, S, W)[:, :, -1]
     assert not posterior[rows:].any()
@@ -119,22 +108,17 @@ def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[C
 
 
 @kernel()
-def run_in_step(R, S, E, null, live, weights, edges, A, M, lines, product, likelihood, expected, begun):
+def run_in_step(R, S, weights, chain, passes):
     """Eight chains."""
-    fill_edges(eight(), R, S, weights, edges)
-    forward_backward(
-        eight(), R, S, E, null, live, weights[NULL], edges, A, M, lines, product, likelihood, expected, begun
-    )
+    fill_edges(eight(), R, S, weights, chain.edges)
+    forward_backward(eight(), R, S, chain, passes)
 
 
 @kernel()
-def run_alone(R, S, E, null, live, weights, edges, A, M, lines, product, likelihood, expected, begun):
+def run_alone(R, S, weights, chain, passes):
     """One chain."""
-    one = np.float32(0)
-    fill_edges(one, R, S, weights, edges)
-    forward_backward(
-        one, R, S, E, null, live, weights[NULL], edges, A, M, lines, product, likelihood, expected, begun
-    )
+    fill_edges(np.float32(0), R, S, weights, chain.edges)
+    forward_backward(np.float32(0), R, S, chain, passes)
 
 
 def run_viterbi(chain: Chain) -> tuple[float, tuple[int, ...]]:

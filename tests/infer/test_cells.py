@@ -54,11 +54,11 @@ def test_cells_are_those_of_the_dictionary_for_any_thread_count(pairs, rows, thr
     for n, (source, target) in enumerate(pairs):
         for i in range(len(source)):
             slot = cells.first[n] + i * len(target)
-            used = slice(slot, slot + cells.count[token])
+            used = slice(slot, slot + cells.filled[token])
             found = list(zip(cells.position[used].tolist(), cells.entry[used].tolist(), strict=True))
             assert found == expected[token]
             token += 1
-    assert token == len(cells.count)
+    assert token == len(cells.filled)
 
 
 @given(pairs=st.lists(st.tuples(sentences, sentences), max_size=12), limit=st.integers(1, 60))
@@ -87,13 +87,13 @@ def test_a_block_of_ordinary_size_has_the_same_cells_for_any_thread_count():
     offsets, columns = arrays_of([sorted(random.choice(70, 30, replace=False).tolist()) for _ in range(80)])
     one, two, seven = (find_cells(bitext, offsets, columns, 70, threads) for threads in (1, 2, 7))
     for other in (two, seven):
-        np.testing.assert_array_equal(one.count, other.count)
+        np.testing.assert_array_equal(one.filled, other.filled)
         token = 0
         for n in range(len(bitext)):
             width = int(bitext.target.lengths[n])
             for i in range(int(bitext.source.lengths[n])):
                 slot = one.first[n] + i * width
-                used = slice(slot, slot + one.count[token])
+                used = slice(slot, slot + one.filled[token])
                 np.testing.assert_array_equal(one.position[used], other.position[used])
                 np.testing.assert_array_equal(one.entry[used], other.entry[used])
                 token += 1

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.infer.chains import Chain, random_chain, run_forward_backward
 from tests.oracles.chain import dense_chain, enumerate_chain
 
-from dualign.infer.chain import NEAR
-from dualign.model.jumps import LEAST
+from dualign.learn.jump_updates import LEAST
+from dualign.model.jumps import NEAR
 
 pytestmark = pytest.mark.kernel
 

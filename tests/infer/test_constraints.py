@@ -18,11 +18,10 @@ from tests.oracles.constraints import Dual, OracleRule, Projected, bijective, pr
 from dualign.aligner import Aligner
 from dualign.cli.main import run
 from dualign.core.errors import DataError, UsageError
-from dualign.infer.blocks import block_of
+from dualign.infer.blocks import Block, block_of
 from dualign.infer.constraints import Glossary, Rule, give
-from dualign.infer.emission import Block
-from dualign.infer.expectation import KINDS, expectations
 from dualign.infer.multipliers import Constraint
+from dualign.infer.posteriors import KINDS, constraint_of, expectations
 from dualign.learn.em import em_round
 from dualign.learn.ibm1 import train_ibm1
 from dualign.learn.smoothing import make_priors
@@ -346,8 +345,7 @@ def objective(bitext: Bitext, model: Model, kind: str, constraints=None) -> floa
     posterior = np.empty((block.first[-1], 2), np.float32)
     totals = []
     for how in ("none", kind):
-        rules = Constraint(KINDS[how], options.slack, options.tolerance, options.evaluations, options.mixture)
-        sums = added(expectations(block, rules, 1, posterior))
+        sums = added(expectations(block, constraint_of(options, how), 1, posterior))
         totals.append(sums.totals)
     return float(totals[0][0] - totals[1][3])
 

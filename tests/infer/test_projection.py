@@ -12,12 +12,12 @@ from tests.infer.blocks import OnePair, added, posteriors, random_pair
 from tests.oracles.chain import enumerate_chain
 from tests.oracles.projection import project
 
-from dualign.infer import expectation
+from dualign.infer import posteriors as computing
+from dualign.infer.blocks import Block, Given, Warm
 from dualign.infer.cells import Pairs
 from dualign.infer.constraints import Rule, give
-from dualign.infer.emission import Block, Given, Warm
-from dualign.infer.expectation import KINDS, expectations
 from dualign.infer.multipliers import Constraint
+from dualign.infer.posteriors import KINDS, expectations
 from dualign.model.jumps import Jumps
 
 pytestmark = pytest.mark.kernel
@@ -268,7 +268,7 @@ def test_long_pairs_one_at_a_time_have_the_same_posteriors(kind, ruled, monkeypa
         pair = random_pair(seed, 11, 8)
         given = rules_of([pair]) if ruled else None
         in_step = posteriors(pair, rules, given=given)
-        monkeypatch.setattr(expectation, "LONGEST_IN_STEP", 0)
+        monkeypatch.setattr(computing, "LONGEST_IN_STEP", 0)
         alone = posteriors(pair, rules, given=given)
         monkeypatch.undo()
         np.testing.assert_array_equal(alone.target_chooses, in_step.target_chooses)
@@ -282,7 +282,7 @@ def test_lanky_pairs_are_not_put_together():
     weights = random_pair(0, 1, 1).weights
     pairs = [random_pair(n, *shape)._replace(weights=weights) for n, shape in enumerate(shapes)]
     block = pairs_together(pairs)
-    for job in expectation.jobs_of(block):
+    for job in computing.jobs_of(block):
         longest = max(max(shapes[n]) for n in job.pairs)
         assert job.alone == (longest > 128)
     rules = rules_by_name("symmetric")

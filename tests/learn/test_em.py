@@ -11,11 +11,11 @@ from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 from tests.oracles.chain import enumerate_chain
 
 from dualign.infer.cells import block_bounds
-from dualign.infer.chain import FLOOR, NEAR, NULL_FLOOR, STARTS
 from dualign.learn import em
 from dualign.learn.ibm1 import prune, train_ibm1
+from dualign.learn.jump_updates import update_jumps, update_starts
 from dualign.learn.smoothing import UNSEEN, make_priors
-from dualign.model.jumps import classes_of, initial_jumps, initial_weights, update_jumps, update_starts
+from dualign.model.jumps import FLOOR, NEAR, NULL_FLOOR, STARTS, classes_of, initial_jumps, initial_weights
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Vocabulary

@@ -28,11 +28,15 @@ def written(tmp_path, source, target):
 def outcome(run):
     """What a reader gives, or what it complains of."""
     try:
-        bitext, *words = run()
+        text = run()
     except dualign.DataError as error:
         return type(error)
-    sides = (bitext.source, bitext.target)
-    return words, [(side.tokens.tolist(), side.offsets.tolist()) for side in sides]
+    sides = (text.source, text.target)
+    return (
+        text.source_words,
+        text.target_words,
+        [(side.tokens.tolist(), side.offsets.tolist()) for side in sides],
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -67,7 +71,7 @@ def test_many_words_over_many_blocks():
         words = [f"w{n}" for n in rng.integers(0, 5000, 300)]
         expected += words
         side.add((" ".join(words) + "\n").encode())
-    sentences, names = side.finished(False)
+    sentences, names = side.finished()
     assert [names[token] for token in sentences.tokens] == expected
     assert len(set(names)) == len(names)
     assert sentences.lengths.tolist() == [300] * 40

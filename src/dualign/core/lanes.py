@@ -1,15 +1,16 @@
-"""Eight numbers as one: arithmetic on vectors of float32, for kernels that treat many things alike.
+"""Arithmetic on vectors of eight float32, for kernels that do the same to eight problems at once.
 
-A kernel written for vectors handles eight sentence pairs in step, each in a lane of its own. No lane looks
-at another, so what comes out of one does not depend on what the others hold; sums run over memory, never
-across lanes. The vectors are LLVM's: a machine whose registers are narrower does the same in several steps,
-to the same bits. `fused` is rounded once, whether or not there is an instruction for it.
+A kernel written for vectors handles eight sentence pairs in step, each in a lane of its own. No lane reads
+another, so the result in one lane does not depend on what the others hold; sums run over memory, never
+across lanes. The vectors are LLVM's: a machine with narrower registers does the same in several steps, to
+the same bits. `fused` is rounded once, whether or not the machine has an instruction for it.
 
-Memory is a flat float32 array in which the lanes of a thing lie next to each other: `load(like, a, k)` reads
-those from `a[k]` on. `like` is any value of the wanted kind. A float32 will do for a vector of one lane:
-the same kernel then handles one thing at a time, in an eighth of the memory.
+Memory is a flat float32 array in which the eight lanes of a value are neighbours: `load(like, a, k)` reads
+those from `a[k]` on. `like` is any value of the wanted kind. A float32 serves as a vector of one lane: the
+same kernel then handles one problem at a time, in an eighth of the memory.
 
-The operators `+ - * /` take vectors, and float32 numbers, which stand for all lanes.
+The operators `+ - * /` take vectors and float32 numbers; a number applies to all lanes. A *window* is a
+tuple of vectors, as many as neighbouring positions of an array take part in a sum.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ Vector = Any
 
 _numba = import_module("numba")
 _types, _extending = _numba.types, _numba.extending
+_unpack = _numba.core.cgutils.unpack_tuple
 _CHECKED = bool(_numba.config.BOUNDSCHECK)
 
 
@@ -120,26 +122,6 @@ def _power(typing, exponent):  # type: ignore[no-untyped-def]
 
 
 @_extending.intrinsic
-def _add(typing, x, y):  # type: ignore[no-untyped-def]
-    return _typed(lambda builder, *v: builder.fadd(*v), (x, y))
-
-
-@_extending.intrinsic
-def _subtract(typing, x, y):  # type: ignore[no-untyped-def]
-    return _typed(lambda builder, *v: builder.fsub(*v), (x, y))
-
-
-@_extending.intrinsic
-def _multiply(typing, x, y):  # type: ignore[no-untyped-def]
-    return _typed(lambda builder, *v: builder.fmul(*v), (x, y))
-
-
-@_extending.intrinsic
-def _divide(typing, x, y):  # type: ignore[no-untyped-def]
-    return _typed(lambda builder, *v: builder.fdiv(*v), (x, y))
-
-
-@_extending.intrinsic
 def spread(typing, like, x):  # type: ignore[no-untyped-def]
     """The number x in every lane of a vector like that one."""
     return _typed(lambda builder, like, x: x, (like, x))
@@ -203,8 +185,61 @@ def width(typing, like):  # type: ignore[no-untyped-def]
     return _types.intp(like), generate
 
 
-def _overload(operation: Any, made: Any) -> None:
-    """Let an operator of Python's stand for one of ours if a vector takes part."""
+def _lanes(context: Any, builder: Any, array: tuple[Any, Any], k: Any, d: int, kind: Any) -> Any:
+    """The vector of this kind that begins d vectors after element k of an array, given as type and value."""
+    place = builder.add(k, k.type(d * (LANES if kind is _EIGHT else 1)))
+    return builder.load(_address(context, builder, *array, place, kind), align=4)
+
+
+@_extending.intrinsic
+def repeated(typing, x, count):  # type: ignore[no-untyped-def]
+    """A tuple of `count` vectors x; the count must be a constant."""
+    if not isinstance(count, _types.IntegerLiteral):
+        return None
+    kind = _types.UniTuple(x, count.literal_value)
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del signature
+        return context.make_tuple(builder, kind, [values[0]] * len(kind))
+
+    return kind(x, count), generate
+
+
+@_extending.intrinsic
+def _dot_window(typing, array, k, taps, base):  # type: ignore[no-untyped-def]
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del signature
+        even, odd = values[3], None
+        for d, tap in enumerate(_unpack(builder, values[2])):
+            x = _lanes(context, builder, (array, values[0]), values[1], d, base)
+            if d % 2 == 0:
+                even = _intrinsic(builder, "llvm.fma", x, tap, even)
+            else:
+                odd = builder.fmul(x, tap) if odd is None else _intrinsic(builder, "llvm.fma", x, tap, odd)
+        return even if odd is None else builder.fadd(even, odd)
+
+    return (base(array, _types.intp, taps, base), generate) if _flat(array) else None
+
+
+@_extending.intrinsic
+def _add_window(typing, x, array, k, sums):  # type: ignore[no-untyped-def]
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del signature
+        added = []
+        for d, y in enumerate(_unpack(builder, values[3])):
+            z = _lanes(context, builder, (array, values[1]), values[2], d, x)
+            added.append(_intrinsic(builder, "llvm.fma", values[0], z, y))
+        return context.make_tuple(builder, sums, added)
+
+    return (sums(x, array, _types.intp, sums), generate) if _flat(array) else None
+
+
+def _overload(operation: Any, method: str) -> None:
+    """Let an operator of Python's stand for an instruction of LLVM's if a vector takes part."""
+
+    @_extending.intrinsic
+    def made(typing, x, y):  # type: ignore[no-untyped-def]
+        return _typed(lambda builder, *v: getattr(builder, method)(*v), (x, y))
 
     @_extending.overload(operation)
     def _operate(x, y):  # type: ignore[no-untyped-def]
@@ -213,13 +248,13 @@ def _overload(operation: Any, made: Any) -> None:
         return None
 
 
-for _operation, _made in (
-    (operator.add, _add),
-    (operator.sub, _subtract),
-    (operator.mul, _multiply),
-    (operator.truediv, _divide),
+for _operation, _method in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
 ):
-    _overload(_operation, _made)
+    _overload(_operation, _method)
 
 
 @kernel(allocates=False)
@@ -236,6 +271,30 @@ def store(array: Array, k: int, x: Vector) -> None:
     if _CHECKED and (k < 0 or k + width(x) > len(array)):
         raise IndexError("lanes out of bounds")
     _write(array, k, x)
+
+
+@kernel(allocates=False)
+def dot_window(array: Array, k: int, taps: tuple[Vector, ...], base: Vector) -> Vector:
+    """`base + Σ_d taps[d] · array[k + d · lanes]`, even and odd taps added apart so that neither waits."""
+    if _CHECKED and (k < 0 or k + len(taps) * width(base) > len(array)):
+        raise IndexError("lanes out of bounds")
+    return _dot_window(array, k, taps, base)
+
+
+@kernel(allocates=False)
+def add_window(x: Vector, array: Array, k: int, sums: tuple[Vector, ...]) -> tuple[Vector, ...]:
+    """`sums[d] + x · array[k + d · lanes]` for each d."""
+    if _CHECKED and (k < 0 or k + len(sums) * width(x) > len(array)):
+        raise IndexError("lanes out of bounds")
+    return _add_window(x, array, k, sums)
+
+
+@kernel(allocates=False)
+def store_window(array: Array, k: int, values: tuple[Vector, ...]) -> None:
+    """Put the lanes of several vectors at `array[k]` and after."""
+    for x in values:
+        store(array, k, x)
+        k += width(x)
 
 
 @kernel(allocates=False)

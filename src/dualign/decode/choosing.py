@@ -17,11 +17,11 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.decode.symmetrize import symmetrize_links
-from dualign.infer.cells import Pairs
-from dualign.infer.emission import Block, emissions, jumps_of
-from dualign.infer.expectation import priors_of
+from dualign.infer.blocks import Block
+from dualign.infer.cells import lengths_of
+from dualign.infer.choices import best_choices, priors_of
+from dualign.infer.emission import emissions, jumps_of
 from dualign.infer.viterbi import viterbi
-from dualign.model.positions import best_choices
 
 SHARD = 256
 """Pairs whose links are chosen by one job."""
@@ -54,16 +54,14 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
     """Mark each direction's most probable path in `marks`, uint8 (slots, 2)."""
     pairs = block.pairs
     for n in range(n0, n1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        I, J = lengths_of(n, pairs)
         if I == 0 or J == 0:
             continue
         E0, E1, null0, null1 = emissions(n, block)
         path = np.empty(max(I, J), np.int32)
         back = np.empty(2 * I * J, np.int32)
         if len(block.prior) > 0:
-            forward, backward = priors_of(n, I, J, block)
-            best_choices(J, I, E0, null0, forward, path)
+            best_choices(J, I, E0, null0, priors_of(n, I, J, block)[0], path)
         else:
             jumps = jumps_of(n, 0, block)
             viterbi(J, I, E0, null0, block.weights[0], jumps, back.reshape(2, J, I), path)
@@ -71,8 +69,7 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
             if path[j] >= 0:
                 marks[block.first[n] + path[j] * J + j, 0] = 1
         if len(block.prior) > 0:
-            forward, backward = priors_of(n, I, J, block)
-            best_choices(I, J, E1, null1, backward, path)
+            best_choices(I, J, E1, null1, priors_of(n, I, J, block)[1], path)
         else:
             jumps = jumps_of(n, 1, block)
             viterbi(I, J, E1, null1, block.weights[1], jumps, back.reshape(2, I, J), path)
@@ -99,8 +96,7 @@ def mark_over_threshold(
 def choose_links(
     n0: int,
     n1: int,
-    pairs: Pairs,
-    first: Array,
+    block: Block,
     method: int,
     threshold: float,
     posterior: Array,
@@ -108,9 +104,9 @@ def choose_links(
     found: Found,
 ) -> None:
     """Symmetrise the marks of both directions by `method`, and list the links with their probabilities."""
+    pairs, first = block.pairs, block.first
     for n in range(n0, n1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        I, J = lengths_of(n, pairs)
         forward = np.empty((I, J), np.uint8)
         backward = np.empty((I, J), np.uint8)
         chosen = np.empty((I, J), np.uint8)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 
 import numpy as np
 
@@ -14,19 +12,13 @@ from dualign.core.errors import UsageError
 from dualign.core.threads import ordered_map, spans
 from dualign.decode import choosing as kernels
 from dualign.decode.symmetrize import METHODS
-from dualign.infer.blocks import block_of
-from dualign.infer.cells import block_bounds
-from dualign.infer.constraints import ConstraintSet, give, stricter
-from dualign.infer.emission import Block
-from dualign.infer.posteriors import posteriors_of_block
+from dualign.infer.blocks import Block
+from dualign.infer.constraints import ConstraintSet
+from dualign.infer.encoding import Encoded
+from dualign.infer.posteriors import posteriors_of_parts
 from dualign.model.fertility import Fertilities
 from dualign.model.model import Model
 from dualign.model.options import Options
-from dualign.model.vocabulary import Unknowns
-from dualign.text.bitext import Bitext, encode
-
-CHUNK = 4096
-"""Sentence pairs that are read, encoded and aligned together when text is streamed."""
 
 MOST_CELLS = 10_000_000
 """A pair with more cells is left without links: with its chains and cells it would take half a gigabyte."""
@@ -34,16 +26,14 @@ MOST_CELLS = 10_000_000
 ROUNDING = 1e-9
 """A score this close to its bound has met it."""
 
-Pair = tuple[Sequence[str], Sequence[str]]
-
 
 @dataclass(frozen=True, slots=True)
 class Links:
     """Links of many pairs: those of pair n are `begin[n]` … `begin[n] + count[n]` of the flat arrays.
 
-    `score` is what the decoder takes a pair's links to be worth, `bound` the most that any set of links is,
-    `certified` whether they have met; both are NaN for a pair that a decoder had to leave to the chains.
-    `rounds`, `seconds`: the search for a pair, 0 where there is none; `trace`: bound and score by round, or
+    `score` is the value of a pair's links to the decoder, `bound` an upper bound on that of any set of links,
+    `certified` whether they are equal; both are NaN for a pair that the decoder had to leave to the chains.
+    `rounds`, `seconds`: of the search for a pair, 0 if there is none; `trace`: bound and score by round, or
     empty. `too_long` marks the pairs that were not aligned because of their size.
     """
 
@@ -64,62 +54,38 @@ class Links:
         return len(self.count)
 
 
-def chunks(pairs: Iterable[Pair], size: int = CHUNK) -> Iterator[list[Pair]]:
-    """Lists of up to `size` pairs."""
-    stream = iter(pairs)
-    while chunk := list(islice(stream, size)):
-        yield chunk
-
-
-def encode_chunk(model: Model, chunk: Iterable[Pair]) -> tuple[Bitext, Unknowns, Unknowns]:
-    """Number the words of a chunk by the model's vocabularies; new words come after the known ones."""
-    source, target = Unknowns(model.source), Unknowns(model.target)
-    return encode(chunk, source, target, model.options.lowercase), source, target
-
-
 def align_bitext(
-    model: Model,
-    bitext: Bitext,
-    unknown: tuple[Sequence[str], Sequence[str]],
-    threads: int,
-    constraints: ConstraintSet | None = None,
+    model: Model, text: Encoded, threads: int, constraints: ConstraintSet | None = None
 ) -> Links:
     """Decode every pair. The answer for a pair depends on nothing but the model and the pair.
 
-    `unknown` lists the words numbered after the vocabularies' own. A set of `constraints` joins the
-    projection that the options name.
+    A set of `constraints` joins the projection that the options name.
     """
     check_constraints(model.options, constraints)
-    kept, too_long = without_long(bitext)
-    parts = []
-    for posterior, block in posteriors_of_parts(model, kept, unknown, threads, constraints):
-        parts.append(links_of_block(model.options, block, posterior, threads, model.fertilities))
-    return joined(parts, too_long)
+    kept, too_long = without_long(text)
+    parts = posteriors_of_parts(model, kept, threads, constraints)
+    return decode(model, model.options, parts, threads, too_long)
 
 
 class Prepared:
-    """A bitext with its posteriors, all in memory: to be decoded again and again."""
+    """Text with its posteriors, all in memory, to be decoded again and again."""
 
     def __init__(
-        self,
-        model: Model,
-        bitext: Bitext,
-        unknown: tuple[Sequence[str], Sequence[str]],
-        threads: int,
-        constraints: ConstraintSet | None = None,
+        self, model: Model, parts: Iterable[Encoded], threads: int, constraints: ConstraintSet | None = None
     ) -> None:
         self.model, self.threads, self.constraints = model, threads, constraints
-        kept, self.too_long = without_long(bitext)
-        self.parts = list(posteriors_of_parts(model, kept, unknown, threads, constraints))
+        self.parts: list[tuple[Array, Block]] = []
+        too_long = [np.zeros(0, np.bool_)]
+        for text in parts:
+            kept, long = without_long(text)
+            too_long.append(long)
+            self.parts += posteriors_of_parts(model, kept, threads, constraints)
+        self.too_long = np.concatenate(too_long)
 
     def links(self, options: Options) -> Links:
-        """The links by the decoder and parameters of `options`; its projection is not looked at."""
+        """The links by the decoder and parameters of `options`; its projection has no effect."""
         check_constraints(options, self.constraints)
-        found = [
-            links_of_block(options, block, posterior, self.threads, self.model.fertilities)
-            for posterior, block in self.parts
-        ]
-        return joined(found, self.too_long)
+        return decode(self.model, options, self.parts, self.threads, self.too_long)
 
 
 def check_constraints(options: Options, constraints: ConstraintSet | None) -> None:
@@ -130,116 +96,58 @@ def check_constraints(options: Options, constraints: ConstraintSet | None) -> No
         )
 
 
-def without_long(bitext: Bitext) -> tuple[Bitext, Array]:
-    """The bitext with pairs of too many cells emptied, and which these are."""
-    too_long = bitext.source.lengths * bitext.target.lengths > MOST_CELLS
-    return Bitext(bitext.source.without(too_long), bitext.target.without(too_long)), too_long
+def without_long(text: Encoded) -> tuple[Encoded, Array]:
+    """The text with pairs of too many cells emptied, and which these are."""
+    too_long = text.bitext.source.lengths * text.bitext.target.lengths > MOST_CELLS
+    return text._replace(bitext=text.bitext.without(too_long)), too_long
 
 
-def posteriors_of_parts(
-    model: Model,
-    bitext: Bitext,
-    unknown: tuple[Sequence[str], Sequence[str]],
-    threads: int,
-    constraints: ConstraintSet | None,
-) -> Iterator[tuple[Array, Block]]:
-    """Posteriors and blocks of a bitext, a few thousand pairs at a time."""
-    for begin, end in block_bounds(bitext):
-        part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
-        yield posteriors_of_part(model, part, unknown, threads, constraints)
+def decode(
+    model: Model, options: Options, parts: Iterable[tuple[Array, Block]], threads: int, too_long: Array
+) -> Links:
+    """The links of consecutive blocks, given with their posteriors, by the decoder of the options."""
+    found = [
+        links_of_block(options, block, posterior, threads, model.fertilities) for posterior, block in parts
+    ]
+    return joined(found, too_long)
 
 
-def joined(parts: Sequence[kernels.Found], too_long: Array) -> Links:
+def joined(parts: Iterable[kernels.Found], too_long: Array) -> Links:
     """The links of consecutive blocks in one, without the room they did not use."""
-    counts = together([part.number for part in parts], np.int32)
-    begin = np.cumsum(counts) - counts
-    slots = [used_slots(part) for part in parts]
-    return Links(
-        begin,
-        counts,
-        together([part.source[used] for part, used in zip(parts, slots, strict=True)], np.int32),
-        together([part.target[used] for part, used in zip(parts, slots, strict=True)], np.int32),
-        together([part.probability[used] for part, used in zip(parts, slots, strict=True)], np.float32),
-        together([part.score for part in parts], np.float64),
-        together([part.bound for part in parts], np.float64),
-        together([part.certified for part in parts], np.bool_),
-        together([part.rounds for part in parts], np.int64),
-        together([part.seconds for part in parts], np.float64),
-        together([part.trace for part in parts], np.float64),
-        too_long,
+    fields = zip(room_for(np.zeros(0, np.int64)), *map(packed, parts), strict=True)
+    _, number, *others = [*map(np.concatenate, fields), too_long]
+    return Links(np.cumsum(number) - number, number, *others)
+
+
+def packed(part: kernels.Found) -> kernels.Found:
+    """A block's links without the room they did not use."""
+    before = np.cumsum(part.number) - part.number
+    used = np.arange(part.number.sum()) + np.repeat(part.room - before, part.number)
+    return part._replace(
+        source=part.source[used], target=part.target[used], probability=part.probability[used]
     )
 
 
-def together(arrays: list[Array], dtype: type) -> Array:
-    """Arrays end to end; of none, an empty one."""
-    return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
-
-
-def used_slots(part: kernels.Found) -> Array:
-    """Places of a block's links in its flat arrays."""
-    inside = np.cumsum(part.number) - part.number
-    return np.arange(part.number.sum()) + np.repeat(part.room - inside, part.number)
-
-
-def posteriors_of_bitext(
-    model: Model,
-    bitext: Bitext,
-    unknown: tuple[Sequence[str], Sequence[str]],
-    threads: int,
-    constraints: ConstraintSet | None = None,
-) -> list[Array]:
-    """For each pair a float32 array (2, I, J): p(b_j = i) and p(a_i = j)."""
-    matrices = []
-    for posterior, block in posteriors_of_parts(model, bitext, unknown, threads, constraints):
-        lengths, widths = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
-        for n, (I, J) in enumerate(zip(lengths, widths, strict=True)):
-            cells = posterior[block.first[n] : block.first[n + 1]]
-            matrices.append(np.ascontiguousarray(cells.T).reshape(2, I, J))
-    return matrices
-
-
-def posteriors_of_part(
-    model: Model,
-    part: Bitext,
-    unknown: tuple[Sequence[str], Sequence[str]],
-    threads: int,
-    constraints: ConstraintSet | None,
-) -> tuple[Array, Block]:
-    """Posteriors of a few thousand pairs, and their block."""
-    if constraints is not None and model.positions is not None:
-        raise UsageError("constraints are for the HMM; IBM models 1 and 2 have no chain to constrain")
-    giver = None if constraints is None else partial(give, constraints)
-    block = block_of(model, part, threads, unknown, giver)
-    kind = model.options.projection
-    if kind == "none" and constraints is not None:
-        kind = "given"
-    return posteriors_of_block(stricter(model.options, constraints), block, kind, threads), block
+def room_for(most: Array) -> kernels.Found:
+    """Room for at most this many links of each pair (int64)."""
+    pairs, size = len(most), int(most.sum())
+    return kernels.Found(
+        np.cumsum(most) - most, np.zeros(pairs, np.int32),
+        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32),
+        np.zeros(pairs), np.zeros(pairs), np.zeros(pairs, np.bool_),
+        np.zeros(pairs, np.int64), np.zeros(pairs), np.empty(0),
+    )  # fmt: skip
 
 
 def links_of_block(
     options: Options, block: Block, posterior: Array, threads: int, fertilities: Fertilities | None = None
 ) -> kernels.Found:
     """Choose links by the decoder of the options."""
-    pairs = block.pairs
-    I, J = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
+    I, J = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
     # Posteriors of a row add up to at most 1, so few can be over the threshold.
     paths = options.decoder in ("viterbi", "bidirectional")
     most = I + J if paths else np.ceil((I + J) / options.threshold)
-    room = np.zeros(len(I) + 1, np.int64)
-    np.cumsum(np.minimum(I * J, most).astype(np.int64), out=room[1:])
-    found = kernels.Found(
-        room[:-1],
-        np.zeros(len(I), np.int32),
-        np.empty(room[-1], np.int32),
-        np.empty(room[-1], np.int32),
-        np.empty(room[-1], np.float32),
-        np.zeros(len(I)),
-        np.zeros(len(I)),
-        np.zeros(len(I), np.bool_),
-        np.zeros(len(I), np.int64),
-        np.zeros(len(I)),
-        np.empty(0),
-    )
+    found = room_for(np.minimum(I * J, most).astype(np.int64))
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.matching_blocks import match_block
 
@@ -257,7 +165,7 @@ def links_of_block(
             kernels.mark_over_threshold(*shard, block.first, soft, options.threshold, posterior, marks)
 
     def choose(shard: tuple[int, int]) -> None:
-        kernels.choose_links(*shard, pairs, block.first, method, options.threshold, posterior, marks, found)
+        kernels.choose_links(*shard, block, method, options.threshold, posterior, marks, found)
 
     shards = spans(len(I), kernels.SHARD)
     list(ordered_map(mark, shards, threads))

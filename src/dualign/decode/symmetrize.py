@@ -25,8 +25,8 @@ from itertools import chain, compress
 from operator import index
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.jit import kernel
 from dualign.model.options import SYMMETRIZATIONS
@@ -137,9 +137,7 @@ def _symmetrize_batch(
         yield Alignment.of(compress(each, marks[begin:end]))
 
 
-def _close_gaps(
-    pair: NDArray[np.int64], positions: NDArray[np.int64], pairs: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _close_gaps(pair: Array, positions: Array, pairs: int) -> tuple[Array, Array]:
     """New positions with the order and the neighbours of the old ones, and their number in each pair.
 
     Within a pair the smallest becomes 0; a neighbour follows at distance 1, any other position at 2.
@@ -162,12 +160,10 @@ def _quoted(item: object) -> str:
 
 
 @kernel()
-def symmetrize_links(
-    forward: NDArray[np.uint8], backward: NDArray[np.uint8], method: int, out: NDArray[np.uint8]
-) -> None:
-    """Symmetrise one sentence pair: matrices [source, target] of 0 and 1 in, `out` of that shape overwritten.
+def symmetrize_links(forward: Array, backward: Array, method: int, out: Array) -> None:
+    """Symmetrise one sentence pair: uint8 matrices [source, target] of 0 and 1, the answer into `out`.
 
-    `method` is a position in `METHODS`; bool matrices will do as well. Costs O(cells), and for growing
+    `method` is a position in `METHODS`; bool matrices work as well. Costs O(cells), and for growing
     O(sweeps x links outside the intersection) more; text rarely needs over three sweeps.
     """
     rows, columns = out.shape
@@ -192,13 +188,7 @@ def symmetrize_links(
 
 
 @kernel()
-def _grow(
-    forward: NDArray[np.uint8],
-    backward: NDArray[np.uint8],
-    source_linked: NDArray[np.bool_],
-    target_linked: NDArray[np.bool_],
-    out: NDArray[np.uint8],
-) -> None:
+def _grow(forward: Array, backward: Array, source_linked: Array, target_linked: Array, out: Array) -> None:
     """Grow `out` from the intersection; note which words have links in the other two (False when called)."""
     rows, columns = out.shape
     count = 0
@@ -239,7 +229,7 @@ def _grow(
 
 
 @kernel()
-def _touches(i: int, j: int, out: NDArray[np.uint8]) -> bool:
+def _touches(i: int, j: int, out: Array) -> bool:
     """Whether one of the up to eight cells around (i, j), which has no link itself, is a link."""
     rows, columns = out.shape
     for row in range(max(i - 1, 0), min(i + 2, rows)):
@@ -250,13 +240,7 @@ def _touches(i: int, j: int, out: NDArray[np.uint8]) -> bool:
 
 
 @kernel()
-def _finish(
-    links: NDArray[np.uint8],
-    both: bool,
-    source_linked: NDArray[np.bool_],
-    target_linked: NDArray[np.bool_],
-    out: NDArray[np.uint8],
-) -> None:
+def _finish(links: Array, both: bool, source_linked: Array, target_linked: Array, out: Array) -> None:
     """Add each of `links` that covers a new word or, if `both`, two new words."""
     rows, columns = out.shape
     for i in range(rows):
@@ -270,14 +254,7 @@ def _finish(
 
 
 @kernel()
-def _choose(
-    links: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    method: int,
-    scratch: NDArray[np.uint8],
-    chosen: NDArray[np.uint8],
-) -> None:
+def _choose(links: Array, bounds: Array, sizes: Array, method: int, scratch: Array, chosen: Array) -> None:
     """Mark in `chosen` the `links` [L, 2] that are in the answer of their sentence pair.
 
     Pair n has the forward links `bounds[n, 0]` to `bounds[n, 1]` and backward ones from there to

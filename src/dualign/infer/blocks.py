@@ -1,26 +1,110 @@
-"""Blocks of sentence pairs, ready for the kernels: their cells, and the model that scores them."""
+"""Blocks of sentence pairs as kernels see them: their cells, and the parameters that score them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dualign.infer.cells import find_cells, pairs_of
-from dualign.infer.emission import Block, Given
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.infer.cells import Pairs, find_cells, lengths_of, pairs_of
 from dualign.infer.unknown import add_unknown_cells
-from dualign.model.model import Model
+from dualign.model.jumps import Jumps
 from dualign.text.bitext import Bitext
 
+if TYPE_CHECKING:
+    from dualign.model.model import Model
+
+
+class Given(NamedTuple):
+    """Constraints on the posteriors of a block's pairs (see `dualign.infer.constraints`); empty for none.
+
+    Pair n has the constraints `pair_begin[n]` … `pair_begin[n + 1]`, constraint k the nodes `node_begin[k]` …
+    `node_begin[k + 1]`; `bound` float32, `signed` uint8 (1: at most the bound; 0: equal to it). A `node`
+    int32 (3) is direction, source position, target position, with a `coefficient` float32.
+    """
+
+    pair_begin: Array
+    bound: Array
+    signed: Array
+    node_begin: Array
+    node: Array
+    coefficient: Array
+
+
+class Warm(NamedTuple):
+    """Multipliers that the projection of each pair ended with, where the next one begins; empty for none.
+
+    Pair n has room from `begin[n]` to `begin[n + 1]`, of which `used[n]` are filled. `key` int32: the number
+    of the constraint, the pair's own cells or words first, then those that are given for it.
+    """
+
+    begin: Array
+    used: Array
+    key: Array
+    value: Array
+
+
 NOTHING_GIVEN = Given(
-    np.zeros(0, np.int64),
-    np.zeros(0, np.float32),
-    np.zeros(0, np.uint8),
-    np.zeros(0, np.int64),
-    np.zeros((0, 3), np.int32),
-    np.zeros(0, np.float32),
-)
+    np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.uint8),
+    np.zeros(0, np.int64), np.zeros((0, 3), np.int32), np.zeros(0, np.float32),
+)  # fmt: skip
+COLD = Warm(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
+"""No constraints; no multipliers, and no room to keep any."""
+
+
+class Block(NamedTuple):
+    """Sentence pairs with their cells (see `dualign.infer.cells`) and the parameters that score them.
+
+    Cells with an entry beyond `table` read `extra` (float32, same layout):
+    words that the lexicon does not know. `prior`, `prior_begin`: tables of position probabilities (see
+    `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
+    `warm` is read and written by the projection.
+    """
+
+    pairs: Pairs
+    first: Array
+    filled: Array
+    position: Array
+    entry: Array
+    table: Array
+    extra: Array
+    null_target: Array
+    null_source: Array
+    weights: Array
+    jumps: Jumps
+    prior: Array
+    prior_begin: Array
+    given: Given
+    warm: Warm = COLD
+
+
+class Batch(NamedTuple):
+    """Sentence pairs of a block that are handled in step, one in each lane (see `dualign.core.lanes`).
+
+    `pair` int64 (lanes): their numbers; only the first `used` are meant, the others repeat one of them.
+    `I`, `J`: the longest source and target sentence among them.
+    """
+
+    pair: Array
+    used: int
+    I: int
+    J: int
+
+
+@kernel()
+def batch_of(W: int, order: Array, pairs: Pairs) -> Batch:
+    """The pairs of `order`, at most W; the lanes that are left repeat the first."""
+    chosen = np.full(W, order[0])
+    I = J = 1
+    for lane, n in enumerate(order):
+        chosen[lane] = n
+        length, breadth = lengths_of(n, pairs)
+        I, J = max(I, length), max(J, breadth)
+    return Batch(chosen, len(order), I, J)
 
 
 def block_of(
@@ -48,9 +132,8 @@ def block_of(
         prior, prior_begin = np.empty(0, np.float32), np.empty(0, np.int64)
     given = NOTHING_GIVEN if give is None else give(words_of(model, part, unknown))
     return Block(
-        pairs_of(part), cells.first, cells.count, cells.position, cells.entry, lexicon.table, extra,
-        lexicon.null_target, lexicon.null_source, model.weights, model.jumps, prior, prior_begin,
-        given,
+        pairs_of(part), *cells, lexicon.table, extra, lexicon.null_target, lexicon.null_source,
+        model.weights, model.jumps, prior, prior_begin, given,
     )  # fmt: skip
 
 

@@ -4,12 +4,11 @@ A block has one slot for each cell (i, j) of each pair, `first[n] + i · J + j`;
 that have an entry are packed at the front of its row of slots. The rows of the lexicon are visited word by
 word: a word's row is spread over an array indexed by target word, and all occurrences of the word in the
 block read from it. That costs one pass over the rows of the words that occur, and about two nanoseconds
-a cell, with no search and no hash table.
+per cell, with no search and no hash table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -33,18 +32,28 @@ class Pairs(NamedTuple):
     target_offsets: Array
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(NamedTuple):
     """Slots of a block.
 
-    `first` int64 (pairs + 1): first slot of each pair. `count` int32 (source tokens): how many slots of the
+    `first` int64 (pairs + 1): first slot of each pair. `filled` int32 (source tokens): how many slots of the
     token's row are used. `position` int32 and `entry` int32 (slots): target position and lexicon entry.
     """
 
     first: Array
-    count: Array
+    filled: Array
     position: Array
     entry: Array
+
+
+class Occurrences(NamedTuple):
+    """Token positions grouped by word: those of word v are `where[starts[v] : starts[v + 1]]`.
+
+    `sentence` int32 (tokens): the sentence of each token.
+    """
+
+    starts: Array
+    where: Array
+    sentence: Array
 
 
 def pairs_of(bitext: Bitext) -> Pairs:
@@ -53,8 +62,17 @@ def pairs_of(bitext: Bitext) -> Pairs:
     return Pairs(source.tokens, source.offsets, target.tokens, target.offsets)
 
 
+@kernel(allocates=False)
+def lengths_of(n: int, pairs: Pairs) -> tuple[int, int]:
+    """The number of source words and of target words of pair n."""
+    return (
+        pairs.source_offsets[n + 1] - pairs.source_offsets[n],
+        pairs.target_offsets[n + 1] - pairs.target_offsets[n],
+    )
+
+
 def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, int]]:
-    """Cut a bitext into consecutive blocks of at most `limit` cells (a single larger pair stands alone)."""
+    """Cut a bitext into consecutive blocks of at most `limit` cells (or of a single larger pair)."""
     ends = np.cumsum(bitext.source.lengths * bitext.target.lengths)
     bounds = []
     begin = 0
@@ -72,32 +90,17 @@ def find_cells(bitext: Bitext, rows: Array, columns: Array, target_words: int, t
     Words numbered beyond the lexicon's have no cells.
     """
     pairs = pairs_of(bitext)
-    source_words = len(rows) - 1
     first = np.zeros(len(bitext) + 1, np.int64)
     np.cumsum(bitext.source.lengths * bitext.target.lengths, out=first[1:])
-    count = np.zeros(len(pairs.source), np.int32)
-    position = np.empty(first[-1], np.int32)
-    entry = np.empty(first[-1], np.int32)
-    starts, where, sentence = occurrences(pairs.source, pairs.source_offsets, source_words)
+    filled = np.zeros(len(pairs.source), np.int32)
+    cells = Cells(first, filled, np.empty(first[-1], np.int32), np.empty(first[-1], np.int32))
+    index = occurrences(pairs.source, pairs.source_offsets, len(rows) - 1)
 
     def fill(bounds: tuple[int, int]) -> None:
-        visit_rows(
-            *bounds,
-            starts,
-            where,
-            sentence,
-            pairs,
-            rows,
-            columns,
-            target_words,
-            first,
-            count,
-            position,
-            entry,
-        )
+        visit_rows(*bounds, index, pairs, rows, columns, target_words, cells)
 
-    list(ordered_map(fill, word_ranges(starts, threads), threads))
-    return Cells(first, count, position, entry)
+    list(ordered_map(fill, word_ranges(index.starts, threads), threads))
+    return cells
 
 
 def word_ranges(starts: Array, parts: int) -> list[tuple[int, int]]:
@@ -108,11 +111,8 @@ def word_ranges(starts: Array, parts: int) -> list[tuple[int, int]]:
 
 
 @kernel()
-def occurrences(source: Array, source_offsets: Array, words: int) -> tuple[Array, Array, Array]:
-    """Token positions grouped by source word: `starts` (words + 1) into `where`; and each token's sentence.
-
-    Tokens numbered `words` or more are left out.
-    """
+def occurrences(source: Array, source_offsets: Array, words: int) -> Occurrences:
+    """Where each source word occurs; tokens numbered `words` or more are left out."""
     starts = np.zeros(words + 1, np.int64)
     for k in range(len(source)):
         if source[k] < words:
@@ -128,26 +128,16 @@ def occurrences(source: Array, source_offsets: Array, words: int) -> tuple[Array
             if source[k] < words:
                 where[fill[source[k]]] = k
                 fill[source[k]] += 1
-    return starts, where, sentence
+    return Occurrences(starts, where, sentence)
 
 
 @kernel()
 def visit_rows(
-    v0: int,
-    v1: int,
-    starts: Array,
-    where: Array,
-    sentence: Array,
-    pairs: Pairs,
-    rows: Array,
-    columns: Array,
-    target_words: int,
-    first: Array,
-    count: Array,
-    position: Array,
-    entry: Array,
-) -> None:
+    v0: int, v1: int, index: Occurrences, pairs: Pairs, rows: Array, columns: Array, target_words: int,
+    cells: Cells,
+) -> None:  # fmt: skip
     """Fill the slots of all occurrences of the source words v0..v1."""
+    starts, position, entry = index.starts, cells.position, cells.entry
     row = np.full(target_words + 1, -1, np.int32)
     for v in range(v0, v1):
         if starts[v] == starts[v + 1]:
@@ -155,11 +145,11 @@ def visit_rows(
         for m in range(rows[v], rows[v + 1]):
             row[columns[m]] = m
         for p in range(starts[v], starts[v + 1]):
-            k = where[p]
-            n = sentence[k]
+            k = index.where[p]
+            n = index.sentence[k]
             begin = pairs.target_offsets[n]
             J = pairs.target_offsets[n + 1] - begin
-            slot = first[n] + (k - pairs.source_offsets[n]) * J
+            slot = cells.first[n] + (k - pairs.source_offsets[n]) * J
             end = slot
             for j in range(J):
                 # Written whether or not there is an entry, and kept only if so: half of the cells have one,
@@ -168,4 +158,4 @@ def visit_rows(
                 position[end] = j
                 entry[end] = m
                 end += m >= rows[v]
-            count[k] = end - slot
+            cells.filled[k] = end - slot

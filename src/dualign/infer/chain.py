@@ -17,9 +17,6 @@ Beyond the window all jumps weigh 1, so a transition costs 11 multiplications fo
 The steps of one chain wait for each other, so eight of them are run at once, each in a lane of its own
 (`dualign.core.lanes`). They may differ in length: what a lane lacks of R rows and S states has emission 0,
 and adds exact zeros to its sums. A chain's answer does not depend on its company, to the last bit.
-
-Layout of one direction's `weights` (float32[14]): 10 start positions, all later ones, p0, then the emission
-floor of a link and of a null.
 """
 
 from __future__ import annotations
@@ -30,16 +27,20 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.core.lanes import Vector, fused, load, spread, store, where_positive, width
-
-REACH = 5
-NEAR = 2 * REACH + 1
-START = 0
-STARTS = 10
-NULL = START + STARTS + 1
-FLOOR = NULL + 1
-NULL_FLOOR = FLOOR + 1
-WEIGHTS = NULL_FLOOR + 1
+from dualign.core.lanes import (
+    Vector,
+    add_window,
+    dot_window,
+    fused,
+    load,
+    repeated,
+    spread,
+    store,
+    store_window,
+    where_positive,
+    width,
+)  # fmt: skip
+from dualign.model.jumps import NEAR, NULL, REACH, START, STARTS
 
 STATISTICS = 2 * (NEAR + 1)
 """Numbers that are known of the jumps from one row."""
@@ -83,21 +84,15 @@ def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> No
     word, none = spread(like, one - weights[NULL]), spread(like, zero)
     for j in range(R):
         stay = (j * NEAR + REACH) * W
-        c1, c2 = load(like, edges.jumps, stay + W), load(like, edges.jumps, stay + 2 * W)
-        c3, c4 = load(like, edges.jumps, stay + 3 * W), load(like, edges.jumps, stay + 4 * W)
-        c5 = load(like, edges.jumps, stay + 5 * W)
         back = x = none
         for i in range(S):
             if i <= REACH:
                 back = back + load(like, edges.jumps, stay - i * W)
-            # Away from both ends all are alike.
+            # Away from both ends all states have the same sum.
             if i <= REACH or i >= border:
                 z = back + load(like, edges.far, i * W)
-                z = fused(load(like, edges.inside, (i + 1) * W), c1, z)
-                z = fused(load(like, edges.inside, (i + 2) * W), c2, z)
-                z = fused(load(like, edges.inside, (i + 3) * W), c3, z)
-                z = fused(load(like, edges.inside, (i + 4) * W), c4, z)
-                z = fused(load(like, edges.inside, (i + 5) * W), c5, z)
+                for d in range(1, REACH + 1):
+                    z = fused(load(like, edges.inside, (i + d) * W), load(like, edges.jumps, stay + d * W), z)
                 x = load(like, edges.inside, i * W) * (word / z)
             store(edges.leave, (j * S + i) * W, x)
 
@@ -128,71 +123,54 @@ def edges_alone(R: int, S: int, weights: Array, jumps: Array) -> Edges:
 
 @kernel(allocates=False)
 def taps_of(like: Vector, jumps: Array, j: int) -> tuple[Vector, ...]:
-    """What the near jumps from row j weigh more than far ones, from −REACH to REACH."""
-    W = width(like)
-    k, one = j * NEAR * W, np.float32(1)
-    return (
-        load(like, jumps, k) - one, load(like, jumps, k + W) - one, load(like, jumps, k + 2 * W) - one,
-        load(like, jumps, k + 3 * W) - one, load(like, jumps, k + 4 * W) - one,
-        load(like, jumps, k + 5 * W) - one, load(like, jumps, k + 6 * W) - one,
-        load(like, jumps, k + 7 * W) - one, load(like, jumps, k + 8 * W) - one,
-        load(like, jumps, k + 9 * W) - one, load(like, jumps, k + 10 * W) - one,
-    )  # fmt: skip
+    """How much more the near jumps from row j weigh than far ones, from −REACH to REACH."""
+    one = spread(like, np.float32(1))
+    return add_window(one, jumps, j * NEAR * width(like), repeated(spread(like, np.float32(-1)), NEAR))
 
 
-@kernel(allocates=False)
-def near(u: Array, k: int, W: int, taps: tuple[Vector, ...], base: Vector) -> Vector:
-    """`base + Σ_d taps[d] · u[i + d − REACH]` for the state whose window begins at `u[k]`."""
-    c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10 = taps
-    x = fused(load(base, u, k), c0, base)
-    y = load(base, u, k + W) * c1
-    x = fused(load(base, u, k + 2 * W), c2, x)
-    y = fused(load(base, u, k + 3 * W), c3, y)
-    x = fused(load(base, u, k + 4 * W), c4, x)
-    y = fused(load(base, u, k + 5 * W), c5, y)
-    x = fused(load(base, u, k + 6 * W), c6, x)
-    y = fused(load(base, u, k + 7 * W), c7, y)
-    x = fused(load(base, u, k + 8 * W), c8, x)
-    y = fused(load(base, u, k + 9 * W), c9, y)
-    return fused(load(base, u, k + 10 * W), c10, x) + y
+class Chain(NamedTuple):
+    """The chains of several lanes in one direction, flat float32 arrays, W lanes next to each other.
 
-
-@kernel(allocates=False)
-def forward_backward(
-    like: Vector,
-    R: int,
-    S: int,
-    E: Array,
-    null: Array,
-    live: Array,
-    p0: float,
-    edges: Edges,
-    A: Array,
-    M: Array,
-    lines: Array,
-    product: Array,
-    likelihood: Array,
-    expected: Array,
-    begun: Array,
-) -> None:
-    """Posteriors of the chains in the lanes of `like`; their log p(words) into `likelihood`, float64 (lanes).
-
-    All arrays are flat float32, W lanes next to each other: `E` (R, S, W), 0 where a chain has no such row or
-    state; `null`, `live` (R, W): 0 beyond a chain's rows, `live` 1 elsewhere. `A` (R, S, W): afterwards
-    `p(b_j = i | words)`. `M` alike, scratch. `lines` float32 (5, (max(R, S) + 2·REACH) · W) and `product`
-    float64 (W), scratch.
-    `expected` float32 (R, STATISTICS, W), unless it is empty: what is known of the jumps from each row but a
-    chain's last. First the expected jumps of −REACH … REACH, and farther ones; then, for the same, Σ 1 / Z
-    over all jumps, times the number of places where this one would have stayed inside. `begun` float32 (S, W)
-    then has the first positions.
+    `emission` (R, S, W), 0 where a chain has no such row or state; `null`, `live` (R, W): 0 beyond a chain's
+    rows, `live` 1 elsewhere; `p0`: the probability of null.
     """
+
+    emission: Array
+    null: Array
+    live: Array
+    p0: float
+    edges: Edges
+
+
+class Passes(NamedTuple):
+    """What forward-backward leaves of the chains of several lanes, flat float32 arrays.
+
+    `posterior` (R, S, W): `p(b_j = i | words)`; `likelihood` float64 (W): log p(words). `expected` (R,
+    STATISTICS, W), unless it is empty: statistics of the jumps from each row but a chain's last. First the
+    expected jumps of −REACH … REACH, and farther ones; then, for the same, Σ 1 / Z over all jumps, times the
+    number of places where this one would have stayed inside. `begun` (S, W) then has the first positions.
+    Scratch: `mass` (R, S, W), `lines` (4, (max(R, S) + 2·REACH) · W), `product` float64 (W).
+    """
+
+    posterior: Array
+    likelihood: Array
+    expected: Array
+    begun: Array
+    mass: Array
+    lines: Array
+    product: Array
+
+
+@kernel(allocates=False)
+def forward_backward(like: Vector, R: int, S: int, chain: Chain, passes: Passes) -> None:
+    """Fill `passes` for the chains in the lanes of `like`, of at most R rows and S states."""
     row = S * width(like)
     zero = spread(like, np.float32(0))
     for k in range(0, REACH * width(like), width(like)):
-        store(lines[0], k, zero)
-        store(lines[0], REACH * width(like) + row + k, zero)
-    go_forward(like, R, row, E, null, live, p0, edges, A, M, lines, product, likelihood)
-    go_backward(like, R, row, E, null, live, p0, edges, A, M, lines, expected, begun)
+        store(passes.lines[0], k, zero)
+        store(passes.lines[0], REACH * width(like) + row + k, zero)
+    go_forward(like, R, row, chain, passes)
+    go_backward(like, R, row, chain, passes)
 
 
 @kernel(allocates=False)
@@ -208,27 +186,15 @@ def weigh(like: Vector, row: int, a: Array, a0: int, b: Array, b0: int, scale: V
 
 
 @kernel(allocates=False)
-def go_forward(
-    like: Vector,
-    R: int,
-    row: int,
-    E: Array,
-    null: Array,
-    live: Array,
-    p0: float,
-    edges: Edges,
-    A: Array,
-    M: Array,
-    lines: Array,
-    product: Array,
-    likelihood: Array,
-) -> None:
-    """Masses of the words up to each row: at a state (`A`), and there or in a null behind it (`M`).
+def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> None:
+    """Masses of the words up to each row: at a state (`posterior`), there or in a null after it (`mass`).
 
     Stored without their scale 1/z, which goes to `lines[1]`; the next row and the posteriors apply it.
     """
     W = width(like)
-    u, scale, sums = lines[0], lines[1], lines[3]
+    E, null, live, p0, edges = chain
+    A, M, product, likelihood = passes.posterior, passes.mass, passes.product, passes.likelihood
+    u, scale, sums = passes.lines[0], passes.lines[1], passes.lines[3]
     one = np.float32(1)
     ones, zero = spread(like, one), spread(like, np.float32(0))
     for lane in range(W):
@@ -249,10 +215,9 @@ def go_forward(
                 z = z + m
         else:
             base = weigh(like, row, M, before, edges.leave, before, r, u)
-            t = taps_of(like, edges.jumps, j - 1)
-            taps = (t[10], t[9], t[8], t[7], t[6], t[5], t[4], t[3], t[2], t[1], t[0])
+            taps = taps_of(like, edges.jumps, j - 1)[::-1]
             for k in range(0, row, W):
-                x = near(u, k, W, taps, base) * load(like, E, here + k)
+                x = dot_window(u, k, taps, base) * load(like, E, here + k)
                 store(A, here + k, x)
                 m = fused(q, load(like, M, before + k), x)
                 store(M, here + k, m)
@@ -272,26 +237,14 @@ def go_forward(
 
 
 @kernel(allocates=False)
-def go_backward(
-    like: Vector,
-    R: int,
-    row: int,
-    E: Array,
-    null: Array,
-    live: Array,
-    p0: float,
-    edges: Edges,
-    A: Array,
-    M: Array,
-    lines: Array,
-    expected: Array,
-    begun: Array,
-) -> None:
+def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> None:
     """Posteriors and statistics, from the masses of the words after each row, of which one row is kept."""
     W = width(like)
+    E, null, live, p0, edges = chain
+    A, M, lines = passes.posterior, passes.mass, passes.lines
     u, scale, b, out = lines[0], lines[1], lines[2], lines[3]
     ones = spread(like, np.float32(1))
-    collect = len(expected) > 0
+    collect = len(passes.expected) > 0
     border = max(0, shortest(W, edges) - REACH) * W
     last = (R - 1) * row
     r = load(like, scale, (R - 1) * W)
@@ -307,7 +260,7 @@ def go_backward(
         q = where_positive(load(like, live, j * W), load(like, null, j * W) * p0 * r, ones)
         r = load(like, scale, (j - 1) * W)
         for k in range(0, row, W):
-            y = near(u, k, W, taps, base)
+            y = dot_window(u, k, taps, base)
             if collect:
                 store(out, k, y)
             y = fused(q, load(like, b, k), y * load(like, edges.leave, before + k))
@@ -315,7 +268,7 @@ def go_backward(
             store(A, before + k, load(like, A, before + k) * y * r)
         if collect:
             end = before + row
-            known = expected[(j - 1) * STATISTICS * W : j * STATISTICS * W]
+            known = passes.expected[(j - 1) * STATISTICS * W : j * STATISTICS * W]
             count_jumps(like, row, M[before:end], edges.leave[before:end], r, lines, known)
             for k in range(0, NEAR * W, W):
                 x = load(like, known, k) * load(like, edges.jumps, (j - 1) * NEAR * W + k)
@@ -325,7 +278,7 @@ def go_backward(
     if collect:
         r = load(like, scale, 0)
         for k in range(0, row, W):
-            store(begun, k, load(like, M, k) * load(like, b, k) * r)
+            store(passes.begun, k, load(like, M, k) * load(like, b, k) * r)
 
 
 @kernel(allocates=False)
@@ -334,15 +287,16 @@ def count_jumps(
 ) -> None:
     """The jumps from one row: near ones, divided by their weight, then all; `lines[3]`: rates by state."""
     W = width(like)
-    u, out, departing = lines[0], lines[3], lines[4]
+    u, out = lines[0], lines[3]
     total = spread(like, np.float32(0))
+    near = repeated(total, NEAR)
     for k in range(0, row, W):
         x = load(like, M, k) * load(like, leave, k) * scale
-        store(departing, k, x)
+        near = add_window(x, u, k, near)
         x = x * load(like, out, k)
         total = total + x
         store(out, k, x * load(like, leave, k))
-    correlate(like, row, departing, u, known)
+    store_window(known, 0, near)
     store(known, NEAR * W, total)
 
 
@@ -360,23 +314,18 @@ def count_places(
     core = none
     for k in range(0, border, W):
         core = core + load(like, rates, k)
-    c1, c2, c3, c4, c5 = core, core, core, core, core
-    total = core
+    total, ahead = core, repeated(core, REACH)
     for k in range(border, row, W):
         x = load(like, rates, k)
         total = total + x
-        c1 = fused(x, load(like, edges.inside, k + W), c1)
-        c2 = fused(x, load(like, edges.inside, k + 2 * W), c2)
-        c3 = fused(x, load(like, edges.inside, k + 3 * W), c3)
-        c4 = fused(x, load(like, edges.inside, k + 4 * W), c4)
-        c5 = fused(x, load(like, edges.inside, k + 5 * W), c5)
-    near = (total + c1 + c2 + c3 + c4 + c5) * unscaled
-    store(known, 5 * W, total * unscaled)
-    store(known, 6 * W, c1 * unscaled)
-    store(known, 7 * W, c2 * unscaled)
-    store(known, 8 * W, c3 * unscaled)
-    store(known, 9 * W, c4 * unscaled)
-    store(known, 10 * W, c5 * unscaled)
+        ahead = add_window(x, edges.inside, k + W, ahead)
+    near = total
+    store(known, REACH * W, total * unscaled)
+    store_window(known, (REACH + 1) * W, ahead)
+    for k in range((REACH + 1) * W, NEAR * W, W):
+        near = near + load(like, known, k)
+        store(known, k, load(like, known, k) * unscaled)
+    near = near * unscaled
     left = total
     for d in range(1, REACH + 1):
         if d * W <= row:
@@ -384,34 +333,3 @@ def count_places(
         store(known, (REACH - d) * W, left * unscaled)
         near = fused(left, unscaled, near)
     store(known, NEAR * W, total * load(like, edges.states, 0) * unscaled - near)
-
-
-@kernel(allocates=False)
-def correlate(like: Vector, row: int, x: Array, u: Array, into: Array) -> None:
-    """`into[d] = Σ_i x[i] · u[i + d]` for the distances d of near jumps; u has margins."""
-    W = width(like)
-    c0 = c1 = c2 = c3 = c4 = c5 = c6 = c7 = c8 = c9 = c10 = spread(like, np.float32(0))
-    for k in range(0, row, W):
-        y = load(like, x, k)
-        c0 = fused(y, load(like, u, k), c0)
-        c1 = fused(y, load(like, u, k + W), c1)
-        c2 = fused(y, load(like, u, k + 2 * W), c2)
-        c3 = fused(y, load(like, u, k + 3 * W), c3)
-        c4 = fused(y, load(like, u, k + 4 * W), c4)
-        c5 = fused(y, load(like, u, k + 5 * W), c5)
-        c6 = fused(y, load(like, u, k + 6 * W), c6)
-        c7 = fused(y, load(like, u, k + 7 * W), c7)
-        c8 = fused(y, load(like, u, k + 8 * W), c8)
-        c9 = fused(y, load(like, u, k + 9 * W), c9)
-        c10 = fused(y, load(like, u, k + 10 * W), c10)
-    store(into, 0, c0)
-    store(into, W, c1)
-    store(into, 2 * W, c2)
-    store(into, 3 * W, c3)
-    store(into, 4 * W, c4)
-    store(into, 5 * W, c5)
-    store(into, 6 * W, c6)
-    store(into, 7 * W, c7)
-    store(into, 8 * W, c8)
-    store(into, 9 * W, c9)
-    store(into, 10 * W, c10)

@@ -9,12 +9,15 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, width
-from dualign.infer.chain import NEAR, NULL, REACH, STARTS, STATISTICS, Edges, fill_edges, forward_backward
-from dualign.infer.emission import Batch, Block, choosers, class_of, emit, gather_jumps, lives
+from dualign.infer.blocks import Batch, Block
+from dualign.infer.cells import lengths_of
+from dualign.infer.chain import STATISTICS, Chain, Edges, Passes, fill_edges, forward_backward
+from dualign.infer.emission import choosers, class_of, emit, gather_jumps, lives
+from dualign.model.jumps import NEAR, NULL, REACH, STARTS
 
 
 class Sums(NamedTuple):
-    """What the chains of many pairs add up, direction 0 first; empty arrays where nothing is wanted.
+    """Statistics of the chains of many pairs, direction 0 first; empty arrays where none are wanted.
 
     `jumps` float64 (2, classes, 12): expected jumps of −5..5, and farther ones, of the words of each class
     (see `dualign.model.jumps`); `openings` likewise: Σ 1 / Z over all their jumps, times the number of places
@@ -35,7 +38,7 @@ class Chains(NamedTuple):
     `emission` (2, cells), as `dualign.infer.emission.emit` fills it, and `posterior` likewise: p(b_j = i) in
     `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); the
     arrays of `edges` have a row for each direction; `mass`, `lines`, `expected`, `begun`: see
-    `dualign.infer.chain.forward_backward`. All float32, but `likelihood` float64 (3, W), whose last row is
+    `dualign.infer.chain.Passes`. All float32, but `likelihood` float64 (3, W), whose last row is
     scratch, and `length` int64 (2, W), the lanes' own J and I.
     """
 
@@ -54,7 +57,7 @@ class Chains(NamedTuple):
 
 @kernel()
 def make_chains(like: Vector, longest: int, cells: int) -> Chains:
-    """Room for batches with at most `longest` words a side and so many cells."""
+    """Room for batches of at most `longest` words per side and `cells` cells."""
     W = width(like)
     return Chains(
         np.empty((2, cells * W), np.float32),
@@ -70,7 +73,7 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
             np.empty((2, longest * W), np.float32),
         ),
         np.empty(cells * W, np.float32),
-        np.empty((5, (longest + 2 * REACH) * W), np.float32),
+        np.empty((4, (longest + 2 * REACH) * W), np.float32),
         np.empty(longest * STATISTICS * W, np.float32),
         np.empty(longest * W, np.float32),
         np.empty((3, W)),
@@ -92,8 +95,7 @@ def prepare(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
     pairs = block.pairs
     for lane in range(W):
         n = batch.pair[lane]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        I, J = lengths_of(n, pairs)
         chains.length[0, lane], chains.length[1, lane] = J, I
         chains.edges.states[0, lane], chains.edges.states[1, lane] = I, J
     lives(like, chains.length[0], batch.J, chains.live[0])
@@ -117,11 +119,12 @@ def run_chains(
     expected = chains.expected if collect else chains.expected[:0]
     for d in range(2):
         R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
-        forward_backward(
-            like, R, S, E[d], chains.null[d], chains.live[d], block.weights[d, NULL], edges_of(chains, d),
-            chains.posterior[d], chains.mass, chains.lines, chains.likelihood[2], chains.likelihood[d],
-            expected, chains.begun,
+        chain = Chain(E[d], chains.null[d], chains.live[d], block.weights[d, NULL], edges_of(chains, d))
+        passes = Passes(
+            chains.posterior[d], chains.likelihood[d], expected, chains.begun, chains.mass, chains.lines,
+            chains.likelihood[2],
         )  # fmt: skip
+        forward_backward(like, R, S, chain, passes)
         if collect:
             add_statistics(width(like), batch, d, block, chains, sums)
 

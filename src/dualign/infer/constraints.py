@@ -33,13 +33,13 @@ from typing import Protocol
 import numpy as np
 
 from dualign.core.errors import DataError, UsageError
-from dualign.infer.emission import Given
+from dualign.infer.blocks import Given
 from dualign.model.options import Options
 from dualign.text.lines import read_lines, tokenize
 
 LEAST_EVALUATIONS = 100
 MOST_SLACK = 0.3
-"""A user's rules are to show, whatever is good enough for the built-in sets."""
+"""The rules of a user should have a visible effect, whatever is enough for the built-in sets."""
 
 Node = tuple[int, int, int]
 """Direction (0: the target word chooses; 1: the source word does), source position, target position."""
@@ -77,7 +77,7 @@ class ConstraintSet(Protocol):
 class Glossary:
     """Known translations: where both words of an entry occur, they are linked with at least `strength`.
 
-    If a word occurs more than once, or has several translations in the pair, one of the links will do.
+    If a word occurs more than once, or has several translations in the pair, one of the links is enough.
     """
 
     def __init__(self, entries: Iterable[tuple[str, str]], strength: float = 0.9) -> None:
@@ -153,10 +153,8 @@ def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequen
     )
 
 
-def stricter(options: Options, constraints: ConstraintSet | None) -> Options:
-    """The options, with more evaluations and less slack where there are rules of the user's own."""
-    if constraints is None:
-        return options
+def stricter(options: Options) -> Options:
+    """The options with more evaluations and less slack, for rules of the user's own."""
     return replace(
         options, evaluations=max(options.evaluations, LEAST_EVALUATIONS), slack=min(options.slack, MOST_SLACK)
     )

@@ -1,9 +1,9 @@
 """L-BFGS for several problems in step, one in each lane: `min D(x)` where `least ≤ x ≤ MOST`.
 
 The initial matrix is given, a diagonal for each problem: the better it is, the fewer evaluations are needed.
-Coordinates that descent would push over a bound they stand at are held there. The moves of the last
-evaluations are kept in a ring; that of a problem whose step was refused, or along which the slope did not
-rise, has no weight.
+A coordinate at a bound is held there if descent would push it over. The moves of the last evaluations are
+kept in a ring; the move of a problem whose step was refused, or along which the slope did not rise, has no
+weight.
 """
 
 from __future__ import annotations
@@ -15,6 +15,13 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, fused, load, spread, store, where_positive, width
+
+POINT, GRADIENT, TRIAL, TRIAL_GRADIENT, DIRECTION, DIAGONAL, BOUND, LEAST = range(8)
+"""Rows of `vector` float32 (8, size · W): x and its gradient, the trial point and its gradient, the
+direction, the initial matrix, a row for the caller, and the lower bound of x."""
+
+ACCEPTED, SLOPE = range(2)
+"""The first rows of `lane` float32 (≥2, W): whether a trial was accepted, and the slope of the direction."""
 
 MEMORY = 8
 """Moves that are remembered."""
@@ -39,7 +46,7 @@ class Moves(NamedTuple):
 
 @kernel()
 def make_moves(like: Vector, size: int) -> Moves:
-    """Room for problems with so many coordinates."""
+    """Room for problems with `size` coordinates."""
     W = width(like)
     return Moves(
         np.empty((MEMORY, size * W), np.float32),
@@ -87,20 +94,16 @@ def add_times(like: Vector, size: int, factor: Vector, a: Array, b: Array) -> No
 
 
 @kernel(allocates=False)
-def remember(
-    like: Vector,
-    size: int,
-    number: int,
-    accepted: Array,
-    x: Array,
-    gradient: Array,
-    trial: Array,
-    trial_gradient: Array,
-    moves: Moves,
-) -> None:
-    """Go to the trial point in the lanes where `accepted` is 1, and keep the move as number `number`."""
+def remember(like: Vector, size: int, number: int, vector: Array, lane: Array, moves: Moves) -> None:
+    """Go to the trial point in the lanes where ACCEPTED is 1, and keep the move as number `number`."""
     W = width(like)
-    yes, none = load(like, accepted, 0), spread(like, np.float32(0))
+    x, gradient, trial, trial_gradient = (
+        vector[POINT],
+        vector[GRADIENT],
+        vector[TRIAL],
+        vector[TRIAL_GRADIENT],
+    )
+    yes, none = load(like, lane[ACCEPTED], 0), spread(like, np.float32(0))
     s, y = moves.step[number % MEMORY], moves.change[number % MEMORY]
     product = none
     for k in range(0, size * W, W):
@@ -118,25 +121,16 @@ def remember(
 
 @kernel(allocates=False)
 def descend(
-    like: Vector,
-    size: int,
-    rows: tuple[int, int],
-    number: int,
-    wanted: Array,
-    x: Array,
-    gradient: Array,
-    diagonal: Array,
-    least: Array,
-    moves: Moves,
-    direction: Array,
-    slope: Array,
+    like: Vector, size: int, rows: tuple[int, int], number: int, vector: Array, lane: Array, moves: Moves
 ) -> None:
     """`direction = −H · gradient` by the two-loop recursion over the `number` moves so far.
 
-    In the lanes where `wanted` is 1; the others keep their direction. `diagonal`: the initial matrix; `rows`:
-    see `dot`. `slope` float32 (W): the directions' inner products with the gradient, below 0.
+    In the lanes where ACCEPTED is 1; the others keep their direction. `rows`: see `dot`. SLOPE becomes the
+    directions' inner products with the gradient, below 0.
     """
     W = width(like)
+    x, gradient, diagonal, least = vector[POINT], vector[GRADIENT], vector[DIAGONAL], vector[LEAST]
+    direction, slope = vector[DIRECTION], lane[SLOPE]
     one, none = np.float32(1), spread(like, np.float32(0))
     fresh = moves.fresh
     for k in range(0, size * W, W):
@@ -155,7 +149,7 @@ def descend(
         for k in range(0, size * W, W):
             c = load(like, y, k)
             curved = fused(c * load(like, diagonal, k), c, curved)
-        # Without weight to the last move, the scale of the one before will do.
+        # If the last move has no weight, the scale of the one before is kept.
         scale = where_positive(inverse, one / (inverse * curved), load(like, moves.ring[SCALE], 0))
     store(moves.ring[SCALE], 0, scale)
     for k in range(0, size * W, W):
@@ -172,7 +166,7 @@ def descend(
         falling = fused(d, g, falling)
         free = unheld(load(like, x, k), g, load(like, least, k), g)
         steepest = fused(none - free, free, steepest)
-    yes = load(like, wanted, 0)
+    yes = load(like, lane[ACCEPTED], 0)
     good = none - falling
     for k in range(0, size * W, W):
         g = load(like, gradient, k)

@@ -2,88 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, load, spread, store, width
-from dualign.infer.cells import Pairs
-from dualign.infer.chain import FLOOR, NEAR, NULL_FLOOR
-from dualign.model.jumps import Jumps
-
-
-class Given(NamedTuple):
-    """Constraints on the posteriors of a block's pairs (see `dualign.infer.constraints`); empty for none.
-
-    Pair n has the constraints `pair_begin[n]` … `pair_begin[n + 1]`, constraint k the nodes `node_begin[k]` …
-    `node_begin[k + 1]`; `bound` float32, `signed` uint8 (1: at most the bound; 0: equal to it). A `node`
-    int32 (3) is direction, source position, target position, with a `coefficient` float32.
-    """
-
-    pair_begin: Array
-    bound: Array
-    signed: Array
-    node_begin: Array
-    node: Array
-    coefficient: Array
-
-
-class Warm(NamedTuple):
-    """Multipliers that the projection of each pair ended with, where the next one begins; empty for none.
-
-    Pair n has room from `begin[n]` to `begin[n + 1]`, of which `used[n]` are filled. `key` int32: the number
-    of the constraint, the pair's own cells or words first, then those that are given for it.
-    """
-
-    begin: Array
-    used: Array
-    key: Array
-    value: Array
-
-
-COLD = Warm(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
-"""No multipliers, and nowhere to keep them."""
-
-
-class Block(NamedTuple):
-    """Sentence pairs with their cells (see `dualign.infer.cells`) and the parameters that score them.
-
-    `filled` is the cells' `count`. Cells with an entry beyond `table` read `extra` (float32, same layout):
-    words that the lexicon does not know. `prior`, `prior_begin`: tables of position probabilities (see
-    `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
-    `warm` is read and written by the projection.
-    """
-
-    pairs: Pairs
-    first: Array
-    filled: Array
-    position: Array
-    entry: Array
-    table: Array
-    extra: Array
-    null_target: Array
-    null_source: Array
-    weights: Array
-    jumps: Jumps
-    prior: Array
-    prior_begin: Array
-    given: Given
-    warm: Warm = COLD
-
-
-class Batch(NamedTuple):
-    """Sentence pairs of a block that are handled in step, one in each lane (see `dualign.core.lanes`).
-
-    `pair` int64 (lanes): their numbers; only the first `used` are meant, the others repeat one of them.
-    `I`, `J`: the longest source and target sentence among them.
-    """
-
-    pair: Array
-    used: int
-    I: int
-    J: int
+from dualign.infer.blocks import Batch, Block
+from dualign.infer.cells import lengths_of
+from dualign.model.jumps import FLOOR, NEAR, NULL_FLOOR
 
 
 @kernel(allocates=False)
@@ -123,8 +49,7 @@ def emit(
     for lane in range(W):
         n = batch.pair[lane]
         s, t = pairs.source_offsets[n], pairs.target_offsets[n]
-        length = pairs.source_offsets[n + 1] - s
-        breadth = pairs.target_offsets[n + 1] - t
+        length, breadth = lengths_of(n, pairs)
         for j in range(J):
             null[0, j * W + lane] = 0
             if j < breadth:
@@ -158,8 +83,7 @@ def emit(
 def emissions(n: int, block: Block) -> tuple[Array, Array, Array, Array]:
     """Emissions of pair n alone, neither side of which is empty: `E0` (J, I), `E1` (I, J), nulls (J), (I)."""
     pairs = block.pairs
-    I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-    J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+    I, J = lengths_of(n, pairs)
     one = np.ones(max(I, J), np.float32)
     E, null = np.empty((2, I * J), np.float32), np.empty((2, max(I, J)), np.float32)
     emit(np.float32(0), Batch(np.full(1, n), 1, I, J), block, one, one, E, null)
@@ -200,8 +124,7 @@ def class_of(word: int, classes: Array) -> int:
 def jumps_of(n: int, d: int, block: Block) -> Array:
     """Weights of the jumps from each row of one chain of pair n, float32 (R, NEAR)."""
     pairs = block.pairs
-    I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-    J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+    I, J = lengths_of(n, pairs)
     R = J if d == 0 else I
     jumps = np.empty(R * NEAR, np.float32)
     gather_jumps(1, Batch(np.full(1, n), 1, I, J), d, block, jumps)

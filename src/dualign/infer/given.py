@@ -6,18 +6,10 @@ import numpy as np
 
 from dualign.core.jit import kernel
 from dualign.core.lanes import exponential
+from dualign.infer.blocks import Batch, Given
 from dualign.infer.chains import Chains
-from dualign.infer.emission import Batch, Given
-from dualign.infer.multipliers import (
-    BIJECTIVE,
-    DAMPING,
-    DIAGONAL,
-    SHARE,
-    SYMMETRIC,
-    TRIAL,
-    TRIAL_GRADIENT,
-    Dual,
-)
+from dualign.infer.descent import DIAGONAL, TRIAL, TRIAL_GRADIENT
+from dualign.infer.multipliers import BIJECTIVE, DAMPING, SHARE, SYMMETRIC, Dual, Features
 
 STEEPEST = np.float32(60)
 """Bound on the exponent of a node that occurs in several constraints."""
@@ -32,10 +24,9 @@ def node_at(e: int, lane: int, W: int, batch: Batch, given: Given) -> tuple[int,
 
 
 @kernel(allocates=False)
-def reweigh_given(
-    lane: int, W: int, batch: Batch, own: int, given: Given, how: int, chains: Chains, dual: Dual
-) -> None:
+def reweigh_given(lane: int, W: int, batch: Batch, features: Features, chains: Chains, dual: Dual) -> None:
     """Emissions of the nodes that are given for a pair, which may be in several constraints."""
+    how, own, _, given = features
     n = batch.pair[lane]
     first = given.pair_begin[n]
     nodes = given.node_begin[first], given.node_begin[given.pair_begin[n + 1]]
@@ -61,10 +52,9 @@ def reweigh_given(
 
 
 @kernel(allocates=False)
-def expect_given(
-    lane: int, W: int, batch: Batch, own: int, size: int, given: Given, chains: Chains, dual: Dual
-) -> None:
+def expect_given(lane: int, W: int, batch: Batch, features: Features, chains: Chains, dual: Dual) -> None:
     """`b − E_q[f]` and the diagonal of the Hessian for a pair's given constraints."""
+    _, own, size, given = features
     n = batch.pair[lane]
     for k in range(own, size):
         c = given.pair_begin[n] + k - own

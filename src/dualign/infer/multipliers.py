@@ -9,8 +9,8 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, width
+from dualign.infer.blocks import Given
 from dualign.infer.descent import Moves, make_moves
-from dualign.infer.emission import Given
 
 SYMMETRIC, BIJECTIVE, GIVEN = 2, 3, 4
 """Kinds of constraint (0 and 1 mean none: see `dualign.infer.expectation`)."""
@@ -18,11 +18,9 @@ SYMMETRIC, BIJECTIVE, GIVEN = 2, 3, 4
 DAMPING = np.float32(0.02)
 """Added to the diagonal of the Hessian, which vanishes where a posterior is 0 or 1."""
 
-MULTIPLIER, GRADIENT, TRIAL, TRIAL_GRADIENT, DIRECTION, DIAGONAL, BOUND, LEAST = range(8)
-"""Rows of `Dual.vector`."""
-
-STEP, SLOPE, RESIDUAL, ACCEPTED, LENGTH, COST, PULL, SHRINK, SHARE = range(9)
-"""Rows of `Dual.lane`; the share of a direction in the mixture is at `SHARE + d`."""
+STEP, RESIDUAL, LENGTH, COST, PULL, SHRINK, SHARE = range(2, 9)
+"""Further rows of `Dual.lane`, after those of `dualign.infer.descent`; the share of direction d in the
+mixture is at `SHARE + d`."""
 
 VALUE, BEGUN, BASE = range(3)
 """Rows of `Dual.value`: D(λ), D(0), and at `BASE + d` the log-likelihood of p."""
@@ -41,14 +39,27 @@ class Constraint(NamedTuple):
     mixture: bool
 
 
+class Features(NamedTuple):
+    """The constraints of a batch: the kind `how`; `given` lists those of single pairs.
+
+    A pair has `own` multipliers by the kind, and `size` together with the given ones.
+    """
+
+    how: int
+    own: int
+    size: int
+    given: Given
+
+
 class Dual(NamedTuple):
     """The dual problems of a batch, with W lanes next to each other.
 
-    `projected` float32: the emissions of q, as `Chains.emission`. `vector` float32 (8, K · W), where K counts
-    the constraints: if symmetric, each cell i · J + j; if bijective, each source word, then each target word;
-    then those that are given. `exponent` float32 (2, cells · W), scratch. `lane` float32 (10, W), `value`
-    float64 (4, W), `state` int64 (3, W): where each pair's search stands. Few arrays, of many rows: every
-    array of a kernel's arguments takes time to compile.
+    `projected` float32: the emissions of q, as `Chains.emission`. `vector` float32 (8, K · W), with the rows
+    of `dualign.infer.descent`, where K counts the constraints: if symmetric, each cell i · J + j; if
+    bijective, each source word, then each target word; then those that are given. `exponent` float32
+    (2, cells · W), scratch. `lane` float32 (10, W), `value` float64 (4, W), `state` int64 (3, W): the state
+    of each pair's search. Few arrays of many rows, because every array of a kernel's arguments takes time to
+    compile.
     """
 
     projected: Array
@@ -62,7 +73,7 @@ class Dual(NamedTuple):
 
 @kernel()
 def make_dual(like: Vector, cells: int, words: int, how: int, given: Given) -> Dual:
-    """Room for batches with so many cells, and words on both sides together."""
+    """Room for batches of at most `cells` cells, and `words` words on both sides together."""
     W = width(like)
     size = cells if how == SYMMETRIC else words
     most = 0

@@ -41,41 +41,48 @@ from dualign.core.lanes import (
     store,
     where_positive,
     width,
-)
+)  # fmt: skip
+from dualign.infer.blocks import Batch, Block, Given
 from dualign.infer.chains import Chains, Sums, run_chains
-from dualign.infer.descent import MOST, SCALE, descend, remember, unheld
-from dualign.infer.emission import Batch, Block, Given
+from dualign.infer.descent import (
+    ACCEPTED,
+    BOUND,
+    DIAGONAL,
+    DIRECTION,
+    GRADIENT,
+    LEAST,
+    MOST,
+    POINT,
+    SCALE,
+    SLOPE,
+    TRIAL,
+    TRIAL_GRADIENT,
+    descend,
+    remember,
+    unheld,
+)  # fmt: skip
 from dualign.infer.given import expect_given, reweigh_given
 from dualign.infer.multipliers import (
-    ACCEPTED,
     BASE,
     BEGUN,
     BIJECTIVE,
-    BOUND,
     COST,
     DAMPING,
-    DIAGONAL,
-    DIRECTION,
     DONE,
     EVALUATIONS,
     GIVEN,
-    GRADIENT,
-    LEAST,
     LENGTH,
-    MULTIPLIER,
     PULL,
     RESIDUAL,
     RETURNING,
     SHARE,
     SHRINK,
-    SLOPE,
     STEP,
     SYMMETRIC,
-    TRIAL,
-    TRIAL_GRADIENT,
     VALUE,
     Constraint,
     Dual,
+    Features,
 )  # fmt: skip
 from dualign.infer.warm_starts import keep, recall
 
@@ -98,58 +105,51 @@ def project(
     number (two chains each), D(λ), D(0) and the log-likelihoods of p.
     """
     W = width(like)
-    given, warm = block.given, block.warm
-    I, J = batch.I, batch.J
-    own, size = begin(like, batch, given, constraint.how, chains.live, dual)
-    lam, gradient = dual.vector[MULTIPLIER], dual.vector[GRADIENT]
-    rows = (I, J) if constraint.how == SYMMETRIC else (0, 0)
+    warm, vector = block.warm, dual.vector
+    features = begin(like, batch, block.given, constraint.how, chains.live, dual)
+    size = features.size
+    rows = (batch.I, batch.J) if constraint.how == SYMMETRIC else (0, 0)
     moves = 0
     moved = False
     while True:
         try_step(like, size, dual)
         if moved:
-            reweigh(like, batch, own, given, constraint.how, chains, dual)
+            reweigh(like, batch, features, chains, dual)
         run_chains(like, batch, dual.projected if moved else chains.emission, block, chains, False, sums)
         if not moved:
             for lane in range(W):
                 dual.value[BASE, lane] = chains.likelihood[0, lane]
                 dual.value[BASE + 1, lane] = chains.likelihood[1, lane]
-        measure(like, batch, own, size, given, constraint, chains, dual)
+        measure(like, batch, features, constraint, chains, dual)
         going = False
         for lane in range(W):
             judge(lane, constraint, chains.likelihood, dual)
             going = going or not dual.state[DONE, lane]
         if moved:
-            remember(
-                like, size, moves, dual.lane[ACCEPTED], lam, gradient, dual.vector[TRIAL],
-                dual.vector[TRIAL_GRADIENT], dual.moves,
-            )  # fmt: skip
+            remember(like, size, moves, vector, dual.lane, dual.moves)
             moves += 1
         if not going:
             break
         if not moved:
             for k in range(0, size * W, W):
-                store(gradient, k, load(like, dual.vector[TRIAL_GRADIENT], k))
+                store(vector[GRADIENT], k, load(like, vector[TRIAL_GRADIENT], k))
             if constraint.how == SYMMETRIC:
-                meet_half_way(W, I, J, chains, dual)
+                meet_half_way(W, batch, chains, dual)
         # A pair that was refused keeps its direction, and takes a shorter step.
-        descend(
-            like, size, rows, moves, dual.lane[ACCEPTED], lam, gradient, dual.vector[DIAGONAL],
-            dual.vector[LEAST], dual.moves, dual.vector[DIRECTION], dual.lane[SLOPE],
-        )  # fmt: skip
+        descend(like, size, rows, moves, vector, dual.lane, dual.moves)
         if not moved and len(warm.begin) > 0:
             for lane in range(W):
-                recall(lane, W, batch, own, size, warm, chains.length, constraint.how, dual)
+                recall(lane, W, batch, features, warm, chains.length, dual)
         moved = True
     if len(warm.begin) > 0:
         for lane in range(batch.used):
-            keep(lane, W, batch, own, size, given, warm, chains.length, constraint.how, dual)
+            keep(lane, W, batch, features, warm, chains.length, dual)
     return moved
 
 
 @kernel(allocates=False)
-def begin(like: Vector, batch: Batch, given: Given, how: int, live: Array, dual: Dual) -> tuple[int, int]:
-    """Bounds of the multipliers, which start at 0; returns their number without and with those given."""
+def begin(like: Vector, batch: Batch, given: Given, how: int, live: Array, dual: Dual) -> Features:
+    """Set the bounds of the multipliers, which start at 0, and count them."""
     W = width(like)
     own = 0
     if how == SYMMETRIC:
@@ -163,7 +163,7 @@ def begin(like: Vector, batch: Batch, given: Given, how: int, live: Array, dual:
     bound, least, lam, direction = (
         dual.vector[BOUND],
         dual.vector[LEAST],
-        dual.vector[MULTIPLIER],
+        dual.vector[POINT],
         dual.vector[DIRECTION],
     )
     none = spread(like, np.float32(0))
@@ -192,7 +192,7 @@ def begin(like: Vector, batch: Batch, given: Given, how: int, live: Array, dual:
                 there = c < given.pair_begin[n + 1]
                 bound[k * W + lane] = given.bound[c] if there else np.float32(0)
                 least[k * W + lane] = -MOST if there and not given.signed[c] else np.float32(0)
-    return own, size
+    return Features(how, own, size, given)
 
 
 @kernel(allocates=False)
@@ -201,13 +201,8 @@ def try_step(like: Vector, size: int, dual: Dual) -> None:
     W = width(like)
     step, most = load(like, dual.lane[STEP], 0), spread(like, MOST)
     length = cost = spread(like, np.float32(0))
-    direction, lam, trial, least, bound = (
-        dual.vector[DIRECTION],
-        dual.vector[MULTIPLIER],
-        dual.vector[TRIAL],
-        dual.vector[LEAST],
-        dual.vector[BOUND],
-    )
+    direction, lam, trial = dual.vector[DIRECTION], dual.vector[POINT], dual.vector[TRIAL]
+    least, bound = dual.vector[LEAST], dual.vector[BOUND]
     for k in range(0, size * W, W):
         x = load(like, lam, k)
         # A pair without a step stays where it is, whatever direction it had.
@@ -223,10 +218,11 @@ def try_step(like: Vector, size: int, dual: Dual) -> None:
 
 
 @kernel(allocates=False)
-def reweigh(like: Vector, batch: Batch, own: int, given: Given, how: int, chains: Chains, dual: Dual) -> None:
+def reweigh(like: Vector, batch: Batch, features: Features, chains: Chains, dual: Dual) -> None:
     """Emissions of q: each node's own times `exp(−Σ λ · coefficient)` over the constraints it occurs in."""
     W = width(like)
     I, J = batch.I, batch.J
+    how = features.how
     E0, E1, F0, F1 = chains.emission[0], chains.emission[1], dual.projected[0], dual.projected[1]
     lam = dual.vector[TRIAL]
     one = spread(like, np.float32(1))
@@ -250,21 +246,14 @@ def reweigh(like: Vector, batch: Batch, own: int, given: Given, how: int, chains
             for i in range(I):
                 back = (i * J + j) * W
                 store(F1, back, load(like, E1, back) / chosen)
-    if len(given.pair_begin) > 0:
+    if len(features.given.pair_begin) > 0:
         for lane in range(W):
-            reweigh_given(lane, W, batch, own, given, how, chains, dual)
+            reweigh_given(lane, W, batch, features, chains, dual)
 
 
 @kernel(allocates=False)
 def measure(
-    like: Vector,
-    batch: Batch,
-    own: int,
-    size: int,
-    given: Given,
-    constraint: Constraint,
-    chains: Chains,
-    dual: Dual,
+    like: Vector, batch: Batch, features: Features, constraint: Constraint, chains: Chains, dual: Dual
 ) -> None:
     """`trial_gradient = b − E_q[f] + ε λ/‖λ‖`, the inverse of the Hessian's diagonal, and the `residual`.
 
@@ -280,13 +269,14 @@ def measure(
             r1 = chains.likelihood[1, lane] - dual.value[BASE + 1, lane]
             dual.lane[SHARE, lane] = 1.0 / (1.0 + np.exp(r1 - r0))
             dual.lane[SHARE + 1, lane] = 1.0 - dual.lane[SHARE, lane]
-    expect_features(like, batch, own, size, given, constraint.how, chains, dual)
+    expect_features(like, batch, features, chains, dual)
     g, h, lam, least = (
         dual.vector[TRIAL_GRADIENT],
         dual.vector[DIAGONAL],
         dual.vector[TRIAL],
         dual.vector[LEAST],
     )
+    size = features.size
     one, none = np.float32(1), spread(like, np.float32(0))
     still = False
     for lane in range(W):
@@ -320,23 +310,21 @@ def measure(
 
 
 @kernel(allocates=False)
-def expect_features(
-    like: Vector, batch: Batch, own: int, size: int, given: Given, how: int, chains: Chains, dual: Dual
-) -> None:
+def expect_features(like: Vector, batch: Batch, features: Features, chains: Chains, dual: Dual) -> None:
     """`b − E_q[f]` into the trial gradient, and the diagonal of the Hessian, not yet inverted."""
     W = width(like)
     I, J = batch.I, batch.J
     P0, P1 = chains.posterior[0], chains.posterior[1]
     g, h, bound = dual.vector[TRIAL_GRADIENT], dual.vector[DIAGONAL], dual.vector[BOUND]
     one, damping = np.float32(1), spread(like, DAMPING)
-    if how == SYMMETRIC:
+    if features.how == SYMMETRIC:
         u0, u1 = load(like, dual.lane[SHARE], 0), load(like, dual.lane[SHARE + 1], 0)
         for i in range(I):
             for j in range(J):
                 p, q = load(like, P0, (j * I + i) * W), load(like, P1, (i * J + j) * W)
                 store(g, (i * J + j) * W, q * u1 - p * u0)
                 store(h, (i * J + j) * W, fused(p, one - p, fused(q, one - q, damping)))
-    elif how == BIJECTIVE:
+    elif features.how == BIJECTIVE:
         for k in range(I + J):
             chosen, varied = load(like, bound, k * W), damping
             for r in range(J if k < I else I):
@@ -345,9 +333,9 @@ def expect_features(
                 varied = fused(p, one - p, varied)
             store(g, k * W, chosen)
             store(h, k * W, varied)
-    if size > own:
+    if features.size > features.own:
         for lane in range(W):
-            expect_given(lane, W, batch, own, size, given, chains, dual)
+            expect_given(lane, W, batch, features, chains, dual)
 
 
 @kernel(allocates=False)
@@ -360,10 +348,8 @@ def judge(lane: int, constraint: Constraint, likelihood: Array, dual: Dual) -> N
     base = dual.value[BASE, lane] + dual.value[BASE + 1, lane]
     value = likelihood[0, lane] + likelihood[1, lane]
     if constraint.mixture and constraint.how == SYMMETRIC:
-        r0, r1 = (
-            likelihood[0, lane] - dual.value[BASE, lane],
-            likelihood[1, lane] - dual.value[BASE + 1, lane],
-        )
+        r0 = likelihood[0, lane] - dual.value[BASE, lane]
+        r1 = likelihood[1, lane] - dual.value[BASE + 1, lane]
         top = max(r0, r1)
         value = top + np.log(0.5 * np.exp(r0 - top) + 0.5 * np.exp(r1 - top))
     value += dual.lane[COST, lane] + constraint.slack * dual.lane[LENGTH, lane]
@@ -390,11 +376,12 @@ def judge(lane: int, constraint: Constraint, likelihood: Array, dual: Dual) -> N
 
 
 @kernel(allocates=False)
-def meet_half_way(W: int, I: int, J: int, chains: Chains, dual: Dual) -> None:
+def meet_half_way(W: int, batch: Batch, chains: Chains, dual: Dual) -> None:
     """Scale the first step so that symmetric cells meet: were they independent, it would be exact.
 
     The multiplier that makes two Bernoulli variables equal is half the difference of their log-odds.
     """
+    I, J = batch.I, batch.J
     one, half = np.float32(1), np.float32(0.5)
     P0, P1, diagonal = chains.posterior[0], chains.posterior[1], dual.vector[DIAGONAL]
     for lane in range(W):

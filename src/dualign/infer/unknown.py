@@ -1,7 +1,7 @@
 """Words that the lexicon does not know: their cells are scored by spelling and by words with the same stem.
 
-An unknown source word v is taken for the average of the known words that share its stem, and so is an
-unknown target word; on top, words that look alike (names, numbers, cognates) attract each other:
+An unknown source word v counts as the average of the known words that share its stem, and so does an
+unknown target word; in addition, words of similar spelling (names, numbers, cognates) attract each other:
 
     score(w | v) = mean of p(w | u) over the known u with v's stem  +  LIKENESS · similarity(v, w)^4
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.infer.cells import Cells, Pairs, pairs_of
+from dualign.infer.cells import Cells, Pairs, lengths_of, pairs_of
 from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity
 from dualign.model.lexicon import Lexicon
 from dualign.model.vocabulary import Vocabulary
@@ -41,15 +41,6 @@ class Words(NamedTuple):
     member: Array
 
 
-class CellArrays(NamedTuple):
-    """`dualign.infer.cells.Cells` as kernels see it."""
-
-    first: Array
-    filled: Array
-    position: Array
-    entry: Array
-
-
 def add_unknown_cells(
     cells: Cells,
     bitext: Bitext,
@@ -69,8 +60,7 @@ def add_unknown_cells(
         return extra
     source = describe(bitext.source.tokens, vocabularies[0], unknown[0], stem_letters)
     target = describe(bitext.target.tokens, vocabularies[1], unknown[1], stem_letters)
-    arrays = CellArrays(cells.first, cells.count, cells.position, cells.entry)
-    used = score_unknown(pairs, source, target, len(vocabularies[1]), lexicon, arrays, extra)
+    used = score_unknown(pairs, source, target, len(vocabularies[1]), lexicon, cells, extra)
     return extra[:used]
 
 
@@ -98,8 +88,7 @@ def count_unknown(pairs: Pairs, source_words: int, target_words: int) -> int:
     """Number of cells with an unknown word."""
     cells = 0
     for n in range(len(pairs.source_offsets) - 1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        I, J = lengths_of(n, pairs)
         known_source = 0
         for k in range(pairs.source_offsets[n], pairs.source_offsets[n + 1]):
             known_source += pairs.source[k] < source_words
@@ -117,7 +106,7 @@ def score_unknown(
     target: Words,
     known_targets: int,
     lexicon: Lexicon,
-    cells: CellArrays,
+    cells: Cells,
     extra: Array,
 ) -> int:
     """Append the scored cells to their rows of slots, and the scores to `extra`; returns how many."""
@@ -130,13 +119,13 @@ def score_unknown(
     by_stem = np.zeros((len(target.members) - 1, 2), np.float32)
     for n in range(len(pairs.source_offsets) - 1):
         s, t = pairs.source_offsets[n], pairs.target_offsets[n]
-        I, J = pairs.source_offsets[n + 1] - s, pairs.target_offsets[n + 1] - t
-        strange = 0
+        I, J = lengths_of(n, pairs)
+        new_targets = 0
         for j in range(J):
-            strange += pairs.target[t + j] >= known_targets
+            new_targets += pairs.target[t + j] >= known_targets
         for i in range(I):
             v = pairs.source[s + i]
-            if v < known_sources and strange == 0:
+            if v < known_sources and new_targets == 0:
                 continue
             if v >= known_sources:
                 g = source.stem[v]

@@ -6,7 +6,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.infer.chain import NULL, REACH, edges_alone
+from dualign.infer.chain import edges_alone
+from dualign.model.jumps import NULL, REACH
 
 
 @kernel()

@@ -19,16 +19,17 @@ from dualign.cli.progress import metered
 from dualign.cli.rounds import show_rounds
 from dualign.cli.settings import note_idle
 from dualign.core.errors import DataError, UsageError
-from dualign.decode.links import CHUNK, Links
+from dualign.decode.links import Links
 from dualign.infer.constraints import Glossary
-from dualign.infer.expectation import LONGEST_IN_STEP
+from dualign.infer.encoding import CHUNK
+from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.warming import compile_kernels, load_kernels
 from dualign.learn.training import NothingToLearn, usable
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import Bitext, numbered
+from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.numbering import encode_files
 from dualign.text.pairs import read_pairs
 from dualign.text.places import refuse_inputs
@@ -95,7 +96,7 @@ def run(
             with open_output(outputs.links) as out:
                 out.write("\n" * error.pairs)
             return
-        links: Iterator[Links] = aligner.links_of(encoded)
+        links: Iterator[Links] = aligner.align_stream(encoded)
     else:
         if tuning.early_stop:
             raise UsageError("--early-stop is for training, but --model is given")
@@ -133,7 +134,7 @@ def learn(
     threads: int | None,
     errors: str,
     quiet: bool,
-) -> tuple[Bitext, Aligner]:
+) -> tuple[Numbered, Aligner]:
     """Train an aligner, tuned if there is gold; returns the bitext encoded, and the aligner."""
     aligner = Aligner(threads=threads, **options)
     load_kernels(aligner.threads)
@@ -157,18 +158,18 @@ def learn(
             areas.append(area(model))
             return areas[-1]
 
-    if max(int(side.lengths.max(initial=0)) for side in (text[0].source, text[0].target)) > LONGEST_IN_STEP:
+    if max(int(side.lengths.max(initial=0)) for side in (text.source, text.target)) > LONGEST_IN_STEP:
         compile_kernels(quiet, "long")
     with show_rounds(quiet) as report:
         constraints = read_glossary(glossary, errors)
-        encoded = aligner.fit_encoded(*text, report=report, judge=judge, constraints=constraints)
-    note_unused(encoded, aligner, quiet)
+        aligner.fit(text, report=report, judge=judge, constraints=constraints)
+    note_unused(text, aligner, quiet)
     if tuning.early_stop and not quiet:
         numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
         say(kept_round(areas, numbers, aligner.options))
     if gold:
         choose(aligner, labelled, gold, quiet)
-    return encoded, aligner
+    return text, aligner
 
 
 def ready_for_long(pairs: Iterable[Pair], quiet: bool) -> Iterator[Pair]:

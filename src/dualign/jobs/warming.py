@@ -95,12 +95,11 @@ def compile_chains() -> None:
 def compile_long() -> None:
     """The posteriors' kernel for pairs with a very long sentence."""
     from dualign.infer.blocks import block_of
-    from dualign.infer.expectation import KINDS, expect_long, new_sums
-    from dualign.infer.multipliers import Constraint
+    from dualign.infer.posteriors import constraint_of, expect_long, new_sums
 
     model, bitext = untrained()
     block = block_of(model, bitext, 1)
-    rules = Constraint(KINDS["symmetric"], 0.1, 0.1, 3, False)
+    rules = constraint_of(model.options, "symmetric")
     posterior = np.zeros((len(block.entry), 2), np.float32)
     expect_long(np.arange(len(bitext)), block, rules, new_sums(0), posterior)
 
@@ -109,16 +108,17 @@ def compile_others() -> None:
     """All other kernels of training and decoding."""
     from dataclasses import replace
 
-    from dualign.decode.links import encode_chunk, links_of_block
+    from dualign.decode.links import links_of_block
     from dualign.infer.blocks import block_of
+    from dualign.infer.encoding import encode_for
 
     compile_usual()
     model, bitext = untrained()
     block = block_of(model, bitext, 1)
     posterior = np.zeros((len(block.entry), 2), np.float32)
     links_of_block(replace(model.options, decoder="viterbi"), block, posterior, 1)
-    strange, source, target = encode_chunk(model, [(["new", "a"], ["x", "newer"])])
-    block_of(model, strange, 1, (source.new, target.new))
+    text, unknown = encode_for(model, [(["new", "a"], ["x", "newer"])])
+    block_of(model, text, 1, unknown)
 
 
 def compile_usual() -> None:
@@ -127,7 +127,7 @@ def compile_usual() -> None:
 
     from dualign.decode.links import joined, links_of_block
     from dualign.infer.blocks import block_of
-    from dualign.infer.expectation import add_counts, add_null_counts
+    from dualign.learn.counts import add_counts, add_null_counts
     from dualign.learn.ibm1 import prune, train_ibm1
     from dualign.learn.smoothing import make_priors, reestimate_lexicon
     from dualign.text.numbering import Side

@@ -1,1 +1,14 @@
-"""Learning the parameters from unlabelled bitext."""
+"""Learning the parameters from text without labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dualign.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from dualign.learn.training import NothingToLearn, Progress
+
+__all__ = ["NothingToLearn", "Progress"]
+
+__getattr__, __dir__ = lazily(__name__, dict.fromkeys(__all__, "training"))

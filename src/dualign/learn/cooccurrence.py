@@ -5,7 +5,8 @@ of one v are a row. Going through the corpus word by word instead of sentence by
 a row stays in cache while all occurrences of v are read, no index of cells is stored, and whatever a pass
 writes belongs to one row or to one range of sentences, so the number of threads cannot change a bit.
 
-The table `t` is float32 (entries, 2): column 0 is p(w | v), column 1 is p(v | w).
+The kernels work in place on the table `t` of a `Lexicon`, float32 (entries, 2): column 0 is p(w | v), column
+1 is p(v | w). Its rows list the target words in order of first occurrence.
 """
 
 from __future__ import annotations
@@ -16,28 +17,22 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.infer.cells import Pairs
+from dualign.infer.cells import Occurrences, Pairs
+from dualign.model.lexicon import Lexicon
 
 
-class Index(NamedTuple):
-    """Where each source word occurs: see `dualign.infer.cells.occurrences`."""
+class Corpus(NamedTuple):
+    """Sentence pairs, where each source word occurs in them, and the number of target words."""
 
-    starts: Array
-    where: Array
-    sentence: Array
-
-
-class Table(NamedTuple):
-    """Row v is `columns[rows[v] : rows[v + 1]]` with the probabilities `t`, in order of first occurrence."""
-
-    rows: Array
-    columns: Array
-    t: Array
+    words: Occurrences
+    pairs: Pairs
+    target_words: int
 
 
 @kernel()
-def count_entries(v0: int, v1: int, index: Index, pairs: Pairs, target_words: int, sizes: Array) -> None:
+def count_entries(v0: int, v1: int, corpus: Corpus, sizes: Array) -> None:
     """`sizes[v]` = number of different target words that occur with v."""
+    index, pairs, target_words = corpus
     mark = np.full(target_words, -1, np.int32)
     for v in range(v0, v1):
         size = 0
@@ -52,14 +47,13 @@ def count_entries(v0: int, v1: int, index: Index, pairs: Pairs, target_words: in
 
 
 @kernel()
-def first_round(
-    v0: int, v1: int, index: Index, pairs: Pairs, target_words: int, table: Table, column_sums: Array
-) -> None:
+def first_round(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, column_sums: Array) -> None:
     """List the entries and count them under uniform posteriors, which is the first round of Model 1."""
+    index, pairs, target_words = corpus
+    columns, t = lexicon.columns, lexicon.table
     sums = np.zeros((target_words, 2))
-    t = table.t
     for v in range(v0, v1):
-        begin = table.rows[v]
+        begin = lexicon.rows[v]
         end = begin
         for p in range(index.starts[v], index.starts[v + 1]):
             n = index.sentence[index.where[p]]
@@ -68,45 +62,45 @@ def first_round(
             for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
                 w = pairs.target[k]
                 if sums[w, 0] == 0:
-                    table.columns[end] = w
+                    columns[end] = w
                     end += 1
                 sums[w, 0] += c0
                 sums[w, 1] += c1
         for m in range(begin, end):
-            w = table.columns[m]
+            w = columns[m]
             t[m, 0], t[m, 1] = sums[w, 0], sums[w, 1]
             sums[w, 0] = sums[w, 1] = 0
-        divide_row(v, table, column_sums)
+        divide_row(v, lexicon, column_sums)
 
 
 @kernel()
-def divide_row(v: int, table: Table, column_sums: Array) -> None:
+def divide_row(v: int, lexicon: Lexicon, column_sums: Array) -> None:
     """Turn the counts of row v into p(w | v), and add those of the other direction to the sums by w."""
-    t = table.t
+    rows, t = lexicon.rows, lexicon.table
     z = 0.0
-    for m in range(table.rows[v], table.rows[v + 1]):
+    for m in range(rows[v], rows[v + 1]):
         z += t[m, 0]
-        column_sums[table.columns[m]] += t[m, 1]
+        column_sums[lexicon.columns[m]] += t[m, 1]
     r = np.float32(1 / z) if z > 0 else np.float32(0)
-    for m in range(table.rows[v], table.rows[v + 1]):
+    for m in range(rows[v], rows[v + 1]):
         t[m, 0] *= r
 
 
 @kernel()
-def divide_columns(m0: int, m1: int, table: Table, column_sums: Array) -> None:
+def divide_columns(m0: int, m1: int, lexicon: Lexicon, column_sums: Array) -> None:
     """Turn the counts of entries m0..m1 into p(v | w)."""
+    t = lexicon.table
     for m in range(m0, m1):
-        z = column_sums[table.columns[m]]
-        table.t[m, 1] = table.t[m, 1] / z if z > 0 else 0.0
+        z = column_sums[lexicon.columns[m]]
+        t[m, 1] = t[m, 1] / z if z > 0 else 0.0
 
 
 @kernel()
-def totals(
-    n0: int, n1: int, index: Index, pairs: Pairs, target_words: int, table: Table, null: Array, total: Array
-) -> None:
+def totals(n0: int, n1: int, corpus: Corpus, lexicon: Lexicon, total: Array) -> None:
     """`total[k] = 1 / (p(w_k | null) + Σ_i p(w_k | s_i))` for the target tokens k of sentences n0..n1."""
+    index, pairs, target_words = corpus
     for k in range(pairs.target_offsets[n0], pairs.target_offsets[n1]):
-        total[k] = null[pairs.target[k]]
+        total[k] = lexicon.null_target[pairs.target[k]]
     row = np.zeros(target_words, np.float32)
     first = pairs.source_offsets[n0]
     last = pairs.source_offsets[n1]
@@ -122,8 +116,8 @@ def totals(
                 end = middle
         if lo == hi or index.where[lo] >= last:
             continue
-        for m in range(table.rows[v], table.rows[v + 1]):
-            row[table.columns[m]] = table.t[m, 0]
+        for m in range(lexicon.rows[v], lexicon.rows[v + 1]):
+            row[lexicon.columns[m]] = lexicon.table[m, 0]
         for p in range(lo, hi):
             if index.where[p] >= last:
                 break
@@ -136,16 +130,7 @@ def totals(
 
 @kernel()
 def second_half(
-    v0: int,
-    v1: int,
-    index: Index,
-    pairs: Pairs,
-    target_words: int,
-    table: Table,
-    null: Array,
-    total: Array,
-    column_sums: Array,
-    null_counts: Array,
+    v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, total: Array, column_sums: Array, null_counts: Array
 ) -> float:
     """New counts of rows v0..v1, written over the old probabilities; `total` is that of `totals`.
 
@@ -153,13 +138,14 @@ def second_half(
     probabilities of its entry, so that what they are divided by is summed, and multiplied once. Returns that
     direction's log-likelihood of the tokens of words v0..v1.
     """
+    index, pairs, target_words = corpus
+    rows, columns, t, null = lexicon.rows, lexicon.columns, lexicon.table, lexicon.null_source
     t1 = np.zeros(target_words, np.float32)
     sums = np.zeros((target_words, 2))
-    t = table.t
     likelihood = 0.0
     for v in range(v0, v1):
-        for m in range(table.rows[v], table.rows[v + 1]):
-            t1[table.columns[m]] = t[m, 1]
+        for m in range(rows[v], rows[v + 1]):
+            t1[columns[m]] = t[m, 1]
         null_count = 0.0
         for p in range(index.starts[v], index.starts[v + 1]):
             n = index.sentence[index.where[p]]
@@ -176,18 +162,19 @@ def second_half(
                 sums[w, 0] += total[k]
                 sums[w, 1] += z
         null_counts[v] = null_count
-        for m in range(table.rows[v], table.rows[v + 1]):
-            w = table.columns[m]
+        for m in range(rows[v], rows[v + 1]):
+            w = columns[m]
             t[m, 0] *= sums[w, 0]
             t[m, 1] *= sums[w, 1]
             sums[w, 0] = sums[w, 1] = 0
-        divide_row(v, table, column_sums)
+        divide_row(v, lexicon, column_sums)
     return likelihood
 
 
 @kernel()
-def keep_entries(rows: Array, columns: Array, t: Array, least: float, new_rows: Array) -> int:
+def keep_entries(lexicon: Lexicon, least: float, new_rows: Array) -> int:
     """Move the entries with √(t0 · t1) > least to the front, in place; returns how many there are."""
+    rows, columns, t = lexicon.rows, lexicon.columns, lexicon.table
     size = 0
     new_rows[0] = 0
     for v in range(len(rows) - 1):

@@ -10,16 +10,15 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.threads import ordered_map
-from dualign.infer import expectation as kernels
-from dualign.infer.blocks import block_of
+from dualign.infer.blocks import Block, Warm, block_of
 from dualign.infer.cells import block_bounds, word_ranges
 from dualign.infer.constraints import ConstraintSet, give, stricter
-from dualign.infer.emission import Block, Warm
-from dualign.infer.multipliers import Constraint
+from dualign.infer.posteriors import constraint_of, expectations, new_sums
+from dualign.learn.counts import add_counts, add_null_counts, add_positions
+from dualign.learn.jump_updates import update_jumps, update_starts
 from dualign.learn.smoothing import Priors, reestimate_lexicon
-from dualign.model.jumps import update_jumps, update_starts
 from dualign.model.model import Model
-from dualign.model.positions import Positions, add_positions, starts, table_sizes
+from dualign.model.positions import Positions, starts, table_sizes
 from dualign.text.bitext import Bitext
 
 
@@ -47,40 +46,36 @@ def em_round(
 ) -> Round:
     """One E-step over all pairs, none of them empty, block by block; then the M-step.
 
-    `constraint` is one of `dualign.infer.expectation.KINDS`; if it is a projection, `constraints` may list
+    `constraint` is one of `dualign.infer.posteriors.KINDS`; if it is a projection, `constraints` may list
     further rules, and `warm` (see `warm_starts`) is where its multipliers begin and end.
     """
-    giver = None if constraints is None else partial(give, constraints)
-    lexicon, options = model.lexicon, stricter(model.options, constraints)
-    rules = Constraint(
-        kernels.KINDS[constraint], options.slack, options.tolerance, options.evaluations, options.mixture
-    )
+    lexicon, options, rules_of = model.lexicon, model.options, None
+    if constraints is not None:
+        options, rules_of = stricter(options), partial(give, constraints)
     # Rules of the user's own join whatever the options ask for.
     agree = "agreement" in (constraint, options.constraint if constraint == "given" else None)
     counts = np.zeros(lexicon.table.shape)
     null_target, null_source = np.zeros(len(lexicon.null_target)), np.zeros(len(lexicon.null_source))
-    total = kernels.new_sums(model.jumps.classes)
+    total = new_sums(model.jumps.classes)
     frequency = np.bincount(bitext.source.tokens, minlength=len(model.source))
     ranges = word_ranges(np.concatenate(([0], np.cumsum(frequency))), threads)
     places = Places(bitext) if model.positions is not None else None
     for number, (begin, end) in enumerate(block_bounds(bitext)):
-        part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
-        block = block_of(model, part, threads, give=giver)
+        block = block_of(model, bitext.slice(begin, end), threads, give=rules_of)
         if warm:
             block = block._replace(warm=warm[number])
         posterior = np.empty((len(block.entry), 2), np.float32)
-
-        for sums in kernels.expectations(block, rules, threads, posterior, collect=True):
+        for sums in expectations(block, constraint_of(options, constraint), threads, posterior, collect=True):
             for into, more in zip(total, sums, strict=True):
                 into += more
 
         def add(bounds: tuple[int, int], block: Block = block, posterior: Array = posterior) -> None:
-            kernels.add_counts(*bounds, block, agree, posterior, counts, null_source)
+            add_counts(*bounds, block, agree, posterior, counts, null_source)
 
         list(ordered_map(add, ranges, threads))
-        kernels.add_null_counts(block, posterior, null_target)
+        add_null_counts(block, posterior, null_target)
         if places is not None:
-            add_positions(block.pairs, block.first, posterior, places.of_pair[begin:end], places.counts)
+            add_positions(block, posterior, places.of_pair[begin:end], places.counts)
     new = replace(
         model, lexicon=reestimate_lexicon(lexicon, counts, null_target, null_source, priors, threads)
     )

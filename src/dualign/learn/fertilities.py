@@ -6,8 +6,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.infer.blocks import block_of
-from dualign.infer.cells import Pairs, block_bounds
+from dualign.infer.blocks import Block, block_of
+from dualign.infer.cells import block_bounds, lengths_of
 from dualign.infer.posteriors import posteriors_of_block
 from dualign.model.fertility import MOST_LINKS, Fertilities
 from dualign.model.model import Model
@@ -19,23 +19,23 @@ def estimate_fertilities(model: Model, bitext: Bitext, threads: int) -> Fertilit
     source = np.zeros((len(model.source), MOST_LINKS + 1), np.float32)
     target = np.zeros((len(model.target), MOST_LINKS + 1), np.float32)
     for begin, end in block_bounds(bitext):
-        part = Bitext(bitext.source.slice(begin, end), bitext.target.slice(begin, end))
-        block = block_of(model, part, threads)
+        block = block_of(model, bitext.slice(begin, end), threads)
         posterior = posteriors_of_block(model.options, block, "none", threads)
-        count_fertilities(block.pairs, block.first, posterior, source, target)
+        count_fertilities(block, posterior, source, target)
     return Fertilities(source, target)
 
 
 @kernel()
-def count_fertilities(pairs: Pairs, first: Array, posterior: Array, source: Array, target: Array) -> None:
+def count_fertilities(block: Block, posterior: Array, source: Array, target: Array) -> None:
     """Add the fertilities of a block's tokens to the counts of their words, float32 (words, MOST_LINKS + 1).
 
     A target token's links are the source tokens that choose it, each by its largest posterior if that is
     over the one of null, and the other way round; `posterior` float32 (slots, 2) as in `expect`.
     """
+    pairs, first = block.pairs, block.first
     for n in range(len(first) - 1):
         s, t = pairs.source_offsets[n], pairs.target_offsets[n]
-        I, J = pairs.source_offsets[n + 1] - s, pairs.target_offsets[n + 1] - t
+        I, J = lengths_of(n, pairs)
         P = posterior[first[n] : first[n + 1]].reshape(I, J, 2)
         chosen = np.zeros(J, np.int64)
         count_choices(P[:, :, 1], chosen)

@@ -32,60 +32,61 @@ def train_ibm1(
 ) -> Lexicon:
     """Run `rounds` of EM; `report` gets each round's number and log-likelihood before its update."""
     pairs = pairs_of(bitext)
-    index = kernels.Index(*occurrences(pairs.source, pairs.source_offsets, source_words))
+    index = occurrences(pairs.source, pairs.source_offsets, source_words)
+    corpus = kernels.Corpus(index, pairs, target_words)
     ranges = word_ranges(index.starts, PARTS)
     sizes = np.zeros(source_words + 1, np.int64)
 
     def count(bounds: tuple[int, int]) -> None:
-        kernels.count_entries(*bounds, index, pairs, target_words, sizes[1:])
+        kernels.count_entries(*bounds, corpus, sizes[1:])
 
     list(ordered_map(count, ranges, threads))
     rows = np.cumsum(sizes)
-    table = kernels.Table(rows, np.empty(rows[-1], np.int32), np.empty((rows[-1], 2), np.float32))
+    lengths, widths = bitext.source.lengths, bitext.target.lengths
+    lexicon = Lexicon(
+        rows,
+        np.empty(rows[-1], np.int32),
+        np.empty((rows[-1], 2), np.float32),
+        shares(pairs.target, np.repeat(1.0 / (lengths + 1), widths), target_words),
+        shares(pairs.source, np.repeat(1.0 / (widths + 1), lengths), source_words),
+    )
 
     def begin(bounds: tuple[int, int]) -> Array:
         sums = np.zeros(target_words)
-        kernels.first_round(*bounds, index, pairs, target_words, table, sums)
+        kernels.first_round(*bounds, corpus, lexicon, sums)
         return sums
 
-    divide(table, list(ordered_map(begin, ranges, threads)), threads)
+    divide(lexicon, list(ordered_map(begin, ranges, threads)), threads)
     # Before it every word was as probable as any other.
     tokens = len(pairs.source), len(pairs.target)
     report(1, -float(np.dot(tokens, np.log((source_words, target_words)))))
-    lengths, widths = bitext.source.lengths, bitext.target.lengths
-    null_target = shares(pairs.target, np.repeat(1.0 / (lengths + 1), widths), target_words)
-    null_source = shares(pairs.source, np.repeat(1.0 / (widths + 1), lengths), source_words)
-
     total = np.empty(len(pairs.target), np.float32)
     null_counts = np.empty(source_words)
+
+    def weigh(bounds: tuple[int, int]) -> None:
+        kernels.totals(*bounds, corpus, lexicon, total)
+
+    def count_again(bounds: tuple[int, int]) -> tuple[Array, float]:
+        sums = np.zeros(target_words)
+        return sums, kernels.second_half(*bounds, corpus, lexicon, total, sums, null_counts)
+
     for number in range(2, rounds + 1):
-
-        def weigh(bounds: tuple[int, int], null: Array = null_target) -> None:
-            kernels.totals(*bounds, index, pairs, target_words, table, null, total)
-
-        def count_again(bounds: tuple[int, int], null: Array = null_source) -> tuple[Array, float]:
-            sums = np.zeros(target_words)
-            likelihood = kernels.second_half(
-                *bounds, index, pairs, target_words, table, null, total, sums, null_counts
-            )
-            return sums, likelihood
-
         # Ranges of sentences share nothing but the rows they read: as few as there are threads.
         list(ordered_map(weigh, spans(len(bitext), -(-len(bitext) // threads)), threads))
         likelihood = -np.log(total).sum(dtype=np.float64) - np.dot(widths, np.log(lengths + 1.0))
         parts = list(ordered_map(count_again, ranges, threads))
         report(number, float(likelihood) + sum(part[1] for part in parts))
-        divide(table, [part[0] for part in parts], threads)
-        null_target = shares(pairs.target, null_target[pairs.target] * total, target_words)
-        null_source = normal(null_counts)
-    return Lexicon(table.rows, table.columns, table.t, null_target, null_source)
+        divide(lexicon, [part[0] for part in parts], threads)
+        null_target = shares(pairs.target, lexicon.null_target[pairs.target] * total, target_words)
+        lexicon = lexicon._replace(null_target=null_target, null_source=normal(null_counts))
+    return lexicon
 
 
-def divide(table: kernels.Table, parts_of_sums: list[Array], threads: int) -> None:
+def divide(lexicon: Lexicon, parts_of_sums: list[Array], threads: int) -> None:
     """Normalise p(v | w) by its sums over v, given in parts."""
     sums = np.sum(parts_of_sums, axis=0)
-    parts = spans(len(table.columns), 1 << 20)
-    list(ordered_map(lambda bounds: kernels.divide_columns(*bounds, table, sums), parts, threads))
+    parts = spans(len(lexicon.columns), 1 << 20)
+    list(ordered_map(lambda bounds: kernels.divide_columns(*bounds, lexicon, sums), parts, threads))
 
 
 def shares(words: Array, weights: Array, vocabulary: int) -> Array:
@@ -105,7 +106,7 @@ def prune(lexicon: Lexicon, least: float) -> Lexicon:
     The given lexicon's arrays are overwritten.
     """
     rows = np.empty_like(lexicon.rows)
-    size = kernels.keep_entries(lexicon.rows, lexicon.columns, lexicon.table, least, rows)
+    size = kernels.keep_entries(lexicon, least, rows)
     return lexicon._replace(
         rows=rows, columns=lexicon.columns[:size].copy(), table=lexicon.table[:size].copy()
     )

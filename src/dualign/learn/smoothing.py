@@ -5,13 +5,13 @@
 `p(w | stem v) = C(stem v, stem w) / C(stem v) · c(w) / C(stem w)` pools the counts C of all words with the
 same first letters, so that a form seen twice borrows from its siblings; the last term makes names, numbers
 and cognates find each other. Both are pseudo-counts: what is seen often outweighs them. The other direction
-alike. (This is the maximum of the expected log-posterior under a Dirichlet prior whose base is recomputed
-each round; with κ = 0 it is plain maximum likelihood.)
+is the same. (This maximises the expected log-posterior under a Dirichlet prior whose base is recomputed each
+round; with κ = 0 it is plain maximum likelihood.)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,7 @@ UNSEEN = 200.0
 """Pseudo-counts of null for words beyond the text: in a small text null must not be sure of anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Priors:
+class Priors(NamedTuple):
     """What smoothing needs to know about the entries.
 
     `stem_entry` int32 (entries): number of the pair of stems; `source_stem`, `target_stem` int32 (words);
@@ -56,13 +55,13 @@ def make_priors(
     target_stem = stems_of(target_words, stem_letters, GrowingVocabulary())
     order = np.argsort(source_stem, kind="stable").astype(np.int32)
     stem_entry = np.empty(len(lexicon.columns), np.int32)
-    entries = number_stems(lexicon.rows, lexicon.columns, source_stem, target_stem, order, stem_entry)
+    entries = number_stems(lexicon, source_stem, target_stem, order, stem_entry)
     alike = np.zeros(len(lexicon.columns), np.float32)
     if form_weight > 0:
         sources, targets = forms_of(source_words), forms_of(target_words)
 
         def compare(bounds: tuple[int, int]) -> None:
-            compare_forms(*bounds, lexicon.rows, lexicon.columns, sources, targets, form_weight, alike)
+            compare_forms(*bounds, lexicon, sources, targets, form_weight, alike)
 
         list(ordered_map(compare, spans(len(source_words), 1 << 10), threads))
     return Priors(stem_entry, entries, source_stem, target_stem, alike, stem_weight)
@@ -73,25 +72,17 @@ def reestimate_lexicon(
 ) -> Lexicon:
     """New probabilities from expected counts: `counts` float64 (entries, 2), the nulls' float64 by word."""
     table = np.empty_like(lexicon.table)
-
-    def direction(d: int) -> None:
-        stem_counts = np.zeros(priors.stem_entries)
-        smooth(
-            d, lexicon.rows, lexicon.columns, counts, priors.stem_entry, priors.source_stem,
-            priors.target_stem, priors.alike, priors.stem_weight, stem_counts,
-            len(lexicon.null_target), table,
-        )  # fmt: skip
-
-    list(ordered_map(direction, (0, 1), min(threads, 2)))
+    list(ordered_map(lambda d: smooth(d, lexicon, priors, counts, table), (0, 1), min(threads, 2)))
     nulls = [(count / (count.sum() + UNSEEN)).astype(np.float32) for count in (null_target, null_source)]
     return lexicon._replace(table=table, null_target=nulls[0], null_source=nulls[1])
 
 
 @kernel()
 def number_stems(
-    rows: Array, columns: Array, source_stem: Array, target_stem: Array, order: Array, stem_entry: Array
+    lexicon: Lexicon, source_stem: Array, target_stem: Array, order: Array, stem_entry: Array
 ) -> int:
     """Number the pairs of stems that the entries belong to; `order` groups the source words by stem."""
+    rows, columns = lexicon.rows, lexicon.columns
     place = np.full(len(target_stem), -1, np.int64)
     begin = 0
     end = 0
@@ -111,9 +102,10 @@ def number_stems(
 
 @kernel()
 def compare_forms(
-    v0: int, v1: int, rows: Array, columns: Array, sources: Forms, targets: Forms, weight: float, alike: Array
+    v0: int, v1: int, lexicon: Lexicon, sources: Forms, targets: Forms, weight: float, alike: Array
 ) -> None:
     """`alike[m] = weight · similarity^4` for the entries of source words v0..v1."""
+    rows, columns = lexicon.rows, lexicon.columns
     places = np.zeros(1 << 10, np.int64)
     for v in range(v0, v1):
         a = sources.letters[sources.offsets[v] : sources.offsets[v + 1]]
@@ -127,21 +119,11 @@ def compare_forms(
 
 
 @kernel()
-def smooth(
-    d: int,
-    rows: Array,
-    columns: Array,
-    counts: Array,
-    stem_entry: Array,
-    source_stem: Array,
-    target_stem: Array,
-    alike: Array,
-    stem_weight: float,
-    stem_counts: Array,
-    target_words: int,
-    table: Array,
-) -> None:
+def smooth(d: int, lexicon: Lexicon, priors: Priors, counts: Array, table: Array) -> None:
     """Column d of `table` from column d of `counts`: normalised over rows (d = 0) or columns (d = 1)."""
+    rows, columns, target_words = lexicon.rows, lexicon.columns, len(lexicon.null_target)
+    stem_entry, source_stem, target_stem = priors.stem_entry, priors.source_stem, priors.target_stem
+    stem_counts = np.zeros(priors.stem_entries)
     source_words = len(rows) - 1
     by_source = np.zeros(source_words)
     by_target = np.zeros(target_words)
@@ -163,9 +145,9 @@ def smooth(
         source_stem_total = max(source_total[source_stem[v]], 1e-300)
         for m in range(rows[v], rows[v + 1]):
             w = columns[m]
-            pooled = stem_weight * stem_counts[stem_entry[m]] / source_stem_total
+            pooled = priors.stem_weight * stem_counts[stem_entry[m]] / source_stem_total
             pooled /= max(target_total[target_stem[w]], 1e-300)
-            c = counts[m, d] + alike[m] + pooled * (by_target[w] if d == 0 else by_source[v])
+            c = counts[m, d] + priors.alike[m] + pooled * (by_target[w] if d == 0 else by_source[v])
             table[m, d] = c
             norm[v if d == 0 else w] += c
     for v in range(source_words):

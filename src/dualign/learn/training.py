@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
+from dualign.infer.blocks import Warm
 from dualign.infer.constraints import ConstraintSet
-from dualign.infer.emission import Warm
 from dualign.learn.em import em_round, warm_starts
 from dualign.learn.fertilities import estimate_fertilities
 from dualign.learn.ibm1 import prune, train_ibm1
@@ -20,10 +21,10 @@ from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.positions import Positions
 from dualign.model.vocabulary import Vocabulary
-from dualign.text.bitext import Bitext
+from dualign.text.bitext import Bitext, Numbered, Sentences
 
 LAST_RESORT = 10_000_000
-"""Cells of a pair that is learnt from although it is too long, for want of others."""
+"""Most cells of a pair that is learnt from although it is too long, if there are no others."""
 
 STAGES = {"hmm": "HMM", "ibm1": "IBM 1", "ibm2": "IBM 2"}
 
@@ -58,9 +59,7 @@ class Progress:
 
 
 def train(
-    bitext: Bitext,
-    source: list[str],
-    target: list[str],
+    text: Numbered,
     options: Options,
     threads: int,
     report: Callable[[Progress], None] = lambda progress: None,
@@ -71,15 +70,18 @@ def train(
 
     With `judge`, which says how good a model is (for example on a few pairs with gold links), training stops
     at the first round of the HMM that does not improve on the one before, and returns the better; rounds with
-    a projection get their turn before that. A set of
-    `constraints` of your own joins `options.constraint` in the last quarter of the rounds.
+    a projection get their turn before that. A set of `constraints` of your own joins `options.constraint` in
+    the last quarter of the rounds.
     """
     if constraints is not None and options.model != "hmm":
         raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
-    chosen = usable(bitext, options.max_length)
+    chosen = usable(text, options.max_length)
     if not chosen.any():
-        raise NothingToLearn(len(bitext))
-    bitext = Bitext(bitext.source.select(chosen), bitext.target.select(chosen))
+        raise NothingToLearn(len(text))
+    # Words that occur only in other pairs are unknown to the model.
+    left, source = with_words_that_occur(text.source.select(chosen), text.source_words)
+    right, target = with_words_that_occur(text.target.select(chosen), text.target_words)
+    bitext = Bitext(left, right)
     tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
 
     def tell(stage: str, rounds: int) -> Callable[..., None]:
@@ -126,6 +128,13 @@ def train(
         # Limits on the links of a word are this decoder's; no other asks how many a word has.
         model = replace(model, fertilities=estimate_fertilities(model, bitext, threads))
     return model
+
+
+def with_words_that_occur(side: Sentences, words: list[str]) -> tuple[Sentences, list[str]]:
+    """Sentences and a vocabulary of just the words that occur in them, in the same order as before."""
+    seen = np.bincount(side.tokens, minlength=len(words)) > 0
+    number = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    return Sentences(number[side.tokens], side.offsets), list(compress(words, seen.tolist()))
 
 
 def usable(bitext: Bitext, max_length: int) -> Array:

@@ -19,7 +19,7 @@ from dualign.core.arrays import Array
 
 MOST_LINKS = 5
 PSEUDO_COUNT = 2.0
-"""A word's own counts are joined by so many of the average word, which stands in for words never seen."""
+"""This many occurrences of the average word are added to a word's own; it also stands for unseen words."""
 
 
 @dataclass(frozen=True, slots=True)

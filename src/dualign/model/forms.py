@@ -1,7 +1,7 @@
-"""The written forms of words: how alike two words are, and which share a stem.
+"""The written forms of words: how similar two words are, and which share a stem.
 
 Similarity is the longest common subsequence over the longer length, of forms without diacritics; words with
-digits are alike only when equal. Stems are simply the first letters. Both are crude, need no knowledge of
+digits are similar only when equal. Stems are simply the first letters. Both are crude, need no knowledge of
 the languages, and carry over to words never seen before.
 """
 
@@ -55,7 +55,7 @@ def stems_of(words: Iterable[str], letters: int, known: dict[str, int]) -> Array
 
 @kernel()
 def similarity(a: Array, b: Array, places: Array) -> float:
-    """How alike two forms are, from 0 to 1; `places` (int64, ≥ 1 << 10) is all zero before and after.
+    """How similar two forms are, from 0 to 1; `places` (int64, ≥ 1 << 10) is all zero before and after.
 
     The longest common subsequence is found with one machine word for a whole row of its table (Hyyrö 2004).
     Letters whose code points agree in the last ten bits are kept apart by comparing them.

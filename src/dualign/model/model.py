@@ -9,9 +9,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import ModelError
-from dualign.infer.chain import WEIGHTS
 from dualign.model.fertility import Fertilities
-from dualign.model.jumps import Jumps
+from dualign.model.jumps import WEIGHTS, Jumps
 from dualign.model.lexicon import Lexicon
 from dualign.model.options import Options
 from dualign.model.positions import Positions
@@ -21,7 +20,7 @@ from dualign.model.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Vocabularies, lexicon, the chains' weights (see `dualign.infer.chain`) and jumps, the user's options.
+    """Vocabularies, lexicon, the chains' weights (see `dualign.model.jumps`) and jumps, the user's options.
 
     `positions` belongs to IBM Models 1 and 2 and is None for the HMM; `fertilities` are counted if the
     options name the submodular decoder.

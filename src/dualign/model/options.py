@@ -28,30 +28,16 @@ SYMMETRIZATIONS = (
     "forward",
     "backward",
 )
-
-
-DECODING = (
-    "projection",
-    "slack",
-    "tolerance",
-    "evaluations",
-    "mixture",
-    "decoder",
-    "symmetrize",
-    "threshold",
-    "agreement",
-    "penalty",
-    "unsupported",
-    "nodes",
-    "time_limit",
-    "scores",
-    "alpha",
-    "concave",
-    "source_limit",
-    "target_limit",
-    "quantile",
-)
-"""Options that matter for aligning, and can be changed after training."""
+CHOICES = {
+    "model": MODELS,
+    "constraint": CONSTRAINTS,
+    "projection": PROJECTIONS,
+    "decoder": DECODERS,
+    "symmetrize": SYMMETRIZATIONS,
+    "agreement": AGREEMENTS,
+    "scores": SCORES,
+    "concave": CONCAVE,
+}
 
 Values = dict[str, tuple[str, ...]]
 _HMM: Values = {"model": ("hmm",)}
@@ -82,6 +68,12 @@ USED_WITH: dict[str, Values] = {
     "quantile": _SUBMODULAR,
 }
 """Options that change the links only where another option has one of these values."""
+
+DECODING = (
+    "decoder",
+    *(name for name in USED_WITH if name not in ("constraint", "jump_words", "jump_weight")),
+)
+"""Options that matter for aligning, and can be changed after training."""
 
 MOST_JUMP_WORDS = 10_000
 """Every job of a few milliseconds adds up statistics for each of them."""
@@ -114,16 +106,16 @@ class Options:
     prune: float = option(1e-4, "least probability of an entry of the lexicon after IBM Model 1")
     stem_letters: int = option(4, "words with the same first letters share evidence")
     stem_weight: float = option(10.0, "how much, in pseudo-counts; 0 switches it off")
-    form_weight: float = option(3.0, "pseudo-counts for words that are spelt alike; 0 switches it off")
+    form_weight: float = option(3.0, "pseudo-counts for words of similar spelling; 0 switches it off")
     jump_words: int = option(
-        1000, "so many words of a side, the most frequent, have jump weights of their own; at most 10000"
+        1000, "how many words per side, the most frequent, have jump weights of their own; at most 10000"
     )
     jump_weight: float = option(
         100.0, "how strongly these are drawn to the usual ones, in pseudo-counts, at least 1"
     )
     slack: float = option(0.6, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.1, "projection: how far from its optimum it may stop")
-    evaluations: int = option(5, "projection: most forward-backward evaluations a pair")
+    evaluations: int = option(5, "projection: most forward-backward evaluations per pair")
     mixture: bool = option(
         False, "symmetric projection of the mixture of both directions (Graça et al., Eq. 15)"
     )
@@ -131,7 +123,7 @@ class Options:
         "soft-union", "soft-union, posterior, viterbi, bidirectional, submodular or matching"
     )
     symmetrize: str = option(
-        "grow-diag-final-and", "how links of both directions join (posterior, viterbi, bidirectional)"
+        "grow-diag-final-and", "how links of both directions are joined (posterior, viterbi, bidirectional)"
     )
     threshold: float = option(
         0.45, "least link probability, or score (all decoders but viterbi and bidirectional)"
@@ -140,13 +132,13 @@ class Options:
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")
     unsupported: float = option(-3.0, "bidirectional, soft: cost of a link without a counterpart")
     nodes: int = option(1000, "bidirectional: most nodes of a pair's search; 0 for no limit")
-    time_limit: float = option(0.0, "bidirectional: most seconds for a pair; 0 for no limit")
+    time_limit: float = option(0.0, "bidirectional: most seconds per pair; 0 for no limit")
     scores: str = option(
         "posterior",
         "what submodular and matching add up: posterior, forward-posterior, backward-posterior; "
         "for ibm1 and ibm2 also forward, backward",
     )
-    alpha: float = option(0.5, "submodular: what a word's links are worth is their sum to this power")
+    alpha: float = option(0.5, "submodular: the links of a word are worth their sum to this power")
     concave: str = option("both", "submodular: whose further links are worth less: source, target or both")
     source_limit: int = option(2, "submodular: most links of a source word; 0 for no limit")
     target_limit: int = option(2, "submodular: most links of a target word; 0 for no limit")
@@ -156,29 +148,14 @@ class Options:
 
     def __post_init__(self) -> None:
         self._check_types()
-        self._one_of("model", MODELS)
-        self._one_of("constraint", CONSTRAINTS)
-        self._one_of("projection", PROJECTIONS)
-        self._one_of("decoder", DECODERS)
-        self._one_of("symmetrize", SYMMETRIZATIONS)
-        self._one_of("agreement", AGREEMENTS)
-        self._one_of("scores", SCORES)
-        self._one_of("concave", CONCAVE)
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise UsageError(f'{name}="{getattr(self, name)}" is not one of {", ".join(allowed)}')
         for name in ("ibm1_rounds", "max_length", "stem_letters", "jump_weight", "evaluations"):
             self._at_least(name, 1)
-        for name in (
-            "rounds",
-            "prune",
-            "stem_weight",
-            "form_weight",
-            "jump_words",
-            "slack",
-            "tolerance",
-            "source_limit",
-            "target_limit",
-            "nodes",
-            "time_limit",
-        ):
+        for name in ("rounds", "prune", "stem_weight", "form_weight", "jump_words", "slack", "tolerance"):
+            self._at_least(name, 0)
+        for name in ("source_limit", "target_limit", "nodes", "time_limit"):
             self._at_least(name, 0)
         if self.jump_words > MOST_JUMP_WORDS:
             raise UsageError(f"jump_words={self.jump_words} must be at most {MOST_JUMP_WORDS}")
@@ -207,16 +184,12 @@ class Options:
     def _check_types(self) -> None:
         for f in fields(self):
             value, kind = getattr(self, f.name), type(f.default)
-            # A whole number will do for any number; True and False are no numbers here.
+            # A whole number is accepted for any number; True and False do not count as numbers.
             fits = isinstance(value, (int, float) if kind is float else kind)
             if not fits or (isinstance(value, bool) and kind is not bool):
                 raise UsageError(f"{f.name}={value!r} must be {KIND_NAMES[kind]}")
             if kind is float and not isfinite(value):
                 raise UsageError(f"{f.name}={value!r} must be finite")
-
-    def _one_of(self, name: str, allowed: tuple[str, ...]) -> None:
-        if getattr(self, name) not in allowed:
-            raise UsageError(f'{name}="{getattr(self, name)}" is not one of {", ".join(allowed)}')
 
     def _at_least(self, name: str, least: int) -> None:
         if not getattr(self, name) >= least:

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.infer.cells import Pairs
 from dualign.text.bitext import Bitext
 
 GRID = 12
@@ -127,51 +125,3 @@ def starts(lengths: Array) -> Array:
 def bins(length: int) -> Array:
     """The grid cell of each of `length` positions."""
     return (np.arange(length) * GRID) // max(length, 1)
-
-
-@kernel()
-def independent(R: int, S: int, E: Array, null: Array, prior: Array, A: Array) -> float:
-    """Posteriors `A[j, i]` of rows that choose by `prior` (R, S + 1), null first; log-likelihood."""
-    likelihood = 0.0
-    for j in range(R):
-        z = prior[j, 0] * null[j]
-        for i in range(S):
-            A[j, i] = prior[j, i + 1] * E[j, i]
-            z += A[j, i]
-        likelihood += np.log(z)
-        for i in range(S):
-            A[j, i] /= z
-    return likelihood
-
-
-@kernel()
-def best_choices(R: int, S: int, E: Array, null: Array, prior: Array, path: Array) -> None:
-    """The most probable choice of each row into `path` (≥R): a state, or −1 for null."""
-    for j in range(R):
-        best = prior[j, 0] * null[j]
-        path[j] = -1
-        for i in range(S):
-            if prior[j, i + 1] * E[j, i] > best:
-                best = prior[j, i + 1] * E[j, i]
-                path[j] = i
-
-
-@kernel()
-def add_positions(pairs: Pairs, first: Array, posterior: Array, begins: Array, counts: Array) -> None:
-    """Add posteriors (slots, 2) to expected counts (float64), laid out like `Positions.values`."""
-    for n in range(len(first) - 1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
-        forward = counts[begins[n] : begins[n] + J * (I + 1)].reshape(J, I + 1)
-        begin = begins[n] + J * (I + 1)
-        backward = counts[begin : begin + I * (J + 1)].reshape(I, J + 1)
-        for j in range(J):
-            forward[j, 0] += 1
-        for i in range(I):
-            backward[i, 0] += 1
-            for j in range(J):
-                p, q = posterior[first[n] + i * J + j, 0], posterior[first[n] + i * J + j, 1]
-                forward[j, i + 1] += p
-                forward[j, 0] -= p
-                backward[i, j + 1] += q
-                backward[i, 0] -= q

@@ -15,13 +15,13 @@ first multiple of 64 after the header. Bytes between the parts are zero, and the
 array. The same content always gives the same bytes.
 
 Loading verifies every byte: the checksums, the zeros between, the length. CRC-32 sees each changed byte and
-each damage of up to 32 bits in a row, and any other but for one case in four billion; it is no protection
-from a forger. zlib computes it at 3.8 GB/s here, 0.04 s for 150 MB, so there is no need for a cheaper sum
-and no option to skip it. Nothing in a file is ever executed: a header is JSON, and an array's type must be
-one of a list of plain numbers.
+each damage of up to 32 bits in a row, and any other but for one case in four billion; it does not
+protect from a forger. zlib computes it at 3.8 GB/s here, 0.04 s for 150 MB, so there is no need for a cheaper
+sum and no option to skip it. Nothing in a file is ever executed: a header is JSON, and an array's type must
+be one of a list of plain numbers.
 
 The arrays are private views of the file: whoever writes to one changes a copy of its own, never the file.
-(Read-only arrays would be another type to Numba, for which every kernel were compiled once more.) Replacing
+(Numba takes read-only arrays for another type and would compile every kernel once more.) Replacing
 the file by `write_container` does not disturb who has it open; shortening it in place by other means would.
 """
 

@@ -16,7 +16,9 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
 from dualign.core.threads import available
-from dualign.decode.links import CHUNK, MOST_CELLS, chunks, encode_chunk, posteriors_of_bitext
+from dualign.decode.links import MOST_CELLS
+from dualign.infer.encoding import parts_of
+from dualign.infer.posteriors import posteriors_of_bitext
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.vocabulary import Vocabulary
@@ -53,14 +55,12 @@ class ModelView:
         Direction 0 has p(b_j = i), in which target words choose, and 1 has p(a_i = j). A pair of more cells
         than the aligner takes has none: shape (2, 2, 0, 0).
         """
-        for chunk in chunks(pairs, CHUNK):
-            small = [pair if len(pair[0]) * len(pair[1]) <= MOST_CELLS else ([], []) for pair in chunk]
+        small = (pair if len(pair[0]) * len(pair[1]) <= MOST_CELLS else ([], []) for pair in pairs)
+        for part in parts_of(self._before, small):
             with self._lock:
-                stages = []
-                for model in (self._before, self._after):
-                    bitext, source, target = encode_chunk(model, small)
-                    new = source.new, target.new
-                    stages.append(posteriors_of_bitext(model, bitext, new, self.threads))
+                stages = [
+                    posteriors_of_bitext(model, part, self.threads) for model in (self._before, self._after)
+                ]
             for before, after in zip(*stages, strict=True):
                 yield np.stack((before, after))
 

@@ -1,4 +1,4 @@
-"""Sentences as integers: vocabularies and the flat arrays that kernels read."""
+"""Sentences of numbered words: the flat arrays that kernels read, and the words behind the numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[Any]
+Pair = tuple[Sequence[str], Sequence[str]]
 
 
 class GrowingVocabulary(dict[str, int]):
@@ -74,7 +75,7 @@ class Sentences:
 
 @dataclass(frozen=True, slots=True)
 class Bitext:
-    """Parallel sentences, encoded."""
+    """Parallel sentences of numbered words."""
 
     source: Sentences
     target: Sentences
@@ -82,13 +83,49 @@ class Bitext:
     def __len__(self) -> int:
         return len(self.source)
 
+    def slice(self, begin: int, end: int) -> Bitext:
+        """Pairs begin..end; the tokens are views."""
+        return Bitext(self.source.slice(begin, end), self.target.slice(begin, end))
 
-def encode(
-    pairs: Iterable[tuple[Sequence[str], Sequence[str]]],
-    source: dict[str, int],
-    target: dict[str, int],
-    lowercase: bool,
-) -> Bitext:
+    def without(self, dropped: npt.NDArray[np.bool_]) -> Bitext:
+        """All pairs, the dropped ones with empty sides."""
+        return Bitext(self.source.without(dropped), self.target.without(dropped))
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered(Bitext):
+    """A bitext with the words of each side, in the order of their numbers."""
+
+    source_words: list[str]
+    target_words: list[str]
+
+    def renumbered(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Bitext:
+        """The same sentences, with the numbers that these lists have in place of 0, 1, …"""
+        left, right = np.asarray(source, np.int32), np.asarray(target, np.int32)
+        return Bitext(
+            Sentences(left[self.source.tokens], self.source.offsets),
+            Sentences(right[self.target.tokens], self.target.offsets),
+        )
+
+    def lowered(self) -> Numbered:
+        """The same sentences in lower case."""
+        words = [list(map(str.lower, side)) for side in (self.source_words, self.target_words)]
+        if words == [self.source_words, self.target_words]:
+            return self
+        vocabularies = GrowingVocabulary(), GrowingVocabulary()
+        numbers = [[new[word] for word in side] for new, side in zip(vocabularies, words, strict=True)]
+        bitext = self.renumbered(*numbers)
+        return Numbered(bitext.source, bitext.target, *map(list, vocabularies))
+
+
+def numbered(pairs: Iterable[Pair], lowercase: bool) -> Numbered:
+    """Number the words of both sides in order of first occurrence."""
+    source, target = GrowingVocabulary(), GrowingVocabulary()
+    bitext = encode(pairs, source, target, lowercase)
+    return Numbered(bitext.source, bitext.target, list(source), list(target))
+
+
+def encode(pairs: Iterable[Pair], source: dict[str, int], target: dict[str, int], lowercase: bool) -> Bitext:
     """Number the words of both sides; `source` and `target` say how to treat a new word (`__missing__`)."""
     numbers = (_Lowered(source), _Lowered(target)) if lowercase else (source, target)
     sides = tuple((array("i"), array("q", [0]), number.__getitem__) for number in numbers)
@@ -101,12 +138,3 @@ def encode(
         for tokens, offsets, _ in sides
     )
     return Bitext(left, right)
-
-
-def numbered(
-    pairs: Iterable[tuple[Sequence[str], Sequence[str]]], lowercase: bool
-) -> tuple[Bitext, list[str], list[str]]:
-    """Number the words of both sides as they come; the sentences, and the words of either side."""
-    source, target = GrowingVocabulary(), GrowingVocabulary()
-    bitext = encode(pairs, source, target, lowercase)
-    return bitext, list(source), list(target)

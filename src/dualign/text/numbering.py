@@ -1,8 +1,8 @@
-"""Two parallel files as integers, straight from their bytes: `numbered(read_pairs(…))` without a string for
-each token.
+"""Two parallel files as numbers, straight from their bytes: `numbered(read_pairs(…))` without a string per
+token.
 
 A file is read in blocks of whole lines, brought into the normal form of `dualign.text.lines`; a kernel cuts
-them at white space and looks each word up in a hash table by its bytes. Strings are made once for each word.
+them at white space and looks each word up in a hash table by its bytes. Only one string per word is made.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError
 from dualign.core.jit import kernel
-from dualign.text.bitext import Bitext, GrowingVocabulary, Sentences
+from dualign.text.bitext import Numbered, Sentences
 from dualign.text.lines import read_blocks
 
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
@@ -33,30 +33,26 @@ class _Words(NamedTuple):
     slots: Array
 
 
-def encode_files(
-    source: str, target: str, lowercase: bool, *, errors: str = "strict"
-) -> tuple[Bitext, list[str], list[str]]:
-    """Read two parallel files: the sentences, and the words of either side in order of their numbers.
-
-    The same arrays and words as those of `numbered(read_pairs(source, target, errors=errors), lowercase)`.
-    """
+def encode_files(source: str, target: str, lowercase: bool, *, errors: str = "strict") -> Numbered:
+    """Number the words of two parallel files, as `numbered(read_pairs(source, target), lowercase)` would."""
     sides = Side(), Side()
     # By turns: the two may be pipes that one program fills.
     for blocks in zip_longest(read_blocks(source, errors), read_blocks(target, errors)):
         for side, block in zip(sides, blocks, strict=True):
             if block is not None:
                 side.add(block)
-    (left, source_words), (right, target_words) = (side.finished(lowercase) for side in sides)
+    (left, source_words), (right, target_words) = (side.finished() for side in sides)
     if len(left) != len(right):
         raise DataError(
             f"{source} has {len(left)} lines but {target} has {len(right)}; "
             "parallel files have one line for each sentence pair"
         )
-    return Bitext(left, right), source_words, target_words
+    text = Numbered(left, right, source_words, target_words)
+    return text.lowered() if lowercase else text
 
 
 class Side:
-    """One file: what its blocks so far have brought."""
+    """The words and sentences of the blocks of a file that were read so far."""
 
     def __init__(self) -> None:
         self.words = _Words(*(np.empty(0, kind) for kind in (np.uint8, np.int64, np.uint64, np.int32)))
@@ -73,16 +69,12 @@ class Side:
         self.tokens.append(tokens[:filled].copy())
         self.lengths.append(lengths)
 
-    def finished(self, lowercase: bool) -> tuple[Sentences, list[str]]:
+    def finished(self) -> tuple[Sentences, list[str]]:
         """The sentences and the words."""
         tokens, offsets = np.concatenate(self.tokens), np.cumsum(np.concatenate(self.lengths))
         ends = self.words.ends[: self.known].tolist()
         letters = self.words.letters[: max(ends, default=0)].tobytes()
         words = [letters[begin:end].decode() for begin, end in pairwise([0, *ends])]
-        if lowercase:
-            vocabulary = GrowingVocabulary()
-            tokens = np.array([vocabulary[word.lower()] for word in words], np.int32)[tokens]
-            words = list(vocabulary)
         return Sentences(tokens, offsets), words
 
 

@@ -50,7 +50,7 @@ def print_lines(
 
 @kernel()
 def print_number(number: int, digits: int, text: Array, at: int) -> int:
-    """Write a number with at least so many digits, and return where it ends."""
+    """Write a number with at least `digits` digits, and return where it ends."""
     size, rest = 1, number // 10
     while rest > 0:
         size += 1

@@ -127,9 +127,9 @@ def test_scores_of_one_direction_are_its_posteriors(ibm2):
 
 
 def encoded(aligner, source, target):
-    from dualign.decode.links import encode_chunk
+    from dualign.infer.encoding import encode_for
 
-    return encode_chunk(aligner.model, [(source, target)])[0]
+    return encode_for(aligner.model, [(source, target)]).bitext
 
 
 def test_scores_of_ibm_models_are_not_for_the_hmm():

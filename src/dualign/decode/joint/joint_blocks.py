@@ -13,7 +13,7 @@ from dualign.decode.joint.bidirectional import certified
 from dualign.decode.joint.exact_joint import search
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.potentials import potentials
-from dualign.infer.emission import Block
+from dualign.infer.blocks import Block
 from dualign.model.options import Options
 from dualign.search.certificate import PRECISION
 from dualign.search.dual import NEVER

@@ -10,8 +10,10 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.infer.chain import NULL, REACH, edges_alone
-from dualign.infer.emission import Block, emissions, jumps_of
+from dualign.infer.blocks import Block
+from dualign.infer.chain import edges_alone
+from dualign.infer.emission import emissions, jumps_of
+from dualign.model.jumps import NULL, REACH
 
 
 @kernel()

@@ -25,9 +25,10 @@ from dualign.decode.choosing import SHARD, Found
 from dualign.decode.matchings.arguments import rule_of
 from dualign.decode.matchings.batch import decode_shard
 from dualign.decode.matchings.greedy import Matrices
+from dualign.infer.blocks import Block
 from dualign.infer.cells import Pairs
-from dualign.infer.emission import Block, emissions
-from dualign.infer.expectation import priors_of
+from dualign.infer.choices import priors_of
+from dualign.infer.emission import emissions
 from dualign.model.fertility import Fertilities
 from dualign.model.options import Options
 

@@ -7,8 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.infer.chain import FLOOR, NEAR, NULL, NULL_FLOOR, REACH, START, STARTS
-from dualign.model.jumps import Jumps, classes_of, initial_jumps, initial_weights, update_jumps, update_starts
+from dualign.learn.jump_updates import update_jumps, update_starts
+from dualign.model.jumps import (
+    FLOOR,
+    NEAR,
+    NULL,
+    NULL_FLOOR,
+    REACH,
+    START,
+    STARTS,
+    Jumps,
+    classes_of,
+    initial_jumps,
+    initial_weights,
+)
 
 LONGEST = 18
 CLASSES = 3

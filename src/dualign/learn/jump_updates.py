@@ -1,0 +1,78 @@
+"""New jump and start weights from expected jumps.
+
+A chain at position i' of S states jumps to i with probability w(i − i') / Z(S, i'), where Z sums the weights
+of the jumps that stay inside. The expected log-likelihood is therefore
+
+    Σ_d n_d log w(d) − Σ_jumps log Z,     Z = Σ_d available(d) w(d),
+
+with n_d expected jumps, pseudo-counts among them. Its maximum has no closed form (relative frequencies ignore
+that Z depends on the borders), but `w(d) ← n_d / Σ_jumps available(d) / Z` never lowers it: the
+minorise-maximise step of choice models. Starts are the case of one jump per sentence. (The
+usual weights are estimated anew each round, so they are not a fixed prior.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.model.jumps import INITIAL, NEAR, START, STARTS, Jumps
+
+STEPS = 20
+PRIOR = 1.0
+LEAST = 1e-3
+"""Least weight of a near jump where a far one weighs 1: chains compute with w − 1 in 32 bits."""
+
+
+def update_jumps(jumps: Jumps, expected: Array, openings: Array, strength: float) -> Jumps:
+    """New jumps from the statistics of `dualign.infer.chains.Sums`, float64 (2, classes, NEAR + 1) both.
+
+    `strength`: how many jumps of the usual kind each word is taken to have made beside its own.
+    """
+    new = jumps.weight.copy()
+    initial = INITIAL / INITIAL.sum()
+    for d in range(2):
+        counts, places = np.maximum(expected[d], 0), np.maximum(openings[d], 0)
+        old = np.column_stack((jumps.weight[d], np.ones(jumps.classes)))
+        total = old.sum(axis=1, keepdims=True)
+        # What is usual: all words together, with weights that add up to 1.
+        usual = (counts.sum(axis=0) + PRIOR * initial) / ((places * total).sum(axis=0) + PRIOR)
+        usual /= usual.sum()
+        # A prior is evidence of jumps with all choices open; class 0 needs just what leaves none impossible.
+        prior = np.full((jumps.classes, 1), strength)
+        prior[0] = PRIOR
+        base = np.tile(usual, (jumps.classes, 1))
+        base[0] = initial
+        weight = (counts + prior * base) / (places + prior / total)
+        new[d] = np.maximum(weight[:, :NEAR] / weight[:, NEAR:], LEAST)
+    return jumps._replace(weight=new)
+
+
+def update_starts(weights: Array, starts: Array, lengths: tuple[Array, Array]) -> Array:
+    """Weights with new starts; `lengths[d]` holds the number of states of each chain of direction d."""
+    new = weights.copy()
+    for d in range(2):
+        sentences = np.bincount(lengths[d])
+        states = np.flatnonzero(sentences)
+        near = (np.arange(STARTS) < states[:, None]).astype(float)
+        available = np.column_stack((near, states - near.sum(axis=1)))
+        first = weights[d, START : START + STARTS + 1]
+        new[d, START : START + STARTS + 1] = choice_weights(first, starts[d], sentences[states], available)
+    return new
+
+
+def choice_weights(weights: Array, counts: Array, departures: Array, available: Array) -> Array:
+    """Weights, adding up to 1, that raise the likelihood above.
+
+    `counts` (K): expected choices; `departures` (N) with `available` (N, K) choices. The prior is a little
+    more evidence: PRIOR departures with all choices open and equally likely. It ties together the weights of
+    choices that are never open at the same time, and leaves none impossible.
+    """
+    counts = counts + PRIOR / len(counts)
+    departures = np.append(departures, PRIOR)
+    available = np.vstack((available, np.ones(len(counts))))
+    w = weights / weights.sum(dtype=float)
+    for _ in range(STEPS):
+        w = counts / ((departures / (available @ w)) @ available)
+        w /= w.sum()
+    return w

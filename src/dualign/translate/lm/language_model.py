@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isfinite, log
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
 import numpy as np
@@ -18,6 +18,9 @@ from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.text.arpa import Arpa, read_arpa
 from dualign.text.streams import open_binary_output, open_input
 
+if TYPE_CHECKING:
+    from dualign.translate.lm.trie import Automaton, Trie
+
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10
 """Of `<unk>` in a model that has none: the value that KenLM takes."""
@@ -26,27 +29,6 @@ _MISSING = -100.0 * LOG10
 _KENLM = b"mmap lm http://kheafield.com/code"
 
 _ARRAYS = ("first", "word", "logprob", "backoff", "suffix", "level")
-
-
-class Automaton(NamedTuple):
-    """The part of a model that matters to one forest, with bounds; see `lmkernels` for the fields."""
-
-    first: Array
-    word: Array
-    logprob: Array
-    backoff: Array
-    suffix: Array
-    parent: Array
-    depth: Array
-    upper: Array
-    close: Array
-    cumulative: Array
-    lower: Array
-    left: Array
-    state: Array
-    order: int
-    begin: int
-    end: int
 
 
 class LanguageModel:
@@ -178,11 +160,16 @@ class LanguageModel:
         np.cumsum([len(sentence) for sentence in encoded], out=offsets[1:])
         tokens = np.fromiter((w for sentence in encoded for w in sentence), np.int32, int(offsets[-1]))
         result = np.empty(len(tokens))
-        score_sentences(
-            self.first, self.word, self.logprob, self.backoff, self.suffix, self.depth,
-            self.checked_order(order), tokens, offsets, 1 + self.begin, result,
-        )  # fmt: skip
+        score_sentences(self._trie(self.checked_order(order)), tokens, offsets, 1 + self.begin, result)
         return np.split(result, offsets[1:-1])
+
+    def _trie(self, order: int) -> Trie:
+        from dualign.translate.lm.trie import Trie
+
+        nothing = np.empty(0, np.int32)
+        return Trie(
+            self.first, self.word, self.logprob, self.backoff, self.suffix, nothing, self.depth, order
+        )
 
     def checked_order(self, order: int | None) -> int:
         """`order`, or the model's own where that is less or none is given."""
@@ -198,28 +185,26 @@ class LanguageModel:
         `words` int32, ascending, with `<s>` and `</s>`; their positions are the new words. `adjacent[i, j]`:
         whether words[j] can follow words[i].
         """
-        from dualign.translate.lm.trie import bounds, restrict
+        from dualign.translate.lm import trie
 
         place = np.full(len(self.words), -1, np.int32)
-        origin, parent, label, level, first, suffix = restrict(
-            self.first, self.word, order, words, place, adjacent
-        )
-        size = len(origin)
+        place[words] = np.arange(len(words))
+        origin, nodes, level = trie.restrict(self.first, self.word, order, words, place, adjacent)
+        parent, label = nodes.T.copy()
+        first, suffix = trie.linked(parent, label, level)
         depth = np.repeat(np.arange(order + 1, dtype=np.int8), np.diff(level))
         logprob = self.logprob[origin]
         backoff = np.where(depth < order, self.backoff[origin], 0.0)
         backoff[0] = 0.0
-        upper, close, cumulative, lower = (np.empty(size) for _ in range(4))
-        left, state = np.empty(size, np.bool_), np.empty(size, np.int32)
-        bounds(
-            first, label, logprob, backoff, suffix, parent, depth, order, adjacent,
-            upper, close, cumulative, lower, left, state,
-        )  # fmt: skip
+        lm = trie.Trie(first, label, logprob, backoff, suffix, parent, depth, order)
+        before, after = adjacent.sum(axis=0), adjacent.sum(axis=1)
+        close = trie.close_bounds(lm, before, after)
+        upper = trie.upper_bounds(lm, adjacent, close)
+        left = depth == 1
+        left[suffix[1 + len(words) :]] = True
+        sums = trie.prefix_sums(parent, upper), trie.prefix_sums(parent, logprob)
         begin, end = np.searchsorted(words, [self.begin, self.end]).tolist()
-        return Automaton(
-            first, label, logprob, backoff, suffix, parent, depth,
-            upper, close, cumulative, lower, left, state, order, begin, end,
-        )  # fmt: skip
+        return trie.Automaton(*lm, upper, close, *sums, left, trie.remembered(lm, after), begin, end)
 
 
 def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Array, ...]:

@@ -34,7 +34,8 @@ from dualign.translate.search.baselines.astar import Entries, Uses, best_first
 from dualign.translate.search.baselines.path_relaxation import Choice, Relaxation, choose, met, prepared
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.passes import Clock
-from dualign.translate.search.translation_problem import Forest, Problem, binary
+from dualign.translate.forest.binary_forest import Forest, binary
+from dualign.translate.search.translation_problem import Problem
 from dualign.translate.search.word_multipliers import outside_bounds
 
 ROUNDS = 100

@@ -112,6 +112,16 @@ def score_sentences(lm: Trie, tokens: Array, offsets: Array, begin: int, scores:
 
 
 @kernel()
+def last_score(lm: Automaton, words: Array) -> float:
+    """log p of the last of some words, given those before it."""
+    state, value = 1 + np.int64(words[0]), 0.0
+    for w in words[1:]:
+        node, value = follow(lm, state, find(lm.first, lm.word, state, w), w, 0.0)
+        state = np.int64(lm.state[node])
+    return value
+
+
+@kernel()
 def restrict(
     first: Array, word: Array, order: int, kept: Array, place: Array, adjacent: Array
 ) -> tuple[Array, Array, Array]:

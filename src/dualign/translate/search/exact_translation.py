@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from dualign.core.clocks import Clock
+from dualign.search.certificate import have_met
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.levels import guide, unguided
 from dualign.translate.search.passes import (
@@ -56,18 +57,18 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
         return bound, found
     bound, multipliers = word_bound(problem, incumbents.score)
     note("multipliers", bound)
-    if clock.left <= 0:
+    if clock.is_over:
         return bound, False
     coarse = BigramPass.of(problem, multipliers, incumbents.threshold)
     if coarse is None:
         return bound, False
     bound = min(bound, coarse.bound)
     note("one word of context", bound)
-    if bound - incumbents.score > 10.0 and clock.left > 0:
+    if bound - incumbents.score > 10.0 and not clock.is_over:
         cubes.next()
     effort = min(affordable(clock), FIRST_EFFORT)
     share = 0.0
-    while clock.left > 0:
+    while not clock.is_over:
         gap = bound - incumbents.score
         threshold = incumbents.threshold if share == 0.0 else bound - share * gap
         table = coarse.table(threshold)
@@ -81,7 +82,7 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
             # Nothing reaches this threshold.
             bound = min(bound, max(threshold, incumbents.score))
             note("threshold", bound)
-            if bound - incumbents.score <= rounding(bound):
+            if have_met(incumbents.score, bound, rounding(bound)):
                 return bound, k == 1
         if k > 1:
             break

@@ -20,7 +20,9 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.translate.search.intersection import doubled, hashed
+from dualign.core.kernels.growing import doubled, with_room
+from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
+from dualign.core.kernels.heaps import pop, push
 from dualign.translate.forest.binary_forest import Forest
 
 FOUND, NOTHING, CUT_OFF = range(3)

@@ -66,7 +66,7 @@ class Automaton(NamedTuple):
 
 
 @kernel(allocates=False)
-def find(first: Array, word: Array, node: int, w: int) -> int:
+def find(first: Array, word: Array, node: Any, w: Any) -> Any:
     """The child of `node` with word `w`, or −1."""
     if node == 0:
         return 1 + w
@@ -83,7 +83,7 @@ def find(first: Array, word: Array, node: int, w: int) -> int:
 
 
 @kernel(allocates=False)
-def follow(lm: Any, context: int, node: int, w: int, total: float) -> tuple[int, float]:
+def follow(lm: Any, context: Any, node: Any, w: Any, total: float) -> tuple[Any, float]:
     """The node of w after a context, and `total + log p(w | context)`; `node` is the context's child with w.
 
     Where there is no such child, −1, the context backs off until there is one. Terms are added one by one.

@@ -22,7 +22,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import GrowingVocabulary, encode
 from dualign.translate.rules.grammar import Rule, Symbol, is_markup
-from dualign.translate.rules.hiero_counts import Limits, Links, RuleTable, count_rules
+from dualign.translate.rules.hiero_counts import Limits, Links, RuleTable, Seen, count_rules
 
 FEATURES = ("EgivenF", "FgivenE", "LexEgivenF", "LexFgivenE", "Rules", "Hiero")
 
@@ -67,8 +67,7 @@ def extract(
             text.links[:, 0].copy(), text.links[:, 1].copy(), text.source_weight, text.target_weight,
         ),
         Limits(settings.longest, settings.symbols, settings.gap, settings.least, settings.always),
-        np.zeros(size, np.uint8),
-        np.zeros(size, np.int32),
+        Seen(np.zeros(size, np.uint8), np.zeros(size, np.int32)),
     )  # fmt: skip
     return _rules(table, text.source_words, text.target_words, settings)
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.translate.search.adjacency import boundary_sets, is_member
 from dualign.translate.forest.binary_forest import Forest
+from dualign.translate.search.adjacency import boundary_sets, is_member
 
 
 class Boundaries(NamedTuple):
@@ -139,9 +139,7 @@ def set_rows(words: Boundaries, n: int, row: Array) -> None:
 
 
 @kernel(allocates=False)
-def pass_on(
-    words: Boundaries, n: int, a: int, weight: float, value: Array, row: Array, up: bool
-) -> None:
+def pass_on(words: Boundaries, n: int, a: int, weight: float, value: Array, row: Array, up: bool) -> None:
     """A step from a alone: scores go up from its cells to those of n, or down."""
     first, last = words.first, words.last
     cell = words.cells[a]

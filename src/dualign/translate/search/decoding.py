@@ -18,7 +18,7 @@ from dualign.translate.search.translation_problem import Problem
 METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
 
 Stage = Callable[[Problem, Incumbents, Clock, list[Any]], tuple[float, bool]]
-"""Fills the incumbents and the trace; returns a bound, and whether the incumbents are proved to be the best."""
+"""Fills incumbents and trace; returns a bound, and whether the incumbents are proved to be the best."""
 
 
 @overload
@@ -90,9 +90,7 @@ def decode(
     return results if k > 1 else results[0]
 
 
-def _decode(
-    problem: Problem, method: str, k: int, beam: int, clock: Clock
-) -> list[Certified[Derivation]]:
+def _decode(problem: Problem, method: str, k: int, beam: int, clock: Clock) -> list[Certified[Derivation]]:
     graph = problem.hypergraph
     lm = problem.model.among(label for label in graph.labels if label is not None)
     problem = Problem(graph, lm, problem.order)
@@ -109,9 +107,7 @@ def _decode(
         else:
             tolerance = max(PRECISION * abs(score), rounding(score))
         derivation = graph.derivation(edges)
-        results.append(
-            certify(derivation, score, bound, tolerance, method, clock, len(trace), tuple(trace))
-        )
+        results.append(certify(derivation, score, bound, tolerance, method, clock, len(trace), tuple(trace)))
     return results
 
 

@@ -22,8 +22,8 @@ from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.levels import guide, unguided
 from dualign.translate.search.passes import (
     BigramPass,
-    cube,
     affordable,
+    cube,
     item_trees,
     one_pass,
     survivors,

@@ -18,7 +18,7 @@ the same in a finer pass. `intersect` drops every item that such a bound proves 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.kernels.growing import doubled
 from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
-from dualign.translate.lm.trie import Automaton, find, follow
 from dualign.translate.forest.binary_forest import Forest
+from dualign.translate.lm.trie import Automaton, find, follow
 
 COMPLETE, OVERFLOW, FULL = range(3)
 
@@ -38,9 +38,9 @@ ITEMS, ARCS, TRIED, LEFT_ITEM, RIGHT_ITEM = range(5)
 class State(NamedTuple):
     """How the language model sees an item from outside: see the top of this file."""
 
-    left: int
+    left: Any
     closed: bool
-    right: int
+    right: Any
 
 
 class Items(NamedTuple):
@@ -97,7 +97,7 @@ class Level(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Scores below `threshold` are dropped; after `arcs` arcs or `pairs` pairs of items, a pass is given up."""
+    """Scores below `threshold` are dropped; after `arcs` arcs or `pairs` pairs of items a pass gives up."""
 
     threshold: float
     arcs: int
@@ -117,14 +117,14 @@ class Pass(NamedTuple):
 
 class Chart(NamedTuple):
     """Items and arcs as they grow, as in `Items`; `slots`: a hash table of the items of one node, counted
-    from its first; `count` int64 (5)."""
+    from its first; `numbers` int64 (5)."""
 
     state: Array
     score: Array
     arc: Array
     arc_score: Array
     slots: Array
-    count: Array
+    numbers: Array
 
 
 @kernel(allocates=False)
@@ -134,7 +134,7 @@ def state_of(states: Array, i: int) -> State:
 
 
 @kernel(allocates=False)
-def cut(lm: Automaton, K: int, node: int) -> int:
+def cut(lm: Automaton, K: int, node: Any) -> Any:
     """What a context of at most K words remembers of `node`."""
     node = lm.state[node]
     while lm.depth[node] > K:
@@ -206,10 +206,10 @@ def look_up(guide: Guide, n: int, state: State) -> float:
 @kernel(allocates=False)
 def add_item(chart: Chart, state: State, score: float) -> int:
     """Append an item, for which there is room."""
-    at = chart.count[ITEMS]
+    at = chart.numbers[ITEMS]
     chart.state[at, 0], chart.state[at, 1], chart.state[at, 2] = state.left, state.closed, state.right
     chart.score[at] = score
-    chart.count[ITEMS] += 1
+    chart.numbers[ITEMS] += 1
     return at
 
 
@@ -219,7 +219,7 @@ def item_with(chart: Chart, base: int, state: State, score: float) -> int:
     key = (state.left, np.int64(state.closed), state.right)
     slot = slot_of(chart.slots, chart.state[base:], key)
     if chart.slots[slot] == EMPTY:
-        chart.slots[slot] = chart.count[ITEMS] - base
+        chart.slots[slot] = chart.numbers[ITEMS] - base
         return add_item(chart, state, score)
     at = base + chart.slots[slot]
     chart.score[at] = max(chart.score[at], score)
@@ -234,7 +234,7 @@ def join(run: Pass, chart: Chart, n: int, step: int) -> int:
     loop over pairs ends where this sum and the node's best outside score are below the threshold. Returns
     COMPLETE, OVERFLOW, or FULL if the chart has to grow first.
     """
-    forest, guide, begin, count = run.forest, run.guide, run.begin, chart.count
+    forest, guide, begin, count = run.forest, run.guide, run.begin, chart.numbers
     threshold = run.limits.threshold
     base = begin[n]
     a, b, weight = forest.left[step], forest.right[step], forest.step_weight[step]
@@ -278,10 +278,10 @@ def join(run: Pass, chart: Chart, n: int, step: int) -> int:
 @kernel(allocates=False)
 def is_full(chart: Chart, base: int) -> bool:
     """Whether there is no room for one more item or arc; items of the node begin at `base`."""
-    items = chart.count[ITEMS]
+    items = chart.numbers[ITEMS]
     return (
         items >= len(chart.score)
-        or chart.count[ARCS] >= len(chart.arc_score)
+        or chart.numbers[ARCS] >= len(chart.arc_score)
         or 2 * (items - base) > len(chart.slots)
     )
 
@@ -331,12 +331,14 @@ def intersect(level: Level, forest: Forest, guide: Guide, limits: Limits) -> tup
     Without a guide and with a threshold of −inf the construction is complete.
     """
     N = len(forest.word)
-    run = Pass(level, forest, guide, limits, np.zeros(N + 1, np.int64), np.empty(level.lm.order + 1, np.int32))
+    run = Pass(
+        level, forest, guide, limits, np.zeros(N + 1, np.int64), np.empty(level.lm.order + 1, np.int32)
+    )
     chart = Chart(
         np.empty((1024, 3), np.int32), np.empty(1024), np.empty((4096, 4), np.int32), np.empty(4096),
         new_slots(512), np.zeros(5, np.int64),
     )  # fmt: skip
-    count = chart.count
+    count = chart.numbers
     status = COMPLETE
     for n in range(N):
         base, first_arc = count[ITEMS], count[ARCS]

@@ -81,7 +81,7 @@ class ItemTrees:
 
 @kernel()
 def arcs_by_head(arcs: Arcs) -> tuple[Array, Array]:
-    """`first` and `arc`: those of item i are `arc[first[i] : first[i + 1]]`, in the order of their numbers."""
+    """`first` and `arc`: those of item i are `arc[first[i] : first[i + 1]]`, in ascending order."""
     first = np.zeros(len(arcs.inside) + 2, np.int64)
     for head in arcs.head:
         first[head + 2] += 1
@@ -95,7 +95,7 @@ def arcs_by_head(arcs: Arcs) -> tuple[Array, Array]:
 
 @kernel()
 def arc_shares(arcs: Arcs, first: Array, by_head: Array, sharpness: float) -> Array:
-    """For each arc the probability that a tree of its head, drawn ∝ exp(sharpness · score), begins with it."""
+    """For each arc the probability that a tree of its head, drawn ∝ exp(sharpness · score), has it on top."""
     inside, share = np.empty(len(arcs.inside)), np.empty(len(arcs.head))
     for i in range(len(inside)):
         if first[i] == first[i + 1]:

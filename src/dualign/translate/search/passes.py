@@ -10,7 +10,13 @@ from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.search.inside import Arcs, best_outside
 from dualign.translate.search.baselines.cube import cube as cube_kernel
-from dualign.translate.search.bigram_pass import Bigrams, Boundaries, bigram_pass, bigram_table, boundary_words
+from dualign.translate.search.bigram_pass import (
+    Bigrams,
+    Boundaries,
+    bigram_pass,
+    bigram_table,
+    boundary_words,
+)
 from dualign.translate.search.intersection import COMPLETE, Guide, Items, Limits, Table, intersect, table_of
 from dualign.translate.search.item_trees import ItemTrees
 from dualign.translate.search.levels import level

@@ -1,7 +1,8 @@
 """A forest and a language model, made ready for the decoders.
 
-Above the root stands the goal, `<s> root </s>`. Words that can stand side by side somewhere in the forest are
-found from the first and last words of all vertices; of the language model only n-grams of such pairs are kept.
+Above the root stands the goal, `<s> root </s>`. Words that can stand side by side somewhere in the forest
+are found from the first and last words of all vertices; of the language model only n-grams of such pairs are
+kept.
 """
 
 from __future__ import annotations

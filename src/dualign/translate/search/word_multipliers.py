@@ -50,7 +50,7 @@ class WordDual(NamedTuple):
 def least_bound(
     forest: Forest, pairs: Array, lm: Automaton, target: float, rounds: int
 ) -> tuple[float, Array]:
-    """Minimise L from u = 0 on: its least value, and the multipliers. `target` is a score that is attained."""
+    """Minimise L from u = 0 on: its least value, and the multipliers. `target`: a score that is attained."""
     N, W = len(forest.word), len(pairs)
     state = WordDual(
         forest, pairs, lm.begin, lm.end, np.zeros(W), np.zeros(W), np.zeros(W, np.int64), np.empty(W),

@@ -14,7 +14,7 @@ raises that sum. So an item that is finished has its best score, the first goal 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class Items(NamedTuple):
     leaf) and parts (a leaf's entry); `score`; whether they are `done`; a hash table.
 
     Finished items of a node are in linked lists, by the context before them and by that after them: they
-    begin at `first` int32 (nodes · contexts, 2) and go on with `link` int32 (room, 2). `count` int64 (3):
+    begin at `first` int32 (nodes · contexts, 2) and go on with `link` int32 (room, 2). `numbers` int64 (3):
     items, those in the heap, joins so far.
     """
 
@@ -106,7 +106,7 @@ class Items(NamedTuple):
     slots: Array
     link: Array
     first: Array
-    count: Array
+    numbers: Array
 
 
 class Heap(NamedTuple):
@@ -154,24 +154,26 @@ def enter(search: Search, items: Items, heap: Heap, candidates: Candidates, coun
         slot = slot_of(items.slots, items.key, candidates.key[c])
         i = items.slots[slot]
         if i == EMPTY:
-            i = items.count[ITEMS]
+            i = items.numbers[ITEMS]
             items.slots[slot] = i
-            items.key[i], items.done[i] = candidates.key[c], False
-            items.count[ITEMS] += 1
+            items.done[i] = False
+            items.numbers[ITEMS] += 1
         elif items.done[i] or not value > items.score[i]:
             continue
-        items.score[i], items.back[i] = value, candidates.back[c]
-        push(heap.item, heap.priority, items.count[WAITING], i, priority)
-        items.count[WAITING] += 1
+        items.score[i] = value
+        for k in range(3):
+            items.key[i, k], items.back[i, k] = candidates.key[c, k], candidates.back[c, k]
+        push(heap.item, heap.priority, items.numbers[WAITING], i, priority)
+        items.numbers[WAITING] += 1
 
 
 @kernel(allocates=False)
-def take_best(items: Items, heap: Heap) -> tuple[int, float]:
+def take_best(items: Items, heap: Heap) -> tuple[Any, float]:
     """The next item that is not done, and its priority; −1 if there is none."""
-    while items.count[WAITING] > 0:
+    while items.numbers[WAITING] > 0:
         x, top = np.int64(heap.item[0]), heap.priority[0]
-        pop(heap.item, heap.priority, items.count[WAITING])
-        items.count[WAITING] -= 1
+        pop(heap.item, heap.priority, items.numbers[WAITING])
+        items.numbers[WAITING] -= 1
         if not items.done[x]:
             return x, top
     return -1, -np.inf
@@ -188,7 +190,7 @@ def finish(search: Search, items: Items, x: int) -> None:
 
 
 @kernel(allocates=False)
-def join_all(search: Search, items: Items, x: int, candidates: Candidates) -> int:
+def join_all(search: Search, items: Items, x: Any, candidates: Candidates) -> int:
     """Candidates that x makes with finished items, as the left part of steps, then as the right part; their
     number, or −1 if there is no room for them."""
     forest, uses, count = search.forest, search.uses, 0
@@ -201,7 +203,7 @@ def join_all(search: Search, items: Items, x: int, candidates: Candidates) -> in
             y = x
             if other >= 0:
                 y = np.int64(items.first[other * search.contexts + items.key[x, 2 - side], side])
-            items.count[JOINS] += 1
+            items.numbers[JOINS] += 1
             while y >= 0:
                 if count >= len(candidates.score):
                     return -1
@@ -214,7 +216,7 @@ def join_all(search: Search, items: Items, x: int, candidates: Candidates) -> in
                 count += 1
                 if other < 0:
                     break
-                items.count[JOINS] += 1
+                items.numbers[JOINS] += 1
                 y = np.int64(items.link[y, side])
     return count
 
@@ -228,7 +230,7 @@ def with_items(items: Items, room: int) -> Items:
     key = with_room(items.key, room)
     return Items(
         key, with_room(items.back, room), with_room(items.score, room), with_room(items.done, room),
-        refilled(key, items.count[ITEMS], room), with_room(items.link, room), items.first, items.count,
+        refilled(key, items.numbers[ITEMS], room), with_room(items.link, room), items.first, items.numbers,
     )  # fmt: skip
 
 
@@ -249,9 +251,9 @@ def find_goal(search: Search, entries: Entries) -> tuple[int, float, int, Array]
         candidates.key[c, 1], candidates.key[c, 2] = entries.before[c], entries.after[c]
         candidates.back[c, 0], candidates.back[c, 1], candidates.back[c, 2] = -1, c, -1
     while True:
-        items = with_items(items, items.count[ITEMS] + cands)
-        if items.count[WAITING] + cands > len(heap.item):
-            room = 2 * (items.count[WAITING] + cands)
+        items = with_items(items, items.numbers[ITEMS] + cands)
+        if items.numbers[WAITING] + cands > len(heap.item):
+            room = 2 * (items.numbers[WAITING] + cands)
             heap = Heap(with_room(heap.item, room), with_room(heap.priority, room))
         enter(search, items, heap, candidates, cands)
         x, top = take_best(items, heap)
@@ -259,13 +261,13 @@ def find_goal(search: Search, entries: Entries) -> tuple[int, float, int, Array]
             return NOTHING, search.threshold, x, items.back
         if items.key[x, 0] == N - 1:
             return FOUND, items.score[x], x, items.back
-        joins = items.count[JOINS]
+        joins = items.numbers[JOINS]
         if joins > search.most:
             return CUT_OFF, top, x, items.back
         finish(search, items, x)
         cands = join_all(search, items, x, candidates)
         while cands < 0:
-            items.count[JOINS] = joins
+            items.numbers[JOINS] = joins
             key, back, score = candidates
             candidates = Candidates(doubled(key), doubled(back), doubled(score))
             cands = join_all(search, items, x, candidates)

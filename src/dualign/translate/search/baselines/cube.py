@@ -46,7 +46,7 @@ class Search(NamedTuple):
 
 class Queue(NamedTuple):
     """Candidates of one vertex: `edge`, `place` where a rank grew last, `ranks` int32 (room, widest tail),
-    `state` int32 (room, 3), `score`; and a heap of them. `count` int64 (2): candidates, and those waiting."""
+    `state` int32 (room, 3), `score`; and a heap of them. `numbers` int64 (2): candidates, those waiting."""
 
     edge: Array
     place: Array
@@ -55,11 +55,14 @@ class Queue(NamedTuple):
     score: Array
     heap: Array
     heap_key: Array
-    count: Array
+    numbers: Array
 
 
 class Found(NamedTuple):
-    """What `Chart` does not hold (its arcs have a head, an edge, and where their tail ends): `key` by which each item is ranked; `tail` of all arcs, one after the other."""
+    """`key` by which each item is ranked, and `tail` of all arcs, one after the other.
+
+    An arc of the chart has a head, an edge, and the place where its tail ends.
+    """
 
     key: Array
     tail: Array
@@ -79,7 +82,7 @@ def expected(level: Level, state: State, score: float) -> float:
 def add_candidate(run: Search, chart: Chart, queue: Queue, v: int, e: int, place: int) -> None:
     """Put the candidate whose ranks are in the next row into the queue, for which there is room."""
     graph = run.graph
-    at = queue.count[CANDIDATES]
+    at = queue.numbers[CANDIDATES]
     first = graph.tail_begin[e]
     i = run.span[graph.tail[first], 0] + queue.ranks[at, 0]
     state = state_of(chart.state, i)
@@ -90,18 +93,18 @@ def add_candidate(run: Search, chart: Chart, queue: Queue, v: int, e: int, place
         value += chart.score[j] + change
     queue.edge[at], queue.place[at], queue.score[at] = e, place, value
     queue.state[at, 0], queue.state[at, 1], queue.state[at, 2] = state.left, state.closed, state.right
-    push(queue.heap, queue.heap_key, queue.count[WAITING], at, expected(run.level, state, value))
-    queue.count[CANDIDATES] += 1
-    queue.count[WAITING] += 1
+    push(queue.heap, queue.heap_key, queue.numbers[WAITING], at, expected(run.level, state, value))
+    queue.numbers[CANDIDATES] += 1
+    queue.numbers[WAITING] += 1
 
 
 @kernel(allocates=False)
 def start(run: Search, chart: Chart, queue: Queue, v: int) -> None:
     """The first candidate of each edge."""
     graph = run.graph
-    queue.count[:] = 0
+    queue.numbers[:] = 0
     for e in graph.incoming[graph.incoming_begin[v] : graph.incoming_begin[v + 1]]:
-        queue.ranks[queue.count[CANDIDATES]] = 0
+        queue.ranks[queue.numbers[CANDIDATES]] = 0
         add_candidate(run, chart, queue, v, e, 0)
 
 
@@ -109,20 +112,20 @@ def start(run: Search, chart: Chart, queue: Queue, v: int) -> None:
 def fill(run: Search, chart: Chart, queue: Queue, found: Found, v: int) -> bool:
     """Make the best candidates items and arcs of vertex v; returns whether that is done, or else room is
     short."""
-    graph, span, count, beam = run.graph, run.span, chart.count, run.beam
+    graph, span, count, beam = run.graph, run.span, chart.numbers, run.beam
     base, widest = span[v, 0], queue.ranks.shape[1]
-    while queue.count[WAITING] > 0 and count[ITEMS] - base < beam:
+    while queue.numbers[WAITING] > 0 and count[ITEMS] - base < beam:
         arc = count[ARCS]
         end = np.int64(chart.arc[arc - 1, 2]) if arc > 0 else 0
         if (
             arc >= len(chart.arc_score)
             or end + widest > len(found.tail)
-            or queue.count[CANDIDATES] + widest > len(queue.edge)
+            or queue.numbers[CANDIDATES] + widest > len(queue.edge)
         ):
             return False
         best, key = queue.heap[0], queue.heap_key[0]
-        pop(queue.heap, queue.heap_key, queue.count[WAITING])
-        queue.count[WAITING] -= 1
+        pop(queue.heap, queue.heap_key, queue.numbers[WAITING])
+        queue.numbers[WAITING] -= 1
         i = item_with(chart, base, state_of(queue.state, best), -np.inf)
         if queue.score[best] > chart.score[i]:
             chart.score[i], found.key[i] = queue.score[best], key
@@ -136,7 +139,7 @@ def fill(run: Search, chart: Chart, queue: Queue, found: Found, v: int) -> bool:
         for p in range(queue.place[best], arity):
             t, rank = graph.tail[first + p], queue.ranks[best, p] + 1
             if rank < span[t, 1] - span[t, 0]:
-                at = queue.count[CANDIDATES]
+                at = queue.numbers[CANDIDATES]
                 for q in range(arity):
                     queue.ranks[at, q] = queue.ranks[best, q]
                 queue.ranks[at, p] = rank
@@ -174,7 +177,7 @@ def cube(level: Level, beam: int, graph: Weighted, leaf_word: Array) -> tuple[Ar
         np.empty((1024, 3), np.int32), np.empty(1024), np.empty(1024, np.int64), np.empty(1024),
         np.zeros(2, np.int64),
     )  # fmt: skip
-    count = chart.count
+    count = chart.numbers
     for v in graph.order:
         base, first_arc = count[ITEMS], count[ARCS]
         run.span[v, 0] = base
@@ -190,7 +193,7 @@ def cube(level: Level, beam: int, graph: Weighted, leaf_word: Array) -> tuple[Ar
             queue = with_candidates(queue, edges + widest)
             start(run, chart, queue, v)
             while not fill(run, chart, queue, found, v):
-                queue = with_candidates(queue, 2 * (queue.count[CANDIDATES] + widest))
+                queue = with_candidates(queue, 2 * (queue.numbers[CANDIDATES] + widest))
                 if chart.arc[count[ARCS] - 1, 2] + widest > len(found.tail):
                     found = Found(found.key, doubled(found.tail))
                 if count[ARCS] >= len(chart.arc_score):

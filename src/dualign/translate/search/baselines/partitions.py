@@ -31,11 +31,11 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.search.certificate import have_met
+from dualign.translate.forest.binary_forest import Forest, binary
 from dualign.translate.search.baselines.astar import Entries, Search, Uses, best_first
 from dualign.translate.search.baselines.path_relaxation import Choice, Relaxation, choose, met, prepared
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.passes import affordable
-from dualign.translate.forest.binary_forest import Forest, binary
 from dualign.translate.search.translation_problem import Problem
 from dualign.translate.search.word_multipliers import outside_bounds
 

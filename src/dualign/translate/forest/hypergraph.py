@@ -53,8 +53,8 @@ class Hypergraph:
     """An acyclic hypergraph with weights; `vertices` are `(label, weight)`, `edges` `(head, tail, weight)`.
 
     What is not a forest of translations is refused with a `DataError`: an unknown vertex, an edge without a
-    tail, a leaf without a word, a cycle, a root without a derivation, parts that hang together with no part
-    of the root's. Vertices that no derivation of the root uses are kept, and ignored.
+    tail, a leaf without a word, a cycle, a root without a derivation, parts that are not
+    connected with the root. Vertices that no derivation of the root uses are kept, and ignored.
 
     Arrays: `vertex_weight` float64 (V); `head` int32 (E), `tail_begin` int64 (E + 1) and `tail` int32, where
     edge e has `tail[tail_begin[e] : tail_begin[e + 1]]`; `edge_weight` float64 (E); `incoming_begin` (V + 1)
@@ -85,8 +85,8 @@ class Hypergraph:
         edges: Sequence[tuple[int, Sequence[int], float]],
         root: int,
     ) -> Hypergraph:
-        """For edges that a program has made: heads and tails are taken as they are, leaves have words, and
-        all hangs together."""
+        """For edges that a program has made: heads and tails are taken as they are, leaves have
+        words, and everything is connected."""
         result = cls.__new__(cls)
         result._fill([_checked_vertex(*vertex) for vertex in enumerate(vertices)], edges, root)
         for number in np.flatnonzero(~np.isfinite(result.edge_weight)).tolist():
@@ -198,7 +198,7 @@ class Hypergraph:
         return np.array(reached, np.int32)
 
     def _check_connected(self) -> None:
-        """Every edge hangs together with the root, by whatever way."""
+        """Every edge is connected with the root, in whatever direction."""
         group = list(range(len(self.labels)))
 
         def find(vertex: int) -> int:
@@ -256,7 +256,7 @@ class Hypergraph:
         return next(self.k_best(1))
 
     def k_best(self, k: int) -> Iterator[tuple[Derivation, float]]:
-        """The k best derivations without a language model, best first; fewer if there are not as many."""
+        """The k best derivations without a language model, best first; fewer if there are fewer."""
         if k < 1:
             raise UsageError(f"k={k} must be at least 1")
         incoming, first = self.incoming.tolist(), self.incoming_begin.tolist()
@@ -290,7 +290,7 @@ class Hypergraph:
         return Derivation(tuple(str(self.labels[v]) for v in self.leaves(edges)), tuple(edges))
 
     def leaves(self, edges: Sequence[int]) -> list[int]:
-        """The leaves of a derivation from left to right; refuses what is no derivation."""
+        """The leaves of a derivation from left to right; refuses what is not a derivation."""
         following = iter(edges)
         leaves: list[int] = []
         stack = [self.root]
@@ -301,10 +301,10 @@ class Hypergraph:
                 continue
             edge = next(following, None)
             if edge is None or not _is_index(edge, len(self.head)) or int(self.head[edge]) != vertex:
-                raise DataError(f"no derivation: vertex {vertex} is not rewritten by edge {edge}")
+                raise DataError(f"not a derivation: vertex {vertex} is not rewritten by edge {edge}")
             stack.extend(reversed(self.tail_of(edge)))
         if (more := next(following, None)) is not None:
-            raise DataError(f"no derivation: edge {more} is left over")
+            raise DataError(f"not a derivation: edge {more} is left over")
         return leaves
 
     def weight(self, edges: Sequence[int]) -> float:
@@ -325,7 +325,7 @@ class Hypergraph:
         try:
             content: Any = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: no JSON ({error})") from None
+            raise DataError(f"{place}: not JSON ({error})") from None
         if not isinstance(content, dict) or not {"vertices", "edges", "root"} <= content.keys():
             raise DataError(f'{place}: must be an object with "vertices", "edges" and "root"')
         for name in ("vertices", "edges"):

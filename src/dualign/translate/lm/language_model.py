@@ -107,7 +107,7 @@ class LanguageModel:
     def load(cls, path: str) -> LanguageModel:
         """Read what `save` wrote; runs no code."""
         try:
-            # Opened here: where the content is no archive, NumPy leaves its own file open.
+            # Opened here: if the content is not an archive, NumPy leaves its own file open.
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as content:
                 words = content["words"].tobytes().decode("utf-8", "surrogatepass").split("\n")
                 arrays = [content[name] for name in _ARRAYS]
@@ -144,7 +144,7 @@ class LanguageModel:
         return len(self.word) - 1
 
     def encode(self, sentence: Sequence[str]) -> list[int]:
-        """Word numbers; strange words get that of `<unk>`."""
+        """Word numbers; unknown words get that of `<unk>`."""
         return [self.index.get(word, self.unknown) for word in sentence]
 
     def score(self, sentence: Sequence[str], *, order: int | None = None) -> float:

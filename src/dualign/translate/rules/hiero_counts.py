@@ -25,9 +25,9 @@ WIDEST = 16  # symbols of a target side
 
 
 class Links(NamedTuple):
-    """Pair n has source words `source[source_begin[n] : source_begin[n + 1]]`, target words likewise.
+    """Pair n has source words `source[source_begin[n] : source_begin[n + 1]]`, target words likewise, and
+    links `link[begin[n] : begin[n + 1]]`, positions in the two sentences.
 
-    Links of pair n are `begin[n] .. begin[n + 1]` of `left` and `right`, positions in the sentences;
     `source_weight` and `target_weight` are log lexical weights of each word, given the words it is linked to.
     """
 
@@ -36,15 +36,14 @@ class Links(NamedTuple):
     target: Array
     target_begin: Array
     begin: Array
-    left: Array
-    right: Array
+    link: Array
     source_weight: Array
     target_weight: Array
 
 
 class Limits(NamedTuple):
-    """Of the rules. `gap`: the fewest source words that a non-terminal stands for; `always`: rules of at
-    most so many words, and nothing else, on the source side are kept however rare they are."""
+    """Of the rules. `gap`: the fewest source words that a non-terminal stands for; `always`: rules
+    with at most that many words, and nothing else, on the source side are kept however rare they are."""
 
     longest: int
     symbols: int
@@ -218,7 +217,7 @@ def read_pair(links: Links, n: int, longest: int, pair: Pair) -> int:
     low, high, near, far = pair.low, pair.high, pair.near, pair.far
     low[:I], high[:I], near[:J], far[:J] = J, -1, I, -1
     for k in range(links.begin[n], links.begin[n + 1]):
-        i, j = links.left[k], links.right[k]
+        i, j = links.link[k, 0], links.link[k, 1]
         low[i], high[i] = min(low[i], j), max(high[i], j)
         near[j], far[j] = min(near[j], i), max(far[j], i)
     for i in range(I):
@@ -245,26 +244,12 @@ def is_consistent(near: Array, far: Array, first: int, last: int, i: int, end: i
     return first > last
 
 
-@kernel(allocates=False)
-def tick(links: Links, n: int, limits: Limits, pair: Pair, seen: Seen) -> None:
-    """Count the rules of pair n, each once, at their hashed places."""
-    mask = np.uint64(len(seen.counters) - 1)
-    for i in range(read_pair(links, n, limits.longest, pair)):
-        for length in range(1, limits.longest + 1):
-            if pair.start[i, length] < 0:
-                continue
-            for c in range(choose_holes(pair.start, i, length, limits.symbols, limits.gap, pair.holes)):
-                if not write_rule(links, n, pair, i, length, pair.holes[c]):
-                    continue
-                spot = np.int64((code_of(pair) >> np.uint64(7)) & mask)
-                if seen.tags[spot] != n + 1 and seen.counters[spot] < 255:
-                    seen.counters[spot] += 1
-                    seen.tags[spot] = n + 1
-
-
 @kernel()
-def collect(links: Links, n: int, limits: Limits, pair: Pair, seen: Seen, rules: Rules) -> Rules:
-    """Count the rules of pair n that may occur often enough; returns them, since their room may grow."""
+def collect(
+    links: Links, n: int, limits: Limits, pair: Pair, seen: Seen, rules: Rules, roughly: bool
+) -> Rules:
+    """Count the rules of pair n, each once: roughly, at their hashed places, or exactly those that may occur
+    often enough. Returns the rules, since their room may grow."""
     mask = np.uint64(len(seen.counters) - 1)
     for i in range(read_pair(links, n, limits.longest, pair)):
         for length in range(1, limits.longest + 1):
@@ -275,8 +260,12 @@ def collect(links: Links, n: int, limits: Limits, pair: Pair, seen: Seen, rules:
                 if not write_rule(links, n, pair, i, length, holes):
                     continue
                 code = code_of(pair)
-                often = seen.counters[np.int64((code >> np.uint64(7)) & mask)] >= limits.least
-                if often or (holes[1] == 0 and length <= limits.always):
+                spot = np.int64((code >> np.uint64(7)) & mask)
+                if roughly:
+                    if seen.tags[spot] != n + 1 and seen.counters[spot] < 255:
+                        seen.counters[spot] += 1
+                        seen.tags[spot] = n + 1
+                elif seen.counters[spot] >= limits.least or (holes[1] == 0 and length <= limits.always):
                     if is_full(rules, pair):
                         rules = grown(rules, pair)
                     ahead, back = lexical_weights(pair, i, length, holes)
@@ -354,10 +343,9 @@ def count_rules(links: Links, limits: Limits, seen: Seen) -> RuleTable:
         new_slots(1024),
         np.zeros(1, np.int64),
     )
-    for n in range(len(links.begin) - 1):
-        tick(links, n, limits, pair, seen)
-    for n in range(len(links.begin) - 1):
-        rules = collect(links, n, limits, pair, seen, rules)
+    for roughly in (True, False):
+        for n in range(len(links.begin) - 1):
+            rules = collect(links, n, limits, pair, seen, rules, roughly)
     t, r = rules.table, rules.numbers[0]
     return RuleTable(
         t.begin[: r + 1], t.middle[:r], t.pool[: t.begin[r]], t.counts[:r], t.forward[:r], t.backward[:r]

@@ -34,13 +34,6 @@ class Boundaries(NamedTuple):
     cells: Array
 
 
-class Bigrams(NamedTuple):
-    """`J` float64 (W, W), −inf where w cannot follow x; `score` float64 (W): that of each word by itself."""
-
-    J: Array
-    score: Array
-
-
 class Scratch(NamedTuple):
     """`hook` and `rest` float64 (W, W); `row` int64 (W): where the cells with a first word begin, in the
     node at hand."""
@@ -84,7 +77,8 @@ def boundary_words(forest: Forest, W: int) -> tuple[Boundaries, float]:
 @kernel()
 def bigram_pass(
     forest: Forest,
-    model: Bigrams,
+    J: Array,
+    score: Array,
     words: Boundaries,
     reach: Array,
     threshold: float,
@@ -93,23 +87,24 @@ def bigram_pass(
 ) -> float:
     """Fill `inside` and `outside`, float64 (cells); returns the bound, the goal's score.
 
+    `J` float64 (W, W), −inf where w cannot follow x; `score` float64 (W): that of each word by itself.
     Cells that with the most that the rest can add, `reach` float64 (N), stay below the threshold become −inf.
     """
     cells = words.cells
-    N, W = len(forest.word), len(model.J)
+    N, W = len(forest.word), len(J)
     inside[:] = -np.inf
     outside[:] = -np.inf
     scratch = Scratch(np.empty((W, W)), np.empty((W, W)), np.empty(W, np.int64))
     for n in range(N):
         if forest.word[n] >= 0:
-            inside[cells[n]] = forest.weight[n] + model.score[forest.word[n]]
+            inside[cells[n]] = forest.weight[n] + score[forest.word[n]]
             continue
         set_rows(words, n, scratch.row)
         for s in range(forest.begin[n], forest.begin[n + 1]):
             if forest.right[s] < 0:
                 pass_on(words, n, forest.left[s], forest.step_weight[s], inside, scratch.row, True)
             else:
-                attach(model.J, words, inside, forest.left[s], forest.right[s], scratch.hook)
+                attach(J, words, inside, forest.left[s], forest.right[s], scratch.hook)
                 join_inside(forest, words, n, s, inside, scratch)
         for cell in range(cells[n], cells[n + 1]):
             if not inside[cell] + reach[n] >= threshold:
@@ -124,9 +119,9 @@ def bigram_pass(
             if b < 0:
                 pass_on(words, n, a, forest.step_weight[s], outside, scratch.row, False)
             else:
-                attach(model.J, words, inside, a, b, scratch.hook)
+                attach(J, words, inside, a, b, scratch.hook)
                 outside_right(forest, words, n, s, inside, outside, scratch)
-                outside_left(model.J, words, a, b, inside, outside, scratch.rest)
+                outside_left(J, words, a, b, inside, outside, scratch.rest)
     return inside[cells[N - 1] : cells[N]].max()
 
 

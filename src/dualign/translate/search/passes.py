@@ -10,14 +10,8 @@ from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.search.inside import Arcs, best_outside
 from dualign.translate.search.baselines.cube import cube as cube_kernel
-from dualign.translate.search.bigram_pass import (
-    Bigrams,
-    Boundaries,
-    bigram_pass,
-    bigram_table,
-    boundary_words,
-)
-from dualign.translate.search.intersection import COMPLETE, Guide, Items, Limits, Table, intersect, table_of
+from dualign.translate.search.bigram_pass import Boundaries, bigram_pass, bigram_table, boundary_words
+from dualign.translate.search.intersection import COMPLETE, Guide, Items, Table, intersect, table_of
 from dualign.translate.search.item_trees import ItemTrees
 from dualign.translate.search.levels import level
 from dualign.translate.search.translation_problem import Problem
@@ -84,7 +78,7 @@ class BigramPass:
         reach = outside_bounds(forest, score)
         inside, outside = np.empty(cells[-1]), np.empty(cells[-1])
         J = pairs - u[:, None] - before[None, :]
-        bound = bigram_pass(forest, Bigrams(J, score), words, reach, threshold, inside, outside)
+        bound = bigram_pass(forest, J, score, words, reach, threshold, inside, outside)
         # From the world of the multipliers back to ours.
         left_shift = before - level(lm, 1).score
         left_shift[lm.begin] = 0.0
@@ -103,8 +97,7 @@ def one_pass(
     problem: Problem, K: int, guide: Guide, threshold: float, effort: int, limit: int = MOST_ARCS
 ) -> Items | None:
     """Items with K words of context; None if there are too many."""
-    limits = Limits(threshold, limit, effort)
-    items, status = intersect(level(problem.automaton, K), problem.forest, guide, limits)
+    items, status = intersect(level(problem.automaton, K), problem.forest, guide, threshold, limit, effort)
     return items if status == COMPLETE else None
 
 

@@ -2,7 +2,7 @@
 
 A *context* is what a leaf's score depends on: in the tightened relaxation, the partitions of the n − 1
 leaves before it. An item [c, n, d] stands for the derivations of node n that come after context c and leave
-context d. A leaf has an item for each context (`Entries`); a step to n joins [c, a, d] and [d, b, e] to [c,
+context d. A leaf has an item for each context; a step to n joins [c, a, d] and [d, b, e] to [c,
 n, e]. The goal comes after the context of `<s>`.
 
 Items are finished in the order of score + `reach`, where `reach` bounds what the rest of a derivation adds:
@@ -20,7 +20,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.core.kernels.growing import doubled, with_room
+from dualign.core.kernels.growing import with_room
 from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
 from dualign.core.kernels.heaps import pop, push
 from dualign.translate.forest.binary_forest import Forest
@@ -29,15 +29,6 @@ FOUND, NOTHING, CUT_OFF = range(3)
 
 ITEMS, WAITING, JOINS = range(3)
 """Counts of items."""
-
-
-class Entries(NamedTuple):
-    """Items of leaves: `node` int32, contexts `before` and `after` int32, `score` float64."""
-
-    node: Array
-    before: Array
-    after: Array
-    score: Array
 
 
 class Uses(NamedTuple):
@@ -117,29 +108,29 @@ class Heap(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """`key` and `back` int32 (room, 3) and `score`, as in `Items`."""
+    """`key` and `back` int32 (room, 3) and `score`, as in `Items`; at first those of the leaves."""
 
     key: Array
     back: Array
     score: Array
 
 
-def best_first(search: Search, entries: Entries) -> Found:
+def best_first(search: Search, leaves: Candidates) -> Found:
     """The best derivation of the goal; where nothing reaches the threshold, the threshold is the bound."""
-    status, value, goal, back = find_goal(search, entries)
+    status, value, goal, back = find_goal(search, leaves)
     steps: list[int] = []
-    leaves: list[int] = []
+    entries: list[int] = []
     stack = [goal] if status == FOUND else []
     while stack:
         step, left, right = back[stack.pop()].tolist()
         if step < 0:
-            leaves.append(left)
+            entries.append(left)
             continue
         steps.append(step)
         if right >= 0:
             stack.append(right)
         stack.append(left)
-    return Found(float(value), steps, leaves)
+    return Found(float(value), steps, entries)
 
 
 @kernel(allocates=False)
@@ -235,21 +226,15 @@ def with_items(items: Items, room: int) -> Items:
 
 
 @kernel()
-def find_goal(search: Search, entries: Entries) -> tuple[int, float, int, Array]:
+def find_goal(search: Search, candidates: Candidates) -> tuple[int, float, int, Array]:
     """Status, value, the last item (the goal's, if found), and `Items.back`."""
-    N, cands = len(search.forest.word), len(entries.node)
+    N, cands = len(search.forest.word), len(candidates.score)
     items = Items(
         np.empty((1024, 3), np.int32), np.empty((1024, 3), np.int32), np.empty(1024),
         np.empty(1024, np.bool_), new_slots(1024), np.empty((1024, 2), np.int32),
         np.full((N * search.contexts, 2), -1, np.int32), np.zeros(3, np.int64),
     )  # fmt: skip
     heap = Heap(np.empty(1024, np.int32), np.empty(1024))
-    room = max(cands, 1024)
-    candidates = Candidates(np.empty((room, 3), np.int32), np.empty((room, 3), np.int32), np.empty(room))
-    for c in range(cands):
-        candidates.key[c, 0], candidates.score[c] = entries.node[c], entries.score[c]
-        candidates.key[c, 1], candidates.key[c, 2] = entries.before[c], entries.after[c]
-        candidates.back[c, 0], candidates.back[c, 1], candidates.back[c, 2] = -1, c, -1
     while True:
         items = with_items(items, items.numbers[ITEMS] + cands)
         if items.numbers[WAITING] + cands > len(heap.item):
@@ -269,5 +254,6 @@ def find_goal(search: Search, entries: Entries) -> tuple[int, float, int, Array]
         while cands < 0:
             items.numbers[JOINS] = joins
             key, back, score = candidates
-            candidates = Candidates(doubled(key), doubled(back), doubled(score))
+            room = 2 * len(score) + 1024
+            candidates = Candidates(with_room(key, room), with_room(back, room), with_room(score, room))
             cands = join_all(search, items, x, candidates)

@@ -32,7 +32,7 @@ from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.search.certificate import have_met
 from dualign.translate.forest.binary_forest import Forest, binary
-from dualign.translate.search.baselines.astar import Entries, Search, Uses, best_first
+from dualign.translate.search.baselines.astar import Candidates, Search, Uses, best_first
 from dualign.translate.search.baselines.path_relaxation import Choice, Relaxation, choose, met, prepared
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.passes import affordable
@@ -160,7 +160,7 @@ class _Tightened:
         following = codes[before] % q ** (places - 1) * q + classes[self.leaf_of]
         after = np.minimum(np.searchsorted(codes, following), dead - 1)
         after[codes[after] != following] = dead
-        self.before, self.after = before.astype(np.int32), after.astype(np.int32)
+        self.before, self.after = before, after
         self.separated = len(self.conflicts)
         return True
 
@@ -182,10 +182,12 @@ class _Tightened:
         # N-grams with which even the relaxation stays below the best score are in no better derivation.
         last = self.relaxation.grams[-1]
         self.kept = values + gain[last] + reach[self.node_of[last]] >= threshold
-        entries = Entries(node, self.before, self.after, score)
+        key = np.column_stack((node, self.before, self.after)).astype(np.int32)
+        back = np.full_like(key, -1)
+        back[:, 1] = np.arange(len(key))
         joins = min(affordable(self.clock), MOST_JOINS)
         search = Search(forest, self.uses, reach, self.start, self.contexts, threshold, joins)
-        found = best_first(search, entries)
+        found = best_first(search, Candidates(key, back, score))
         self.ended = not found.entries
         if self.ended:
             return Choice(found.value, [], [], [])

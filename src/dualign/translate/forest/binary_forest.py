@@ -7,14 +7,12 @@ tail `t_1..t_k` becomes k − 1 steps over *prefixes* `t_1..t_i`, each the pair 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
-
-if TYPE_CHECKING:
-    from dualign.search.inside import Weighted
+from dualign.search.inside import Weighted
 
 
 class Forest(NamedTuple):

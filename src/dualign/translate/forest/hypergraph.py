@@ -29,6 +29,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
+from dualign.search.inside import Weighted, inside, outside
 from dualign.text.streams import open_input, open_output
 
 _RESERVED = ("<s>", "</s>")
@@ -222,12 +223,18 @@ class Hypergraph:
 
     # Sums and maxima over all derivations
 
+    @property
+    def weighted(self) -> Weighted:
+        """The arrays that `dualign.search.inside` takes."""
+        return Weighted(
+            self.order, self.incoming_begin, self.incoming, self.tail_begin, self.tail,
+            self.vertex_weight, self.edge_weight,
+        )  # fmt: skip
+
     def inside(self, *, maximum: bool = False) -> Array:
         """For each vertex the log of the sum over its derivations, or the best one's score; float64 (V)."""
-        from dualign.search.inside import inside
-
         result = np.full(len(self.labels), -np.inf)
-        inside(self._arrays(), maximum, result)
+        inside(self.weighted, maximum, result)
         return result
 
     def outside(self, *, maximum: bool = False) -> Array:
@@ -235,21 +242,16 @@ class Hypergraph:
 
         −inf for a vertex that no derivation of the root uses.
         """
-        from dualign.search.inside import outside
-
-        within = self.inside(maximum=maximum)
-        result = np.full(len(self.labels), -np.inf)
-        outside(self._arrays(), maximum, within, result, np.empty(len(self.head)))
-        return result
+        return self._outside(maximum)[0]
 
     def edge_marginals(self, *, maximum: bool = False) -> Array:
         """For each edge the log of the sum over all derivations that use it, or the best one's score."""
-        from dualign.search.inside import outside
+        return self._outside(maximum)[1]
 
-        within = self.inside(maximum=maximum)
-        edges = np.full(len(self.head), -np.inf)
-        outside(self._arrays(), maximum, within, np.full(len(self.labels), -np.inf), edges)
-        return edges
+    def _outside(self, maximum: bool) -> tuple[Array, Array]:
+        vertices, edges = np.full(len(self.labels), -np.inf), np.full(len(self.head), -np.inf)
+        outside(self.weighted, maximum, self.inside(maximum=maximum), vertices, edges)
+        return vertices, edges
 
     def best(self) -> tuple[Derivation, float]:
         """The best derivation without a language model, and its score."""
@@ -269,19 +271,6 @@ class Hypergraph:
             self.vertex_weight.tolist(),
         ):
             yield self.derivation(edges), score
-
-    def _arrays(self) -> Any:
-        from dualign.search.inside import Weighted
-
-        return Weighted(
-            self.order,
-            self.incoming_begin,
-            self.incoming,
-            self.tail_begin,
-            self.tail,
-            self.vertex_weight,
-            self.edge_weight,
-        )
 
     # Derivations
 

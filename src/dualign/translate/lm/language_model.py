@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isfinite, log
-from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,9 +16,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.text.arpa import Arpa, read_arpa
 from dualign.text.streams import open_binary_output, open_input
-
-if TYPE_CHECKING:
-    from dualign.translate.lm.trie import Automaton, Trie
+from dualign.translate.lm import trie
 
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10
@@ -153,21 +150,17 @@ class LanguageModel:
 
     def scores(self, sentences: Sequence[Sequence[str]], *, order: int | None = None) -> list[Array]:
         """For each sentence the log-probability of each of its words and of `</s>`; float64."""
-        from dualign.translate.lm.trie import score_sentences
-
         encoded = [[*self.encode(sentence), self.end] for sentence in sentences]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(sentence) for sentence in encoded], out=offsets[1:])
         tokens = np.fromiter((w for sentence in encoded for w in sentence), np.int32, int(offsets[-1]))
         result = np.empty(len(tokens))
-        score_sentences(self._trie(self.checked_order(order)), tokens, offsets, 1 + self.begin, result)
+        trie.score_sentences(self._trie(self.checked_order(order)), tokens, offsets, 1 + self.begin, result)
         return np.split(result, offsets[1:-1])
 
-    def _trie(self, order: int) -> Trie:
-        from dualign.translate.lm.trie import Trie
-
+    def _trie(self, order: int) -> trie.Trie:
         nothing = np.empty(0, np.int32)
-        return Trie(
+        return trie.Trie(
             self.first, self.word, self.logprob, self.backoff, self.suffix, nothing, self.depth, order
         )
 
@@ -179,14 +172,12 @@ class LanguageModel:
             raise UsageError(f"order={order!r} must be a whole number of at least 1")
         return min(int(order), self.order)
 
-    def automaton(self, words: Array, adjacent: Array, order: int) -> Automaton:
+    def automaton(self, words: Array, adjacent: Array, order: int) -> trie.Automaton:
         """The part of the model over `words`, and bounds for forests.
 
         `words` int32, ascending, with `<s>` and `</s>`; their positions are the new words. `adjacent[i, j]`:
         whether words[j] can follow words[i].
         """
-        from dualign.translate.lm import trie
-
         place = np.full(len(self.words), -1, np.int32)
         place[words] = np.arange(len(words))
         origin, nodes, level = trie.restrict(self.first, self.word, order, words, place, adjacent)

@@ -12,7 +12,13 @@ from dualign.core.errors import UsageError
 from dualign.search.certificate import PRECISION, certify
 from dualign.translate.forest.hypergraph import Derivation, Hypergraph
 from dualign.translate.lm.language_model import LanguageModel
+from dualign.translate.search.baselines.forest_program import program
+from dualign.translate.search.baselines.partitions import compile_search, tighten
+from dualign.translate.search.baselines.path_relaxation import relax
+from dualign.translate.search.exact_translation import exact
 from dualign.translate.search.incumbents import Incumbents, rounding
+from dualign.translate.search.levels import unguided
+from dualign.translate.search.passes import affordable, cube, item_trees, one_pass, word_bound
 from dualign.translate.search.translation_problem import Problem
 
 METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
@@ -119,36 +125,20 @@ def compile_method(method: str) -> None:
     problem = Problem(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), 3)
     _decode(problem, method, 1, 1, Clock())
     if method == "tighten":
-        from dualign.translate.search.baselines.partitions import compile_search
-
         compile_search(problem)
 
 
 def _stage(method: str, beam: int) -> Stage:
-    if method == "exact":
-        from dualign.translate.search.exact_translation import exact
-
-        return exact
-    if method == "relax":
-        from dualign.translate.search.baselines.path_relaxation import relax
-
-        return relax
-    if method == "tighten":
-        from dualign.translate.search.baselines.partitions import tighten
-
-        return tighten
     if method in ("ilp", "lp"):
-        from dualign.translate.search.baselines.forest_program import program
-
         return partial(program, whole=method == "ilp")
-    return partial(_cube if method == "cube" else _exhaustive, beam=beam)
+    if method in ("cube", "exhaustive"):
+        return partial(_cube if method == "cube" else _exhaustive, beam=beam)
+    return {"exact": exact, "relax": relax, "tighten": tighten}[method]
 
 
 def _cube(
     problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any], beam: int
 ) -> tuple[float, bool]:
-    from dualign.translate.search.passes import cube, word_bound
-
     incumbents.offer(cube(problem, beam, incumbents.k))
     bound, _ = word_bound(problem, incumbents.score)
     trace.append(("cube", bound, incumbents.score, clock.seconds))
@@ -158,9 +148,6 @@ def _cube(
 def _exhaustive(
     problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any], beam: int
 ) -> tuple[float, bool]:
-    from dualign.translate.search.levels import unguided
-    from dualign.translate.search.passes import affordable, item_trees, one_pass
-
     items = one_pass(problem, problem.order - 1, unguided(), float("-inf"), affordable(clock))
     trees = None if items is None else item_trees(problem, items)
     if items is None or trees is None:

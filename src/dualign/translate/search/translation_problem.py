@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.search.inside import Weighted
 from dualign.translate.forest.binary_forest import Forest, binary
 from dualign.translate.forest.hypergraph import Derivation, Hypergraph
 from dualign.translate.lm.language_model import LanguageModel
-
-if TYPE_CHECKING:
-    from dualign.search.inside import Weighted
-    from dualign.translate.lm.trie import Automaton
+from dualign.translate.lm.trie import Automaton
+from dualign.translate.search.adjacency import adjacency
+from dualign.translate.search.levels import pair_scores
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,6 @@ class Problem:
     def closed(self) -> tuple[Weighted, Array]:
         """The hypergraph with `<s> root </s>` above the root, and each vertex's `leaf_word`: `<s>`, `</s>`
         and the goal are vertices V, V + 1, V + 2; the goal's edge is E."""
-        from dualign.search.inside import Weighted
-
         graph = self.hypergraph
         V, E = len(graph.labels), len(graph.head)
         return Weighted(
@@ -91,8 +88,6 @@ class Problem:
     @cached_property
     def adjacent(self) -> Array:
         """Whether a word of the vocabulary can follow another directly; bool (before, after)."""
-        from dualign.translate.search.adjacency import adjacency
-
         return adjacency(self.forest, len(self.vocabulary))
 
     @cached_property
@@ -103,8 +98,6 @@ class Problem:
     @cached_property
     def pairs(self) -> Array:
         """`dualign.translate.search.levels.pair_scores` of the automaton."""
-        from dualign.translate.search.levels import pair_scores
-
         return pair_scores(self.automaton, self.adjacent)
 
     def score(self, edges: Sequence[int]) -> float:

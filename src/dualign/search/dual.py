@@ -133,14 +133,17 @@ def descent(
     keep: Callable[..., Any] = _keep_nothing,
     restore: Callable[..., Any] = _stay,
     prune: Callable[..., Any] = _prune_nothing,
+    compiled: bool = True,
 ) -> Callable[[Any, Record, int, float], int]:
     """The loop for one kind of problem: `descend(state, record, rounds, tolerance)`, a kernel.
 
     It takes up to that many rounds and returns OPEN, CLOSED, MET or STUCK; the least bound is in `record`.
+    `compiled=False` is for parts that are plain Python.
     """
     patience, shrink, smallest = rule
+    if not compiled:
+        keep, restore, prune = (getattr(part, "py_func", part) for part in (keep, restore, prune))
 
-    @kernel()
     def descend(state: Any, record: Record, rounds: int, tolerance: float) -> int:
         numbers = record.numbers
         gap_pruned = np.inf
@@ -172,7 +175,7 @@ def descent(
             move(state, polyak_step(record, value, norm, aim(value, least)))
         return OPEN
 
-    return descend
+    return kernel()(descend) if compiled else descend
 
 
 def run(advance: Callable[[int], int], record: Record, most: int, chunk: int, clock: Clock) -> int:

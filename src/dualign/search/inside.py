@@ -22,6 +22,21 @@ class Weighted(NamedTuple):
     edge_weight: Array
 
 
+class Arcs(NamedTuple):
+    """A hypergraph whose best inside scores are known: `inside` of each vertex, `score` of each edge.
+
+    Vertices are numbered from the leaves up. Edge a leads from `tail[tail_begin[a] : tail_begin[a + 1]]` to
+    `head[a]`, and comes after all edges of its tail; its score is that of its head if made by this edge from
+    the best of its tail.
+    """
+
+    inside: Array
+    head: Array
+    tail_begin: Array
+    tail: Array
+    score: Array
+
+
 @kernel()
 def inside(graph: Weighted, maximum: bool, result: Array) -> None:
     """`result[v] = θ_v ⊕_{e: h(e)=v} (θ_e + Σ_{w∈t(e)} result[w])`, ⊕ a maximum or the log of a sum;
@@ -71,3 +86,16 @@ def outside(graph: Weighted, maximum: bool, within: Array, result: Array, edges:
                 else:
                     top = max(result[w], rest)
                     result[w] = top + np.log(np.exp(result[w] - top) + np.exp(rest - top))
+
+
+@kernel()
+def best_outside(arcs: Arcs, first: int, last: int) -> Array:
+    """For each vertex the most that the rest of a derivation of one of the vertices first..last − 1 adds to
+    its inside score; −inf if there is no rest."""
+    result = np.full(len(arcs.inside), -np.inf)
+    result[first:last] = 0.0
+    for a in range(len(arcs.head) - 1, -1, -1):
+        total = result[arcs.head[a]] + arcs.score[a]
+        for v in arcs.tail[arcs.tail_begin[a] : arcs.tail_begin[a + 1]]:
+            result[v] = max(result[v], total - arcs.inside[v])
+    return result

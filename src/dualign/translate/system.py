@@ -1,4 +1,4 @@
-"""A translation system: rules, language model and weights, learnt from two parallel texts.
+"""A translation system: rules, language model and weights, trained on two parallel texts.
 
 A folder holds `rules.gz` (`dualign.translate.rules.grammar`), `model.npz` (`LanguageModel.save`) and
 `settings.json`: the weights of the features and how forests are made.
@@ -108,36 +108,44 @@ def read_settings(folder: str) -> Settings:
         raise ModelError(f"{path}: not the settings of a translation system ({error}); train again") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a system is trained: order of the language model, extraction of Hiero rules and of rules for trees,
+    most rounds of tuning (0: none)."""
+
+    order: int = 3
+    settings: Extraction = field(default_factory=Extraction)
+    tree_settings: TreeExtraction = field(default_factory=TreeExtraction)
+    rounds: int = 8
+
+
 def train_system(
     pairs: Sequence[Pair],
     folder: str,
     *,
     dev: Sequence[tuple[Source, Sequence[str]]] | None = None,
     trees: Sequence[Tree | None] | None = None,
-    order: int = 3,
-    settings: Extraction | None = None,
-    tree_settings: TreeExtraction | None = None,
-    rounds: int = 8,
     threads: int | None = None,
     report: Callable[[str], None] = lambda message: None,
+    **options: Any,
 ) -> Settings:
     """Align, extract rules, learn a language model, tune weights; write all of it into a folder.
 
-    Without `dev`, some pairs are kept apart for tuning; `rounds=0` leaves the weights as they are. With
-    `trees`, one for each pair or None, rules are tree-to-string rules, and the sources of `dev` are trees.
+    Without `dev`, some pairs are kept apart for tuning. With `trees`, one for each pair or None, rules are
+    tree-to-string rules, and the sources of `dev` are trees. Options are those of `Recipe`.
     """
     from dualign.aligner import Aligner
 
+    recipe = Recipe(**options)
     if trees is not None and len(trees) != len(pairs):
         raise DataError(f"{len(pairs)} sentence pairs but {len(trees)} trees; each pair needs its tree")
     kept = [n for n, pair in enumerate(pairs) if pair[0] and pair[1]]
-    if rounds and dev is None:
+    if recipe.rounds and dev is None:
         fit = [n for n in kept if len(pairs[n][0]) <= LONGEST_HELD_OUT and (trees is None or trees[n])]
         count = min(HELD_OUT, len(kept) // 20, len(fit))
         chosen = fit[:: len(fit) // count][:count] if count else []
         dev = [(pairs[n][0] if trees is None else cast(Tree, trees[n]), pairs[n][1]) for n in chosen]
-        apart = set(chosen)
-        kept = [n for n in kept if n not in apart]
+        kept = sorted({*kept} - {*chosen})
     if not kept:
         raise DataError("no sentence pair to learn from: one side of each line is empty")
     pairs = [pairs[n] for n in kept]
@@ -147,37 +155,25 @@ def train_system(
     report("extracting rules")
     rules = os.path.join(folder, "rules.gz")
     if trees is not None:
-        tree_settings = tree_settings or TreeExtraction()
-        result = Settings(limit=tree_settings.limit, order=order, trees=True)
-        found = extract_from_trees(pairs, [trees[n] for n in kept], alignments, tree_settings)
+        result = Settings(limit=recipe.tree_settings.limit, order=recipe.order, trees=True)
+        found = extract_from_trees(pairs, [trees[n] for n in kept], alignments, recipe.tree_settings)
     else:
-        settings = settings or Extraction()
-        result = Settings(span=settings.longest, limit=settings.limit, order=order)
-        found = extract(pairs, alignments, settings)
+        result = Settings(recipe.settings.longest, recipe.settings.limit, recipe.order)
+        found = extract(pairs, alignments, recipe.settings)
     write_rules(found, rules)
     del alignments, found
-    report(f"learning a language model of order {order}")
-    model = LanguageModel.train([pair[1] for pair in pairs], order)
+    report(f"learning a language model of order {recipe.order}")
+    model = LanguageModel.train([pair[1] for pair in pairs], recipe.order)
     model.save(os.path.join(folder, "model.npz"))
-    if rounds and dev:
+    if recipe.rounds and dev:
         report(f"tuning weights on {len(dev):,} sentence pairs")
-        result = _tuned(dev, rules, model, result, rounds, available(threads), report)
+        grammar = Grammar(read_rules(rules, _words(source for source, _ in dev)))
+        translator = Translator(grammar, model, result)
+        forests = [(translator.forest(source), target) for source, target in dev]
+        weights = tuned(
+            forests, model, result.order, result.weights, recipe.rounds, available(threads), report
+        )
+        result = replace(result, weights=weights)
     with open_output(os.path.join(folder, "settings.json")) as out:
         out.write(json.dumps(asdict(result), indent=1) + "\n")
     return result
-
-
-def _tuned(
-    dev: Sequence[tuple[Source, Sequence[str]]],
-    rules: str,
-    model: LanguageModel,
-    settings: Settings,
-    rounds: int,
-    threads: int,
-    report: Callable[[str], None],
-) -> Settings:
-    grammar = Grammar(read_rules(rules, _words(source for source, _ in dev)))
-    translator = Translator(grammar, model, settings)
-    forests = [(translator.forest(source), target) for source, target in dev]
-    weights = tuned(forests, model, settings.order, settings.weights, rounds, threads, report)
-    return replace(settings, weights=weights)

@@ -124,7 +124,7 @@ def test_bad_json_names_the_place(tmp_path, text):
 def test_edges_that_are_no_derivation_are_refused():
     graph = Hypergraph(*TWO_ORDERS)
     for edges in ((), (0, 1), (5,)):
-        with pytest.raises(dualign.DataError, match="no derivation"):
+        with pytest.raises(dualign.DataError, match="not a derivation"):
             graph.derivation(edges)
 
 

@@ -36,9 +36,9 @@ def test_rules_are_written_and_read_again(tmp_path):
     [
         ("a ||| b", "2 fields"),
         ("X ||| a ||| b |||", "left-hand side 'X'"),
-        ("[X] ||| a [X,1] ||| b |||", "must come once"),
-        ("[X] ||| a [X,1] ||| [X,1] [X,1] |||", "must come once"),
-        ("[X] ||| a ||| [X,1] |||", "no non-terminal of the source"),
+        ("[X] ||| a [X,1] ||| b |||", "must occur once"),
+        ("[X] ||| a [X,1] ||| [X,1] [X,1] |||", "must occur once"),
+        ("[X] ||| a ||| [X,1] |||", "not a non-terminal of the source"),
         ("[X] ||| [X,1] [X,1] ||| a |||", "twice"),
         ("[X] ||| ||| b |||", "empty source"),
         ("[X] ||| a ||| |||", "empty target"),

@@ -13,12 +13,12 @@ from tests.oracles.translation import derivations, restricted_value
 from tests.translate.forests import random_forest, random_model
 from tests.translate.search.test_decoding import check, problems
 
+from dualign.core.clocks import Clock
 from dualign.translate import Hypergraph, LanguageModel, decode
 from dualign.translate.search.baselines import partitions as module
 from dualign.translate.search.baselines import path_relaxation as relaxing
 from dualign.translate.search.baselines.partitions import coloured, partitions
 from dualign.translate.search.incumbents import Incumbents
-from dualign.translate.search.passes import Clock
 from dualign.translate.search.translation_problem import Problem
 
 pytestmark = pytest.mark.kernel
@@ -71,7 +71,9 @@ class Priced:
         self.leaf = numbers.normal(size=self.relaxation.leaf.shape) * self.relaxation.free_leaf
         self.state = numbers.normal(size=self.relaxation.state.shape) * self.relaxation.free_state
         positions = [(name, "up") for name in self.name] + [(name, "down") for name in self.name[::-1]]
-        steps = [(positions[a], positions[b]) for a, b in zip(paths.tail_of, paths.head_of, strict=True)]
+        steps = [
+            (positions[a], positions[b]) for a, b in zip(paths.walk.tail_of, paths.walk.head_of, strict=True)
+        ]
         self.prices = [{self.name[v]: row[v] for v in self.leaves} for row in self.leaf.tolist()]
         self.step_prices = [dict(zip(steps, row, strict=True)) for row in self.state.tolist()]
 

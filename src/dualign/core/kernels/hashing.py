@@ -7,6 +7,8 @@ or `EMPTY`. What is found never depends on where in the table it lies.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dualign.core.arrays import Array
@@ -34,7 +36,7 @@ def new_slots(entries: int) -> Array:
 
 
 @kernel(allocates=False)
-def slot_of(slots: Array, keys: Array, key: Array) -> np.int64:
+def slot_of(slots: Array, keys: Array, key: Array | tuple[Any, ...]) -> np.int64:
     """The place of a key in the table: that of its entry, or the free one where it belongs."""
     code = np.uint64(0x9E3779B97F4A7C15)
     for part in key:

@@ -29,6 +29,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
+from dualign.search.inside import Weighted, inside, outside
 from dualign.text.streams import open_input, open_output
 
 _RESERVED = ("<s>", "</s>")
@@ -53,8 +54,8 @@ class Hypergraph:
     """An acyclic hypergraph with weights; `vertices` are `(label, weight)`, `edges` `(head, tail, weight)`.
 
     What is not a forest of translations is refused with a `DataError`: an unknown vertex, an edge without a
-    tail, a leaf without a word, a cycle, a root without a derivation, parts that hang together with no part
-    of the root's. Vertices that no derivation of the root uses are kept, and ignored.
+    tail, a leaf without a word, a cycle, a root without a derivation, parts that are not
+    connected with the root. Vertices that no derivation of the root uses are kept, and ignored.
 
     Arrays: `vertex_weight` float64 (V); `head` int32 (E), `tail_begin` int64 (E + 1) and `tail` int32, where
     edge e has `tail[tail_begin[e] : tail_begin[e + 1]]`; `edge_weight` float64 (E); `incoming_begin` (V + 1)
@@ -85,8 +86,8 @@ class Hypergraph:
         edges: Sequence[tuple[int, Sequence[int], float]],
         root: int,
     ) -> Hypergraph:
-        """For edges that a program has made: heads and tails are taken as they are, leaves have words, and
-        all hangs together."""
+        """For edges that a program has made: heads and tails are taken as they are, leaves have
+        words, and everything is connected."""
         result = cls.__new__(cls)
         result._fill([_checked_vertex(*vertex) for vertex in enumerate(vertices)], edges, root)
         for number in np.flatnonzero(~np.isfinite(result.edge_weight)).tolist():
@@ -198,7 +199,7 @@ class Hypergraph:
         return np.array(reached, np.int32)
 
     def _check_connected(self) -> None:
-        """Every edge hangs together with the root, by whatever way."""
+        """Every edge is connected with the root, in whatever direction."""
         group = list(range(len(self.labels)))
 
         def find(vertex: int) -> int:
@@ -222,12 +223,18 @@ class Hypergraph:
 
     # Sums and maxima over all derivations
 
+    @property
+    def weighted(self) -> Weighted:
+        """The arrays that `dualign.search.inside` takes."""
+        return Weighted(
+            self.order, self.incoming_begin, self.incoming, self.tail_begin, self.tail,
+            self.vertex_weight, self.edge_weight,
+        )  # fmt: skip
+
     def inside(self, *, maximum: bool = False) -> Array:
         """For each vertex the log of the sum over its derivations, or the best one's score; float64 (V)."""
-        from dualign.search.inside import inside
-
         result = np.full(len(self.labels), -np.inf)
-        inside(self._arrays(), maximum, result)
+        inside(self.weighted, maximum, result)
         return result
 
     def outside(self, *, maximum: bool = False) -> Array:
@@ -235,28 +242,23 @@ class Hypergraph:
 
         −inf for a vertex that no derivation of the root uses.
         """
-        from dualign.search.inside import outside
-
-        within = self.inside(maximum=maximum)
-        result = np.full(len(self.labels), -np.inf)
-        outside(self._arrays(), maximum, within, result, np.empty(len(self.head)))
-        return result
+        return self._outside(maximum)[0]
 
     def edge_marginals(self, *, maximum: bool = False) -> Array:
         """For each edge the log of the sum over all derivations that use it, or the best one's score."""
-        from dualign.search.inside import outside
+        return self._outside(maximum)[1]
 
-        within = self.inside(maximum=maximum)
-        edges = np.full(len(self.head), -np.inf)
-        outside(self._arrays(), maximum, within, np.full(len(self.labels), -np.inf), edges)
-        return edges
+    def _outside(self, maximum: bool) -> tuple[Array, Array]:
+        vertices, edges = np.full(len(self.labels), -np.inf), np.full(len(self.head), -np.inf)
+        outside(self.weighted, maximum, self.inside(maximum=maximum), vertices, edges)
+        return vertices, edges
 
     def best(self) -> tuple[Derivation, float]:
         """The best derivation without a language model, and its score."""
         return next(self.k_best(1))
 
     def k_best(self, k: int) -> Iterator[tuple[Derivation, float]]:
-        """The k best derivations without a language model, best first; fewer if there are not as many."""
+        """The k best derivations without a language model, best first; fewer if there are fewer."""
         if k < 1:
             raise UsageError(f"k={k} must be at least 1")
         incoming, first = self.incoming.tolist(), self.incoming_begin.tolist()
@@ -270,19 +272,6 @@ class Hypergraph:
         ):
             yield self.derivation(edges), score
 
-    def _arrays(self) -> Any:
-        from dualign.search.inside import Weighted
-
-        return Weighted(
-            self.order,
-            self.incoming_begin,
-            self.incoming,
-            self.tail_begin,
-            self.tail,
-            self.vertex_weight,
-            self.edge_weight,
-        )
-
     # Derivations
 
     def derivation(self, edges: Sequence[int]) -> Derivation:
@@ -290,7 +279,7 @@ class Hypergraph:
         return Derivation(tuple(str(self.labels[v]) for v in self.leaves(edges)), tuple(edges))
 
     def leaves(self, edges: Sequence[int]) -> list[int]:
-        """The leaves of a derivation from left to right; refuses what is no derivation."""
+        """The leaves of a derivation from left to right; refuses what is not a derivation."""
         following = iter(edges)
         leaves: list[int] = []
         stack = [self.root]
@@ -301,10 +290,10 @@ class Hypergraph:
                 continue
             edge = next(following, None)
             if edge is None or not _is_index(edge, len(self.head)) or int(self.head[edge]) != vertex:
-                raise DataError(f"no derivation: vertex {vertex} is not rewritten by edge {edge}")
+                raise DataError(f"not a derivation: vertex {vertex} is not rewritten by edge {edge}")
             stack.extend(reversed(self.tail_of(edge)))
         if (more := next(following, None)) is not None:
-            raise DataError(f"no derivation: edge {more} is left over")
+            raise DataError(f"not a derivation: edge {more} is left over")
         return leaves
 
     def weight(self, edges: Sequence[int]) -> float:
@@ -325,7 +314,7 @@ class Hypergraph:
         try:
             content: Any = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: no JSON ({error})") from None
+            raise DataError(f"{place}: not JSON ({error})") from None
         if not isinstance(content, dict) or not {"vertices", "edges", "root"} <= content.keys():
             raise DataError(f'{place}: must be an object with "vertices", "edges" and "root"')
         for name in ("vertices", "edges"):

@@ -4,7 +4,7 @@ A rule's source side is a fragment of a tree as text (`tree_rules`), so that mat
 the tree from left to right and follows the grammar's tree of source sides: at a node either its label, as a
 non-terminal, or on into it.
 
-That each tree has a derivation, a node without words of its own can also be the sequence of its children
+So that each tree has a derivation, a node without words of its own can also be the sequence of its children
 (feature `Glue`), and a node with words where no rule fits copies them (feature `Copy`).
 """
 

@@ -1,7 +1,7 @@
 """Binary models of KenLM, through its own package.
 
-Such a file answers queries but lists no n-grams. So for the words of one forest, `among` finds out those that
-there are: an n-gram exists if its first n − 1 words do and KenLM says that it matched all n, and the back-off
+Such a file answers queries but lists no n-grams. So for the words of one forest, `among` finds those that
+exist: an n-gram exists if its first n − 1 words do and KenLM says that it matched all n, and the back-off
 weight of a context is what separates `p(w | context)` from `p(w | context without its first word)` for a word
 w that does not follow it. With V words and N n-grams among them that is O(N V) queries.
 """

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isfinite, log
-from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,6 +16,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.text.arpa import Arpa, read_arpa
 from dualign.text.streams import open_binary_output, open_input
+from dualign.translate.lm import trie
 
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10
@@ -26,27 +26,6 @@ _MISSING = -100.0 * LOG10
 _KENLM = b"mmap lm http://kheafield.com/code"
 
 _ARRAYS = ("first", "word", "logprob", "backoff", "suffix", "level")
-
-
-class Automaton(NamedTuple):
-    """The part of a model that matters to one forest, with bounds; see `lmkernels` for the fields."""
-
-    first: Array
-    word: Array
-    logprob: Array
-    backoff: Array
-    suffix: Array
-    parent: Array
-    depth: Array
-    upper: Array
-    close: Array
-    cumulative: Array
-    lower: Array
-    left: Array
-    state: Array
-    order: int
-    begin: int
-    end: int
 
 
 class LanguageModel:
@@ -125,7 +104,7 @@ class LanguageModel:
     def load(cls, path: str) -> LanguageModel:
         """Read what `save` wrote; runs no code."""
         try:
-            # Opened here: where the content is no archive, NumPy leaves its own file open.
+            # Opened here: if the content is not an archive, NumPy leaves its own file open.
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as content:
                 words = content["words"].tobytes().decode("utf-8", "surrogatepass").split("\n")
                 arrays = [content[name] for name in _ARRAYS]
@@ -162,7 +141,7 @@ class LanguageModel:
         return len(self.word) - 1
 
     def encode(self, sentence: Sequence[str]) -> list[int]:
-        """Word numbers; strange words get that of `<unk>`."""
+        """Word numbers; unknown words get that of `<unk>`."""
         return [self.index.get(word, self.unknown) for word in sentence]
 
     def score(self, sentence: Sequence[str], *, order: int | None = None) -> float:
@@ -171,18 +150,19 @@ class LanguageModel:
 
     def scores(self, sentences: Sequence[Sequence[str]], *, order: int | None = None) -> list[Array]:
         """For each sentence the log-probability of each of its words and of `</s>`; float64."""
-        from dualign.translate.lm.trie import score_sentences
-
         encoded = [[*self.encode(sentence), self.end] for sentence in sentences]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(sentence) for sentence in encoded], out=offsets[1:])
         tokens = np.fromiter((w for sentence in encoded for w in sentence), np.int32, int(offsets[-1]))
         result = np.empty(len(tokens))
-        score_sentences(
-            self.first, self.word, self.logprob, self.backoff, self.suffix, self.depth,
-            self.checked_order(order), tokens, offsets, 1 + self.begin, result,
-        )  # fmt: skip
+        trie.score_sentences(self._trie(self.checked_order(order)), tokens, offsets, 1 + self.begin, result)
         return np.split(result, offsets[1:-1])
+
+    def _trie(self, order: int) -> trie.Trie:
+        nothing = np.empty(0, np.int32)
+        return trie.Trie(
+            self.first, self.word, self.logprob, self.backoff, self.suffix, nothing, self.depth, order
+        )
 
     def checked_order(self, order: int | None) -> int:
         """`order`, or the model's own where that is less or none is given."""
@@ -192,34 +172,30 @@ class LanguageModel:
             raise UsageError(f"order={order!r} must be a whole number of at least 1")
         return min(int(order), self.order)
 
-    def automaton(self, words: Array, adjacent: Array, order: int) -> Automaton:
+    def automaton(self, words: Array, adjacent: Array, order: int) -> trie.Automaton:
         """The part of the model over `words`, and bounds for forests.
 
         `words` int32, ascending, with `<s>` and `</s>`; their positions are the new words. `adjacent[i, j]`:
         whether words[j] can follow words[i].
         """
-        from dualign.translate.lm.trie import bounds, restrict
-
         place = np.full(len(self.words), -1, np.int32)
-        origin, parent, label, level, first, suffix = restrict(
-            self.first, self.word, order, words, place, adjacent
-        )
-        size = len(origin)
+        place[words] = np.arange(len(words))
+        origin, nodes, level = trie.restrict(self.first, self.word, order, words, place, adjacent)
+        parent, label = nodes.T.copy()
+        first, suffix = trie.linked(parent, label, level)
         depth = np.repeat(np.arange(order + 1, dtype=np.int8), np.diff(level))
         logprob = self.logprob[origin]
         backoff = np.where(depth < order, self.backoff[origin], 0.0)
         backoff[0] = 0.0
-        upper, close, cumulative, lower = (np.empty(size) for _ in range(4))
-        left, state = np.empty(size, np.bool_), np.empty(size, np.int32)
-        bounds(
-            first, label, logprob, backoff, suffix, parent, depth, order, adjacent,
-            upper, close, cumulative, lower, left, state,
-        )  # fmt: skip
+        lm = trie.Trie(first, label, logprob, backoff, suffix, parent, depth, order)
+        before, after = adjacent.sum(axis=0), adjacent.sum(axis=1)
+        close = trie.close_bounds(lm, before, after)
+        upper = trie.upper_bounds(lm, adjacent, close)
+        left = depth == 1
+        left[suffix[1 + len(words) :]] = True
+        sums = trie.prefix_sums(parent, upper), trie.prefix_sums(parent, logprob)
         begin, end = np.searchsorted(words, [self.begin, self.end]).tolist()
-        return Automaton(
-            first, label, logprob, backoff, suffix, parent, depth,
-            upper, close, cumulative, lower, left, state, order, begin, end,
-        )  # fmt: skip
+        return trie.Automaton(*lm, upper, close, *sums, left, trie.remembered(lm, after), begin, end)
 
 
 def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Array, ...]:

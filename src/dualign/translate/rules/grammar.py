@@ -1,12 +1,12 @@
 """Synchronous grammars in the text form of Hiero, cdec and Joshua.
 
-One rule a line, fields between `|||`:
+One rule per line, with fields separated by `|||`:
 
     [X] ||| le [X,1] de [X,2] ||| the [X,2] 's [X,1] ||| EgivenF=0.7 FgivenE=0.2 ||| 0-0 2-2
 
 The left-hand side; the source side; the target side, where `[X,1]`, `[1]` or `[X,2]` refer to the
 non-terminals of the source side by their numbers; features, `name=value` or values alone, which get the
-names `0`, `1`, …; links of the words, which are read over. The two sides have the same non-terminals, each
+names `0`, `1`, …; links of the words, which are ignored. The two sides have the same non-terminals, each
 once.
 """
 
@@ -71,7 +71,7 @@ def parse_rule(line: str, place: str = "rule") -> Rule:
         raise DataError(f"{place}: {len(fields)} fields; write `[X] ||| source ||| target ||| features`")
     left = _LEFT.fullmatch(fields[0])
     if not left:
-        raise DataError(f"{place}: the left-hand side {fields[0][:40]!r} is no non-terminal such as [X]")
+        raise DataError(f"{place}: the left-hand side {fields[0][:40]!r} is not a non-terminal such as [X]")
     numbers: dict[int, int] = {}
     labels: list[str] = []
     source = []
@@ -93,11 +93,11 @@ def parse_rule(line: str, place: str = "rule") -> Rule:
         # `[1]` and `[X,1]` are the same; a number alone stands where the label does.
         text = match[2] if match[2] else match[1]
         if not text.isdecimal() or int(text) not in numbers:
-            raise DataError(f"{place}: {symbol} on the target side is no non-terminal of the source side")
+            raise DataError(f"{place}: {symbol} on the target side is not a non-terminal of the source side")
         target.append(numbers[int(text)])
     used = sorted(s for s in target if isinstance(s, int))
     if used != list(range(len(labels))):
-        raise DataError(f"{place}: each non-terminal of the source side must come once on the target side")
+        raise DataError(f"{place}: each non-terminal of the source side must occur once on the target side")
     if not source or not target:
         raise DataError(
             f"{place}: an empty {'target' if source else 'source'} side; a rule has words or non-terminals"
@@ -121,7 +121,7 @@ def _features(text: str, place: str) -> dict[str, float]:
 def read_rules(path: str, words: Container[str] | None = None) -> Iterator[Rule]:
     """Rules of a file; empty lines are skipped, errors name file and line.
 
-    With `words`, only rules whose source side has no other words; the rest is read over unchecked.
+    With `words`, only rules whose source side has no other words; the rest is skipped unchecked.
     """
     for number, line in enumerate(read_lines(path), 1):
         if words is not None:

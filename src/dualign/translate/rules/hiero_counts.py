@@ -18,14 +18,16 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.kernels.growing import with_room
+from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
 
 WIDEST = 16  # symbols of a target side
 
 
 class Links(NamedTuple):
-    """Pairs n have source words `source[source_begin[n] : source_begin[n + 1]]`, target words alike.
+    """Pair n has source words `source[source_begin[n] : source_begin[n + 1]]`, target words likewise, and
+    links `link[begin[n] : begin[n + 1]]`, positions in the two sentences.
 
-    Links of pair n are `begin[n] .. begin[n + 1]` of `left` and `right`, positions in the sentences;
     `source_weight` and `target_weight` are log lexical weights of each word, given the words it is linked to.
     """
 
@@ -34,15 +36,14 @@ class Links(NamedTuple):
     target: Array
     target_begin: Array
     begin: Array
-    left: Array
-    right: Array
+    link: Array
     source_weight: Array
     target_weight: Array
 
 
 class Limits(NamedTuple):
-    """Of the rules. `gap`: the fewest source words that a non-terminal stands for; `always`: rules of at
-    most so many words, and nothing else, on the source side are kept however rare they are."""
+    """Of the rules. `gap`: the fewest source words that a non-terminal stands for; `always`: rules
+    with at most that many words, and nothing else, on the source side are kept however rare they are."""
 
     longest: int
     symbols: int
@@ -67,22 +68,55 @@ class RuleTable(NamedTuple):
     backward: Array
 
 
-@kernel()
+class Pair(NamedTuple):
+    """One sentence pair, as scratch for all of them.
+
+    `low`, `high`: first and last target position that a source word is linked to (`high` −1: none); `near`,
+    `far` the same for target words. The initial phrase at source i with length l has target words `start[i,
+    l] .. stop[i, l]`, start −1 if there is none. Running sums of lexical weights; the `rule` at hand, int64,
+    with the lengths of its source side and of all in `size`; rows of `choose_holes`.
+    """
+
+    low: Array
+    high: Array
+    near: Array
+    far: Array
+    start: Array
+    stop: Array
+    source_sum: Array
+    target_sum: Array
+    rule: Array
+    size: Array
+    holes: Array
+
+
+class Seen(NamedTuple):
+    """A counter for the rules that share a place, uint8, and the number of the pair that it counted last,
+    int32; both of a power of two in size."""
+
+    counters: Array
+    tags: Array
+
+
+class Rules(NamedTuple):
+    """The rules as they grow: `table` as in `RuleTable`, codes uint64 (room, 1), the pair that has counted
+    each last, and a hash table. `numbers` int64 (1): how many there are."""
+
+    table: RuleTable
+    code: Array
+    last: Array
+    slots: Array
+    numbers: Array
+
+
+@kernel(allocates=False)
 def mixed(code: np.uint64, symbol: int) -> np.uint64:
     """The code of a rule with one more symbol."""
     code = (code ^ np.uint64(symbol + 4)) * np.uint64(0xBF58476D1CE4E5B9)
     return code ^ (code >> np.uint64(29))
 
 
-@kernel()
-def doubled(array: Array) -> Array:
-    """Twice as long."""
-    result = np.empty(2 * len(array), array.dtype)
-    result[: len(array)] = array
-    return result
-
-
-@kernel()
+@kernel(allocates=False)
 def choose_holes(start: Array, i: int, length: int, symbols: int, gap: int, holes: Array) -> int:
     """All ways to make no, one or two non-terminals in the phrase at source i; returns their number.
 
@@ -109,16 +143,13 @@ def choose_holes(start: Array, i: int, length: int, symbols: int, gap: int, hole
     return count
 
 
-@kernel()
-def write_rule(
-    links: Links, s0: int, t0: int, i: int, length: int, holes: Array, start: Array, stop: Array, high: Array,
-    rule: Array, size: Array,
-) -> bool:  # fmt: skip
-    """Write the symbols of a rule to `rule`, the lengths of its source side and of all to `size`.
+@kernel(allocates=False)
+def write_rule(links: Links, n: int, pair: Pair, i: int, length: int, holes: Array) -> bool:
+    """Write the symbols of a rule to `pair.rule`, the lengths of its source side and of all to `pair.size`.
 
-    False if no word of it is linked, or the target side is too wide. `high[i] < 0`: source word i has no
-    link.
+    False if no word of it is linked, or the target side is too wide.
     """
+    rule, start, stop = pair.rule, pair.start, pair.stop
     at, p = 0, i
     linked = False
     while p < i + length:
@@ -129,16 +160,14 @@ def write_rule(
             rule[at] = -2
             p += holes[3]
         else:
-            rule[at] = links.source[s0 + p]
-            linked = linked or high[p] >= 0
+            rule[at] = links.source[links.source_begin[n] + p]
+            linked = linked or pair.high[p] >= 0
             p += 1
         at += 1
-    if not linked:
-        return False
-    size[0] = at
+    pair.size[0] = at
     t = start[i, length]
-    while t < stop[i, length]:
-        if at - size[0] >= WIDEST:
+    while linked and t < stop[i, length]:
+        if at - pair.size[0] >= WIDEST:
             return False
         if holes[1] > 0 and t == start[holes[0], holes[1]]:
             rule[at] = -1
@@ -147,140 +176,177 @@ def write_rule(
             rule[at] = -2
             t = stop[holes[2], holes[3]]
         else:
-            rule[at] = links.target[t0 + t]
+            rule[at] = links.target[links.target_begin[n] + t]
             t += 1
         at += 1
-    size[1] = at
-    return True
+    pair.size[1] = at
+    return linked
 
 
-@kernel()
-def outside_sum(sums: Array, begin: int, end: int, p: int, one: int, q: int, other: int) -> float:
-    """Sum over begin..end less the spans of two holes; `sums` are running sums."""
-    return sums[end] - sums[begin] - (sums[p + one] - sums[p]) - (sums[q + other] - sums[q])
+@kernel(allocates=False)
+def code_of(pair: Pair) -> np.uint64:
+    """Of the rule at hand."""
+    code = np.uint64(pair.size[0])
+    for q in range(pair.size[1]):
+        code = mixed(code, pair.rule[q])
+    return code
 
 
-@kernel()
-def count_rules(links: Links, limits: Limits, counters: Array, tags: Array) -> RuleTable:
-    """Extract and count; `counters` uint8 and `tags` int32 of a power of two, zeros on entry."""
-    I_most, J_most = 1, 1
-    for n in range(len(links.begin) - 1):
-        I_most = max(I_most, links.source_begin[n + 1] - links.source_begin[n])
-        J_most = max(J_most, links.target_begin[n + 1] - links.target_begin[n])
-    low, high = np.empty(I_most, np.int64), np.empty(I_most, np.int64)
-    near, far = np.empty(J_most, np.int64), np.empty(J_most, np.int64)
-    longest, symbols, gap = limits.longest, limits.symbols, limits.gap
-    # Target span of the initial phrase at source i with length l: [start, stop), start −1 if it is none.
-    start = np.empty((I_most + 1, longest + 1), np.int64)
-    stop = np.empty((I_most + 1, longest + 1), np.int64)
-    source_sum, target_sum = np.zeros(I_most + 1), np.zeros(J_most + 1)
-    rule = np.empty(symbols + WIDEST, np.int64)
-    begin, middle = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
-    count, forward, backward = np.zeros(1024), np.zeros(1024), np.zeros(1024)
-    seen = np.zeros(1024, np.int32)
-    pool = np.empty(8192, np.int32)
-    keys = np.empty(1024, np.uint64)
-    slots = np.full(4096, -1, np.int64)
-    rules = 0
-    size = np.zeros(2, np.int64)
-    holes = np.zeros((1 + longest**2 + longest**4 // 4, 4), np.int64)
-    mask = np.uint64(len(counters) - 1)
-    for phase in range(2):
-        for n in range(len(links.begin) - 1):
-            s0, t0 = links.source_begin[n], links.target_begin[n]
-            I, J = links.source_begin[n + 1] - s0, links.target_begin[n + 1] - t0
-            if links.begin[n] == links.begin[n + 1]:
+@kernel(allocates=False)
+def lexical_weights(pair: Pair, i: int, length: int, holes: Array) -> tuple[float, float]:
+    """Those of the target words and of the source words of a rule, from running sums."""
+    start, stop, source, target = pair.start, pair.stop, pair.source_sum, pair.target_sum
+    p, one, q, other = holes[0], holes[1], holes[2], holes[3]
+    back = source[i + length] - source[i] - (source[p + one] - source[p]) - (source[q + other] - source[q])
+    ahead = target[stop[i, length]] - target[start[i, length]]
+    for g in range(0, 4, 2):
+        if holes[g + 1] > 0:
+            p, l = holes[g], holes[g + 1]
+            ahead -= target[stop[p, l]] - target[start[p, l]]
+    return ahead, back
+
+
+@kernel(allocates=False)
+def read_pair(links: Links, n: int, longest: int, pair: Pair) -> int:
+    """Fill `pair` for pair n but for rule and holes; returns the number of source words, 0 if nothing is
+    linked."""
+    s0, t0 = links.source_begin[n], links.target_begin[n]
+    I, J = links.source_begin[n + 1] - s0, links.target_begin[n + 1] - t0
+    if links.begin[n] == links.begin[n + 1]:
+        return 0
+    low, high, near, far = pair.low, pair.high, pair.near, pair.far
+    low[:I], high[:I], near[:J], far[:J] = J, -1, I, -1
+    for k in range(links.begin[n], links.begin[n + 1]):
+        i, j = links.link[k, 0], links.link[k, 1]
+        low[i], high[i] = min(low[i], j), max(high[i], j)
+        near[j], far[j] = min(near[j], i), max(far[j], i)
+    for i in range(I):
+        pair.source_sum[i + 1] = pair.source_sum[i] + links.source_weight[s0 + i]
+    for j in range(J):
+        pair.target_sum[j + 1] = pair.target_sum[j] + links.target_weight[t0 + j]
+    for i in range(I):
+        first, last = J, -1
+        pair.start[i] = -1
+        for end in range(i, min(i + longest, I)):
+            first, last = min(first, low[end]), max(last, high[end])
+            if high[i] < 0 or high[end] < 0 or last - first >= longest:
                 continue
-            low[:I], high[:I], near[:J], far[:J] = J, -1, I, -1
-            for k in range(links.begin[n], links.begin[n + 1]):
-                i, j = links.left[k], links.right[k]
-                low[i], high[i] = min(low[i], j), max(high[i], j)
-                near[j], far[j] = min(near[j], i), max(far[j], i)
-            for i in range(I):
-                source_sum[i + 1] = source_sum[i] + links.source_weight[s0 + i]
-            for j in range(J):
-                target_sum[j + 1] = target_sum[j] + links.target_weight[t0 + j]
-            for i in range(I):
-                first, last = J, -1
-                for length in range(1, longest + 1):
-                    start[i, length] = -1
-                    end = i + length - 1
-                    if end >= I:
-                        continue
-                    first, last = min(first, low[end]), max(last, high[end])
-                    if high[i] < 0 or high[end] < 0 or last - first >= longest:
-                        continue
-                    fits = True
-                    for j in range(first, last + 1):
-                        if far[j] >= 0 and (near[j] < i or far[j] > end):
-                            fits = False
-                            break
-                    if fits:
-                        start[i, length], stop[i, length] = first, last + 1
-            for i in range(I):
-                for length in range(1, min(longest, I - i) + 1):
-                    if start[i, length] < 0:
-                        continue
-                    choices = choose_holes(start, i, length, symbols, gap, holes)
-                    for c in range(choices):
-                        if not write_rule(links, s0, t0, i, length, holes[c], start, stop, high, rule, size):
-                            continue
-                        half, at = size[0], size[1]
-                        code = np.uint64(half)
-                        for q in range(at):
-                            code = mixed(code, rule[q])
-                        spot = np.int64((code >> np.uint64(7)) & mask)
-                        if phase == 0:
-                            if tags[spot] != n + 1 and counters[spot] < 255:
-                                counters[spot] += 1
-                                tags[spot] = n + 1
-                            continue
-                        if (holes[c, 1] > 0 or length > limits.always) and counters[spot] < limits.least:
-                            continue
-                        back = outside_sum(
-                            source_sum, i, i + length, holes[c, 0], holes[c, 1], holes[c, 2], holes[c, 3]
-                        )
-                        ahead = target_sum[stop[i, length]] - target_sum[start[i, length]]
-                        for g in range(0, 4, 2):
-                            if holes[c, g + 1] > 0:
-                                p, l = holes[c, g], holes[c, g + 1]
-                                ahead -= target_sum[stop[p, l]] - target_sum[start[p, l]]
-                        h = np.int64(code & np.uint64(len(slots) - 1))
-                        while slots[h] >= 0 and keys[slots[h]] != code:
-                            h = (h + 1) & (len(slots) - 1)
-                        r = slots[h]
-                        if r < 0:
-                            r = rules
-                            slots[h] = r
-                            if r + 2 > len(begin):
-                                begin, middle, keys = doubled(begin), doubled(middle), doubled(keys)
-                                count, forward = doubled(count), doubled(forward)
-                                backward, seen = doubled(backward), doubled(seen)
-                            if begin[r] + at > len(pool):
-                                pool = doubled(pool)
-                            for q in range(at):
-                                pool[begin[r] + q] = rule[q]
-                            keys[r] = code
-                            middle[r], begin[r + 1] = begin[r] + half, begin[r] + at
-                            count[r], forward[r], backward[r], seen[r] = 0.0, ahead, back, 0
-                            rules += 1
-                            if 2 * rules > len(slots):
-                                slots = np.full(2 * len(slots), -1, np.int64)
-                                for q in range(rules):
-                                    h = np.int64(keys[q] & np.uint64(len(slots) - 1))
-                                    while slots[h] >= 0:
-                                        h = (h + 1) & (len(slots) - 1)
-                                    slots[h] = q
-                        if seen[r] != n + 1:
-                            seen[r] = n + 1
-                            count[r] += 1.0
-                        forward[r] = max(forward[r], ahead)
-                        backward[r] = max(backward[r], back)
+            if is_consistent(near, far, first, last, i, end):
+                pair.start[i, end - i + 1], pair.stop[i, end - i + 1] = first, last + 1
+    return I
+
+
+@kernel(allocates=False)
+def is_consistent(near: Array, far: Array, first: int, last: int, i: int, end: int) -> bool:
+    """Whether no target word first..last is linked to a source word outside i..end."""
+    while first <= last and (far[first] < 0 or (near[first] >= i and far[first] <= end)):
+        first += 1
+    return first > last
+
+
+@kernel()
+def collect(
+    links: Links, n: int, limits: Limits, pair: Pair, seen: Seen, rules: Rules, roughly: bool
+) -> Rules:
+    """Count the rules of pair n, each once: roughly, at their hashed places, or exactly those that may occur
+    often enough. Returns the rules, since their room may grow."""
+    mask = np.uint64(len(seen.counters) - 1)
+    for i in range(read_pair(links, n, limits.longest, pair)):
+        for length in range(1, limits.longest + 1):
+            if pair.start[i, length] < 0:
+                continue
+            for c in range(choose_holes(pair.start, i, length, limits.symbols, limits.gap, pair.holes)):
+                holes = pair.holes[c]
+                if not write_rule(links, n, pair, i, length, holes):
+                    continue
+                code = code_of(pair)
+                spot = np.int64((code >> np.uint64(7)) & mask)
+                if roughly:
+                    if seen.tags[spot] != n + 1 and seen.counters[spot] < 255:
+                        seen.counters[spot] += 1
+                        seen.tags[spot] = n + 1
+                elif seen.counters[spot] >= limits.least or (holes[1] == 0 and length <= limits.always):
+                    if is_full(rules, pair):
+                        rules = grown(rules, pair)
+                    ahead, back = lexical_weights(pair, i, length, holes)
+                    count_rule(rules, pair, code, n, ahead, back)
+    return rules
+
+
+@kernel(allocates=False)
+def count_rule(rules: Rules, pair: Pair, code: np.uint64, n: int, ahead: float, back: float) -> None:
+    """Count the rule at hand, for which there is room, unless pair n has counted it."""
+    table = rules.table
+    slot = slot_of(rules.slots, rules.code, (code,))
+    r = rules.slots[slot]
+    if r == EMPTY:
+        r = np.int32(rules.numbers[0])
+        rules.slots[slot], rules.code[r, 0], rules.last[r] = r, code, 0
+        first, half, size = table.begin[r], pair.size[0], pair.size[1]
+        for q in range(size):
+            table.pool[first + q] = pair.rule[q]
+        table.middle[r], table.begin[r + 1] = first + half, first + size
+        table.counts[r], table.forward[r], table.backward[r] = 0.0, ahead, back
+        rules.numbers[0] += 1
+    if rules.last[r] != n + 1:
+        rules.last[r] = n + 1
+        table.counts[r] += 1.0
+    table.forward[r] = max(table.forward[r], ahead)
+    table.backward[r] = max(table.backward[r], back)
+
+
+@kernel(allocates=False)
+def is_full(rules: Rules, pair: Pair) -> bool:
+    """Whether there may be no room for the rule at hand."""
+    r, table = rules.numbers[0], rules.table
+    return r >= len(rules.last) or table.begin[r] + pair.size[1] > len(table.pool)
+
+
+@kernel()
+def grown(rules: Rules, pair: Pair) -> Rules:
+    """The rules with room for that at hand."""
+    t, r = rules.table, rules.numbers[0]
+    pool = t.pool
+    if t.begin[r] + pair.size[1] > len(pool):
+        pool = with_room(pool, 2 * len(pool))
+    if r < len(rules.last):
+        table = RuleTable(t.begin, t.middle, pool, t.counts, t.forward, t.backward)
+        return Rules(table, rules.code, rules.last, rules.slots, rules.numbers)
+    room = 2 * r
+    table = RuleTable(
+        with_room(t.begin, room + 1), with_room(t.middle, room), pool, with_room(t.counts, room),
+        with_room(t.forward, room), with_room(t.backward, room),
+    )  # fmt: skip
+    code = with_room(rules.code, room)
+    return Rules(table, code, with_room(rules.last, room), refilled(code, r, room), rules.numbers)
+
+
+@kernel()
+def count_rules(links: Links, limits: Limits, seen: Seen) -> RuleTable:
+    """Extract and count; `seen` holds zeros on entry."""
+    I, J = np.diff(links.source_begin).max() + 1, np.diff(links.target_begin).max() + 1
+    longest = limits.longest
+    pair = Pair(
+        np.empty(I, np.int64), np.empty(I, np.int64), np.empty(J, np.int64), np.empty(J, np.int64),
+        np.empty((I, longest + 1), np.int64), np.empty((I, longest + 1), np.int64), np.zeros(I), np.zeros(J),
+        np.empty(limits.symbols + WIDEST, np.int64), np.zeros(2, np.int64),
+        np.zeros((1 + longest**2 + longest**4 // 4, 4), np.int64),
+    )  # fmt: skip
+    table = RuleTable(
+        np.zeros(1025, np.int64), np.zeros(1024, np.int64), np.empty(8192, np.int32),
+        np.zeros(1024), np.zeros(1024), np.zeros(1024),
+    )  # fmt: skip
+    rules = Rules(
+        table,
+        np.empty((1024, 1), np.uint64),
+        np.zeros(1024, np.int32),
+        new_slots(1024),
+        np.zeros(1, np.int64),
+    )
+    for roughly in (True, False):
+        for n in range(len(links.begin) - 1):
+            rules = collect(links, n, limits, pair, seen, rules, roughly)
+    t, r = rules.table, rules.numbers[0]
     return RuleTable(
-        begin[: rules + 1],
-        middle[:rules],
-        pool[: begin[rules]],
-        count[:rules],
-        forward[:rules],
-        backward[:rules],
+        t.begin[: r + 1], t.middle[:r], t.pool[: t.begin[r]], t.counts[:r], t.forward[:r], t.backward[:r]
     )

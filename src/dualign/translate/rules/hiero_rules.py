@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import GrowingVocabulary, encode
 from dualign.translate.rules.grammar import Rule, Symbol, is_markup
-from dualign.translate.rules.hiero_counts import Limits, Links, RuleTable, count_rules
+from dualign.translate.rules.hiero_counts import Limits, Links, RuleTable, Seen, count_rules
 
 FEATURES = ("EgivenF", "FgivenE", "LexEgivenF", "LexFgivenE", "Rules", "Hiero")
 
@@ -56,43 +55,20 @@ def extract(
 ) -> Iterator[Rule]:
     """The rules of linked sentence pairs, sorted by source side, the most frequent target sides first."""
     settings = settings or Extraction()
-    text = linked_text(pairs, alignments)
+    links, source_words, target_words = linked_text(pairs, alignments)
     # A counter table far larger than the rules there can be is only slow to clear.
     size = 1 << 16
-    while size < min(64 * len(text.source) + 1, COUNTERS):
+    while size < min(64 * len(links.source) + 1, COUNTERS):
         size *= 2
-    table = count_rules(
-        Links(
-            text.source, text.source_begin, text.target, text.target_begin, text.begin,
-            text.links[:, 0].copy(), text.links[:, 1].copy(), text.source_weight, text.target_weight,
-        ),
-        Limits(settings.longest, settings.symbols, settings.gap, settings.least, settings.always),
-        np.zeros(size, np.uint8),
-        np.zeros(size, np.int32),
-    )  # fmt: skip
-    return _rules(table, text.source_words, text.target_words, settings)
-
-
-class LinkedText(NamedTuple):
-    """Words as numbers, one sentence after the other; links `[begin[n] : begin[n + 1]]` of pair n, positions
-    in the sentences; log lexical weights of each word."""
-
-    source: Array
-    source_begin: Array
-    source_words: list[str]
-    target: Array
-    target_begin: Array
-    target_words: list[str]
-    begin: Array
-    links: Array
-    source_weight: Array
-    target_weight: Array
+    limits = Limits(settings.longest, settings.symbols, settings.gap, settings.least, settings.always)
+    seen = Seen(np.zeros(size, np.uint8), np.zeros(size, np.int32))
+    return _rules(count_rules(links, limits, seen), source_words, target_words, settings)
 
 
 def linked_text(
     pairs: Sequence[tuple[Sequence[str], Sequence[str]]], alignments: Sequence[Alignment]
-) -> LinkedText:
-    """Number the words of linked pairs and weigh them."""
+) -> tuple[Links, list[str], list[str]]:
+    """Number the words of linked pairs and weigh them; also returns the words of both sides."""
     if len(pairs) != len(alignments):
         raise DataError(
             f"{len(pairs)} sentence pairs but links for {len(alignments)}; each pair needs its links"
@@ -112,11 +88,9 @@ def linked_text(
     left = bitext.source.offsets[pair_of] + flat[:, 0]
     right = bitext.target.offsets[pair_of] + flat[:, 1]
     source, target = bitext.source.tokens, bitext.target.tokens
-    return LinkedText(
-        source, bitext.source.offsets, list(source_words), target, bitext.target.offsets, list(target_words),
-        begin, flat, _lexical_weights(source, target, left, right),
-        _lexical_weights(target, source, right, left),
-    )  # fmt: skip
+    weights = _lexical_weights(source, target, left, right), _lexical_weights(target, source, right, left)
+    links = Links(source, bitext.source.offsets, target, bitext.target.offsets, begin, flat, *weights)
+    return links, list(source_words), list(target_words)
 
 
 def _lexical_weights(words: Array, others: Array, left: Array, right: Array) -> Array:
@@ -153,7 +127,9 @@ def _rules(
     forward = np.log(table.counts / by_source[source_side])
     backward = np.log(table.counts / by_target[target_side])
     order = np.lexsort((np.arange(rules), -table.counts, source_side)).tolist()
-    strange_source, strange_target = (list(map(is_markup, words)) for words in (source_words, target_words))
+    markup = [
+        {n for n, word in enumerate(words) if is_markup(word)} for words in (source_words, target_words)
+    ]
     last, taken = -1, 0
     sides = source_side.tolist()
     for r in order:
@@ -165,9 +141,7 @@ def _rules(
         if rare or taken > settings.limit:
             continue
         right = pool[middle[r] : begin[r + 1]]
-        if any(c >= 0 and strange_source[c] for c in codes) or any(
-            c >= 0 and strange_target[c] for c in right
-        ):
+        if markup[0].intersection(codes) or markup[1].intersection(right):
             continue
         source = tuple("[X]" if code < 0 else source_words[code] for code in codes)
         target: list[Symbol] = [-1 - c if c < 0 else target_words[c] for c in right]

@@ -72,7 +72,7 @@ def extract_from_trees(
     settings = settings or TreeExtraction()
     if len(trees) != len(pairs):
         raise DataError(f"{len(pairs)} sentence pairs but {len(trees)} trees; each pair needs its tree")
-    text = linked_text(pairs, alignments)
+    text, _, _ = linked_text(pairs, alignments)
     # Of each rule: count, lexical weights, fewest parts.
     table: dict[tuple[tuple[str, ...], tuple[Symbol, ...]], list[float]] = {}
     for n, (tree, (_, target)) in enumerate(zip(trees, pairs, strict=True)):
@@ -80,7 +80,7 @@ def extract_from_trees(
             continue
         source_weight = text.source_weight[text.source_begin[n] : text.source_begin[n + 1]].tolist()
         target_weight = text.target_weight[text.target_begin[n] : text.target_begin[n + 1]].tolist()
-        links = text.links[text.begin[n] : text.begin[n + 1]].tolist()
+        links = text.link[text.begin[n] : text.begin[n + 1]].tolist()
         seen: set[tuple[tuple[str, ...], tuple[Symbol, ...]]] = set()
         for found in fragments(tree, target, links, settings):
             key = found.source, found.target

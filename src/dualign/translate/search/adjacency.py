@@ -1,4 +1,7 @@
-"""Which words can stand side by side in the yields of a forest."""
+"""Which words can begin and end the yields of a forest's nodes, and stand side by side in them.
+
+Sets of words are rows of 64-bit blocks.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +9,51 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.translate.forest.binary_forest import Forest
+
+
+@kernel(allocates=False)
+def is_member(words: Array, w: int) -> bool:
+    """Whether w is in a set."""
+    return (words[w >> 6] >> np.uint64(w & 63) & np.uint64(1)) != 0
+
+
+@kernel(allocates=False)
+def include(words: Array, others: Array) -> None:
+    """Add the members of another set."""
+    for k in range(len(words)):
+        words[k] |= others[k]
 
 
 @kernel()
-def adjacency(word: Array, begin: Array, left: Array, right: Array, adjacent: Array) -> None:
-    """Set `adjacent[x, w]`, bool (W, W), where w can follow x directly; arrays as in `problem.Forest`.
-
-    Sets of first and last words are rows of 64-bit blocks, joined over the steps of each node.
-    """
-    N, W = len(word), len(adjacent)
-    blocks = (W + 63) // 64
-    one = np.uint64(1)
-    starts, ends = np.zeros((N, blocks), np.uint64), np.zeros((N, blocks), np.uint64)
-    following = np.zeros((W, blocks), np.uint64)
+def boundary_sets(forest: Forest, W: int) -> Array:
+    """The first and the last words of the nodes, of W words; uint64 (2, N, blocks)."""
+    N = len(forest.word)
+    sets = np.zeros((2, N, (W + 63) // 64), np.uint64)
     for n in range(N):
-        w = word[n]
+        w = forest.word[n]
         if w >= 0:
-            starts[n, w >> 6] = ends[n, w >> 6] = one << np.uint64(w & 63)
-        for s in range(begin[n], begin[n + 1]):
-            a, b = left[s], right[s]
-            for k in range(blocks):
-                starts[n, k] |= starts[a, k]
-                ends[n, k] |= ends[a if b < 0 else b, k]
-            if b >= 0:
-                for x in range(W):
-                    if ends[a, x >> 6] >> np.uint64(x & 63) & one:
-                        for k in range(blocks):
-                            following[x, k] |= starts[b, k]
+            sets[0, n, w >> 6] = sets[1, n, w >> 6] = np.uint64(1) << np.uint64(w & 63)
+        for s in range(forest.begin[n], forest.begin[n + 1]):
+            a, b = forest.left[s], forest.right[s]
+            include(sets[0, n], sets[0, a])
+            include(sets[1, n], sets[1, a if b < 0 else b])
+    return sets
+
+
+@kernel()
+def adjacency(forest: Forest, W: int) -> Array:
+    """Whether word w can follow word x directly; bool (x, w)."""
+    sets = boundary_sets(forest, W)
+    following = np.zeros((W, sets.shape[2]), np.uint64)
+    for s in range(len(forest.left)):
+        a, b = forest.left[s], forest.right[s]
+        if b >= 0:
+            for x in range(W):
+                if is_member(sets[1, a], x):
+                    include(following[x], sets[0, b])
+    result = np.zeros((W, W), np.bool_)
     for x in range(W):
         for w in range(W):
-            adjacent[x, w] = (following[x, w >> 6] >> np.uint64(w & 63) & one) != 0
+            result[x, w] = is_member(following[x], w)
+    return result

@@ -19,13 +19,13 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.translate.search.intersection import Table, hashed
-from dualign.translate.search.translation_problem import Forest
+from dualign.translate.forest.binary_forest import Forest
+from dualign.translate.search.adjacency import boundary_sets, is_member
 
 
 class Boundaries(NamedTuple):
     """First and last words of nodes: node n has first words `first[first_begin[n] : first_begin[n + 1]]`,
-    ascending, last words alike, and matrix cells `cells[n] .. cells[n + 1]`, a row for each first word."""
+    ascending, last words likewise, and matrix cells `cells[n] .. cells[n + 1]`, a row for each first word."""
 
     first_begin: Array
     first: Array
@@ -34,48 +34,42 @@ class Boundaries(NamedTuple):
     cells: Array
 
 
+class Scratch(NamedTuple):
+    """`hook` and `rest` float64 (W, W); `row` int64 (W): where the cells with a first word begin, in the
+    node at hand."""
+
+    hook: Array
+    rest: Array
+    row: Array
+
+
 @kernel()
 def boundary_words(forest: Forest, W: int) -> tuple[Boundaries, float]:
     """Boundaries of the nodes, and the number of operations of a pass over them."""
     N = len(forest.word)
-    blocks = (W + 63) // 64
-    one = np.uint64(1)
-    sets = np.zeros((2, N, blocks), np.uint64)
+    sets = boundary_sets(forest, W)
     begins = np.zeros((2, N + 1), np.int64)
-    for n in range(N):
-        w = forest.word[n]
-        if w >= 0:
-            sets[0, n, w >> 6] = sets[1, n, w >> 6] = one << np.uint64(w & 63)
-        for s in range(forest.begin[n], forest.begin[n + 1]):
-            a, b = forest.left[s], forest.right[s]
-            for k in range(blocks):
-                sets[0, n, k] |= sets[0, a, k]
-                sets[1, n, k] |= sets[1, a if b < 0 else b, k]
-        for side in range(2):
-            count = 0
+    for side in range(2):
+        for n in range(N):
+            begins[side, n + 1] = begins[side, n]
             for w in range(W):
-                if sets[side, n, w >> 6] >> np.uint64(w & 63) & one:
-                    count += 1
-            begins[side, n + 1] = begins[side, n] + count
+                begins[side, n + 1] += is_member(sets[side, n], w)
     members = np.empty((2, max(begins[0, N], begins[1, N])), np.int32)
-    cells = np.zeros(N + 1, np.int64)
-    for n in range(N):
-        for side in range(2):
-            at = begins[side, n]
+    for side in range(2):
+        at = 0
+        for n in range(N):
             for w in range(W):
-                if sets[side, n, w >> 6] >> np.uint64(w & 63) & one:
+                if is_member(sets[side, n], w):
                     members[side, at] = w
                     at += 1
-        cells[n + 1] = cells[n] + (begins[0, n + 1] - begins[0, n]) * (begins[1, n + 1] - begins[1, n])
+    F, L = np.diff(begins[0]), np.diff(begins[1])
+    cells = np.zeros(N + 1, np.int64)
+    cells[1:] = np.cumsum(F * L)
     work = 0.0
-    for n in range(N):
-        for s in range(forest.begin[n], forest.begin[n + 1]):
-            a, b = forest.left[s], forest.right[s]
-            if b < 0:
-                continue
-            fa, la = float(begins[0, a + 1] - begins[0, a]), begins[1, a + 1] - begins[1, a]
-            fb, lb = begins[0, b + 1] - begins[0, b], begins[1, b + 1] - begins[1, b]
-            work += fa * la * fb + fa * fb * lb
+    for s in range(len(forest.left)):
+        a, b = forest.left[s], forest.right[s]
+        if b >= 0:
+            work += float(F[a]) * L[a] * F[b] + float(F[a]) * F[b] * L[b]
     words = Boundaries(begins[0], members[0, : begins[0, N]], begins[1], members[1, : begins[1, N]], cells)
     return words, work
 
@@ -93,116 +87,71 @@ def bigram_pass(
 ) -> float:
     """Fill `inside` and `outside`, float64 (cells); returns the bound, the goal's score.
 
-    `J` float64 (W, W), −inf where w cannot follow x; `score` float64 (W): that of each word by itself. Cells
-    that with the most that the rest can add, `reach` float64 (N), stay below the threshold become −inf.
+    `J` float64 (W, W), −inf where w cannot follow x; `score` float64 (W): that of each word by itself.
+    Cells that with the most that the rest can add, `reach` float64 (N), stay below the threshold become −inf.
     """
-    first_begin, first, last_begin, last, cells = words
+    cells = words.cells
     N, W = len(forest.word), len(J)
     inside[:] = -np.inf
     outside[:] = -np.inf
-    hook = np.empty((W, W))
-    spot = np.empty(W, np.int64)
+    scratch = Scratch(np.empty((W, W)), np.empty((W, W)), np.empty(W, np.int64))
     for n in range(N):
         if forest.word[n] >= 0:
             inside[cells[n]] = forest.weight[n] + score[forest.word[n]]
             continue
-        L = last_begin[n + 1] - last_begin[n]
+        set_rows(words, n, scratch.row)
         for s in range(forest.begin[n], forest.begin[n + 1]):
-            a, b = forest.left[s], forest.right[s]
-            weight = forest.step_weight[s]
-            for i in range(first_begin[n], first_begin[n + 1]):
-                spot[first[i]] = (i - first_begin[n]) * L
-            La = last_begin[a + 1] - last_begin[a]
-            if b < 0:
-                for i in range(first_begin[a], first_begin[a + 1]):
-                    row = cells[n] + spot[first[i]]
-                    at = cells[a] + (i - first_begin[a]) * La
-                    k = last_begin[n]
-                    for j in range(last_begin[a], last_begin[a + 1]):
-                        while last[k] < last[j]:
-                            k += 1
-                        cell = row + k - last_begin[n]
-                        inside[cell] = max(inside[cell], weight + inside[at + j - last_begin[a]])
-                continue
-            attach(J, words, inside, a, b, hook)
-            Fb = first_begin[b + 1] - first_begin[b]
-            Lb = last_begin[b + 1] - last_begin[b]
-            for i in range(first_begin[a], first_begin[a + 1]):
-                row = cells[n] + spot[first[i]]
-                for l in range(Fb):
-                    value = weight + hook[i - first_begin[a], l]
-                    if value == -np.inf:
-                        continue
-                    at = cells[b] + l * Lb
-                    k = last_begin[n]
-                    for j in range(Lb):
-                        x = last[last_begin[b] + j]
-                        while last[k] < x:
-                            k += 1
-                        cell = row + k - last_begin[n]
-                        inside[cell] = max(inside[cell], value + inside[at + j])
+            if forest.right[s] < 0:
+                pass_on(words, n, forest.left[s], forest.step_weight[s], inside, scratch.row, True)
+            else:
+                attach(J, words, inside, forest.left[s], forest.right[s], scratch.hook)
+                join_inside(forest, words, n, s, inside, scratch)
         for cell in range(cells[n], cells[n + 1]):
             if not inside[cell] + reach[n] >= threshold:
                 inside[cell] = -np.inf
     outside[cells[N - 1] : cells[N]] = 0.0
-    rest = np.empty((W, W))
     for n in range(N - 1, -1, -1):
-        L = last_begin[n + 1] - last_begin[n]
         if outside[cells[n] : cells[n + 1]].max() == -np.inf:
             continue
+        set_rows(words, n, scratch.row)
         for s in range(forest.begin[n], forest.begin[n + 1]):
             a, b = forest.left[s], forest.right[s]
-            weight = forest.step_weight[s]
-            for i in range(first_begin[n], first_begin[n + 1]):
-                spot[first[i]] = (i - first_begin[n]) * L
-            La = last_begin[a + 1] - last_begin[a]
-            Fa = first_begin[a + 1] - first_begin[a]
             if b < 0:
-                for i in range(Fa):
-                    row = cells[n] + spot[first[first_begin[a] + i]]
-                    k = last_begin[n]
-                    for j in range(La):
-                        while last[k] < last[last_begin[a] + j]:
-                            k += 1
-                        cell = cells[a] + i * La + j
-                        outside[cell] = max(outside[cell], weight + outside[row + k - last_begin[n]])
-                continue
-            attach(J, words, inside, a, b, hook)
-            Fb = first_begin[b + 1] - first_begin[b]
-            Lb = last_begin[b + 1] - last_begin[b]
-            for i in range(Fa):
-                row = cells[n] + spot[first[first_begin[a] + i]]
-                for l in range(Fb):
-                    top = -np.inf
-                    value = weight + hook[i, l]
-                    at = cells[b] + l * Lb
-                    k = last_begin[n]
-                    if value == -np.inf:
-                        rest[i, l] = -np.inf
-                        continue
-                    for j in range(Lb):
-                        if inside[at + j] == -np.inf:
-                            continue
-                        x = last[last_begin[b] + j]
-                        while last[k] < x:
-                            k += 1
-                        around = outside[row + k - last_begin[n]]
-                        top = max(top, around + inside[at + j])
-                        outside[at + j] = max(outside[at + j], value + around)
-                    rest[i, l] = top + weight
-                for j in range(La):
-                    if inside[cells[a] + i * La + j] == -np.inf:
-                        continue
-                    x = last[last_begin[a] + j]
-                    top = -np.inf
-                    for l in range(Fb):
-                        top = max(top, rest[i, l] + J[x, first[first_begin[b] + l]])
-                    cell = cells[a] + i * La + j
-                    outside[cell] = max(outside[cell], top)
+                pass_on(words, n, a, forest.step_weight[s], outside, scratch.row, False)
+            else:
+                attach(J, words, inside, a, b, scratch.hook)
+                outside_right(forest, words, n, s, inside, outside, scratch)
+                outside_left(J, words, a, b, inside, outside, scratch.rest)
     return inside[cells[N - 1] : cells[N]].max()
 
 
-@kernel()
+@kernel(allocates=False)
+def set_rows(words: Boundaries, n: int, row: Array) -> None:
+    """`row[w]`: the first cell of node n with first word w."""
+    width = words.last_begin[n + 1] - words.last_begin[n]
+    for i in range(words.first_begin[n], words.first_begin[n + 1]):
+        row[words.first[i]] = words.cells[n] + (i - words.first_begin[n]) * width
+
+
+@kernel(allocates=False)
+def pass_on(words: Boundaries, n: int, a: int, weight: float, value: Array, row: Array, up: bool) -> None:
+    """A step from a alone: scores go up from its cells to those of n, or down."""
+    first, last = words.first, words.last
+    cell = words.cells[a]
+    for i in range(words.first_begin[a], words.first_begin[a + 1]):
+        k = words.last_begin[n]
+        for j in range(words.last_begin[a], words.last_begin[a + 1]):
+            while last[k] < last[j]:
+                k += 1
+            above = row[first[i]] + k - words.last_begin[n]
+            if up:
+                value[above] = max(value[above], weight + value[cell])
+            else:
+                value[cell] = max(value[cell], weight + value[above])
+            cell += 1
+
+
+@kernel(allocates=False)
 def attach(J: Array, words: Boundaries, inside: Array, a: int, b: int, hook: Array) -> None:
     """`hook[i, l] = max_x M_a[i, x] + J[x, l]`, over first words i of a, last words x of a, first words l
     of b."""
@@ -220,47 +169,107 @@ def attach(J: Array, words: Boundaries, inside: Array, a: int, b: int, hook: Arr
                 hook[i, l] = max(hook[i, l], value + J[x, first[first_begin[b] + l]])
 
 
+@kernel(allocates=False)
+def join_inside(forest: Forest, words: Boundaries, n: int, s: int, inside: Array, scratch: Scratch) -> None:
+    """`M[i, j] = max_l weight + hook[i, l] + M_b[l, j]` for a step with two parts."""
+    first_begin, first, last_begin, last, cells = words
+    a, b = forest.left[s], forest.right[s]
+    Lb = last_begin[b + 1] - last_begin[b]
+    for i in range(first_begin[a], first_begin[a + 1]):
+        row = scratch.row[first[i]]
+        for l in range(first_begin[b + 1] - first_begin[b]):
+            value = forest.step_weight[s] + scratch.hook[i - first_begin[a], l]
+            if value == -np.inf:
+                continue
+            at = cells[b] + l * Lb
+            k = last_begin[n]
+            for j in range(Lb):
+                x = last[last_begin[b] + j]
+                while last[k] < x:
+                    k += 1
+                cell = row + k - last_begin[n]
+                inside[cell] = max(inside[cell], value + inside[at + j])
+
+
+@kernel(allocates=False)
+def outside_right(
+    forest: Forest, words: Boundaries, n: int, s: int, inside: Array, outside: Array, scratch: Scratch
+) -> None:
+    """`O_b[l, j] = max_i weight + hook[i, l] + O[i, j]`, and for the left part
+    `rest[i, l] = max_j O[i, j] + M_b[l, j] + weight`."""
+    first_begin, first, last_begin, last, cells = words
+    a, b, weight = forest.left[s], forest.right[s], forest.step_weight[s]
+    Lb = last_begin[b + 1] - last_begin[b]
+    for i in range(first_begin[a + 1] - first_begin[a]):
+        row = scratch.row[first[first_begin[a] + i]]
+        for l in range(first_begin[b + 1] - first_begin[b]):
+            value = weight + scratch.hook[i, l]
+            scratch.rest[i, l] = -np.inf
+            if value == -np.inf:
+                continue
+            top = -np.inf
+            k = last_begin[n]
+            for j in range(Lb):
+                at = cells[b] + l * Lb + j
+                if inside[at] == -np.inf:
+                    continue
+                x = last[last_begin[b] + j]
+                while last[k] < x:
+                    k += 1
+                around = outside[row + k - last_begin[n]]
+                top = max(top, around + inside[at])
+                outside[at] = max(outside[at], value + around)
+            scratch.rest[i, l] = top + weight
+
+
+@kernel(allocates=False)
+def outside_left(
+    J: Array, words: Boundaries, a: int, b: int, inside: Array, outside: Array, rest: Array
+) -> None:
+    """`O_a[i, x] = max_l rest[i, l] + J[x, l]`."""
+    first_begin, first, last_begin, last, cells = words
+    La = last_begin[a + 1] - last_begin[a]
+    for i in range(first_begin[a + 1] - first_begin[a]):
+        for j in range(La):
+            cell = cells[a] + i * La + j
+            if inside[cell] == -np.inf:
+                continue
+            x = last[last_begin[a] + j]
+            top = -np.inf
+            for l in range(first_begin[b + 1] - first_begin[b]):
+                top = max(top, rest[i, l] + J[x, first[first_begin[b] + l]])
+            outside[cell] = max(outside[cell], top)
+
+
 @kernel()
 def bigram_table(
     words: Boundaries,
     inside: Array,
     outside: Array,
-    left: Array,
-    right: Array,
+    state: Array,
     left_shift: Array,
     right_shift: Array,
     threshold: float,
-) -> Table:
-    """The cells that can reach the threshold, as a table for the next pass.
+) -> tuple[Array, Array]:
+    """The cells that can reach the threshold: keys and outside scores for `intersection.Table`.
 
-    `left`, `right`: the states of each word by itself when one word of context is kept. `left_shift` and
-    `right_shift` are added to outside scores, for each first and last word.
+    `state`: those of each word by itself when one word of context is kept. `left_shift` and `right_shift` are
+    added to outside scores, for each first and last word.
     """
     first_begin, first, last_begin, last, cells = words
     N = len(cells) - 1
     kept = 0
     for cell in range(cells[N]):
         kept += inside[cell] + outside[cell] >= threshold
-    size = 16
-    while size < 2 * kept:
-        size *= 2
-    slot = np.full(size, -1, np.int32)
-    node, lefts, rights = np.empty(kept, np.int32), np.empty(kept, np.int32), np.empty(kept, np.int32)
-    closed, value = np.ones(kept, np.bool_), np.empty(kept)
-    reach = np.full(N, -np.inf)
+    key, value = np.ones((kept, 4), np.int32), np.empty(kept)
     at = 0
     for n in range(N):
         cell = cells[n]
         for i in range(first_begin[n], first_begin[n + 1]):
             for j in range(last_begin[n], last_begin[n + 1]):
                 if inside[cell] + outside[cell] >= threshold:
-                    node[at], lefts[at], rights[at] = n, left[first[i]], right[last[j]]
+                    key[at, 0], key[at, 1], key[at, 3] = n, state[first[i], 0], state[last[j], 2]
                     value[at] = outside[cell] + left_shift[first[i]] + right_shift[last[j]]
-                    reach[n] = max(reach[n], value[at])
-                    h = hashed(n, lefts[at], True, rights[at], size - 1)
-                    while slot[h] >= 0:
-                        h = (h + 1) & (size - 1)
-                    slot[h] = at
                     at += 1
                 cell += 1
-    return Table(slot, node, lefts, closed, rights, value, reach)
+    return key, value

@@ -1,8 +1,8 @@
 """Exact search: coarse to fine, with a threshold that is a score already found.
 
 Cube pruning finds a derivation; its score is the threshold. Multipliers on words and a complete pass with
-one word of context bound what every part of the forest can still contribute (`wordmultipliers`,
-`bigrampass`). Passes with 2, 3, … n − 1 words follow, each over what the one before could not exclude, and
+one word of context bound what every part of the forest can still contribute (`word_multipliers`,
+`bigram_pass`). Passes with 2, 3, … n − 1 words follow, each over what the one before could not exclude, and
 the last one is exact: its best derivation is optimal, because nothing was dropped but what is provably
 below the threshold. This is A* with the coarser pass for its heuristic, level by level instead of item by
 item.
@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from dualign.core.clocks import Clock
+from dualign.search.certificate import have_met
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.levels import guide, unguided
 from dualign.translate.search.passes import (
     BigramPass,
-    Clock,
+    affordable,
     cube,
     item_trees,
     one_pass,
@@ -50,23 +52,23 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
         trace.append((what, bound, incumbents.score, clock.seconds))
 
     if problem.order == 1:
-        found, bound, _ = _fine_passes(problem, incumbents, None, 0, incumbents.threshold, clock.effort)
+        found, bound, _ = _fine_passes(problem, incumbents, None, 0, incumbents.threshold, affordable(clock))
         note("no context", bound)
         return bound, found
     bound, multipliers = word_bound(problem, incumbents.score)
     note("multipliers", bound)
-    if clock.left <= 0:
+    if clock.is_over:
         return bound, False
     coarse = BigramPass.of(problem, multipliers, incumbents.threshold)
     if coarse is None:
         return bound, False
     bound = min(bound, coarse.bound)
     note("one word of context", bound)
-    if bound - incumbents.score > 10.0 and clock.left > 0:
+    if bound - incumbents.score > 10.0 and not clock.is_over:
         cubes.next()
-    effort = min(clock.effort, FIRST_EFFORT)
+    effort = min(affordable(clock), FIRST_EFFORT)
     share = 0.0
-    while clock.left > 0:
+    while not clock.is_over:
         gap = bound - incumbents.score
         threshold = incumbents.threshold if share == 0.0 else bound - share * gap
         table = coarse.table(threshold)
@@ -80,7 +82,7 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
             # Nothing reaches this threshold.
             bound = min(bound, max(threshold, incumbents.score))
             note("threshold", bound)
-            if bound - incumbents.score <= rounding(bound):
+            if have_met(incumbents.score, bound, rounding(bound)):
                 return bound, k == 1
         if k > 1:
             break
@@ -93,7 +95,7 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
                 share, effort = 0.25, effort * 4
                 if clock.limit is None and effort > 64 * FIRST_EFFORT:
                     break
-        effort = min(effort, clock.effort)
+        effort = min(effort, affordable(clock))
     return bound, False
 
 
@@ -138,7 +140,7 @@ def _fine_passes(
             return False, threshold, True
         value = float(items.score[trees.goal])
         last = problem.order - 1 == K
-        table, kept = survivors(items, threshold)
+        table, kept = survivors(items, trees, threshold)
         coarse = table, K
         if last and incumbents.k > 1:
             trees = item_trees(problem, items, kept)

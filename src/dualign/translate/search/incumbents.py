@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from dualign.search.certificate import ROUNDING
 from dualign.translate.search.translation_problem import Problem
 
 
 def rounding(score: float) -> float:
     """By how much sums in another order may differ: what separates no two scores."""
-    return 1e-9 * (1.0 + abs(score))
+    return ROUNDING * (1.0 + abs(score))
 
 
 @dataclass

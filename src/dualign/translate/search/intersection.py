@@ -24,44 +24,48 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.translate.lm.language_model import Automaton
-from dualign.translate.lm.trie import find
-from dualign.translate.search.translation_problem import Forest
+from dualign.core.kernels.growing import doubled
+from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
+from dualign.translate.forest.binary_forest import Forest
+from dualign.translate.lm.trie import Automaton, find, follow
 
-COMPLETE, OVERFLOW = 0, 1
+COMPLETE, OVERFLOW, FULL = range(3)
+
+ITEMS, ARCS, TRIED, LEFT_ITEM, RIGHT_ITEM = range(5)
+"""Counts of a chart: items, arcs, pairs of items that were tried, and the pair that is next."""
+
+
+class State(NamedTuple):
+    """How the language model sees an item from outside: see the top of this file."""
+
+    left: Any
+    closed: bool
+    right: Any
 
 
 class Items(NamedTuple):
     """Items of node n are `begin[n] .. begin[n + 1]`, best first.
 
-    `left`, `right` int32: states; `closed` bool; `score` float64. Arcs make items of items: `arc_head`,
-    `arc_left`, `arc_right` (−1: none), `arc_step`, the step of the forest, and `arc_score`, the score that
-    the arc gives to its head. Arcs of a head come after all arcs of its parts.
+    `state` int32 (items, 3): left state, whether it is closed, right state; `score` float64. Arcs make items
+    of items: `arc` int32 (arcs, 4): head, left part, right part (−1: none), and step of the forest;
+    `arc_score`: the score that the arc gives to its head. Arcs of a head come after all arcs of its parts.
     """
 
     begin: Array
-    left: Array
-    closed: Array
-    right: Array
+    state: Array
     score: Array
-    arc_head: Array
-    arc_left: Array
-    arc_right: Array
-    arc_step: Array
+    arc: Array
     arc_score: Array
 
 
 class Table(NamedTuple):
-    """Outside scores by node and state: open addressing in `slot` (−1: empty), a power of two in size.
+    """Outside scores by node, left state, closed and right state, int32 (entries, 4): a hash table.
 
     `reach[n]` is the best outside score at node n.
     """
 
-    slot: Array
-    node: Array
-    left: Array
-    closed: Array
-    right: Array
+    slots: Array
+    key: Array
     outside: Array
     reach: Array
 
@@ -83,19 +87,48 @@ class Guide(NamedTuple):
 class Level(NamedTuple):
     """The precision of a pass: a model, words of context K, and the items of words.
 
-    `left`, `closed`, `right`, `score`: states and score of each word by itself.
+    `state` int32 (W, 3), as in `Items`, and `score` of each word by itself.
     """
 
     lm: Automaton
     K: int
-    left: Array
-    closed: Array
-    right: Array
+    state: Array
     score: Array
 
 
-@kernel()
-def cut(lm: Automaton, K: int, node: int) -> int:
+class Pass(NamedTuple):
+    """What a pass is given, which drops scores below `threshold` and gives up after `effort` pairs of items.
+    `begin` int64 (N + 1) is that of `Items`; `words` is scratch (≥ K)."""
+
+    level: Level
+    forest: Forest
+    guide: Guide
+    threshold: float
+    effort: int
+    begin: Array
+    words: Array
+
+
+class Chart(NamedTuple):
+    """Items and arcs as they grow, as in `Items`; `slots`: a hash table of the items of one node, counted
+    from its first; `numbers` int64 (5)."""
+
+    state: Array
+    score: Array
+    arc: Array
+    arc_score: Array
+    slots: Array
+    numbers: Array
+
+
+@kernel(allocates=False)
+def state_of(states: Array, i: int) -> State:
+    """Row i."""
+    return State(np.int64(states[i, 0]), states[i, 1] != 0, np.int64(states[i, 2]))
+
+
+@kernel(allocates=False)
+def cut(lm: Automaton, K: int, node: Any) -> Any:
     """What a context of at most K words remembers of `node`."""
     node = lm.state[node]
     while lm.depth[node] > K:
@@ -103,311 +136,239 @@ def cut(lm: Automaton, K: int, node: int) -> int:
     return node
 
 
-@kernel()
-def combine(
-    lm: Automaton, K: int, la: int, ca: bool, ra: int, lb: int, cb: bool, rb: int, words: Array
-) -> tuple[int, bool, int, float]:
-    """Put item b after item a: new left state, closed, right state, and what the scores' sum changes by (≤
-    0).
-
-    `la`, `ca`, `ra` and `lb`, `cb`, `rb` are left state, closed and right state; `words` is scratch (≥ K).
-    """
-    first, word, depth = lm.first, lm.word, lm.depth
-    k = depth[lb]
-    node = lb
+@kernel(allocates=False)
+def combine(level: Level, a: State, b: State, words: Array) -> tuple[State, float]:
+    """Put item b after item a: the new state, and what the scores' sum changes by (≤ 0); `words`: scratch."""
+    lm, K = level.lm, level.K
+    k = lm.depth[b.left]
+    node = b.left
     for i in range(k - 1, -1, -1):
-        words[i] = word[node]
+        words[i] = lm.word[node]
         node = lm.parent[node]
     inner = lm.order - 1 > K
-    left, closed, s = la, ca, ra
-    change = -lm.cumulative[lb]
-    if cb and k < K:
-        change -= lm.close[lb]
+    left, closed, s = a.left, a.closed, a.right
+    change = -lm.cumulative[b.left]
+    if b.closed and k < K:
+        change -= lm.close[b.left]
     for i in range(k):
-        w = words[i]
-        if closed:
-            c = s
-            g = find(first, word, c, w)
-            if depth[s] == K and inner:
-                if g >= 0:
-                    change += lm.upper[g]
-                else:
-                    change += lm.close[s]
-                    while g < 0:
-                        change += lm.backoff[c]
-                        c = lm.suffix[c]
-                        g = find(first, word, c, w)
-                    change += lm.logprob[g]
-            else:
-                while g < 0:
-                    change += lm.backoff[c]
-                    c = lm.suffix[c]
-                    g = find(first, word, c, w)
-                change += lm.logprob[g]
+        c = s if closed else left
+        g = find(lm.first, lm.word, c, words[i])
+        if not closed and g >= 0 and lm.left[g]:
+            change += lm.upper[g]
+            left = np.int64(g)
+            closed = lm.depth[g] == K
+        elif closed and g >= 0 and inner and lm.depth[s] == K:
+            change += lm.upper[g]
         else:
-            g = find(first, word, left, w)
-            if g >= 0 and lm.left[g]:
-                change += lm.upper[g]
-                left = g
-                closed = depth[g] == K
-            else:
-                closed = True
-                change += lm.close[left]
-                c = left
-                while g < 0:
-                    change += lm.backoff[c]
-                    c = lm.suffix[c]
-                    g = find(first, word, c, w)
-                change += lm.logprob[g]
-        s = cut(lm, K, g)
-    if not cb:
-        return left, closed, s, change
-    if k < K:
-        if closed:
-            c = s
-            if depth[c] == K and inner:
+            if not closed or (inner and lm.depth[s] == K):
                 change += lm.close[c]
-        else:
-            c = left
             closed = True
-            change += lm.close[left]
-        while depth[c] > k:
+            g, change = follow(lm, c, g, words[i], change)
+        s = np.int64(cut(lm, K, g))
+    if not b.closed:
+        return State(left, closed, s), change
+    if k < K:
+        c = s if closed else left
+        if not closed or (inner and lm.depth[c] == K):
+            change += lm.close[c]
+        while lm.depth[c] > k:
             change += lm.backoff[c]
-            c = lm.suffix[c]
-    elif not closed:
-        closed = True
-    return left, closed, rb, change
+            c = np.int64(lm.suffix[c])
+    return State(left, True, b.right), change
 
 
 @kernel()
-def hashed(node: int, left: int, closed: bool, right: int, mask: int) -> Any:
-    """The place of an item in a table."""
-    code = np.uint64(left) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(right) * np.uint64(0xC2B2AE3D27D4EB4F)
-    code += np.uint64(2 * node + (1 if closed else 0)) * np.uint64(0x165667B19E3779F9)
-    code ^= code >> np.uint64(29)
-    code *= np.uint64(0xBF58476D1CE4E5B9)
-    code ^= code >> np.uint64(32)
-    return np.int64(code & np.uint64(mask))
+def table_of(key: Array, outside: Array, nodes: int) -> Table:
+    """A table of these keys and outside scores."""
+    reach = np.full(nodes, -np.inf)
+    for i in range(len(key)):
+        reach[key[i, 0]] = max(reach[key[i, 0]], outside[i])
+    return Table(refilled(key, len(key), len(key)), key, outside, reach)
 
 
-@kernel()
-def tabulate(items: Items, outside: Array, threshold: float) -> Table:
-    """Table of the items whose score and outside score together reach the threshold."""
-    N = len(items.begin) - 1
-    kept = 0
-    for i in range(len(items.left)):
-        kept += items.score[i] + outside[i] >= threshold
-    size = 16
-    while size < 2 * kept:
-        size *= 2
-    slot = np.full(size, -1, np.int32)
-    node, left, right = np.empty(kept, np.int32), np.empty(kept, np.int32), np.empty(kept, np.int32)
-    closed, value = np.empty(kept, np.bool_), np.empty(kept)
-    reach = np.full(N, -np.inf)
-    at = 0
-    for n in range(N):
-        for i in range(items.begin[n], items.begin[n + 1]):
-            if not items.score[i] + outside[i] >= threshold:
-                continue
-            node[at], left[at], closed[at], right[at] = n, items.left[i], items.closed[i], items.right[i]
-            value[at] = outside[i]
-            reach[n] = max(reach[n], outside[i])
-            h = hashed(n, left[at], closed[at], right[at], size - 1)
-            while slot[h] >= 0:
-                h = (h + 1) & (size - 1)
-            slot[h] = at
-            at += 1
-    return Table(slot, node, left, closed, right, value, reach)
-
-
-@kernel()
-def look_up(guide: Guide, n: int, left: int, closed: bool, right: int) -> float:
+@kernel(allocates=False)
+def look_up(guide: Guide, n: int, state: State) -> float:
     """Outside score of the coarser item that stands for this one; −inf if there is none."""
-    left, right = guide.left[left], guide.right[right]
-    closed = closed or guide.closed[left]
+    left = np.int64(guide.left[state.left])
+    closed = np.int64(state.closed or guide.closed[left])
     table = guide.table
-    mask = len(table.slot) - 1
-    h = hashed(n, left, closed, right, mask)
-    while table.slot[h] >= 0:
-        i = table.slot[h]
-        if (
-            table.node[i] == n
-            and table.left[i] == left
-            and table.right[i] == right
-            and table.closed[i] == closed
-        ):
-            return table.outside[i]
-        h = (h + 1) & mask
-    return -np.inf
+    key = (np.int64(n), left, closed, np.int64(guide.right[state.right]))
+    entry = table.slots[slot_of(table.slots, table.key, key)]
+    return table.outside[entry] if entry != EMPTY else -np.inf
+
+
+@kernel(allocates=False)
+def add_item(chart: Chart, state: State, score: float) -> int:
+    """Append an item, for which there is room."""
+    at = chart.numbers[ITEMS]
+    chart.state[at, 0], chart.state[at, 1], chart.state[at, 2] = state.left, state.closed, state.right
+    chart.score[at] = score
+    chart.numbers[ITEMS] += 1
+    return at
+
+
+@kernel(allocates=False)
+def item_with(chart: Chart, base: int, state: State, score: float) -> int:
+    """The item with that state among those from `base` on, or a new one; it has at least that score."""
+    key = (state.left, np.int64(state.closed), state.right)
+    slot = slot_of(chart.slots, chart.state[base:], key)
+    if chart.slots[slot] == EMPTY:
+        chart.slots[slot] = chart.numbers[ITEMS] - base
+        return add_item(chart, state, score)
+    at = base + chart.slots[slot]
+    chart.score[at] = max(chart.score[at], score)
+    return at
+
+
+@kernel(allocates=False)
+def join(run: Pass, chart: Chart, n: int, step: int) -> int:
+    """Items and arcs of node n by a step, from the next pair of the chart on.
+
+    Items of a node are sorted, best first; since combining two can only lower the sum of their scores, the
+    loop over pairs ends where this sum and the node's best outside score are below the threshold. Returns
+    COMPLETE, OVERFLOW, or FULL if the chart has to grow first.
+    """
+    forest, guide, begin, count = run.forest, run.guide, run.begin, chart.numbers
+    threshold = run.threshold
+    base = begin[n]
+    a, b, weight = forest.left[step], forest.right[step], forest.step_weight[step]
+    lone = b < 0
+    begin_b, end_b = (np.int64(0), np.int64(1)) if lone else (begin[b], begin[b + 1])
+    if begin_b == end_b:
+        return COMPLETE
+    top_b = 0.0 if lone else chart.score[begin_b]
+    need = threshold - (guide.table.reach[n] if guide.known else np.inf) - weight
+    following = max(begin_b, count[RIGHT_ITEM])
+    for i in range(max(begin[a], count[LEFT_ITEM]), begin[a + 1]):
+        if not chart.score[i] + top_b >= need:
+            break
+        if following == begin_b and count[TRIED] > run.effort:
+            return OVERFLOW
+        state, value = state_of(chart.state, i), chart.score[i] + weight
+        for j in range(following, end_b):
+            if not lone and not chart.score[i] + chart.score[j] >= need:
+                count[TRIED] += 1
+                break
+            if is_full(chart, base):
+                count[LEFT_ITEM], count[RIGHT_ITEM] = i, j
+                return FULL
+            count[TRIED] += 1
+            if not lone:
+                state, change = combine(
+                    run.level, state_of(chart.state, i), state_of(chart.state, j), run.words
+                )
+                value = chart.score[i] + chart.score[j] + (weight + change)
+            if guide.known and not value + look_up(guide, n, state) >= threshold:
+                continue
+            arc = count[ARCS]
+            chart.arc[arc, 0] = item_with(chart, base, state, value)
+            chart.arc[arc, 1], chart.arc[arc, 2], chart.arc[arc, 3] = i, -1 if lone else j, step
+            chart.arc_score[arc] = value
+            count[ARCS] += 1
+        following = begin_b
+    return COMPLETE
+
+
+@kernel(allocates=False)
+def is_full(chart: Chart, base: int) -> bool:
+    """Whether there is no room for one more item or arc; items of the node begin at `base`."""
+    items = chart.numbers[ITEMS]
+    return (
+        items >= len(chart.score)
+        or chart.numbers[ARCS] >= len(chart.arc_score)
+        or 2 * (items - base) > len(chart.slots)
+    )
+
+
+@kernel()
+def grown(chart: Chart, base: int) -> Chart:
+    """The chart with room for one more item and arc."""
+    state, score, arc, arc_score, slots, count = chart
+    if count[ITEMS] >= len(score):
+        state, score = doubled(state), doubled(score)
+    if count[ARCS] >= len(arc_score):
+        arc, arc_score = doubled(arc), doubled(arc_score)
+    if 2 * (count[ITEMS] - base) > len(slots):
+        slots = refilled(state[base:], count[ITEMS] - base, len(slots))
+    return Chart(state, score, arc, arc_score, slots, count)
+
+
+@kernel()
+def sort_items(state: Array, score: Array, key: Array, heads: Array, base: int, slots: Array) -> None:
+    """Sort the items of a node, best key first, number the heads of its arcs anew, and empty its table.
+
+    The arrays are those of the node alone; its items are numbered from `base` on.
+    """
+    size = len(score)
+    if 8 * size > len(slots):
+        slots[:] = EMPTY
+    else:
+        # In the reverse order of insertion, so that what is left can always be found.
+        for i in range(size - 1, -1, -1):
+            slots[slot_of(slots, state, state[i])] = EMPTY
+    if size < 2:
+        return
+    ranked = np.argsort(-key, kind="mergesort")
+    position = np.empty(size, np.int32)
+    for at in range(size):
+        position[ranked[at]] = base + at
+    state[:], score[:] = state[ranked], score[ranked]
+    for at in range(len(heads)):
+        heads[at] = position[heads[at] - base]
 
 
 @kernel()
 def intersect(
     level: Level, forest: Forest, guide: Guide, threshold: float, limit: int, effort: int
 ) -> tuple[Items, int]:
-    """All items at this level that can be part of a derivation of at least `threshold`.
+    """All items at this level that can be part of a derivation of at least the threshold, and COMPLETE; or
+    OVERFLOW after `limit` arcs or `effort` pairs of items.
 
-    Without a guide and with a threshold of −inf the construction is complete. Stops after `limit` arcs or
-    `effort` pairs of items, and says OVERFLOW.
-
-    Items of a node are sorted, best first; since combining two can only lower the sum of their scores, the
-    loop over pairs ends where this sum and the node's best outside score are below the threshold.
+    Without a guide and with a threshold of −inf the construction is complete.
     """
-    lm, K = level.lm, level.K
     N = len(forest.word)
-    begin = np.zeros(N + 1, np.int64)
-    room, arc_room = 1024, 4096
-    left, right = np.empty(room, np.int32), np.empty(room, np.int32)
-    closed, score = np.empty(room, np.bool_), np.empty(room)
-    arc_head, arc_left = np.empty(arc_room, np.int32), np.empty(arc_room, np.int32)
-    arc_right, arc_step = np.empty(arc_room, np.int32), np.empty(arc_room, np.int32)
-    arc_score = np.empty(arc_room)
-    slots = np.full(1024, -1, np.int32)
-    words = np.empty(lm.order + 1, np.int32)
-    count = arcs = tried = 0
+    run = Pass(
+        level,
+        forest,
+        guide,
+        threshold,
+        effort,
+        np.zeros(N + 1, np.int64),
+        np.empty(level.lm.order + 1, np.int32),
+    )
+    chart = Chart(
+        np.empty((1024, 3), np.int32), np.empty(1024), np.empty((4096, 4), np.int32), np.empty(4096),
+        new_slots(512), np.zeros(5, np.int64),
+    )  # fmt: skip
+    count = chart.numbers
     status = COMPLETE
     for n in range(N):
-        base, arc_base = count, arcs
-        begin[n] = base
-        if forest.word[n] >= 0:
-            w = forest.word[n]
-            l, c, r, value = level.left[w], level.closed[w], level.right[w], level.score[w] + forest.weight[n]
-            if not guide.known or value + look_up(guide, n, l, c, r) >= threshold:
-                if count >= room:
-                    room, left, closed, right, score = grown(room, left, closed, right, score)
-                left[count], closed[count], right[count], score[count] = l, c, r, value
-                count += 1
-            begin[n + 1] = count
-            continue
-        reach = guide.table.reach[n] if guide.known else np.inf
-        mask = len(slots) - 1
-        for step in range(forest.begin[n], forest.begin[n + 1]):
-            if reach == -np.inf or status == OVERFLOW:
-                break
-            a, b, weight = forest.left[step], forest.right[step], forest.step_weight[step]
-            lone = b < 0
-            begin_b, end_b = np.int64(0), np.int64(1)
-            if not lone:
-                begin_b, end_b = begin[b], begin[b + 1]
-            if begin_b == end_b:
-                continue
-            top_b = 0.0 if lone else score[begin_b]
-            need = threshold - reach - weight
-            for i in range(begin[a], begin[a + 1]):
-                if not score[i] + top_b >= need:
-                    break
-                if tried > effort:
+        base, first_arc = count[ITEMS], count[ARCS]
+        run.begin[n] = base
+        w = forest.word[n]
+        if w >= 0:
+            if is_full(chart, base):
+                chart = grown(chart, base)
+            state, value = state_of(level.state, w), level.score[w] + forest.weight[n]
+            if not guide.known or value + look_up(guide, n, state) >= threshold:
+                add_item(chart, state, value)
+        elif not guide.known or guide.table.reach[n] > -np.inf:
+            for step in range(forest.begin[n], forest.begin[n + 1]):
+                count[LEFT_ITEM] = count[RIGHT_ITEM] = 0
+                status = join(run, chart, n, step)
+                while status == FULL and not count[ARCS] >= limit:
+                    chart = grown(chart, base)
+                    status = join(run, chart, n, step)
+                if status != COMPLETE:
                     status = OVERFLOW
                     break
-                for j in range(begin_b, end_b):
-                    tried += 1
-                    if lone:
-                        l, c, r, value = left[i], closed[i], right[i], score[i] + weight
-                    else:
-                        value = score[i] + score[j]
-                        if not value >= need:
-                            break
-                        l, c, r, change = combine(
-                            lm, K, left[i], closed[i], right[i], left[j], closed[j], right[j], words
-                        )
-                        value += weight + change
-                    if guide.known and not value + look_up(guide, n, l, c, r) >= threshold:
-                        continue
-                    h = hashed(n, l, c, r, mask)
-                    while slots[h] >= 0:
-                        at = slots[h]
-                        if left[at] == l and right[at] == r and closed[at] == c:
-                            break
-                        h = (h + 1) & mask
-                    if slots[h] < 0:
-                        if count >= room:
-                            room, left, closed, right, score = grown(room, left, closed, right, score)
-                        left[count], closed[count], right[count], score[count] = l, c, r, value
-                        slots[h] = count
-                        count += 1
-                        if 2 * (count - base) > len(slots):
-                            slots = np.full(2 * len(slots), -1, np.int32)
-                            mask = len(slots) - 1
-                            for at in range(base, count):
-                                h = hashed(n, left[at], closed[at], right[at], mask)
-                                while slots[h] >= 0:
-                                    h = (h + 1) & mask
-                                slots[h] = at
-                        at = count - 1
-                    elif value > score[slots[h]]:
-                        at = slots[h]
-                        score[at] = value
-                    else:
-                        at = slots[h]
-                    if arcs >= arc_room:
-                        if arcs >= limit:
-                            status = OVERFLOW
-                            break
-                        arc_room *= 2
-                        arc_head, arc_left = doubled(arc_head), doubled(arc_left)
-                        arc_right, arc_step = doubled(arc_right), doubled(arc_step)
-                        arc_score = doubled(arc_score)
-                    arc_head[arcs], arc_left[arcs], arc_step[arcs] = at, i, step
-                    arc_right[arcs] = -1 if lone else j
-                    arc_score[arcs] = value
-                    arcs += 1
-                if status == OVERFLOW:
-                    break
-        # Best first; the arcs follow.
-        size = count - base
-        ranked = np.argsort(-score[base:count], kind="mergesort")
-        position = np.empty(size, np.int32)
-        l_, c_, r_ = left[base:count].copy(), closed[base:count].copy(), right[base:count].copy()
-        s_ = score[base:count].copy()
-        for at in range(size):
-            old = ranked[at]
-            position[old] = base + at
-            left[base + at], closed[base + at], right[base + at] = l_[old], c_[old], r_[old]
-            score[base + at] = s_[old]
-        for arc in range(arc_base, arcs):
-            arc_head[arc] = position[arc_head[arc] - base]
-        if 8 * size > len(slots):
-            slots[:] = -1
-        else:
-            for at in range(base, count):
-                h = hashed(n, left[at], closed[at], right[at], mask)
-                while slots[h] >= 0:
-                    slots[h] = -1
-                    h = (h + 1) & mask
-        begin[n + 1] = count
+            score = chart.score[base : count[ITEMS]]
+            heads = chart.arc[first_arc : count[ARCS], 0]
+            sort_items(chart.state[base : count[ITEMS]], score, score, heads, base, chart.slots)
+        run.begin[n + 1] = count[ITEMS]
+        if status == OVERFLOW:
+            break
+    items, arcs = count[ITEMS], count[ARCS]
     return Items(
-        begin, left[:count], closed[:count], right[:count], score[:count],
-        arc_head[:arcs], arc_left[:arcs], arc_right[:arcs], arc_step[:arcs], arc_score[:arcs],
-    ), status  # fmt: skip
-
-
-@kernel()
-def doubled(array: Array) -> Array:
-    """Twice as long."""
-    result = np.empty(2 * len(array), array.dtype)
-    result[: len(array)] = array
-    return result
-
-
-@kernel()
-def grown(
-    room: int, left: Array, closed: Array, right: Array, score: Array
-) -> tuple[int, Array, Array, Array, Array]:
-    """Twice as much room for items."""
-    return 2 * room, doubled(left), doubled(closed), doubled(right), doubled(score)
-
-
-@kernel()
-def outside_scores(items: Items) -> Array:
-    """For each item the most that the rest of a derivation adds to its score; −inf if there is no rest."""
-    result = np.full(len(items.left), -np.inf)
-    N = len(items.begin) - 1
-    for i in range(items.begin[N - 1], items.begin[N]):
-        result[i] = 0.0
-    for arc in range(len(items.arc_head) - 1, -1, -1):
-        i, j = items.arc_left[arc], items.arc_right[arc]
-        total = result[items.arc_head[arc]] + items.arc_score[arc]
-        result[i] = max(result[i], total - items.score[i])
-        if j >= 0:
-            result[j] = max(result[j], total - items.score[j])
-    return result
+        run.begin, chart.state[:items], chart.score[:items], chart.arc[:arcs], chart.arc_score[:arcs]
+    ), status

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.translate.lm.language_model import Automaton
+from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.intersection import Guide, Level, Table
 
 
@@ -16,13 +16,14 @@ def level(lm: Automaton, K: int) -> Level:
     """K words of context."""
     words = int((lm.depth == 1).sum())
     nodes = np.arange(1, 1 + words, dtype=np.int32)
-    left = nodes.copy() if K > 0 else np.zeros(words, np.int32)
-    right = lm.state[nodes] if K > 0 else np.zeros(words, np.int32)
-    closed = np.full(words, K <= 1)
+    state = np.zeros((words, 3), np.int32)
+    state[:, 1] = K <= 1
+    if K > 0:
+        state[:, 0], state[:, 2] = nodes, lm.state[nodes]
     score = lm.upper[nodes].copy()
-    # <s> is no word that is scored, and what stands before it is nobody's business.
-    left[lm.begin], closed[lm.begin], score[lm.begin] = 0, True, 0.0
-    return Level(lm, K, left, closed, right, score)
+    # <s> is not scored, and nothing stands before it.
+    state[lm.begin, :2], score[lm.begin] = (0, 1), 0.0
+    return Level(lm, K, state, score)
 
 
 def guide(lm: Automaton, K: int, table: Table) -> Guide:
@@ -38,7 +39,7 @@ def guide(lm: Automaton, K: int, table: Table) -> Guide:
 def unguided() -> Guide:
     """For a pass that has nothing to go by."""
     i, f, b = np.empty(0, np.int32), np.empty(0), np.empty(0, np.bool_)
-    return Guide(Table(np.full(1, -1, np.int32), i, i, b, i, f, f), i, i, b, False)
+    return Guide(Table(np.full(1, -1, np.int32), i.reshape(0, 4), f, f), i, i, b, False)
 
 
 def pair_scores(lm: Automaton, adjacent: Array) -> Array:

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.search.dual import new_record
+from dualign.core.clocks import Clock
+from dualign.search.inside import Arcs, best_outside
 from dualign.translate.search.baselines.cube import cube as cube_kernel
 from dualign.translate.search.bigram_pass import Boundaries, bigram_pass, bigram_table, boundary_words
-from dualign.translate.search.intersection import (
-    COMPLETE,
-    Guide,
-    Items,
-    Table,
-    intersect,
-    outside_scores,
-    tabulate,
-)
+from dualign.translate.search.intersection import COMPLETE, Guide, Items, Table, intersect, table_of
 from dualign.translate.search.item_trees import ItemTrees
 from dualign.translate.search.levels import level
 from dualign.translate.search.translation_problem import Problem
-from dualign.translate.search.word_multipliers import descend, outside_bounds
+from dualign.translate.search.word_multipliers import least_bound, outside_bounds
 
 ROUNDS = 100
 """Of the multipliers, at most."""
@@ -38,27 +30,9 @@ PAIRS_A_SECOND = 3e6
 """How many pairs of items a pass combines, at the least; to translate seconds into work."""
 
 
-class Clock:
-    """Time since the start, and how much of a limit is left."""
-
-    def __init__(self, limit: float | None = None) -> None:
-        self.began = perf_counter()
-        self.limit = limit
-
-    @property
-    def seconds(self) -> float:
-        """Since the start."""
-        return perf_counter() - self.began
-
-    @property
-    def left(self) -> float:
-        """Seconds that remain; infinite without a limit."""
-        return float("inf") if self.limit is None else self.limit - self.seconds
-
-    @property
-    def effort(self) -> int:
-        """Pairs of items that fit into what is left."""
-        return int(max(min(self.left, 1e6), 0.01) * PAIRS_A_SECOND)
+def affordable(clock: Clock) -> int:
+    """Pairs of items that fit into the time that is left."""
+    return int(max(min(clock.left, 1e6), 0.01) * PAIRS_A_SECOND)
 
 
 def cube(problem: Problem, beam: int, k: int) -> list[list[int]]:
@@ -69,19 +43,13 @@ def cube(problem: Problem, beam: int, k: int) -> list[list[int]]:
 def cube_trees(problem: Problem, beam: int) -> ItemTrees:
     """All derivations that cube pruning with that beam finds."""
     graph, leaf_word = problem.closed
-    result = cube_kernel(level(problem.automaton, problem.order - 1), beam, *graph, leaf_word)
-    score, head, tail_begin, tail, edge, arc_score, goals = result
-    edge = np.where(edge == len(problem.hypergraph.head), -1, edge)
-    return ItemTrees(score, head, tail_begin, tail, edge, arc_score, int(goals[0]))
+    arcs, edge, goal = cube_kernel(level(problem.automaton, problem.order - 1), beam, graph, leaf_word)
+    return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
 
 def word_bound(problem: Problem, target: float) -> tuple[float, Array]:
-    """The bound by multipliers on words (see `wordmultipliers`), and the multipliers."""
-    lm = problem.automaton
-    u = np.zeros(len(problem.vocabulary))
-    record = new_record(score=target)
-    bound = descend(problem.forest, problem.pairs, lm.begin, lm.end, target, ROUNDS, record, u)
-    return bound, u
+    """The bound by multipliers on words (see `word_multipliers`), and the multipliers."""
+    return least_bound(problem.forest, problem.pairs, problem.automaton, target, ROUNDS)
 
 
 @dataclass(frozen=True)
@@ -118,11 +86,11 @@ class BigramPass:
 
     def table(self, threshold: float) -> Table:
         """Outside scores of what can reach the threshold, which is at least that of the pass."""
-        one = level(self.problem.automaton, 1)
-        return bigram_table(
-            self.words, self.inside, self.outside, one.left, one.right,
+        key, outside = bigram_table(
+            self.words, self.inside, self.outside, level(self.problem.automaton, 1).state,
             self.left_shift, self.right_shift, threshold,
         )  # fmt: skip
+        return table_of(key, outside, len(self.problem.forest.word))
 
 
 def one_pass(
@@ -137,21 +105,22 @@ def item_trees(problem: Problem, items: Items, kept: Array | None = None) -> Ite
     """Derivations of a pass, by the arcs in `kept`; None if none reaches the goal."""
     if items.begin[-1] == items.begin[-2]:
         return None
-    head, left, right = items.arc_head, items.arc_left, items.arc_right
-    step, score = items.arc_step, items.arc_score
+    arc, score = items.arc, items.arc_score
     if kept is not None:
-        head, left, right, step, score = (array[kept] for array in (head, left, right, step, score))
-    two = right >= 0
-    tail_begin = np.zeros(len(head) + 1, np.int64)
-    np.cumsum(1 + two, out=tail_begin[1:])
-    tail = np.empty(int(tail_begin[-1]), np.int32)
-    tail[tail_begin[:-1]] = left
-    tail[tail_begin[1:][two] - 1] = right[two]
-    goal = int(items.begin[-2])
-    return ItemTrees(items.score, head, tail_begin, tail, problem.forest.edge[step], score, goal)
+        arc, score = arc[kept], score[kept]
+    parts = arc[:, 1:3] >= 0
+    tail_begin = np.zeros(len(arc) + 1, np.int64)
+    np.cumsum(parts.sum(axis=1), out=tail_begin[1:])
+    arcs = Arcs(items.score, arc[:, 0].copy(), tail_begin, arc[:, 1:3][parts], score)
+    return ItemTrees(arcs, problem.forest.edge[arc[:, 3]], int(items.begin[-2]))
 
 
-def survivors(items: Items, threshold: float) -> tuple[Table, Array]:
+def survivors(items: Items, trees: ItemTrees, threshold: float) -> tuple[Table, Array]:
     """Outside scores of the items that can reach the threshold, and the arcs that can."""
-    outside = outside_scores(items)
-    return tabulate(items, outside, threshold), items.arc_score + outside[items.arc_head] >= threshold
+    begin = items.begin
+    outside = best_outside(trees.arcs, begin[-2], begin[-1])
+    kept = np.flatnonzero(items.score + outside >= threshold)
+    node = np.searchsorted(begin, kept, side="right") - 1
+    key = np.column_stack((node, items.state[kept])).astype(np.int32)
+    arcs = items.arc_score + outside[trees.arcs.head] >= threshold
+    return table_of(key, outside[kept], len(begin) - 1), arcs

@@ -13,103 +13,144 @@ often a word is in the best derivation, less how often it was chosen to stand be
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.search.dual import BOUND, FACTOR, Record, observe, polyak_step
-from dualign.translate.search.translation_problem import Forest
+from dualign.search.dual import BOUND, SCORE, Record, Rule, descent, new_record
+from dualign.translate.forest.binary_forest import Forest
+from dualign.translate.lm.trie import Automaton
 
-PATIENCE, LEAST = 6, 0.02
-"""Rounds without a better bound before steps are halved, and when steps are too short to go on."""
+
+class WordDual(NamedTuple):
+    """The state of the descent.
+
+    `pairs` float64 (x, w): log p(w|x), −inf where w cannot follow x; `u` and `best` float64 (W): multipliers
+    now and with the least bound; `chosen` int64 (W): the best word before each; `score` float64 (W): that of
+    each word with it; `inside` and `back` (N): the best score of each node, and its first step;
+    `gradient` float64 (W); `stack` int64 (N + 2): room for one more than the deepest derivation.
+    """
+
+    forest: Forest
+    pairs: Array
+    begin: int
+    end: int
+    u: Array
+    best: Array
+    chosen: Array
+    score: Array
+    inside: Array
+    back: Array
+    gradient: Array
+    stack: Array
+
+
+def least_bound(
+    forest: Forest, pairs: Array, lm: Automaton, target: float, rounds: int
+) -> tuple[float, Array]:
+    """Minimise L from u = 0 on: its least value, and the multipliers. `target`: a score that is attained."""
+    N, W = len(forest.word), len(pairs)
+    state = WordDual(
+        forest, pairs, lm.begin, lm.end, np.zeros(W), np.zeros(W), np.zeros(W, np.int64), np.empty(W),
+        np.empty(N), np.empty(N, np.int64), np.empty(W), np.empty(N + 2, np.int64),
+    )  # fmt: skip
+    record = new_record(score=target)
+    descend(state, record, rounds, 0.0)
+    return float(record.numbers[BOUND]), state.best
 
 
 @kernel()
-def descend(
-    forest: Forest,
-    pairs: Array,
-    begin: int,
-    end: int,
-    target: float,
-    rounds: int,
-    record: Record,
-    best: Array,
-) -> float:
-    """Minimise L from `best` on, into `best` float64 (W), and return its least value.
-
-    `pairs` float64 (x, w): log p(w|x), −inf where w cannot follow x. `target` is a score that is attained;
-    steps are Polyak's (`dualign.search.dual`).
-    """
-    N, W = len(forest.word), len(pairs)
-    u = best.copy()
-    chosen = np.zeros(W, np.int64)
-    score = np.empty(W)
-    inside, back = np.empty(N), np.empty(N, np.int64)
-    gradient = np.empty(W)
-    stack = np.empty(N + 2, np.int32)
-    for _ in range(rounds):
-        for w in range(W):
-            top = -np.inf
-            for x in range(W):
-                value = pairs[x, w] - u[x]
-                if value > top:
-                    top = value
-                    chosen[w] = x
-            score[w] = top + u[w]
-        score[begin] = u[begin]
-        for n in range(N):
-            if forest.word[n] >= 0:
-                inside[n] = forest.weight[n] + score[forest.word[n]]
-                continue
-            top = -np.inf
-            for s in range(forest.begin[n], forest.begin[n + 1]):
-                value = forest.step_weight[s] + inside[forest.left[s]]
-                if forest.right[s] >= 0:
-                    value += inside[forest.right[s]]
-                if value > top:
-                    top = value
-                    back[n] = s
-            inside[n] = top
-        value = inside[N - 1]
-        factor = record.numbers[FACTOR]
-        if observe(record, value, target, PATIENCE, 0.5):
-            best[:] = u
-        elif record.numbers[FACTOR] < factor:
-            u[:] = best
-            if record.numbers[FACTOR] < LEAST:
-                break
-        gradient[:] = 0.0
-        stack[0] = N - 1
-        waiting = 1
-        while waiting > 0:
-            waiting -= 1
-            n = stack[waiting]
-            w = forest.word[n]
-            if w >= 0:
-                gradient[w] += 1.0
-                if w != begin:
-                    gradient[chosen[w]] -= 1.0
-                continue
-            s = back[n]
-            if waiting + 2 > len(stack):
-                grown = np.empty(2 * len(stack), np.int32)
-                grown[: len(stack)] = stack
-                stack = grown
-            stack[waiting] = forest.left[s]
+def _evaluate(state: WordDual) -> tuple[float, float]:
+    """L(u) and the squared norm of its subgradient: how often a word is used, less how often it is chosen."""
+    forest, chosen, gradient, stack = state.forest, state.chosen, state.gradient, state.stack
+    choose_words(state)
+    inside_scores(forest, state.score, state.inside, state.back)
+    gradient[:] = 0.0
+    stack[0] = len(forest.word) - 1
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        n = stack[waiting]
+        w = forest.word[n]
+        if w >= 0:
+            gradient[w] += 1.0
+            if w != state.begin:
+                gradient[chosen[w]] -= 1.0
+            continue
+        s = state.back[n]
+        stack[waiting] = forest.left[s]
+        waiting += 1
+        if forest.right[s] >= 0:
+            stack[waiting] = forest.right[s]
             waiting += 1
+    gradient[state.end] = 0.0
+    norm = 0.0
+    for g in gradient:
+        norm += g**2
+    return state.inside[-1], norm
+
+
+@kernel(allocates=False)
+def choose_words(state: WordDual) -> None:
+    """For each word the best word before it."""
+    pairs, u, score = state.pairs, state.u, state.score
+    for w in range(len(u)):
+        top = -np.inf
+        for x in range(len(u)):
+            value = pairs[x, w] - u[x]
+            if value > top:
+                top = value
+                state.chosen[w] = x
+        score[w] = top + u[w]
+    score[state.begin] = u[state.begin]
+
+
+@kernel(allocates=False)
+def inside_scores(forest: Forest, score: Array, inside: Array, back: Array) -> None:
+    """The best score of each node into `inside` and its first step into `back`, with `score` float64 (W) for
+    each word."""
+    for n in range(len(forest.word)):
+        if forest.word[n] >= 0:
+            inside[n] = forest.weight[n] + score[forest.word[n]]
+            continue
+        top = -np.inf
+        for s in range(forest.begin[n], forest.begin[n + 1]):
+            value = forest.step_weight[s] + inside[forest.left[s]]
             if forest.right[s] >= 0:
-                stack[waiting] = forest.right[s]
-                waiting += 1
-        gradient[end] = 0.0
-        norm = 0.0
-        for w in range(W):
-            norm += gradient[w] ** 2
-        if norm == 0.0 or value <= target:
-            break
-        step = polyak_step(record, value, norm, target)
-        for w in range(W):
-            u[w] -= step * gradient[w]
-    return record.numbers[BOUND]
+                value += inside[forest.right[s]]
+            if value > top:
+                top = value
+                back[n] = s
+        inside[n] = top
+
+
+@kernel()
+def _improve(state: WordDual, record: Record, t: int, norm: float) -> float:
+    """No better score is looked for."""
+    return record.numbers[SCORE]
+
+
+@kernel()
+def _keep(state: WordDual) -> None:
+    state.best[:] = state.u
+
+
+@kernel()
+def _restore(state: WordDual) -> bool:
+    """Go on from the best multipliers, with the subgradient at hand."""
+    state.u[:] = state.best
+    return False
+
+
+@kernel()
+def _move(state: WordDual, step: float) -> None:
+    for w in range(len(state.u)):
+        state.u[w] -= step * state.gradient[w]
+
+
+descend = descent(_evaluate, _improve, _move, Rule(6, 0.5, 0.02), keep=_keep, restore=_restore)
 
 
 @kernel()
@@ -117,15 +158,7 @@ def outside_bounds(forest: Forest, score: Array) -> Array:
     """For each node the most that a derivation adds to it, with `score` float64 (W) for each word."""
     N = len(forest.word)
     inside, outside = np.empty(N), np.full(N, -np.inf)
-    for n in range(N):
-        if forest.word[n] >= 0:
-            inside[n] = forest.weight[n] + score[forest.word[n]]
-            continue
-        inside[n] = -np.inf
-        for s in range(forest.begin[n], forest.begin[n + 1]):
-            b = forest.right[s]
-            value = forest.step_weight[s] + inside[forest.left[s]] + (inside[b] if b >= 0 else 0.0)
-            inside[n] = max(inside[n], value)
+    inside_scores(forest, score, inside, np.empty(N, np.int64))
     outside[N - 1] = 0.0
     for n in range(N - 1, -1, -1):
         for s in range(forest.begin[n], forest.begin[n + 1]):

@@ -15,7 +15,7 @@ def envelopes(slope: Array, height: Array, begin: Array) -> tuple[Array, Array, 
 
     Returns `first` int64 (N), the line that is highest for t → −∞, and the corners of all groups, one after
     the other and each from left to right: `at` float64, where line `before` gives way to line `after`,
-    int64. Of lines that are the same the first is taken. O(n log n) a group.
+    int64. Of equal lines the first is taken. O(n log n) per group.
     """
     N = len(begin) - 1
     first = np.empty(N, np.int64)

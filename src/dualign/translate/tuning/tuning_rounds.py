@@ -1,9 +1,9 @@
 """Rounds of tuning: translate the development text, add to the lists of translations, find better weights.
 
-The forests are made once; a round gives their edges the weights of the moment and takes from each the best
-derivations that cube pruning finds. Lists are kept from round to round, so that weights which look good
-only for want of bad translations are found out. The weights that did best on the text, translated anew, are
-the result.
+The forests are made once; each round puts the current weights on their edges and takes from each the
+best derivations that cube pruning finds. Lists are kept from round to round, so that weights that look good
+only because bad translations are missing are found out. The result is the weights that did best when the text
+was translated with them.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def tuned(
     threads: int,
     report: Callable[[str], None],
 ) -> dict[str, float]:
-    """Weights of the best BLEU on pairs of a forest and a reference, after at most so many rounds."""
+    """Weights of the best BLEU on pairs of a forest and a reference, after at most that many rounds."""
     names = list(weights)
     at = names.index(MODEL)
     examples = [Example.of(parsed, model, order, names, reference) for parsed, reference in dev]

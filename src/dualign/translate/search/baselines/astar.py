@@ -2,7 +2,7 @@
 
 A *context* is what a leaf's score depends on: in the tightened relaxation, the partitions of the n − 1
 leaves before it. An item [c, n, d] stands for the derivations of node n that come after context c and leave
-context d. A leaf has an item for each context (`Entries`); a step to n joins [c, a, d] and [d, b, e] to [c,
+context d. A leaf has an item for each context; a step to n joins [c, a, d] and [d, b, e] to [c,
 n, e]. The goal comes after the context of `<s>`.
 
 Items are finished in the order of score + `reach`, where `reach` bounds what the rest of a derivation adds:
@@ -14,25 +14,21 @@ raises that sum. So an item that is finished has its best score, the first goal 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.translate.search.intersection import doubled, hashed
-from dualign.translate.search.translation_problem import Forest
+from dualign.core.kernels.growing import with_room
+from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
+from dualign.core.kernels.heaps import pop, push
+from dualign.translate.forest.binary_forest import Forest
 
-FOUND, NOTHING, CUT_OFF = 0, 1, 2
+FOUND, NOTHING, CUT_OFF = range(3)
 
-
-class Entries(NamedTuple):
-    """Items of leaves: `node` int32, contexts `before` and `after` int32, `score` float64."""
-
-    node: Array
-    before: Array
-    after: Array
-    score: Array
+ITEMS, WAITING, JOINS = range(3)
+"""Counts of items."""
 
 
 class Uses(NamedTuple):
@@ -72,202 +68,192 @@ class Found:
     entries: list[int]
 
 
-def best_first(
-    forest: Forest,
-    uses: Uses,
-    entries: Entries,
-    reach: Array,
-    start: int,
-    contexts: int,
-    threshold: float,
-    most: int,
-) -> Found:
-    """The best derivation of the goal, the last node, after context `start`; there are `contexts` contexts.
+class Search(NamedTuple):
+    """What is given. `reach` float64 (N); the goal, the last node, comes after context `start` of `contexts`.
+    Nothing below `threshold` is looked at; at most `most` joins."""
 
-    `reach` float64 (N). Nothing below `threshold` is looked at: where nothing reaches it, the threshold is
-    the bound. At most `most` joins.
+    forest: Forest
+    uses: Uses
+    reach: Array
+    start: int
+    contexts: int
+    threshold: float
+    most: int
+
+
+class Items(NamedTuple):
+    """`key` int32 (room, 3): node and the contexts before and after it; `back` int32 (room, 3): step (−1: a
+    leaf) and parts (a leaf's entry); `score`; whether they are `done`; a hash table.
+
+    Finished items of a node are in linked lists, by the context before them and by that after them: they
+    begin at `first` int32 (nodes · contexts, 2) and go on with `link` int32 (room, 2). `numbers` int64 (3):
+    items, those in the heap, joins so far.
     """
-    status, value, goal, step, left, right = search(
-        forest, uses, entries, reach, start, contexts, threshold, most
-    )
+
+    key: Array
+    back: Array
+    score: Array
+    done: Array
+    slots: Array
+    link: Array
+    first: Array
+    numbers: Array
+
+
+class Heap(NamedTuple):
+    """Items by what they can reach; an item whose score has grown is there more than once."""
+
+    item: Array
+    priority: Array
+
+
+class Candidates(NamedTuple):
+    """`key` and `back` int32 (room, 3) and `score`, as in `Items`; at first those of the leaves."""
+
+    key: Array
+    back: Array
+    score: Array
+
+
+def best_first(search: Search, leaves: Candidates) -> Found:
+    """The best derivation of the goal; where nothing reaches the threshold, the threshold is the bound."""
+    status, value, goal, back = find_goal(search, leaves)
     steps: list[int] = []
-    leaves: list[int] = []
+    entries: list[int] = []
     stack = [goal] if status == FOUND else []
     while stack:
-        item = stack.pop()
-        if step[item] < 0:
-            leaves.append(int(left[item]))
+        step, left, right = back[stack.pop()].tolist()
+        if step < 0:
+            entries.append(left)
             continue
-        steps.append(int(step[item]))
-        if right[item] >= 0:
-            stack.append(int(right[item]))
-        stack.append(int(left[item]))
-    return Found(float(value), steps, leaves)
+        steps.append(step)
+        if right >= 0:
+            stack.append(right)
+        stack.append(left)
+    return Found(float(value), steps, entries)
 
 
-@kernel()
-def push(queue: Array, key: Array, waiting: int, item: int, priority: float) -> None:
-    """Add an item to a heap of so many, the highest key first; there must be room."""
-    at = waiting
-    while at > 0 and priority > key[(at - 1) >> 1]:
-        queue[at], key[at] = queue[(at - 1) >> 1], key[(at - 1) >> 1]
-        at = (at - 1) >> 1
-    queue[at], key[at] = item, priority
+@kernel(allocates=False)
+def enter(search: Search, items: Items, heap: Heap, candidates: Candidates, count: int) -> None:
+    """Make items of candidates, or better ones of those there are, unless they are done; there is room."""
+    goal = len(search.forest.word) - 1
+    for c in range(count):
+        n, value = candidates.key[c, 0], candidates.score[c]
+        priority = value + search.reach[n]
+        if not priority >= search.threshold or (n == goal and candidates.key[c, 1] != search.start):
+            continue
+        slot = slot_of(items.slots, items.key, candidates.key[c])
+        i = items.slots[slot]
+        if i == EMPTY:
+            i = items.numbers[ITEMS]
+            items.slots[slot] = i
+            items.done[i] = False
+            items.numbers[ITEMS] += 1
+        elif items.done[i] or not value > items.score[i]:
+            continue
+        items.score[i] = value
+        for k in range(3):
+            items.key[i, k], items.back[i, k] = candidates.key[c, k], candidates.back[c, k]
+        push(heap.item, heap.priority, items.numbers[WAITING], i, priority)
+        items.numbers[WAITING] += 1
 
 
-@kernel()
-def take_first(queue: Array, key: Array, left: int) -> None:
-    """Remove the first item of a heap, of which so many are left."""
-    moved, weight = queue[left], key[left]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= left:
-            break
-        if child + 1 < left and key[child + 1] > key[child]:
-            child += 1
-        if not key[child] > weight:
-            break
-        queue[at], key[at] = queue[child], key[child]
-        at = child
-    queue[at], key[at] = moved, weight
+@kernel(allocates=False)
+def take_best(items: Items, heap: Heap) -> tuple[Any, float]:
+    """The next item that is not done, and its priority; −1 if there is none."""
+    while items.numbers[WAITING] > 0:
+        x, top = np.int64(heap.item[0]), heap.priority[0]
+        pop(heap.item, heap.priority, items.numbers[WAITING])
+        items.numbers[WAITING] -= 1
+        if not items.done[x]:
+            return x, top
+    return -1, -np.inf
 
 
-@kernel()
-def search(
-    forest: Forest,
-    uses: Uses,
-    entries: Entries,
-    reach: Array,
-    start: int,
-    contexts: int,
-    threshold: float,
-    most: int,
-) -> tuple[int, float, int, Array, Array, Array]:
-    """Status, value, the last item (the goal's, if found), and for each item its step (−1: a leaf) and
-    parts (a leaf's entry)."""
-    N = len(forest.word)
-    room = 1024
-    node, before, after = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-    step, left, right = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-    score, done = np.empty(room), np.empty(room, np.bool_)
-    count = 0
-    slots = np.full(4 * room, -1, np.int32)
-    # Finished items of a node, by the context before them and by the context after them: linked lists.
-    first = np.full((2, N * contexts), -1, np.int32)
-    link = np.empty((2, room), np.int32)
-    queue, key = np.empty(room, np.int32), np.empty(room)
-    waiting = 0
-    # Candidates: node, before, after, step, left, right; at first those of the leaves.
-    cands = len(entries.node)
-    candidate = np.empty((6, max(cands, 1024)), np.int32)
-    value = np.empty(max(cands, 1024))
-    for c in range(cands):
-        candidate[0, c], candidate[3, c] = entries.node[c], -1
-        candidate[1, c], candidate[2, c] = entries.before[c], entries.after[c]
-        candidate[4, c], candidate[5, c] = c, -1
-        value[c] = entries.score[c]
-    tried = 0
-    status, x, top = NOTHING, -1, threshold
-    while True:
-        for c in range(cands):
-            n, p, r = candidate[0, c], candidate[1, c], candidate[2, c]
-            priority = value[c] + reach[n]
-            if not priority >= threshold or (n == N - 1 and p != start):
-                continue
-            mask = len(slots) - 1
-            h = hashed(n, p, True, r, mask)
-            while slots[h] >= 0:
-                i = slots[h]
-                if node[i] == n and before[i] == p and after[i] == r:
-                    break
-                h = (h + 1) & mask
-            i = slots[h]
-            if i >= 0 and (done[i] or not value[c] > score[i]):
-                continue
-            if i < 0:
-                if count >= room:
-                    room *= 2
-                    node, before, after = doubled(node), doubled(before), doubled(after)
-                    step, left, right = doubled(step), doubled(left), doubled(right)
-                    score, done = doubled(score), doubled(done)
-                    longer = np.empty((2, room), np.int32)
-                    longer[:, :count] = link[:, :count]
-                    link = longer
-                i = count
+@kernel(allocates=False)
+def finish(search: Search, items: Items, x: int) -> None:
+    """Item x has its best score: it can be found from now on."""
+    items.done[x] = True
+    for side in range(2):
+        at = items.key[x, 0] * search.contexts + items.key[x, 1 + side]
+        items.link[x, side] = items.first[at, side]
+        items.first[at, side] = x
+
+
+@kernel(allocates=False)
+def join_all(search: Search, items: Items, x: Any, candidates: Candidates) -> int:
+    """Candidates that x makes with finished items, as the left part of steps, then as the right part; their
+    number, or −1 if there is no room for them."""
+    forest, uses, count = search.forest, search.uses, 0
+    n = items.key[x, 0]
+    for side in range(2):
+        begin, steps = (uses.left_begin, uses.as_left) if side == 0 else (uses.right_begin, uses.as_right)
+        for u in range(begin[n], begin[n + 1]):
+            s = steps[u]
+            other = forest.right[s] if side == 0 else forest.left[s]
+            y = x
+            if other >= 0:
+                y = np.int64(items.first[other * search.contexts + items.key[x, 2 - side], side])
+            items.numbers[JOINS] += 1
+            while y >= 0:
+                if count >= len(candidates.score):
+                    return -1
+                i, j = (x, y) if side == 0 else (y, x)
+                value = items.score[x] + forest.step_weight[s]
+                candidates.key[count, 0], candidates.back[count, 0] = uses.head[s], s
+                candidates.key[count, 1], candidates.key[count, 2] = items.key[i, 1], items.key[j, 2]
+                candidates.back[count, 1], candidates.back[count, 2] = i, j if other >= 0 else -1
+                candidates.score[count] = value + items.score[y] if other >= 0 else value
                 count += 1
-                node[i], before[i], after[i], done[i] = n, p, r, False
-                slots[h] = i
-                if 2 * count > len(slots):
-                    slots = np.full(2 * len(slots), -1, np.int32)
-                    mask = len(slots) - 1
-                    for at in range(count):
-                        h = hashed(node[at], before[at], True, after[at], mask)
-                        while slots[h] >= 0:
-                            h = (h + 1) & mask
-                        slots[h] = at
-            score[i], step[i], left[i], right[i] = value[c], candidate[3, c], candidate[4, c], candidate[5, c]
-            # Into the queue; an older place of the same item is passed over when it comes up.
-            if waiting >= len(queue):
-                queue, key = doubled(queue), doubled(key)
-            push(queue, key, waiting, i, priority)
-            waiting += 1
-        x = -1
-        top = -np.inf
-        while waiting > 0:
-            x, top = queue[0], key[0]
-            waiting -= 1
-            take_first(queue, key, waiting)
-            if not done[x]:
-                break
-            x = -1
+                if other < 0:
+                    break
+                items.numbers[JOINS] += 1
+                y = np.int64(items.link[y, side])
+    return count
+
+
+@kernel()
+def with_items(items: Items, room: int) -> Items:
+    """The same with room for so many items."""
+    if room <= len(items.score):
+        return items
+    room *= 2
+    key = with_room(items.key, room)
+    return Items(
+        key, with_room(items.back, room), with_room(items.score, room), with_room(items.done, room),
+        refilled(key, items.numbers[ITEMS], room), with_room(items.link, room), items.first, items.numbers,
+    )  # fmt: skip
+
+
+@kernel()
+def find_goal(search: Search, candidates: Candidates) -> tuple[int, float, int, Array]:
+    """Status, value, the last item (the goal's, if found), and `Items.back`."""
+    N, cands = len(search.forest.word), len(candidates.score)
+    items = Items(
+        np.empty((1024, 3), np.int32), np.empty((1024, 3), np.int32), np.empty(1024),
+        np.empty(1024, np.bool_), new_slots(1024), np.empty((1024, 2), np.int32),
+        np.full((N * search.contexts, 2), -1, np.int32), np.zeros(3, np.int64),
+    )  # fmt: skip
+    heap = Heap(np.empty(1024, np.int32), np.empty(1024))
+    while True:
+        items = with_items(items, items.numbers[ITEMS] + cands)
+        if items.numbers[WAITING] + cands > len(heap.item):
+            room = 2 * (items.numbers[WAITING] + cands)
+            heap = Heap(with_room(heap.item, room), with_room(heap.priority, room))
+        enter(search, items, heap, candidates, cands)
+        x, top = take_best(items, heap)
         if x < 0:
-            status, top = NOTHING, threshold
-            break
-        if node[x] == N - 1:
-            status, top = FOUND, score[x]
-            break
-        if tried > most:
-            status = CUT_OFF
-            break
-        done[x] = True
-        n, p, r = node[x], before[x], after[x]
-        for side in range(2):
-            at = n * contexts + (p if side == 0 else r)
-            link[side, x] = first[side, at]
-            first[side, at] = x
-        cands = 0
-        for side in range(2):
-            # x as the left part of a step, then as the right part.
-            begin, end = uses.left_begin[n], uses.left_begin[n + 1]
-            if side == 1:
-                begin, end = uses.right_begin[n], uses.right_begin[n + 1]
-            for u in range(begin, end):
-                s = uses.as_left[u] if side == 0 else uses.as_right[u]
-                head = uses.head[s]
-                other = forest.right[s] if side == 0 else forest.left[s]
-                y = x
-                if other >= 0:
-                    y = first[side, other * contexts + (r if side == 0 else p)]
-                tried += 1
-                while y >= 0:
-                    if cands >= len(value):
-                        value = doubled(value)
-                        wider = np.empty((6, len(value)), np.int32)
-                        wider[:, :cands] = candidate[:, :cands]
-                        candidate = wider
-                    candidate[0, cands], candidate[3, cands] = head, s
-                    value[cands] = score[x] + forest.step_weight[s]
-                    if other < 0:
-                        candidate[1, cands], candidate[2, cands] = p, r
-                        candidate[4, cands], candidate[5, cands] = x, -1
-                        cands += 1
-                        break
-                    i, j = (x, y) if side == 0 else (y, x)
-                    value[cands] += score[y]
-                    candidate[1, cands], candidate[2, cands] = before[i], after[j]
-                    candidate[4, cands], candidate[5, cands] = i, j
-                    cands += 1
-                    tried += 1
-                    y = link[side, y]
-    return status, top, x, step, left, right
+            return NOTHING, search.threshold, x, items.back
+        if items.key[x, 0] == N - 1:
+            return FOUND, items.score[x], x, items.back
+        joins = items.numbers[JOINS]
+        if joins > search.most:
+            return CUT_OFF, top, x, items.back
+        finish(search, items, x)
+        cands = join_all(search, items, x, candidates)
+        while cands < 0:
+            items.numbers[JOINS] = joins
+            key, back, score = candidates
+            room = 2 * len(score) + 1024
+            candidates = Candidates(with_room(key, room), with_room(back, room), with_room(score, room))
+            cands = join_all(search, items, x, candidates)

@@ -18,16 +18,21 @@ This holds where no derivation uses a vertex twice. In other forests such vertic
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
+from dualign.search.certificate import PRECISION, have_met
+from dualign.search.highs import Program
 from dualign.translate.forest.hypergraph import Hypergraph
-from dualign.translate.lm.trie import find
+from dualign.translate.lm.trie import last_score
 from dualign.translate.search.baselines.leaf_paths import Paths
 from dualign.translate.search.incumbents import Incumbents, rounding
-from dualign.translate.search.passes import Clock, cube, word_bound
+from dualign.translate.search.passes import cube, word_bound
 from dualign.translate.search.translation_problem import Problem
 
 MOST_PAIRS = 100_000
@@ -47,20 +52,21 @@ def program(
     graph, origin = copy
     small = Problem(graph, problem.model, problem.order)
     paths = Paths.of(small, 1, MOST_PAIRS)
-    built = None if paths is None else _Program.of(small, paths, clock)
-    if built is None:
+    columns = None if paths is None else _columns(small, paths, clock)
+    if paths is None or columns is None:
         return bound, False
-    value, y, proved = built.solve(whole, clock)
-    if value is not None:
-        bound = min(bound, value + 1e-7 * (1.0 + abs(value)))
+    solved = columns.program(len(paths.head), whole).solve(max(clock.left, 0.01))
+    if isfinite(solved.bound):
+        bound = min(bound, solved.bound + 1e-7 * (1.0 + abs(solved.bound)))
     what = "cut off"
-    if y is not None:
-        if proved:
+    if solved.values is not None:
+        y = solved.values[: len(paths.head)]
+        if solved.ended:
             what = "fractional" if (np.abs(y - np.round(y)) > 1e-6).any() else "whole"
-        incumbents.offer([[origin[e] for e in built.derivation(y)]])
+        incumbents.offer([[origin[e] for e in _derivation(small, paths, y)]])
     trace.append((what, bound, incumbents.score, clock.seconds))
-    met = bound - incumbents.score <= 1e-6 * (1.0 + abs(bound)) + rounding(bound)
-    return (max(incumbents.score, bound), incumbents.k == 1 and met and proved)
+    met = have_met(incumbents.score, bound, PRECISION * (1.0 + abs(bound)) + rounding(bound))
+    return max(incumbents.score, bound), incumbents.k == 1 and met and solved.ended
 
 
 def single_use(graph: Hypergraph) -> tuple[Hypergraph, list[int]] | None:
@@ -117,158 +123,124 @@ def single_use(graph: Hypergraph) -> tuple[Hypergraph, list[int]] | None:
     return Hypergraph(labels, edges, root), origin
 
 
-class _Program:
-    """Columns: y of the edges, then flows, then chains of leaves of length 3 … n."""
+@dataclass
+class _Columns:
+    """Objectives of the columns (y of the edges, then flows, then chains of leaves of length 3 … n), right
+    sides of the rows, and entries (row, column, value)."""
 
-    def __init__(
-        self, paths: Paths, problem: Problem, columns: int, objective: Array, rows: tuple[Any, Array]
-    ) -> None:
-        self.paths = paths
-        self.problem = problem
-        self.columns = columns
-        self.objective = objective
-        self.rows = rows
+    objective: list[float]
+    right: list[float] = field(default_factory=list)
+    entries: list[tuple[int, int, float]] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, problem: Problem, paths: Paths, clock: Clock) -> _Program | None:
-        """None if there are too many variables."""
-        V, E = len(paths.leaf), len(paths.head)
-        objective: list[float] = paths.edge_weight.tolist()
-        entries: list[tuple[int, int, float]] = []
-        right: list[float] = []
+    def row(self, value: float = 0.0) -> int:
+        """A new row."""
+        self.right.append(value)
+        return len(self.right) - 1
 
-        def row(value: float = 0.0) -> int:
-            right.append(value)
-            return len(right) - 1
+    def column(self) -> int:
+        """A new column."""
+        self.objective.append(0.0)
+        return len(self.objective) - 1
 
-        # D0, with the weight of a vertex on the edges that make it, or for leaves, that use it.
-        balance = {v: row() for v in range(V - 1) if paths.leaf[v] < 0}
-        goal = row(1.0)
-        for e in range(E):
-            head = int(paths.head[e])
-            entries.append((goal if head == V - 1 else balance[head], e, 1.0))
-            objective[e] += float(paths.vertex_weight[head])
-            for v in paths.tail[paths.tail_begin[e] : paths.tail_begin[e + 1]].tolist():
-                if paths.leaf[v] < 0:
-                    entries.append((balance[v], e, -1.0))
-                else:
-                    objective[e] += float(paths.vertex_weight[v])
-        # Flows.
-        state_row: dict[int, int] = {}
-        node_row: dict[tuple[int, int], int] = {}
-        pair_columns: dict[tuple[int, int], list[int]] = {}
-        on_path = set()
-        for c in np.flatnonzero(paths.leaf >= 0).tolist():
-            if c in paths.ends:
-                continue  # nothing follows
-            seen, stack = {c}, [c]
-            while stack:
-                p = stack.pop()
-                for s in paths.leaving[paths.leave[p] : paths.leave[p + 1]].tolist():
-                    q = int(paths.head_of[s])
-                    column = len(objective)
-                    objective.append(0.0)
-                    on_path.add(s)
-                    if s not in state_row:
-                        state_row[s] = row()
-                    entries.append((state_row[s], column, 1.0))
-                    if p != c:
-                        entries.append((node_row.setdefault((p, c), len(right)), column, -1.0))
-                        if node_row[p, c] == len(right):
-                            row()
-                    if q >= V and paths.leaf[2 * V - 1 - q] >= 0:
-                        pair_columns.setdefault((c, 2 * V - 1 - q), []).append(column)
-                        continue
-                    entries.append((node_row.setdefault((q, c), len(right)), column, 1.0))
-                    if node_row[q, c] == len(right):
-                        row()
-                    if q not in seen:
-                        seen.add(q)
-                        stack.append(q)
-            if len(objective) > MOST_VARIABLES or clock.left <= 0:
-                return None
-        for e in range(E):
-            for s in paths.states[paths.state_begin[e] : paths.state_begin[e + 1]].tolist():
-                if s in on_path:
-                    entries.append((state_row[s], e, -1.0))
-        chains = _chains(problem, paths, pair_columns, objective, entries, right, clock)
-        if chains is None:
-            return None
-        from scipy.sparse import csc_matrix
+    def is_too_much(self, clock: Clock) -> bool:
+        """Whether there are too many variables, or there is no time for more."""
+        return len(self.objective) > MOST_VARIABLES or clock.is_over
 
-        i, j, value = zip(*entries, strict=True)
-        matrix = csc_matrix((value, (i, j)), (len(right), len(objective)))
-        return cls(paths, problem, E, np.array(objective), (matrix, np.array(right)))
+    def program(self, edges: int, whole: bool) -> Program:
+        """For HiGHS."""
+        program = Program()
+        program.add_variables(self.objective[:edges], whole=whole)
+        program.add_variables(self.objective[edges:])
+        program.add_constraints(self.right, self.right)
+        rows, columns, values = map(np.array, zip(*self.entries, strict=True))
+        program.add_entries(rows, columns, values)
+        return program
 
-    def solve(self, whole: bool, clock: Clock) -> tuple[float | None, Array | None, bool]:
-        """A proved bound if there is one, the values of y, and whether HiGHS came to its end."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
 
-        matrix, right = self.rows
-        integrality = np.zeros(len(self.objective))
-        integrality[: self.columns] = whole
-        options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": True}
-        if clock.limit is not None:
-            options["time_limit"] = max(clock.left, 0.01)
-        result = milp(
-            -self.objective,
-            integrality=integrality,
-            bounds=Bounds(0.0, 1.0),
-            constraints=LinearConstraint(matrix, right, right),
-            options=options,
-        )
-        dual = getattr(result, "mip_dual_bound", None)
-        done = result.status == 0
-        value = -float(dual) if whole and dual is not None else (-float(result.fun) if done else None)
-        return value, (None if result.x is None else result.x[: self.columns]), done
+def _columns(problem: Problem, paths: Paths, clock: Clock) -> _Columns | None:
+    """None if there are too many variables."""
+    V, weight = len(paths.leaf), paths.graph.vertex_weight.tolist()
+    built = _Columns(paths.graph.edge_weight.tolist())
+    # D0, with the weight of a vertex on the edges that make it, or for leaves, that use it.
+    balance = {v: built.row() for v in range(V - 1) if paths.leaf[v] < 0}
+    balance[V - 1] = built.row(1.0)
+    for e, head in enumerate(paths.head.tolist()):
+        built.entries.append((balance[head], e, 1.0))
+        built.objective[e] += weight[head]
+        for v in paths.tail(e):
+            if paths.leaf[v] < 0:
+                built.entries.append((balance[v], e, -1.0))
+            else:
+                built.objective[e] += weight[v]
+    pairs = _flows(paths, built, clock)
+    return built if pairs is not None and _chains(problem, paths, pairs, built, clock) else None
 
-    def derivation(self, y: Array) -> list[int]:
-        """The edges that y chooses, or where it is undecided, prefers; by the hypergraph's numbers."""
-        paths = self.paths
-        numbers = paths.edge_numbers(self.problem)
-        edges, stack = [], [len(paths.leaf) - 1]
+
+def _flows(paths: Paths, built: _Columns, clock: Clock) -> dict[tuple[int, int], list[int]] | None:
+    """Flows and their rows; returns the columns of `b`, those that reach a leaf, by both leaves."""
+    V, walk = len(paths.leaf), paths.walk
+    state_row: dict[int, int] = {}
+    node_row: dict[tuple[int, int], int] = {}
+    pairs: dict[tuple[int, int], list[int]] = {}
+
+    def balance(position: int, leaf: int, column: int, value: float) -> None:
+        if (position, leaf) not in node_row:
+            node_row[position, leaf] = built.row()
+        built.entries.append((node_row[position, leaf], column, value))
+
+    for c in np.flatnonzero(paths.leaf >= 0).tolist():
+        if c in paths.ends:
+            continue  # nothing follows
+        seen, stack = {c}, [c]
         while stack:
-            v = stack.pop()
-            if paths.leaf[v] >= 0:
-                continue
-            choices = paths.incoming[paths.incoming_begin[v] : paths.incoming_begin[v + 1]]
-            e = int(choices[np.argmax(y[choices])])
-            if numbers[e] >= 0:
-                edges.append(int(numbers[e]))
-            stack.extend(paths.tail[paths.tail_begin[e] : paths.tail_begin[e + 1]][::-1].tolist())
-        return edges
+            p = stack.pop()
+            for s in walk.leaving[walk.leave[p] : walk.leave[p + 1]].tolist():
+                q = int(walk.head_of[s])
+                column = built.column()
+                if s not in state_row:
+                    state_row[s] = built.row()
+                built.entries.append((state_row[s], column, 1.0))
+                if p != c:
+                    balance(p, c, column, -1.0)
+                if q >= V and paths.leaf[2 * V - 1 - q] >= 0:
+                    pairs.setdefault((c, 2 * V - 1 - q), []).append(column)
+                    continue
+                balance(q, c, column, 1.0)
+                if q not in seen:
+                    seen.add(q)
+                    stack.append(q)
+        if built.is_too_much(clock):
+            return None
+    for e in range(len(paths.head)):
+        for s in paths.states[paths.state_begin[e] : paths.state_begin[e + 1]].tolist():
+            if s in state_row:
+                built.entries.append((state_row[s], e, -1.0))
+    return pairs
+
+
+def _derivation(problem: Problem, paths: Paths, y: Array) -> list[int]:
+    """The edges that y chooses, or where it is undecided, prefers; by the hypergraph's numbers."""
+    numbers = paths.edge_numbers(problem)
+    edges, stack = [], [len(paths.leaf) - 1]
+    while stack:
+        v = stack.pop()
+        if paths.leaf[v] >= 0:
+            continue
+        choices = paths.edges_of(v)
+        e = int(choices[np.argmax(y[choices])])
+        if numbers[e] >= 0:
+            edges.append(int(numbers[e]))
+        stack.extend(paths.tail(e)[::-1])
+    return edges
 
 
 def _chains(
-    problem: Problem,
-    paths: Paths,
-    pairs: dict[tuple[int, int], list[int]],
-    objective: list[float],
-    entries: list[tuple[int, int, float]],
-    right: list[float],
-    clock: Clock,
-) -> bool | None:
+    problem: Problem, paths: Paths, pairs: dict[tuple[int, int], list[int]], built: _Columns, clock: Clock
+) -> bool:
     """Variables of chains of leaves and their rows; scores go to the longest, or where <s> begins one, to
-    it. None if there are too many, or there is no time for them."""
+    it. False if there are too many, or there is no time for them."""
     lm, n = problem.automaton, problem.order
     start = paths.starts[0]
-
-    def charge(chain: tuple[int, ...], columns: list[int]) -> None:
-        words = [int(paths.leaf[v]) for v in chain]
-        state = 1 + words[0]
-        value = 0.0
-        for w in words[1:]:
-            node = find(lm.first, lm.word, state, w)
-            value = 0.0
-            while node < 0:
-                value += lm.backoff[state]
-                state = lm.suffix[state]
-                node = find(lm.first, lm.word, state, w)
-            value += lm.logprob[node]
-            state = lm.state[node]
-        for column in columns:
-            objective[column] += value
-
     following: dict[int, list[int]] = {}
     for a, b in pairs:
         following.setdefault(a, []).append(b)
@@ -277,9 +249,11 @@ def _chains(
         # Words near the beginning have no n-gram of full length; that with <s> is all there is.
         for chain, columns in now.items():
             if length == n or chain[0] == start:
-                charge(chain, columns)
-            if clock.left <= 0:
-                return None
+                value = last_score(lm, paths.leaf[list(chain)])
+                for column in columns:
+                    built.objective[column] += value
+            if clock.is_over:
+                return False
         if length == n:
             break
         longer: dict[tuple[int, ...], list[int]] = {}
@@ -287,25 +261,19 @@ def _chains(
         by_prefix: dict[tuple[int, ...], list[int]] = {}
         for chain in now:
             for w in following.get(chain[-1], ()):
-                column = len(objective)
-                objective.append(0.0)
-                longer[(*chain, w)] = [column]
+                longer[*chain, w] = [column := built.column()]
                 by_suffix.setdefault((*chain[1:], w), []).append(column)
                 by_prefix.setdefault(chain, []).append(column)
-            if len(objective) > MOST_VARIABLES or clock.left <= 0:
-                return None
+            if built.is_too_much(clock):
+                return False
         for groups in (by_suffix, by_prefix):
             for chain, columns in groups.items():
-                number = len(right)
-                right.append(0.0)
-                entries.extend((number, column, 1.0) for column in columns)
-                entries.extend((number, column, -1.0) for column in now[chain])
+                row = built.row()
+                built.entries.extend((row, column, 1.0) for column in columns)
+                built.entries.extend((row, column, -1.0) for column in now[chain])
         now = longer
     if n == 1:
-        for v in np.flatnonzero(paths.leaf >= 0).tolist():
-            if v != start:
-                value = float(lm.logprob[1 + paths.leaf[v]])
-                for e in range(len(paths.head)):
-                    tail = paths.tail[paths.tail_begin[e] : paths.tail_begin[e + 1]]
-                    objective[e] += value * int((tail == v).sum())
+        for e in range(len(paths.head)):
+            words = [int(paths.leaf[v]) for v in paths.tail(e) if paths.leaf[v] >= 0 and v != start]
+            built.objective[e] += sum(float(lm.logprob[1 + w]) for w in words)
     return True

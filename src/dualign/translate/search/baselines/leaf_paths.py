@@ -15,51 +15,64 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.kernels.growing import doubled
+from dualign.search.inside import Weighted
 from dualign.translate.search.translation_problem import Problem
 
 
-@dataclass(frozen=True)
-class Paths:
-    """Vertices 0..V − 1 in topological order, the goal last; edges as in `Hypergraph`, the goal's edge last.
+class Walk(NamedTuple):
+    """State s leads from position `tail_of[s]` to `head_of[s]`, and the states that leave position p are
+    `leaving[leave[p] : leave[p + 1]]`. Of 2V positions, v↑ is v and v↓ is 2V − 1 − v."""
 
-    `leaf[v]`: the word of a leaf in the problem's vocabulary, −1 otherwise. `vertex[v]`: its number in the
-    hypergraph, −1 if it was added; `starts` and `ends`: the leaves `<s>` and `</s>`, from left to right.
-    State s leads from position `tail_of[s]` to `head_of[s]`, and the states that leave position p are
-    `leaving[leave[p] : leave[p + 1]]`. Edge e has states `states[state_begin[e] : state_begin[e + 1]]`.
-    Pairs: leaf `before[p]` can be directly followed by leaf `after[p]`; those with the same leaf before are
-    `pair_begin[v] .. pair_begin[v + 1]`.
-    """
-
-    leaf: Array
-    vertex: Array
-    vertex_weight: Array
-    head: Array
-    tail_begin: Array
-    tail: Array
-    edge_weight: Array
-    incoming_begin: Array
-    incoming: Array
-    starts: list[int]
-    ends: list[int]
     tail_of: Array
     head_of: Array
     leave: Array
     leaving: Array
-    state_begin: Array
-    states: Array
+
+
+class Pairs(NamedTuple):
+    """Leaf `before[p]` can be directly followed by leaf `after[p]`; those with the same leaf v before are
+    `begin[v] .. begin[v + 1]`."""
+
     before: Array
     after: Array
-    pair_begin: Array
+    begin: Array
 
-    @property
-    def order(self) -> Array:
-        """Vertices with tails before heads."""
-        return np.arange(len(self.leaf), dtype=np.int32)
+
+@dataclass(frozen=True)
+class Paths:
+    """A hypergraph with vertices 0..V − 1 in topological order, the goal last, and the goal's edge last.
+
+    `leaf[v]`: the word of a leaf in the problem's vocabulary, −1 otherwise. `vertex[v]`: its number in the
+    problem's hypergraph, −1 if it was added; `starts` and `ends`: the leaves `<s>` and `</s>`, from left to
+    right. `head[e]`: of each edge. Edge e has states `states[state_begin[e] : state_begin[e + 1]]`.
+    """
+
+    leaf: Array
+    vertex: Array
+    graph: Weighted
+    head: Array
+    starts: list[int]
+    ends: list[int]
+    walk: Walk
+    state_begin: Array
+    states: Array
+    pairs: Pairs
+
+    def tail(self, edge: int) -> list[int]:
+        """The tail of an edge."""
+        return self.graph.tail[self.graph.tail_begin[edge] : self.graph.tail_begin[edge + 1]].tolist()
+
+    def edges_of(self, vertex: int) -> Array:
+        """The edges with that head."""
+        begin = self.graph.incoming_begin
+        return self.graph.incoming[begin[vertex] : begin[vertex + 1]]
 
     @classmethod
     def of(cls, problem: Problem, extra: int, most_pairs: int) -> Paths | None:
@@ -85,38 +98,36 @@ class Paths:
             steps += [(a, 2 * V - 1 - b) for a, b in pairwise(tail)]
             states += [number.setdefault(step, len(number)) for step in steps]
             state_begin.append(len(states))
-        tail_of = np.array([a for a, _ in number], np.int32)
-        head_of = np.array([b for _, b in number], np.int32)
+        tail_of, head_of = np.array(list(number), np.int32).T.copy()
         leaving = np.argsort(tail_of, kind="stable").astype(np.int32)
         leave = np.searchsorted(tail_of[leaving], np.arange(2 * V + 1)).astype(np.int64)
+        walk = Walk(tail_of, head_of, leave, leaving)
         leaves = np.flatnonzero(np.array(leaf) >= 0).astype(np.int32)
-        before, after = find_pairs(leaves, V, leave, leaving, head_of, most_pairs)
+        before, after = find_pairs(leaves, walk, most_pairs)
         if len(before) >= most_pairs:
             return None
         heads = np.array([e[0] for e in edges], np.int32)
         incoming = np.argsort(heads, kind="stable").astype(np.int32)
-        lengths = [len(e[1]) for e in edges]
+        weighted = Weighted(
+            np.arange(V, dtype=np.int32),
+            np.searchsorted(heads[incoming], np.arange(V + 1)).astype(np.int64),
+            incoming,
+            np.concatenate(([0], np.cumsum([len(e[1]) for e in edges]))).astype(np.int64),
+            np.array([t for e in edges for t in e[1]], np.int32),
+            np.array(weight),
+            np.array([e[2] for e in edges]),
+        )
         return cls(
             np.array(leaf, np.int32),
             np.array([*graph.order.tolist(), *[-1] * (2 * extra + 1)], np.int32),
-            np.array(weight),
+            weighted,
             heads,
-            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-            np.array([t for e in edges for t in e[1]], np.int32),
-            np.array([e[2] for e in edges]),
-            np.searchsorted(heads[incoming], np.arange(V + 1)).astype(np.int64),
-            incoming,
             starts,
             ends,
-            tail_of,
-            head_of,
-            leave,
-            leaving,
+            walk,
             np.array(state_begin, np.int64),
             np.array(states, np.int32),
-            before,
-            after,
-            np.searchsorted(before, np.arange(V + 1)).astype(np.int64),
+            Pairs(before, after, np.searchsorted(before, np.arange(V + 1)).astype(np.int64)),
         )
 
     def edge_numbers(self, problem: Problem) -> Array:
@@ -127,32 +138,26 @@ class Paths:
 
 
 @kernel()
-def find_pairs(
-    leaves: Array, V: int, leave: Array, leaving: Array, head_of: Array, most: int
-) -> tuple[Array, Array]:
+def find_pairs(leaves: Array, walk: Walk, most: int) -> tuple[Array, Array]:
     """Leaves that can follow each other directly, by the first; stops at `most`."""
-    room = 1024
-    before, after = np.empty(room, np.int32), np.empty(room, np.int32)
-    seen = np.full(2 * V, -1, np.int64)
+    _, head_of, leave, leaving = walk
+    P = len(leave) - 1
+    before, after = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    seen, stack = np.full(P, -1, np.int64), np.empty(P, np.int64)
     count = 0
-    stack = np.empty(2 * V, np.int64)
     for v in leaves:
-        stack[0] = v
+        stack[0], seen[v] = v, v
         waiting = 1
-        seen[v] = v
         first = count
         while waiting > 0:
             waiting -= 1
             p = stack[waiting]
-            if p != v and leave[p] == leave[p + 1] and p >= V:
+            if p != v and 2 * p >= P and leave[p] == leave[p + 1]:
                 if count >= most:
                     return before[:count], after[:count]
-                if count >= room:
-                    room *= 2
-                    b, a = before, after
-                    before, after = np.empty(room, np.int32), np.empty(room, np.int32)
-                    before[:count], after[:count] = b[:count], a[:count]
-                before[count], after[count] = v, 2 * V - 1 - p
+                if count >= len(before):
+                    before, after = doubled(before), doubled(after)
+                before[count], after[count] = v, P - 1 - p
                 count += 1
             for s in leaving[leave[p] : leave[p + 1]]:
                 q = head_of[s]
@@ -165,37 +170,35 @@ def find_pairs(
 
 
 @kernel()
-def best_paths(
-    before: Array, after: Array, pair_begin: Array, V: int, leave: Array, leaving: Array, head_of: Array,
-    cost: Array, result: Array,
-) -> None:  # fmt: skip
+def best_paths(pairs: Pairs, walk: Walk, cost: Array, result: Array) -> None:
     """`result[p]`: the largest −Σ cost over the states of a path, for each pair of leaves; O(leaves ·
     states)."""
-    value = np.full(2 * V, -np.inf)
-    for v in range(V):
-        if pair_begin[v] == pair_begin[v + 1]:
+    _, head_of, leave, leaving = walk
+    P = len(leave) - 1
+    value = np.empty(P)
+    for v in range(P // 2):
+        if pairs.begin[v] == pairs.begin[v + 1]:
             continue
         value[:] = -np.inf
         value[v] = 0.0
-        for p in range(v, 2 * V):
-            if value[p] == -np.inf or (p != v and p >= V and leave[p] == leave[p + 1]):
+        for p in range(v, P):
+            if value[p] == -np.inf or (p != v and 2 * p >= P and leave[p] == leave[p + 1]):
                 continue
             for s in leaving[leave[p] : leave[p + 1]]:
                 q = head_of[s]
                 value[q] = max(value[q], value[p] - cost[s])
-        for k in range(pair_begin[v], pair_begin[v + 1]):
-            result[k] = value[2 * V - 1 - after[k]]
+        for k in range(pairs.begin[v], pairs.begin[v + 1]):
+            result[k] = value[P - 1 - pairs.after[k]]
 
 
 @kernel()
-def best_path(
-    v: int, w: int, V: int, leave: Array, leaving: Array, head_of: Array, tail_of: Array,
-    cost: Array, add: Array,
-) -> None:  # fmt: skip
+def best_path(v: int, w: int, walk: Walk, cost: Array, add: Array) -> None:
     """Subtract 1 in `add` for each state of the path of `best_paths` from leaf v to leaf w."""
-    value, back = np.full(2 * V, -np.inf), np.full(2 * V, -1, np.int32)
+    tail_of, head_of, leave, leaving = walk
+    P = len(leave) - 1
+    value, back = np.full(P, -np.inf), np.full(P, -1, np.int32)
     value[v] = 0.0
-    goal = 2 * V - 1 - w
+    goal = P - 1 - w
     for p in range(v, goal):
         if value[p] == -np.inf:
             continue

@@ -29,12 +29,14 @@ from typing import Any
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.search.inside import Weighted
-from dualign.translate.search.baselines.astar import Entries, Uses, best_first
+from dualign.core.clocks import Clock
+from dualign.search.certificate import have_met
+from dualign.translate.forest.binary_forest import Forest, binary
+from dualign.translate.search.baselines.astar import Candidates, Search, Uses, best_first
 from dualign.translate.search.baselines.path_relaxation import Choice, Relaxation, choose, met, prepared
 from dualign.translate.search.incumbents import Incumbents, rounding
-from dualign.translate.search.passes import Clock
-from dualign.translate.search.translation_problem import Forest, Problem, binary
+from dualign.translate.search.passes import affordable
+from dualign.translate.search.translation_problem import Problem
 from dualign.translate.search.word_multipliers import outside_bounds
 
 ROUNDS = 100
@@ -60,7 +62,7 @@ def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[
     bound = relaxation.descend(relaxation.evaluate, ROUNDS, incumbents, clock, trace, bound)
     tightened = _Tightened(relaxation, incumbents, clock)
     without_paths = False
-    while bound - incumbents.score > rounding(bound) and clock.left > 0 and not tightened.ended:
+    while not (have_met(incumbents.score, bound, rounding(bound)) or clock.is_over or tightened.ended):
         known = len(tightened.conflicts)
         bound = relaxation.descend(
             tightened.evaluate, STAGE, incumbents, clock, trace, bound, lambda: f"{PARTITIONS} {tightened.q}"
@@ -144,7 +146,7 @@ class _Tightened:
         for v in relaxation.paths.starts[-places:]:
             start = start * q + int(classes[v])
         # A context is a number in base q, of the classes of n − 1 leaves. One that no n-gram begins with is a
-        # dead end, after </s> or elsewhere, and all dead ends are alike.
+        # dead end, after </s> or elsewhere, and all dead ends are the same.
         codes, number = np.unique(np.append(code[relaxation.parents[-1]], start), return_inverse=True)
         dead = len(codes)
         if (dead + 1) * len(self.forest.word) > MOST_CELLS:
@@ -158,7 +160,7 @@ class _Tightened:
         following = codes[before] % q ** (places - 1) * q + classes[self.leaf_of]
         after = np.minimum(np.searchsorted(codes, following), dead - 1)
         after[codes[after] != following] = dead
-        self.before, self.after = before.astype(np.int32), after.astype(np.int32)
+        self.before, self.after = before, after
         self.separated = len(self.conflicts)
         return True
 
@@ -180,9 +182,12 @@ class _Tightened:
         # N-grams with which even the relaxation stays below the best score are in no better derivation.
         last = self.relaxation.grams[-1]
         self.kept = values + gain[last] + reach[self.node_of[last]] >= threshold
-        entries = Entries(node, self.before, self.after, score)
-        joins = min(self.clock.effort, MOST_JOINS)
-        found = best_first(forest, self.uses, entries, reach, self.start, self.contexts, threshold, joins)
+        key = np.column_stack((node, self.before, self.after)).astype(np.int32)
+        back = np.full_like(key, -1)
+        back[:, 1] = np.arange(len(key))
+        joins = min(affordable(self.clock), MOST_JOINS)
+        search = Search(forest, self.uses, reach, self.start, self.contexts, threshold, joins)
+        found = best_first(search, Candidates(key, back, score))
         self.ended = not found.entries
         if self.ended:
             return Choice(found.value, [], [], [])
@@ -201,7 +206,7 @@ class _Tightened:
         relaxation = self.relaxation
         weight = self.forest.step_weight.copy()
         weight[self.last_steps] += relaxation.edge_gains(state)[self.forest.edge[self.last_steps]]
-        gain = relaxation.paths.vertex_weight + leaf.sum(axis=0)
+        gain = relaxation.paths.graph.vertex_weight + leaf.sum(axis=0)
         return relaxation.gram_values(leaf, state), gain, self.forest._replace(step_weight=weight)
 
     def _threshold(self) -> float:
@@ -224,16 +229,10 @@ def _without_start(relaxation: Relaxation) -> Forest:
     after it."""
     paths = relaxation.paths
     V, extra = len(paths.leaf), len(paths.starts)
-    tail_begin = paths.tail_begin.copy()
-    tail_begin[-1] -= extra
-    tail = np.delete(paths.tail, slice(int(tail_begin[-2]), int(tail_begin[-2]) + extra))
-    graph = Weighted(
-        np.delete(paths.order, paths.starts),
-        paths.incoming_begin,
-        paths.incoming,
-        tail_begin,
-        tail,
-        paths.vertex_weight,
-        paths.edge_weight,
+    begin = paths.graph.tail_begin.copy()
+    begin[-1] -= extra
+    tail = np.delete(paths.graph.tail, slice(int(begin[-2]), int(begin[-2]) + extra))
+    graph = paths.graph._replace(
+        order=np.delete(paths.graph.order, paths.starts), tail_begin=begin, tail=tail
     )
     return binary(graph, np.where(paths.leaf >= 0, np.arange(V), -1))

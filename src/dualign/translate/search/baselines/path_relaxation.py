@@ -19,34 +19,34 @@ Where there are too many n-grams of leaves, shorter ones are enumerated, and bou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
-from dualign.search.dual import BOUND, FACTOR, new_record, observe, polyak_step
-from dualign.search.inside import Weighted
-from dualign.search.inside import inside as inside_kernel
-from dualign.translate.lm.language_model import Automaton
-from dualign.translate.lm.trie import find
-from dualign.translate.search.baselines.leaf_paths import Paths, best_path, best_paths
+from dualign.search.certificate import have_met
+from dualign.search.dual import BOUND, CLOSED, ROUNDS, Record, Rule, descent, new_record, run
+from dualign.search.inside import inside
+from dualign.translate.lm.trie import Automaton, find, follow
+from dualign.translate.search.baselines.leaf_paths import Pairs, Paths, best_path, best_paths
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.intersection import cut
-from dualign.translate.search.passes import Clock, cube, word_bound
+from dualign.translate.search.passes import cube, word_bound
 from dualign.translate.search.translation_problem import Problem
 
 MOST_PAIRS = 300_000
 MOST_GRAMS = 3_000_000
-ROUNDS = 300
-PATIENCE, LEAST = 10, 0.02
+MOST_ROUNDS = 300
 
 
 def relax(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
     """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
     bound, relaxation = prepared(problem, incumbents, clock, trace)
     if relaxation is not None:
-        bound = relaxation.descend(relaxation.evaluate, ROUNDS, incumbents, clock, trace, bound)
+        bound = relaxation.descend(relaxation.evaluate, MOST_ROUNDS, incumbents, clock, trace, bound)
     return bound, relaxation is not None and met(bound, incumbents)
 
 
@@ -66,7 +66,7 @@ def prepared(
 def met(bound: float, incumbents: Incumbents) -> bool:
     """Whether the bound proves the one derivation that is wanted."""
     # Sums of thousands of terms, in another order than the score's.
-    return incumbents.k == 1 and bound - incumbents.score <= 10 * rounding(bound)
+    return incumbents.k == 1 and have_met(incumbents.score, bound, 10 * rounding(bound))
 
 
 class Choice(NamedTuple):
@@ -95,23 +95,14 @@ class Relaxation:
         self.parents: list[Array] = [np.empty(0, np.int32)]
         self.pairs: list[Array] = [np.empty(0, np.int32)]
         lm = problem.automaton
-        states = np.array(
-            [cut_all(lm, problem.order - 1, 1 + w) if w >= 0 else 0 for w in paths.leaf], np.int32
-        )
+        states = word_states(lm, problem.order - 1, paths.leaf)
         score = np.zeros(0)
         for length in range(2, problem.order + 1):
-            counts = np.diff(paths.pair_begin)[self.grams[-1]]
-            if int(counts.sum()) > MOST_GRAMS:
+            count = int(np.diff(paths.pairs.begin)[self.grams[-1]].sum())
+            if count > MOST_GRAMS:
                 break
             parent, pair, last, states, score = extend(
-                lm,
-                length - 1,
-                self.grams[-1],
-                states,
-                paths.leaf,
-                paths.pair_begin,
-                paths.after,
-                int(counts.sum()),
+                lm, length - 1, self.grams[-1], states, paths.leaf, paths.pairs, count
             )
             self.parents.append(parent)
             self.pairs.append(pair)
@@ -121,7 +112,7 @@ class Relaxation:
         self.free_leaf, self.free_state = self._free()
         self.edge_of = paths.edge_numbers(problem)
         self.leaf = np.zeros((self.length - 1, V))
-        self.state = np.zeros((self.length - 1, len(paths.tail_of)))
+        self.state = np.zeros((self.length - 1, len(paths.walk.tail_of)))
 
     def _free(self) -> tuple[Array, Array]:
         """Which leaves, at each place, and which states have a constraint: not those at the ends of the
@@ -129,14 +120,14 @@ class Relaxation:
         paths, n = self.paths, self.length
         leaf = np.tile(paths.leaf >= 0, (n - 1, 1))
         leaf[:, paths.starts], leaf[:, paths.ends] = False, False
-        state = np.ones(len(paths.tail_of), np.bool_)
+        state = np.ones(len(paths.walk.tail_of), np.bool_)
         V = len(paths.leaf)
         outer = {*paths.starts, *paths.ends, V - 1}
         inner = [v for v in range(V) if v not in outer]
         root_only = np.zeros(2 * V, np.bool_)
         root_only[inner] = True
         root_only[[2 * V - 1 - v for v in inner]] = True
-        state &= root_only[paths.tail_of] & root_only[paths.head_of]
+        state &= root_only[paths.walk.tail_of] & root_only[paths.walk.head_of]
         return leaf, state
 
     def descend(
@@ -151,43 +142,28 @@ class Relaxation:
     ) -> float:
         """Subgradient steps of Polyak's length from the multipliers on, until bound and score meet, or
         nothing moves; keeps the multipliers with the least value, and returns the bound."""
-        leaf, state = self.leaf, self.state
         record = new_record(score=incumbents.score)
-        for number in range(rounds):
-            choice = evaluate(leaf, state)
-            if choice.leaves and (incumbents.k == 1 or number % 10 == 0):
-                incumbents.offer([[int(e) for e in self.edge_of[choice.edges] if e >= 0]])
-            target = incumbents.score
-            before = record.numbers[FACTOR]
-            if observe(record, choice.value, target, PATIENCE, 0.5):
-                self.leaf, self.state = leaf.copy(), state.copy()
+        state = _Descent(self, evaluate, incumbents, self.leaf, self.state)
+
+        def advance(rounds: int) -> int:
+            nonlocal bound
+            status = descend(state, record, rounds, -np.inf)
+            if not rounds:
+                return status
             bound = min(bound, float(record.numbers[BOUND]))
-            trace.append((what(), bound, target, clock.seconds))
-            if bound - target <= rounding(target) or not choice.leaves or clock.left <= 0:
-                break
-            leaf_gradient, state_gradient = self.gradient(choice, state)
-            norm = float((leaf_gradient**2).sum() + (state_gradient**2).sum())
-            if norm == 0.0:
-                break
-            if record.numbers[FACTOR] < before:
-                leaf, state = self.leaf.copy(), self.state.copy()
-                if record.numbers[FACTOR] < LEAST:
-                    break
-                continue
-            step = polyak_step(record, choice.value, norm, target)
-            leaf = leaf - step * leaf_gradient
-            state = state - step * state_gradient
+            score = incumbents.score
+            trace.append((what(), bound, score, clock.seconds))
+            return CLOSED if have_met(score, bound, rounding(score)) else status
+
+        run(advance, record, rounds, 1, clock)
         return bound
 
     def gram_values(self, leaf: Array, state: Array) -> Array:
         """For each n-gram of full length its score less the multipliers of its leaves and paths."""
         paths = self.paths
-        routes = np.empty((self.length - 1, len(paths.before)))
+        routes = np.empty((self.length - 1, len(paths.pairs.before)))
         for k in range(self.length - 1):
-            best_paths(
-                paths.before, paths.after, paths.pair_begin, len(paths.leaf), paths.leave, paths.leaving,
-                paths.head_of, state[k], routes[k],
-            )  # fmt: skip
+            best_paths(paths.pairs, paths.walk, state[k], routes[k])
         value = -leaf[0]
         for k in range(1, self.length - 1):
             value = value[self.parents[k]] + routes[k - 1][self.pairs[k]] - leaf[k][self.grams[k]]
@@ -209,11 +185,10 @@ class Relaxation:
         V = len(paths.leaf)
         alpha, chosen = np.zeros(V), np.full(V, -1, np.int64)
         choose(self.gram_values(leaf, state), self.grams[-1], alpha, chosen)
-        weight = paths.vertex_weight + alpha + leaf.sum(axis=0)
-        edge_weight = paths.edge_weight + self.edge_gains(state)
+        weight = paths.graph.vertex_weight + alpha + leaf.sum(axis=0)
+        edge_weight = paths.graph.edge_weight + self.edge_gains(state)
         within = np.full(V, -np.inf)
-        arrays = paths.incoming_begin, paths.incoming, paths.tail_begin, paths.tail
-        inside_kernel(Weighted(paths.order, *arrays, weight, edge_weight), True, within)
+        inside(paths.graph._replace(vertex_weight=weight, edge_weight=edge_weight), True, within)
         edges, leaves = self._trace(within, edge_weight)
         return Choice(float(within[V - 1]), edges, leaves, chosen[leaves].tolist())
 
@@ -221,7 +196,7 @@ class Relaxation:
         """The leaves before leaf `last` in an n-gram that ends in it, the nearest first: place, the leaf, and
         the leaf after it."""
         for k in range(self.length - 1, 0, -1):
-            leaf = int(self.paths.before[self.pairs[k][gram]])
+            leaf = int(self.paths.pairs.before[self.pairs[k][gram]])
             yield k - 1, leaf, last
             gram, last = int(self.parents[k][gram]), leaf
 
@@ -233,10 +208,7 @@ class Relaxation:
             leaf_gradient[:, v] += 1.0
             for k, leaf, last in self.before(gram, v) if gram >= 0 else ():
                 leaf_gradient[k, leaf] -= 1.0
-                best_path(
-                    leaf, last, len(paths.leaf), paths.leave, paths.leaving, paths.head_of, paths.tail_of,
-                    state[k], state_gradient[k],
-                )  # fmt: skip
+                best_path(leaf, last, paths.walk, state[k], state_gradient[k])
         for e in choice.edges:
             state_gradient[:, paths.states[paths.state_begin[e] : paths.state_begin[e + 1]]] += 1.0
         return leaf_gradient * self.free_leaf, state_gradient * self.free_state
@@ -250,15 +222,60 @@ class Relaxation:
                 leaves.append(v)
                 continue
             best, top = -1, -np.inf
-            for e in paths.incoming[paths.incoming_begin[v] : paths.incoming_begin[v + 1]].tolist():
-                value = (
-                    edge_weight[e] + within[paths.tail[paths.tail_begin[e] : paths.tail_begin[e + 1]]].sum()
-                )
+            for e in paths.edges_of(v).tolist():
+                value = edge_weight[e] + within[paths.tail(e)].sum()
                 if value > top:
                     best, top = e, value
             edges.append(best)
-            stack.extend(paths.tail[paths.tail_begin[best] : paths.tail_begin[best + 1]][::-1].tolist())
+            stack.extend(paths.tail(best)[::-1])
         return edges, leaves
+
+
+@dataclass
+class _Descent:
+    """The state of a descent: multipliers now, what was chosen there, and subgradients for leaves and
+    states."""
+
+    relaxation: Relaxation
+    choose: Callable[[Array, Array], Choice]
+    incumbents: Incumbents
+    leaf: Array
+    state: Array
+    choice: Choice = field(init=False)
+    gradient: tuple[Array, Array] = field(init=False)
+
+    def evaluate(self) -> tuple[float, float]:
+        """The value, and ‖g‖²: 0, which ends the descent, where the search was cut off."""
+        self.choice = self.choose(self.leaf, self.state)
+        if not self.choice.leaves:
+            return self.choice.value, 0.0
+        self.gradient = self.relaxation.gradient(self.choice, self.state)
+        leaf, state = self.gradient
+        return self.choice.value, float((leaf**2).sum() + (state**2).sum())
+
+    def improve(self, record: Record, t: int, norm: float) -> float:
+        """Offer the derivation; of a list of k, only now and then."""
+        if self.choice.leaves and (self.incumbents.k == 1 or record.numbers[ROUNDS] % 10 == 0):
+            edges = self.relaxation.edge_of[self.choice.edges]
+            self.incumbents.offer([[int(e) for e in edges if e >= 0]])
+        return self.incumbents.score
+
+    def keep(self) -> None:
+        self.relaxation.leaf, self.relaxation.state = self.leaf.copy(), self.state.copy()
+
+    def restore(self) -> bool:
+        self.leaf, self.state = self.relaxation.leaf.copy(), self.relaxation.state.copy()
+        return True
+
+    def move(self, step: float) -> None:
+        self.leaf = self.leaf - step * self.gradient[0]
+        self.state = self.state - step * self.gradient[1]
+
+
+descend = descent(
+    _Descent.evaluate, _Descent.improve, _Descent.move, Rule(10, 0.5, 0.02),
+    keep=_Descent.keep, restore=_Descent.restore, compiled=False,
+)  # fmt: skip
 
 
 @kernel()
@@ -272,21 +289,18 @@ def choose(total: Array, last: Array, alpha: Array, chosen: Array) -> None:
 
 
 @kernel()
-def cut_all(lm: Automaton, K: int, node: int) -> int:
-    """`intersection.cut`, for Python."""
-    return cut(lm, K, node)
+def word_states(lm: Automaton, K: int, words: Array) -> Array:
+    """`intersection.cut` of each word by itself; 0 for −1."""
+    states = np.zeros(len(words), np.int32)
+    for i in range(len(words)):
+        if words[i] >= 0:
+            states[i] = cut(lm, K, 1 + words[i])
+    return states
 
 
 @kernel()
 def extend(
-    lm: Automaton,
-    K: int,
-    last: Array,
-    states: Array,
-    leaf: Array,
-    pair_begin: Array,
-    after: Array,
-    count: int,
+    lm: Automaton, K: int, last: Array, states: Array, leaf: Array, pairs: Pairs, count: int
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Grams one leaf longer: parent, pair, last leaf, right state, and score of the last word.
 
@@ -298,9 +312,9 @@ def extend(
     at = 0
     for g in range(len(last)):
         v = last[g]
-        for p in range(pair_begin[v], pair_begin[v + 1]):
-            w = leaf[after[p]]
-            parent[at], pair[at], new_last[at] = g, p, after[p]
+        for p in range(pairs.begin[v], pairs.begin[v + 1]):
+            w = leaf[pairs.after[p]]
+            parent[at], pair[at], new_last[at] = g, p, pairs.after[p]
             if w == lm.begin:
                 new_states[at], score[at] = lm.state[1 + w], 0.0
             elif w == lm.end and leaf[v] == lm.end:
@@ -308,19 +322,11 @@ def extend(
             else:
                 s = states[g]
                 node = find(lm.first, lm.word, s, w)
-                value = 0.0
-                c = s
                 longer = lm.depth[s] == K and lm.order - 1 > K
                 if longer and node >= 0:
-                    value = lm.upper[node]
+                    score[at] = lm.upper[node]
                 else:
-                    if longer:
-                        value += lm.close[s]
-                    while node < 0:
-                        value += lm.backoff[c]
-                        c = lm.suffix[c]
-                        node = find(lm.first, lm.word, c, w)
-                    value += lm.logprob[node]
-                new_states[at], score[at] = cut(lm, lm.order - 1, node), value
+                    node, score[at] = follow(lm, s, node, w, lm.close[s] if longer else 0.0)
+                new_states[at] = cut(lm, lm.order - 1, node)
             at += 1
     return parent, pair, new_last, new_states, score

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from dualign.cli.options import Quiet, Threads
+from dualign.cli.screen import on_screen
 
 if TYPE_CHECKING:
     from dualign.text.alignment import Alignment
@@ -27,26 +27,27 @@ def demo(threads: Threads = None, quiet: Quiet = False) -> None:
     used for learning; gold links of the first 60 serve to measure the result.
     """
     from dualign.aligner import Aligner
-    from dualign.cli.report import Report
-    from dualign.cli.rounds import show_rounds
-    from dualign.jobs.warming import compile_kernels
+    from dualign.core.clocks import Clock
+    from dualign.jobs.evaluation import Report
+    from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
     from dualign.measure.bootstrap import confidence_interval
     from dualign.measure.quality import evaluate
     from dualign.text.samples import sample
     from dualign.text.streams import open_output
 
-    compile_kernels(quiet)
     source, target, gold = sample()
     pairs = list(zip(source, target, strict=True))
-    began = perf_counter()
-    with show_rounds(quiet) as report:
-        aligner = Aligner(threads=threads).fit(pairs, report=report)
-    learnt = perf_counter()
-    alignments = aligner.align(pairs)
-    aligned = perf_counter()
+    with on_screen(quiet, "-", threads) as run:
+        compile_kernels(run.note, *WORD_ALIGNER)
+        run.progress(0, "train")
+        clock = Clock()
+        aligner = Aligner(threads=threads).fit(pairs, report=run.round)
+        learnt = clock.restart()
+        alignments = aligner.align(pairs)
+        aligned = clock.seconds
 
     first = alignments[: len(gold)]
-    quality = Report(evaluate(first, gold), confidence_interval(first, gold), None, 0)
+    quality = Report(evaluate(first, gold), confidence_interval(first, gold))
     with open_output("-") as stream:
         print(f"Learnt from {len(source)} German-English sentence pairs without a single link.", file=stream)
         print("\nLinks, with their probabilities in per cent", file=stream)
@@ -58,7 +59,7 @@ def demo(threads: Threads = None, quiet: Quiet = False) -> None:
         print("\nThe dictionary's most frequent longer words, with p(English | German)\n", file=stream)
         print(*_dictionary(source, target, alignments), sep="\n", file=stream)
         print(
-            f"\nTime: {learnt - began:.1f} s to learn, {aligned - learnt:.1f} s to align. "
+            f"\nTime: {learnt:.1f} s to learn, {aligned:.1f} s to align. "
             "Your own text: dualign align SOURCE TARGET",
             file=stream,
         )

@@ -1,21 +1,22 @@
-"""Compiling the kernels before their first use, in parallel, and saying so.
+"""Compiling the kernels of a job before its work, in parallel.
 
 Numba compiles one function at a time, whatever the number of threads, so the work is split between
-processes of their own. They leave the machine code in the cache, for this run and all later ones.
+processes. They leave the machine code in the cache, for this run and all later ones.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dualign.cli.exits import say
+from dualign.core.clocks import Clock
 from dualign.core.jit import compiled_mark
 from dualign.core.threads import available
 from dualign.model.options import Options
@@ -35,22 +36,16 @@ SOURCE = [["a", "b", "c"], ["b", "a"], ["c"]]
 TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
 
 
-def compile_kernels(quiet: bool, decoder: str = "") -> None:
-    """Compile whatever the word aligner needs, also by that decoder, unless that was done before.
-
-    "long" stands for pairs with very long sentences, which have kernels of their own.
-    """
-    wanted = ("chains", "others", *DECODERS.get(decoder, ()))
-    done = {job: compiled_mark(job) for job in wanted}
-    jobs = [job for job in wanted if not done[job].exists()]
-    if not jobs:
+def compile_kernels(note: Callable[[str], None], *names: str) -> None:
+    """Compile kernels by their names in `KERNELS`, unless that was done before; `note` is told."""
+    marks = {name: mark for name in names if not (mark := compiled_mark(name)).exists()}
+    if not marks:
         return
-    if not quiet:
-        say("compiling kernels, once for this version (some 20 to 40 s) …")
-    began = perf_counter()
+    note("compiling kernels, once for this version (some 10 to 40 s) …")
+    clock = Clock()
     if available() > 1:
         command = [sys.executable, "-m", "dualign.jobs.warming"]
-        processes = [subprocess.Popen([*command, job], **QUIETLY) for job in jobs]
+        processes = [subprocess.Popen([*command, name], **QUIETLY) for name in marks]
         try:
             codes = [process.wait() for process in processes]
         except BaseException:
@@ -60,12 +55,11 @@ def compile_kernels(quiet: bool, decoder: str = "") -> None:
         if any(codes):
             return  # The kernels will be compiled where they are used; errors show there.
     else:
-        for job in jobs:
-            JOBS[job]()
-    for job in jobs:
-        done[job].touch()
-    if not quiet:
-        say(f"kernels compiled in {perf_counter() - began:.0f} s")
+        for name in marks:
+            _compile(name)
+    for mark in marks.values():
+        mark.touch()
+    note(f"kernels compiled in {clock.seconds:.0f} s")
 
 
 def load_kernels(threads: int) -> None:
@@ -192,20 +186,53 @@ def untrained() -> tuple[Model, Bitext]:
     ), bitext
 
 
-JOBS = {
+def compile_extraction() -> None:
+    """Phrase extraction."""
+    from dualign.phrase.table.building import build_table
+    from dualign.text.alignment import Alignment
+
+    build_table([((["a", "b"], ["x", "y"]), Alignment(((0, 0), (1, 1))))], os.devnull, threads=1)
+
+
+def compile_phrases() -> None:
+    """Phrase alignment."""
+    from dualign.phrase.alignment.aligning import align
+
+    align({(0, 1, 0, 1): 0.0}, 1, 1)
+
+
+def compile_translation(method: str) -> None:
+    """A decoder of translations; with a time limit, it compiles all its kernels before the clock starts."""
+    from dualign.translate import Hypergraph, LanguageModel, decode
+
+    graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
+    decode(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), method=method, time_limit=60.0)
+
+
+def _compile(name: str) -> None:
+    job, *arguments = name.split("-")
+    KERNELS[job](*arguments)
+
+
+KERNELS: dict[str, Callable[..., None]] = {
     "chains": compile_chains,
     "others": compile_others,
     "long": compile_long,
     "agreement": compile_agreement,
     "matchings": compile_matchings,
+    "extraction": compile_extraction,
+    "phrases": compile_phrases,
+    "translation": compile_translation,
 }
+"""What one process compiles; `translation-METHOD` is for one decoder of translations."""
+
+WORD_ALIGNER = ("chains", "others")
 DECODERS = {
-    "bidirectional": ("agreement",),
-    "submodular": ("matchings",),
-    "matching": ("matchings",),
-    "long": ("long",),
+    "bidirectional": (*WORD_ALIGNER, "agreement"),
+    "submodular": (*WORD_ALIGNER, "matchings"),
+    "matching": (*WORD_ALIGNER, "matchings"),
 }
-"""Jobs that only some decoders or texts need."""
+"""What word alignment needs with these decoders; with the others, `WORD_ALIGNER`."""
 
 if __name__ == "__main__":
-    JOBS[sys.argv[1]]()
+    _compile(sys.argv[1])

@@ -1,0 +1,76 @@
+"""Do these files belong together? The one check of lengths, and the one check of link positions.
+
+Every message names the files or the place, the numbers that disagree, and a remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Any, TypeVar, overload
+
+from dualign.core.errors import DataError
+
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+_END: Any = object()
+
+SAME_SENTENCES = "give the same sentences in the same order"
+
+
+def same_length(*counts: tuple[str, int], unit: str = "lines", remedy: str = SAME_SENTENCES) -> None:
+    """Refuse files, or lists, of different length; each is given as its name and its number of `unit`."""
+    if len({number for _, number in counts}) > 1:
+        (first, number), *others = counts
+        found = [f"{first} has {number} {unit}", *(f"{name} has {number}" for name, number in others)]
+        raise DataError(f"{', '.join(found[:-1])} but {found[-1]}; {remedy}")
+
+
+@overload
+def in_step(
+    first: tuple[str, Iterable[_A]],
+    second: tuple[str, Iterable[_B]],
+    /,
+    *,
+    unit: str = ...,
+    remedy: str = ...,
+) -> Iterator[tuple[_A, _B]]: ...
+@overload
+def in_step(
+    *streams: tuple[str, Iterable[Any]], unit: str = ..., remedy: str = ...
+) -> Iterator[tuple[Any, ...]]: ...
+def in_step(
+    *streams: tuple[str, Iterable[Any]], unit: str = "lines", remedy: str = SAME_SENTENCES
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the items of all streams together; each is given with its name, for messages.
+
+    Nothing is held in memory. Where one ends before another, the others are read to their end, so that the
+    message of `same_length` has all the numbers.
+    """
+    iterators = [iter(items) for _, items in streams]
+    for done, items in enumerate(zip_longest(*iterators, fillvalue=_END)):
+        if any(item is _END for item in items):
+            counts = [
+                done if item is _END else done + 1 + sum(1 for _ in rest)
+                for item, rest in zip(items, iterators, strict=True)
+            ]
+            names = (name for name, _ in streams)
+            same_length(*zip(names, counts, strict=True), unit=unit, remedy=remedy)
+        yield items
+
+
+def links_inside(
+    links: Iterable[Sequence[Any]], source_length: int, target_length: int, place: str = ""
+) -> None:
+    """Refuse a link outside its sentence pair; the message begins with `place`, best `FILE:LINE`.
+
+    A link begins with its source and target position, counted from 0; whatever follows is ignored.
+    """
+    for link in links:
+        i, j = link[0], link[1]
+        if not (0 <= i < source_length and 0 <= j < target_length):
+            where = f"{place}: " if place else ""
+            raise DataError(
+                f"{where}link {i}-{j} is outside the pair, which has {source_length} source and "
+                f"{target_length} target words (counted from 0); give the links of exactly these words"
+            )

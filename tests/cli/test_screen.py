@@ -38,10 +38,12 @@ def test_items_go_by_and_their_number_is_shown_then_cleared(streams):
 
 
 def test_line_is_cleared_before_an_error_message(streams):
+    def failing():
+        yield from range(300)
+        raise ValueError
+
     with pytest.raises(ValueError), on_screen(False, "x") as run:
-        for n in run.counted(range(600), "convert"):
-            if n == 300:
-                raise ValueError
+        list(run.counted(failing(), "convert"))
     assert streams.stderr.getvalue().endswith("\r\x1b[K")
 
 

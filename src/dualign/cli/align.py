@@ -13,9 +13,7 @@ def align(
     source: Source,
     target: Target = None,
     output: Output = "-",
-    model: Annotated[
-        str | None, option("MODEL", "Align with this saved model instead of training one.")
-    ] = None,
+    model: Annotated[str | None, option("MODEL", "Align with this saved model; train none.")] = None,
     save: Annotated[str | None, option("MODEL", "Save the model.")] = None,
     decoder: settings.Decoder = None,
     symmetrize: settings.Symmetrize = None,

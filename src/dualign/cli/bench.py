@@ -24,8 +24,8 @@ def bench(
 ) -> None:
     """Measure speed, memory and quality of this installation.
 
-    Trains on a text and aligns with the saved model, as commands of their own; the time is that of the whole
-    command. Synthetic text is aligned that was not trained on; your own text is aligned itself.
+    Times two commands: one that trains on a text, and one that aligns with the saved model. Synthetic text to
+    align is not the text that was trained on; your own text is aligned itself.
     """
     if (source is None) != (target is None):
         raise UsageError("--source and --target go together; give both")

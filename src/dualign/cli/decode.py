@@ -10,30 +10,23 @@ from dualign.cli.screen import on_screen
 
 def decode(
     scores: Annotated[
-        str,
-        argument(
-            "SCORES", "Matrices of link scores: an .npz file, a directory of .npy files, or lines of JSON."
-        ),
+        str, argument("SCORES", "Matrices of link scores: .npz, a directory of .npy files, or lines of JSON.")
     ],
     output: Output = "-",
     decoder: Annotated[str, option("submodular|matching", "How links are chosen.")] = "submodular",
     alpha: Annotated[float, option("A", "A word's links are worth their sum to this power.")] = 0.5,
-    concave: Annotated[
-        str, option("source|target|both", "Whose further links are worth less and less.")
-    ] = "both",
+    concave: Annotated[str, option("source|target|both", "Whose further links are worth less.")] = "both",
     source_limit: Annotated[int, option("N", "Most links of a source word; 0 for no limit.")] = 1,
     target_limit: Annotated[int, option("N", "Most links of a target word; 0 for no limit.")] = 1,
     threshold: Annotated[float, option("S", "Leave out links whose score is not over this.")] = 0.0,
-    source: Annotated[
-        str | None, option("FILE", "Source text, or bitext: check the matrices' sizes.")
-    ] = None,
+    source: Annotated[str | None, option("FILE", "Source text, or bitext: check the sizes.")] = None,
     target: Annotated[str | None, option("FILE", "Target text: check the sizes.")] = None,
     report: Report = None,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Choose links from matrices of scores that come from elsewhere.
+    """Choose links from matrices of scores that another program wrote.
 
     Rows are source words, columns target words; scores are not negative. Writes one line of Pharaoh links for
     each matrix.

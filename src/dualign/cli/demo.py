@@ -21,10 +21,10 @@ Sentences = Sequence[Sequence[str]]
 
 
 def demo(threads: Threads = None, quiet: Quiet = False) -> None:
-    """Learn from the sample that comes along, and show the result.
+    """Train on the bundled sample, and show the result.
 
-    The sample has 400 German-English sentence pairs, written for dualign. Nothing but these sentences is
-    used for learning; gold links of the first 60 serve to measure the result.
+    The sample has 400 German-English sentence pairs, written for dualign. Training uses only these sentences;
+    gold links of the first 60 are used to measure the result.
     """
     from dualign.aligner import Aligner
     from dualign.core.clocks import Clock
@@ -48,21 +48,23 @@ def demo(threads: Threads = None, quiet: Quiet = False) -> None:
 
     first = alignments[: len(gold)]
     quality = Report(evaluate(first, gold), confidence_interval(first, gold))
+    lines = [
+        f"Learnt from {len(source)} German-English sentence pairs without a single link.",
+        "",
+        "Links, with their probabilities in per cent",
+        "(! a link that people did not set, ? one that they did set and that is missing)",
+    ]
+    for n in _SHOWN:
+        lines += ["", *_grid(source[n], target[n], alignments[n], gold[n])]
+    lines += [
+        f"\nAll {len(gold)} pairs that people have linked, in per cent\n\n{quality.as_text()}",
+        "\nThe dictionary's most frequent longer words, with p(English | German)\n",
+        *_dictionary(source, target, alignments),
+        f"\nTime: {learnt:.1f} s to learn, {aligned:.1f} s to align. "
+        "Your own text: dualign align SOURCE TARGET\n",
+    ]
     with open_output("-") as stream:
-        print(f"Learnt from {len(source)} German-English sentence pairs without a single link.", file=stream)
-        print("\nLinks, with their probabilities in per cent", file=stream)
-        print("(! a link that people did not set, ? one that they did set and that is missing)", file=stream)
-        for n in _SHOWN:
-            print("", *_grid(source[n], target[n], alignments[n], gold[n]), sep="\n", file=stream)
-        print(f"\nAll {len(gold)} pairs that people have linked, in per cent\n", file=stream)
-        print(quality.as_text(), file=stream)
-        print("\nThe dictionary's most frequent longer words, with p(English | German)\n", file=stream)
-        print(*_dictionary(source, target, alignments), sep="\n", file=stream)
-        print(
-            f"\nTime: {learnt:.1f} s to learn, {aligned:.1f} s to align. "
-            "Your own text: dualign align SOURCE TARGET",
-            file=stream,
-        )
+        stream.write("\n".join(lines))
 
 
 def _grid(source: Sequence[str], target: Sequence[str], found: Alignment, gold: Alignment) -> Iterator[str]:

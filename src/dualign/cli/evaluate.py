@@ -18,18 +18,14 @@ def evaluate(
     as_json: options.AsJson = False,
     format: options.LinkFormat = None,
     gold_format: options.GoldFormat = None,
-    first: Annotated[
-        bool, flag("--first", "GOLD is for the first lines of LINKS; ignore the rest of LINKS.")
-    ] = False,
+    first: Annotated[bool, flag("--first", "GOLD is for the first lines of LINKS; ignore the rest.")] = False,
     bootstrap: Annotated[int, option("N", "Resamples for AER's interval; 0 for none.", min=0)] = 1000,
     seed: Annotated[int, option("N", "Seed of the resampling.", min=0)] = 1,
     source: Annotated[
         str | None, option("FILE", "Source text of LINKS, all its lines; rare words are counted here.")
     ] = None,
     target: Annotated[str | None, option("FILE", "Target text of LINKS, all its lines.")] = None,
-    rare: Annotated[
-        int | None, option("N", f"A word is rare that occurs at most N times ({_RARE}).", min=0)
-    ] = None,
+    rare: Annotated[int | None, option("N", f"The most occurrences of a rare word ({_RARE}).", min=0)] = None,
     errors: options.Errors = options.OnErrors.STRICT,
     quiet: options.Quiet = False,
 ) -> None:

@@ -34,17 +34,14 @@ def argument(metavar: str, help: str) -> Any:
 
 Quiet = Annotated[bool, flag("--quiet -q", "No progress and no notes on stderr.")]
 Threads = Annotated[int | None, option("N", "Threads to compute with; the result is the same.", min=1)]
-Errors = Annotated[
-    OnErrors, option(None, "Bytes that are not UTF-8: stop (strict), or read U+FFFD (replace).")
-]
+Errors = Annotated[OnErrors, option(None, "Bytes that are not UTF-8: stop, or replace them by U+FFFD.")]
 AsJson = Annotated[bool, flag("--json", "Print one JSON object; rates are fractions, not per cent.")]
 
 Source = Annotated[str, argument("SOURCE", "Source text, one sentence per line; or both sides: see TARGET.")]
 Target = Annotated[
     str | None,
     argument(
-        "[TARGET]",
-        "Target text. Without it, the lines of SOURCE are `source ||| target` or `source<TAB>target`.",
+        "[TARGET]", "Target text. Without it, SOURCE has lines `source ||| target` or `source<TAB>target`."
     ),
 ]
 SourceText = Annotated[str, argument("SOURCE", "Source text.")]
@@ -54,8 +51,7 @@ GoldFile = Annotated[str, argument("GOLD", "Gold links, sure and possible.")]
 
 Output = Annotated[str, option("FILE", "Where to write; - is standard output.", "--output -o")]
 Report = Annotated[
-    str | None,
-    option("FILE", "Also write a JSON object for each pair: line, score, bound, certified, seconds."),
+    str | None, option("FILE", "Also write JSON for each pair: line, score, bound, certified, seconds.")
 ]
 LinkFormat = Annotated[
     str | None,
@@ -64,10 +60,6 @@ LinkFormat = Annotated[
 GoldFormat = Annotated[str | None, option("FORMAT", "The same for GOLD.")]
 Pairs = Annotated[
     int | None,
-    option(
-        "N",
-        "Number of sentence pairs: NAACL files do not mention those at the end that have no links.",
-        min=0,
-    ),
+    option("N", "Number of sentence pairs: NAACL files do not mention the last ones without links.", min=0),
 ]
 TimeLimit = Annotated[float | None, option("SECONDS", "For each pair; none if not given.")]

@@ -36,7 +36,7 @@ def remap(
     target_from: Annotated[str | None, _side("target", "given")] = None,
     target_to: Annotated[str | None, _side("target", "new")] = None,
     skip: Annotated[
-        bool, flag("--skip", "Where tokens and text differ, write an empty line and a note, and go on.")
+        bool, flag("--skip", "Where tokens and text differ, write an empty line and go on.")
     ] = False,
     format: LinkFormat = None,
     pairs: Pairs = None,

@@ -38,14 +38,10 @@ MaxLength = Annotated[int | None, _setting("max_length", "N")]
 KeepCase = Annotated[bool, flag("--keep-case", "Tell upper from lower case when comparing words.")]
 GlossaryFile = Annotated[
     str | None,
-    option(
-        "FILE",
-        "Known translations, source<TAB>target on a line: expected to be linked where both words occur.",
-    ),
+    option("FILE", "Known translations, source<TAB>target per line: linked where both words occur."),
 ]
 Tune = Annotated[
-    str | None,
-    option("GOLD", "Choose threshold and decoder parameters by these gold links of the first lines."),
+    str | None, option("GOLD", "Choose decoder parameters by these gold links of the first lines.")
 ]
 TuneSource = Annotated[str | None, option("FILE", "Source text of the gold links, if not the first lines.")]
 TuneTarget = Annotated[str | None, option("FILE", "Target text of the gold links.")]

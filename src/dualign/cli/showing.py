@@ -7,17 +7,14 @@ from typing import Annotated
 from dualign.cli.options import argument, flag, option
 
 Links = Annotated[
-    list[str] | None, option("[NAME=]FILE", "Links of a system; again for another.", "--links -l")
+    list[str] | None, option("[NAME=]FILE", "Links of a system; repeat for others.", "--links -l")
 ]
 Probabilities = Annotated[
     list[str] | None,
-    option(
-        "[NAME=]FILE",
-        "Links as `i-j:probability`: the probabilities of the links in the same place, or a system.",
-    ),
+    option("[NAME=]FILE", "Links as `i-j:probability`, of the --links in the same place, or a system."),
 ]
 Reports = Annotated[
-    list[str] | None, option("FILE", "What `align --report` wrote, for the links in the same place.")
+    list[str] | None, option("FILE", "What `align --report` wrote, of the --links in the same place.")
 ]
 Gold = Annotated[str | None, option("FILE", "Gold links, sure and possible.")]
 GoldFormat = Annotated[str | None, option("FORMAT", "Format of the gold links.")]

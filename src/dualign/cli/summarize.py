@@ -7,9 +7,7 @@ from typing import Annotated
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Quiet, Source, Target, option
 from dualign.cli.showing import Probabilities, Reports
 
-Links = Annotated[
-    list[str] | None, option("[NAME=]FILE", "Links of the system that the page is about.", "--links -l")
-]
+Links = Annotated[list[str] | None, option("[NAME=]FILE", "Links of the system to describe.", "--links -l")]
 
 
 def summarize(

@@ -25,9 +25,7 @@ def view(
     html: Annotated[
         str | None, option("FILE", "Write one page that needs nothing else; - for stdout.")
     ] = None,
-    posteriors: Annotated[
-        int, option("N", "With --html: the number of pairs whose posteriors are included.", min=0)
-    ] = 1000,
+    posteriors: Annotated[int, option("N", "With --html: pairs to include posteriors of.", min=0)] = 1000,
     port: Annotated[
         int | None, option("N", f"Port of the local page ({_PORT}; 0: any free one).", min=0, max=65535)
     ] = None,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from dualign.core.errors import UsageError
-from dualign.jobs.running import SILENT, Run, one_standard_input
+from dualign.jobs.running import SILENT, Run, one_standard_input, separate_outputs
 from dualign.measure.transfer_quality import THRESHOLDS, SpanReport, TreeReport, span_report, tree_report
 from dualign.text.conllu import Sentence, write_sentence
 from dualign.text.parallel import is_json
@@ -56,12 +56,10 @@ def transfer_tags(
     if settings.pos != "any" and not all(is_conllu):
         raise UsageError("only CoNLL-U has the parts of speech to compare (pos); give both sides as such")
     if tags.default.split() != [tags.default]:
-        raise UsageError(f"the default `{tags.default}` is not a tag: it is empty or has blanks")
+        raise UsageError(f"default={tags.default!r} is not a tag: it is empty or has blanks")
     tags = replace(tags, column=as_column(tags.column))
     if tags.bio and any(is_conllu) and tags.column == "upos":
-        raise UsageError(
-            "BIO tags are not parts of speech; name the column in which CoNLL-U has them, such as NER"
-        )
+        raise UsageError("BIO tags are not parts of speech; name CoNLL-U's column for them, such as NER")
 
     def put(stream: TextIO, result: Sentence | list[str]) -> None:
         if isinstance(result, Sentence):
@@ -120,7 +118,7 @@ def evaluate_transfer(
     for value in thresholds:
         check_threshold(value)
     if at == 0:
-        raise UsageError("at 0: accuracy is undefined for no edges; give a larger share")
+        raise UsageError("at=0: there is no accuracy of no edges; give a larger share")
     if is_json(files.source) != is_json(files.target):
         raise UsageError("SOURCE and TARGET must both be CoNLL-U, or both be called .jsonl")
     if is_json(files.source):
@@ -140,8 +138,7 @@ def _write(
     run: Run,
 ) -> Counter[str]:
     """Write results as they come, with their counts to the report; returns the sum of the counts."""
-    if report is not None and report == output:
-        raise UsageError("the report and the output have the same name; give each its own")
+    separate_outputs(output, report)
     total: Counter[str] = Counter()
     pairs = 0
     with ExitStack() as stack:

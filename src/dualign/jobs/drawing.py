@@ -91,7 +91,7 @@ def draw_trace(reports: Sequence[str], output: str, *, lines: Sequence[int] = ()
         known = dict(traced)
         for number in lines or [traced[0][0]]:
             if number not in known:
-                raise UsageError(f"line {number}: {name} has no trace of that line")
+                raise UsageError(f"line={number}: {name} has no trace of that line")
             label = f"{name}, line {number}" if len(reports) > 1 else f"line {number}"
             traces[label] = trace_of(known[number])
     if len(traces) > _FEW:
@@ -151,7 +151,7 @@ def _traced(paths: Sequence[str], errors: str) -> list[tuple[str, list[tuple[int
 
 def _index(line: int, size: int) -> int:
     if not 1 <= line <= size:
-        raise UsageError(f"line {line}: the text has {size} lines")
+        raise UsageError(f"line={line}: the text has {size} lines")
     return line - 1
 
 

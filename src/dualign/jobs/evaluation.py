@@ -158,25 +158,19 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
     for path, count in ((links.path, lines), (gold.path, len(references))):
         if count == 0:
             raise DataError(f"{path}: no links at all, the file is empty; was it written to the end?")
-    named = len(references)
-    counts = (links.path, lines), (gold.path, named)
+    named, remedy = len(references), "both must be of the same pairs"
     if lines < named:
         answers = _filled(links, named, run) or answers
-        counts = (links.path, len(answers)), counts[1]
     elif lines > named and not first:
-        references = _filled(gold, lines, run) or references
-        counts = counts[0], (gold.path, len(references))
-        if len(references) == lines:
+        remedy += ", or use --first if gold is for the first lines only"
+        if filled := _filled(gold, lines, run):
+            references = filled
             run.note(
                 f"note: {gold.path} mentions no sentence pair after {named}; the other {lines - named} count "
                 "as pairs without gold links (use --first if gold is for the first pairs only)"
             )
-    if not first or lines < named:
-        same_length(
-            *counts,
-            unit="sentence pairs",
-            remedy="both must be of the same pairs, or use --first if gold is for the first lines only",
-        )
+    counts = (links.path, len(answers)), (gold.path, len(references))
+    same_length(*counts, unit="sentence pairs", remedy=remedy)
     return _Compared(answers, references, max(lines, named))
 
 

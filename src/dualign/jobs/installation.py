@@ -33,6 +33,8 @@ from dualign.text.synthetic import generate
 DUALIGN = (sys.executable, "-m", "dualign")
 """The command of the running interpreter's installation."""
 
+RATES = ("AER", "precision", "recall")
+
 _WARM = 200  # pairs: enough to reach every kernel
 
 
@@ -102,12 +104,8 @@ class Measured:
             f"model file: {self.model_bytes / 1e6:.1f} MB; the program's start is part of each time",
         ]
         if self.quality is not None:
-            rates = (
-                ("AER", self.quality.aer),
-                ("precision", self.quality.precision),
-                ("recall", self.quality.recall),
-            )
-            lines += [", ".join(f"{name} {100 * rate:.2f}" for name, rate in rates), signature(self.quality)]
+            rates = [f"{name} {100 * getattr(self.quality, name.lower()):.2f}" for name in RATES]
+            lines += [", ".join(rates), signature(self.quality)]
         return "\n".join(lines)
 
     def _table(self) -> str:

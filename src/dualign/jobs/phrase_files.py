@@ -74,7 +74,7 @@ class TableText:
             try:
                 wanted = [float(weight) for weight in self.features.split(",")]
             except ValueError:
-                raise UsageError(f"features {self.features}: expected numbers with commas between") from None
+                raise UsageError(f"features={self.features}: expected numbers with commas between") from None
         if not len(occurrences.scores):  # no entry of the table occurs: no weights
             return occurrences, occurrences.scores.sum(axis=1)
         return occurrences, occurrences.weights(wanted)
@@ -133,7 +133,7 @@ def align_phrases(
     one_standard_input(text.table, text.source, text.target)
     separate_outputs(output, report)
     if method not in METHODS:
-        raise UsageError(f"method {method}: there are {', '.join(METHODS)}")
+        raise UsageError(f"method={method} is not one of {', '.join(METHODS)}")
     check_time_limit(time_limit)
     compile_kernels(run.note, "phrases")
     counts: Counter[str] = Counter()

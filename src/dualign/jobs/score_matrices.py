@@ -47,7 +47,7 @@ class MatrixDecoder:
             raise UsageError(f'concave="{self.concave}" is not one of {", ".join(ORIENTATION)}')
         for name in ("source_limit", "target_limit"):
             if (limit := getattr(self, name)) < 0:
-                raise UsageError(f"{name} {limit} must not be negative; use 0 for no limit")
+                raise UsageError(f"{name}={limit} must not be negative; use 0 for no limit")
         limits = self.source_limit or None, self.target_limit or None
         return Settings(self.decoder, self.alpha, ORIENTATION[self.concave], *limits, self.threshold)
 
@@ -102,7 +102,8 @@ def _checked(scores: str, source: str | None, target: str | None, errors: str) -
     text = source if target is None else f"{source} and {target}"
     streams = (scores, matrices), (text, read_pairs(source, target, errors=errors))
     remedy = "give one matrix for each sentence pair"
-    for number, ((place, matrix), pair) in enumerate(in_step(*streams, unit="matrices", remedy=remedy), 1):
+    both = in_step(*streams, unit="sentence pairs", remedy=remedy)
+    for number, ((place, matrix), pair) in enumerate(both, 1):
         lengths = len(pair[0]), len(pair[1])
         if 0 in lengths and matrix.size == 0:
             matrix = matrix.reshape(0, 0)

@@ -113,7 +113,7 @@ def translate(
     translated, and how many of the translations are certified.
     """
     if method not in METHODS:
-        raise UsageError(f"method {method} is not one of {', '.join(METHODS)}")
+        raise UsageError(f"method={method} is not one of {', '.join(METHODS)}")
     separate_outputs(output, report)
     sentences: list[Any] = (
         list(read_trees(text, run.errors))

@@ -39,7 +39,7 @@ def read_all(files: ShownFiles) -> Dataset:
 def model_view(model: str, projection: str | None = None, run: Run = SILENT) -> ModelView:
     """Load a model to look into; `projection` is the model's own if None."""
     if projection is not None and projection not in PROJECTIONS:
-        raise UsageError(f"projection {projection} is not one of {', '.join(PROJECTIONS)}")
+        raise UsageError(f"projection={projection} is not one of {', '.join(PROJECTIONS)}")
     compile_kernels(run.note, *WORD_ALIGNER)
     return ModelView(model, projection, run.threads)
 

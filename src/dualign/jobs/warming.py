@@ -11,11 +11,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.jit import compiled_mark
 from dualign.core.threads import available
@@ -79,46 +81,36 @@ def load_kernels(threads: int) -> None:
 
 def compile_chains() -> None:
     """The posteriors' kernel, half of all the work."""
-    from dualign.infer.blocks import block_of
     from dualign.infer.posteriors import posteriors_of_block
 
-    model, bitext = untrained()
-    posteriors_of_block(model.options, block_of(model, bitext, 1), "symmetric", 1)
+    model, block, _ = untrained()
+    posteriors_of_block(model.options, block, "symmetric", 1)
 
 
 def compile_long() -> None:
     """The posteriors' kernel for pairs with a very long sentence."""
-    from dualign.infer.blocks import block_of
     from dualign.infer.expectation import KINDS, expect_long, new_sums
     from dualign.infer.multipliers import Constraint
 
-    model, bitext = untrained()
-    block = block_of(model, bitext, 1)
+    _, block, posterior = untrained()
     rules = Constraint(KINDS["symmetric"], 0.1, 0.1, 3, False)
-    posterior = np.zeros((len(block.entry), 2), np.float32)
-    expect_long(np.arange(len(bitext)), block, rules, new_sums(0), posterior)
+    expect_long(np.arange(len(SOURCE)), block, rules, new_sums(0), posterior)
 
 
 def compile_others() -> None:
     """All other kernels of training and decoding."""
-    from dataclasses import replace
-
     from dualign.decode.links import encode_chunk, links_of_block
     from dualign.infer.blocks import block_of
 
     compile_usual()
-    model, bitext = untrained()
-    block = block_of(model, bitext, 1)
-    posterior = np.zeros((len(block.entry), 2), np.float32)
+    model, block, posterior = untrained()
     links_of_block(replace(model.options, decoder="viterbi"), block, posterior, 1)
-    strange, source, target = encode_chunk(model, [(["new", "a"], ["x", "newer"])])
-    block_of(model, strange, 1, (source.new, target.new))
+    unknown, source, target = encode_chunk(model, [(["new", "a"], ["x", "newer"])])
+    block_of(model, unknown, 1, (source.new, target.new))
 
 
 def compile_usual() -> None:
-    """The kernels of training and decoding that every run needs, but for the posteriors'."""
-    from dataclasses import replace
-
+    """The kernels of training and decoding that every run needs, except the posteriors'."""
     from dualign.decode.links import joined, links_of_block
     from dualign.infer.blocks import block_of
     from dualign.infer.expectation import add_counts, add_null_counts
@@ -127,7 +119,7 @@ def compile_usual() -> None:
     from dualign.text.numbering import Side
     from dualign.text.printing import print_links
 
-    model, bitext = untrained()
+    model, bitext = untrained_model()
     words = model.source.words, model.target.words
     lexicon = prune(train_ibm1(bitext, len(words[0]), len(words[1]), 2, 1), 1e-9)
     priors = make_priors(lexicon, *words, 4, 1.0, 1.0, 1)
@@ -147,28 +139,30 @@ def compile_agreement() -> None:
     from dualign.decode.joint.bidirectional import solve
     from dualign.decode.joint.objective import Problem
     from dualign.decode.joint.potentials import potentials
-    from dualign.infer.blocks import block_of
 
-    model, bitext = untrained()
-    solve(Problem(*potentials(0, block_of(model, bitext, 1)), -1.0, -3.0), "exact")
+    solve(Problem(*potentials(0, untrained()[1]), -1.0, -3.0), "exact")
 
 
 def compile_matchings() -> None:
     """The decoders `submodular` and `matching`."""
-    from dataclasses import replace
-
     from dualign.decode.links import links_of_block
+
+    model, block, posterior = untrained()
+    for decoder in ("submodular", "matching"):
+        links_of_block(replace(model.options, decoder=decoder), block, posterior + np.float32(0.5), 1)
+
+
+def untrained() -> tuple[Model, Any, Array]:
+    """A model of three words on each side, the block of its text, and posteriors of 0."""
     from dualign.infer.blocks import block_of
 
-    model, bitext = untrained()
+    model, bitext = untrained_model()
     block = block_of(model, bitext, 1)
-    posterior = np.full((len(block.entry), 2), 0.5, np.float32)
-    for decoder in ("submodular", "matching"):
-        links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
+    return model, block, np.zeros((len(block.entry), 2), np.float32)
 
 
-def untrained() -> tuple[Model, Bitext]:
-    """A model of three words a side, and its text."""
+def untrained_model() -> tuple[Model, Bitext]:
+    """A model of three words on each side, and its text."""
     from dualign.model.jumps import classes_of, initial_jumps, initial_weights
     from dualign.model.lexicon import Lexicon
     from dualign.model.model import Model
@@ -176,14 +170,12 @@ def untrained() -> tuple[Model, Bitext]:
 
     source, target = GrowingVocabulary(), GrowingVocabulary()
     bitext = encode(zip(SOURCE, TARGET, strict=True), source, target, True)
-    table = np.full((3, 2), 0.5, np.float32)
     even = np.full(3, 1 / 3, np.float32)
+    table = np.full((3, 2), 0.5, np.float32)
     lexicon = Lexicon(np.arange(4), np.arange(3, dtype=np.int32), table, even, even)
-    weights = initial_weights(0.2, 1e-8)
     jumps = initial_jumps(*(classes_of(np.zeros(len(words)), 0) for words in (target, source)))
-    return Model(
-        Vocabulary(list(source)), Vocabulary(list(target)), lexicon, weights, jumps, Options()
-    ), bitext
+    words = Vocabulary(list(source)), Vocabulary(list(target))
+    return Model(*words, lexicon, initial_weights(0.2, 1e-8), jumps, Options()), bitext
 
 
 def compile_extraction() -> None:

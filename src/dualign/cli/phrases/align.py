@@ -16,10 +16,7 @@ def align(
     output: Output = "-",
     report: Annotated[
         str | None,
-        option(
-            "FILE",
-            "Also write a JSON object for each pair: line, feasible, score, bound, certified, seconds.",
-        ),
+        option("FILE", "Also write JSON for each pair: line, feasible, score, bound, certified, seconds."),
     ] = None,
     method: Annotated[str, option("METHOD", "exact, ilp (HiGHS) or greedy.")] = "exact",
     time_limit: TimeLimit = None,

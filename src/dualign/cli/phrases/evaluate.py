@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def evaluate(
     answer: Annotated[
         str,
-        argument(
-            "ANSWER", "Links, whose phrase pairs are extracted; with --phrases, what `phrases align` wrote."
-        ),
+        argument("ANSWER", "Links, whose phrases are extracted; with --phrases, what `phrases align` wrote."),
     ],
     gold: options.GoldFile,
     phrases: Annotated[
@@ -28,13 +26,11 @@ def evaluate(
     ] = False,
     as_json: options.AsJson = False,
     max_length: MaxLength = 7,
-    tight: Annotated[
-        bool, flag("--tight", "Count only phrase pairs whose edge words have gold links.")
-    ] = False,
+    tight: Annotated[bool, flag("--tight", "Count only phrases whose edge words have gold links.")] = False,
     source: Annotated[str | None, option("FILE", "Source text of GOLD, for its lengths.")] = None,
     target: Annotated[str | None, option("FILE", "Target text of GOLD, for its lengths.")] = None,
     first: Annotated[
-        bool, flag("--first", "GOLD is for the first lines of ANSWER; ignore the rest of ANSWER.")
+        bool, flag("--first", "GOLD is for the first lines of ANSWER; ignore the rest.")
     ] = False,
     format: options.LinkFormat = None,
     gold_format: options.GoldFormat = None,

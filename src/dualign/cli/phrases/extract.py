@@ -15,16 +15,10 @@ def extract(
     target: options.TargetText,
     links: Annotated[str, argument("LINKS", "Links of each line, as `align` writes.")],
     output: options.Output = "-",
-    reordering: Annotated[
-        str | None, option("FILE", "Also write a reordering table (wbe-msd, both ways).")
-    ] = None,
-    dictionary: Annotated[
-        str | None, option("PREFIX", "Also write PREFIX.s2t and PREFIX.t2s: words.")
-    ] = None,
+    reordering: Annotated[str | None, option("FILE", "Also write a reordering table (wbe-msd).")] = None,
+    dictionary: Annotated[str | None, option("PREFIX", "Also write words, PREFIX.s2t and .t2s.")] = None,
     max_length: MaxLength = 7,
-    scratch: Annotated[
-        str | None, option("DIR", "Where temporary files go; about 40 kB per sentence pair.")
-    ] = None,
+    scratch: Annotated[str | None, option("DIR", "For temporary files, 40 kB per sentence pair.")] = None,
     format: options.LinkFormat = None,
     threads: options.Threads = None,
     errors: options.Errors = options.OnErrors.STRICT,

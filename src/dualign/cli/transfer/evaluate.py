@@ -17,9 +17,7 @@ def evaluate(
     threshold: Annotated[
         list[float] | None, option("P", "Thresholds on links; repeat for several.", min=0.0, max=1.0)
     ] = None,
-    at: Annotated[
-        float, option("SHARE", "Also give the accuracy at this share of edges.", min=0.0, max=1.0)
-    ] = 0.5,
+    at: Annotated[float, option("SHARE", "Also give the accuracy at this share.", min=0.0, max=1.0)] = 0.5,
     pos: options.Pos = options.PosFilter.ANY,
     surface: options.Surface = False,
     discontinuous: options.Discontinuous = options.OnDiscontinuous.LARGEST,

@@ -15,10 +15,7 @@ def markup(
     links: LinksFile,
     output: Output = "-",
     source_tokens: Annotated[
-        str | None,
-        option(
-            "FILE", "SOURCE tokenised, without tags: what links are about. Split at white space if not given."
-        ),
+        str | None, option("FILE", "SOURCE tokenised, without tags; if not given, split at white space.")
     ] = None,
     target_tokens: Annotated[str | None, option("FILE", "The same for TARGET.")] = None,
     gap: Gap = 2,

@@ -16,10 +16,7 @@ def tags(
     output: Output = "-",
     column: Annotated[
         str,
-        option(
-            "NAME",
-            "Where CoNLL-U has the tags: upos, xpos, lemma, feats, or an attribute in MISC such as NER.",
-        ),
+        option("NAME", "CoNLL-U's column: upos, xpos, lemma, feats, or an attribute in MISC such as NER."),
     ] = "upos",
     bio: Annotated[bool, flag("--bio", "Tags are BIO (B-PER I-PER O): carry whole spans.")] = False,
     discontinuous: options.Discontinuous = options.OnDiscontinuous.LARGEST,
@@ -29,7 +26,7 @@ def tags(
     pos: options.Pos = options.PosFilter.ANY,
     surface: options.Surface = False,
     source_format: Annotated[
-        options.FileFormat | None, option(None, "What SOURCE is. By its name if not given.")
+        options.FileFormat | None, option(None, "What SOURCE is, if not by its name.")
     ] = None,
     target_format: options.TargetFormat = None,
     report: options.ReportFile = None,

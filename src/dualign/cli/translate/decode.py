@@ -11,10 +11,7 @@ from dualign.cli.screen import on_screen
 def decode(
     folder: Annotated[str, argument("DIR", "Folder that `dualign translate train` has made.")],
     text: Annotated[
-        str,
-        argument(
-            "INPUT", "Tokenised text to translate, one sentence per line; trees where it was trained on them."
-        ),
+        str, argument("INPUT", "Tokenised text, one sentence per line; trees where it was trained on them.")
     ],
     output: Output = "-",
     # The names stand here too because the module of `METHODS` imports NumPy, too slow for `--help`.

@@ -18,11 +18,7 @@ def train(
     ] = None,
     dev_target: Annotated[str | None, option("FILE", "Target text to tune on.")] = None,
     source_trees: Annotated[
-        str | None,
-        option(
-            "FILE",
-            "Trees of the source text in Penn Treebank brackets, one per line; for tree-to-string rules.",
-        ),
+        str | None, option("FILE", "Source trees in Penn brackets, one per line, for tree-to-string rules.")
     ] = None,
     dev_source_trees: Annotated[str | None, option("FILE", "Trees of the source text to tune on.")] = None,
     order: Annotated[int, option("N", "Longest n-gram of the language model.", min=1, max=9)] = 3,

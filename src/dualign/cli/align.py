@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
@@ -44,8 +45,6 @@ def align(
     A link is `i-j`: source word i and target word j, counted from 0. With --model nothing is
     learnt: the saved model aligns the text.
     """
-    from dualign import jobs
-
     chosen = settings.chosen(
         set_, model=model_type, decoder=decoder, symmetrize=symmetrize, threshold=threshold,
         agreement=agreement, penalty=penalty, unsupported=unsupported,

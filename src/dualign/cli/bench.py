@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import AsJson, Errors, OnErrors, Quiet, Threads, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.text.streams import open_output
 
 _PAIRS = 10_000
 
@@ -33,9 +35,6 @@ def bench(
         raise UsageError("--gold needs its text; give --source and --target too")
     if source is not None and (pairs is not None or seed is not None):
         raise UsageError("--pairs and --seed are for synthetic text, but --source names a text")
-    from dualign import jobs
-    from dualign.text.streams import open_output
-
     text: jobs.Own | jobs.Synthetic = jobs.Synthetic(pairs or _PAIRS, seed or 0)
     if source is not None and target is not None:
         text = jobs.Own(source, target, gold)

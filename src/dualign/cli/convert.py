@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Pairs, Quiet, argument, option
 from dualign.cli.screen import on_screen
 from dualign.text.formats import FORMATS
@@ -36,7 +37,5 @@ def convert(
 
     Pharaoh counts words from 0, the other formats from 1. Only NAACL files are written with probabilities.
     """
-    from dualign import jobs
-
     with on_screen(quiet, output, None, errors) as run:
         jobs.convert(input, output, from_format=from_format, to_format=to_format, pairs=pairs, run=run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads, argument, option
 from dualign.cli.screen import on_screen
 
@@ -31,8 +32,6 @@ def decode(
     Rows are source words, columns target words; scores are not negative. Writes one line of Pharaoh links for
     each matrix.
     """
-    from dualign import jobs
-
     how = jobs.MatrixDecoder(decoder, alpha, concave, source_limit, target_limit, threshold)
     with on_screen(quiet, output, threads, errors) as run:
         jobs.decode(scores, output, decoder=how, source=source, target=target, report=report, run=run)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli import options
 from dualign.cli.options import flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.text.streams import open_output
 
 _RARE = 4
 
@@ -38,9 +40,6 @@ def evaluate(
         raise UsageError("--source and --target go together; give both")
     if rare is not None and source is None:
         raise UsageError("--rare needs the words; give --source and --target too")
-    from dualign import jobs
-    from dualign.text.streams import open_output
-
     words = None
     if source is not None and target is not None:
         words = jobs.Words(source, target, _RARE if rare is None else rare)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, LinksFile, OnErrors, Output, Pairs, Quiet, flag, option
 from dualign.cli.screen import on_screen
 
@@ -48,7 +49,6 @@ def remap(
     Give the tokens before and after, of the same text. Of subwords alone, words are put together by their
     marks; a side for which neither file is given stays as it is. Offsets are `begin:end-begin:end`.
     """
-    from dualign import jobs
     from dualign.transfer.remap_files import Side
 
     sides = Side("source", source_from, source_to), Side("target", target_from, target_to)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Quiet, Source, Target, option
 from dualign.cli.showing import Probabilities, Reports
 
@@ -26,7 +27,5 @@ def summarize(
     Links may come from any aligner. `dualign align --html-report` writes the same page about its own run,
     with the objective of each round.
     """
-    from dualign import jobs
-
     given = links or (), probabilities or (), report or ()
     jobs.summarize(jobs.ShownFiles(source, target, *given, format=format, errors=errors), output)

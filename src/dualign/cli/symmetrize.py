@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, option
 from dualign.cli.screen import on_screen
 from dualign.model.options import SYMMETRIZATIONS
@@ -27,7 +28,5 @@ def symmetrize(
 
     Writes one line of Pharaoh links for each sentence pair. Memory does not grow with their number.
     """
-    from dualign import jobs
-
     with on_screen(quiet, output, None, errors) as run:
         jobs.symmetrize(forward, backward, output, method=method, format=format, pairs=pairs, run=run)

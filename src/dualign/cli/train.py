@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import Errors, OnErrors, Quiet, Threads, argument
 from dualign.cli.screen import on_screen
@@ -34,8 +35,6 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Learn an alignment model from two parallel files and save it."""
-    from dualign import jobs
-
     chosen = settings.chosen(
         set_, model=model_type, constraint=constraint, rounds=rounds, max_length=max_length,
         lowercase=False if keep_case else None,

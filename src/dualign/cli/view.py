@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target, Threads, flag, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, ModelFile, Probabilities, Projection, Reports
@@ -44,8 +45,6 @@ def view(
     """
     if html is not None and (port is not None or browser):
         raise UsageError("--port and --open are for the local page; leave them out with --html")
-    from dualign import jobs
-
     systems = links or (), probabilities or (), report or ()
     files = jobs.ShownFiles(source, target, *systems, gold, format, gold_format, first, errors)
     with on_screen(quiet, html or "", threads, errors) as run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Quiet, argument, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile
@@ -19,7 +20,5 @@ def cost(
     quiet: Quiet = False,
 ) -> None:
     """Draw time, memory or another cost against size."""
-    from dualign import jobs
-
     with on_screen(quiet, output, None, errors) as run:
         jobs.draw_cost(files, output, x=x, y=y, by=by, run=run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, First, GoldFormat, Links, Probabilities
@@ -31,8 +32,6 @@ def curve(
     A file of probabilities gives a curve as far as its links go, a saved model a whole one, and a file of
     links a point.
     """
-    from dualign import jobs
-
     systems = links or (), probabilities or ()
     files = jobs.ShownFiles(source, target, *systems, (), gold, format, gold_format, first, errors)
     with on_screen(quiet, output, threads, errors) as run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, First, Gold, GoldFormat, Line, Links, Probabilities
@@ -26,8 +27,6 @@ def matrix(
     Squares are gold links, with a border if sure; circles are links, as large as they are probable, and
     crossed out where gold does not have them.
     """
-    from dualign import jobs
-
     systems = links or (), probabilities or ()
     files = jobs.ShownFiles(source, target, *systems, (), gold, format, gold_format, first, errors)
     with on_screen(quiet, output, None, errors) as run:

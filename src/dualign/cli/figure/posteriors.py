@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Quiet, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, First, Gold, GoldFormat, Line, Projection
@@ -24,8 +25,6 @@ def posteriors(
     quiet: Quiet = False,
 ) -> None:
     """Draw a model's posteriors of a pair, both directions, before and after projection."""
-    from dualign import jobs
-
     files = jobs.ShownFiles(source, target, gold=gold, gold_format=gold_format, first=first, errors=errors)
     with on_screen(quiet, output, threads, errors) as run:
         jobs.draw_posteriors(files, model, output, projection=projection, line=line, run=run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Quiet
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, TracedReports
@@ -14,7 +15,5 @@ def pruning(
 
     The traces of a report have [bound, score, share left] for each round; the mean over pairs is drawn.
     """
-    from dualign import jobs
-
     with on_screen(quiet, output, None, errors) as run:
         jobs.draw_pruning(reports, output, run=run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Quiet, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, TracedReports
@@ -22,7 +23,5 @@ def trace(
 
     A trace is a list with [bound, score] for each round.
     """
-    from dualign import jobs
-
     with on_screen(quiet, output, None, errors) as run:
         jobs.draw_trace(reports, output, lines=line or (), run=run)

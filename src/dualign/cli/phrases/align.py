@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Source, Target, Threads, TimeLimit, option
 from dualign.cli.phrases.options import Features, MaxLength, Table
 from dualign.cli.screen import on_screen
@@ -31,8 +32,6 @@ def align(
     Writes a line `i:j-k:l … ||| score ||| bound` for each pair: source words i to j-1 with target words k to
     l-1, counted from 0. A pair that the table cannot make, and that is proved, has no links and -inf twice.
     """
-    from dualign import jobs
-
     text = jobs.TableText(table, source, target, features, max_length)
     with on_screen(quiet, output, threads, errors) as run:
         jobs.align_phrases(text, output, report=report, method=method, time_limit=time_limit, run=run)

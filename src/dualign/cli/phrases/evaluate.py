@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated
 
+from dualign import jobs
 from dualign.cli import options
 from dualign.cli.options import argument, flag, option
 from dualign.cli.phrases.options import MaxLength
@@ -42,8 +43,6 @@ def evaluate(
     Possible links may be cut by a phrase pair, sure ones may not; words without links may stand at an edge.
     Without the texts, a sentence ends with its last word that has a link.
     """
-    from dualign import jobs
-
     files = jobs.PhraseAnswer(answer, gold, phrases, format, gold_format, first)
     with on_screen(quiet, "", None, errors) as run:
         result = jobs.evaluate_phrases(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli import options
 from dualign.cli.options import argument, option
 from dualign.cli.phrases.options import MaxLength
@@ -29,8 +30,6 @@ def extract(
     The table is sorted, and compressed if its name ends in .gz, .xz or .zst. Memory does not grow with the
     text.
     """
-    from dualign import jobs
-
     with on_screen(quiet, output, threads, errors) as run:
         jobs.extract_phrases(
             jobs.LinkedText(source, target, links, format),

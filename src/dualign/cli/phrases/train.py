@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli import options
 from dualign.cli.options import option
 from dualign.cli.phrases.options import Features, MaxLength, Table
@@ -30,8 +31,6 @@ def train(
     Begins with the best alignments by TABLE and writes a table with one score, the probability of the model.
     The objective, on stderr, never gets worse from round to round.
     """
-    from dualign import jobs
-
     with on_screen(quiet, output, threads, errors) as run:
         jobs.train_phrases(
             jobs.TableText(table, source, target, features, max_length),

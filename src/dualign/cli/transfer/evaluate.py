@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import AsJson, Errors, LinkFormat, OnErrors, Pairs, Quiet, argument, option
 from dualign.cli.transfer import options
 from dualign.text.streams import open_output
@@ -33,7 +34,6 @@ def evaluate(
     Of CoNLL-U, edges, words with the right head (UAS, LAS), parts of speech and nominal phrases are compared,
     at several thresholds on the links' probabilities; of JSON lines, spans with their labels.
     """
-    from dualign import jobs
     from dualign.measure.transfer_quality import THRESHOLDS
     from dualign.transfer.sentences import Settings
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, option
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer.options import Gap, LinksFile, ReportFile, Threshold
@@ -31,8 +32,6 @@ def markup(
     Every tag of a line is in the output line once, and tags nest as they do in the source. Tags around
     words that have no counterpart stand empty.
     """
-    from dualign import jobs
-
     files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs, errors=errors)
     tokens = source_tokens, target_tokens
     with on_screen(quiet, output, None, errors) as run:

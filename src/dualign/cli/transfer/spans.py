@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer.options import Discontinuous, Gap, LinksFile, OnDiscontinuous, ReportFile, Threshold
@@ -33,8 +34,6 @@ def spans(
     Links are about the words of "tokens", a list of strings in the JSON object, or else of the text split at
     white space. The output is JSON lines with "text", "spans" and "lost".
     """
-    from dualign import jobs
-
     files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs, errors=errors)
     with on_screen(quiet, output, None, errors) as run:
         jobs.transfer_spans(

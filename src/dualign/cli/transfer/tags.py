@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer import options
@@ -40,7 +41,6 @@ def tags(
     A word gets the tag that most of its links, by probability, stand for. The output is CoNLL-U if SOURCE or
     TARGET is, otherwise a line of tags for each line.
     """
-    from dualign import jobs
     from dualign.transfer.runs import TagSettings
     from dualign.transfer.sentences import Settings
 

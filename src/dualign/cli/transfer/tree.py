@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, flag
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer import options
@@ -32,7 +33,6 @@ def tree(
     An edge is kept if both its ends are aligned. The output is CoNLL-U; a word without a head has `_`
     there, and the confidence of an edge is `Projection` in MISC.
     """
-    from dualign import jobs
     from dualign.transfer.sentences import Settings
 
     is_conllu = options.as_conllu(target_format, target)

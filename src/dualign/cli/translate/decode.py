@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads, argument, option
 from dualign.cli.screen import on_screen
 
@@ -36,8 +37,6 @@ def decode(
     With --report, each answer comes with its score and with a bound that no translation of the same grammar
     and language model can exceed; certified means that the two have met.
     """
-    from dualign import jobs
-
     with on_screen(quiet, output, threads, errors) as run:
         jobs.translate(
             folder, text, output, method=method, beam=beam, time_limit=time_limit, report=report, run=run

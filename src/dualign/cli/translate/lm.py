@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Quiet, argument, option
 from dualign.cli.screen import on_screen
 
@@ -19,7 +20,5 @@ def lm(
 
     Interpolated modified Kneser-Ney estimates; every word of the text is in the vocabulary.
     """
-    from dualign import jobs
-
     with on_screen(quiet, model, None, errors) as run:
         jobs.train_language_model(text, model, order=order, run=run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Quiet, Threads, argument, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
@@ -39,8 +40,6 @@ def train(
         raise UsageError("--dev-source-trees belongs to --source-trees and --dev-source; give all three")
     if source_trees is not None and dev_source is not None and dev_source_trees is None:
         raise UsageError("--source-trees with --dev-source needs --dev-source-trees, the trees of that text")
-    from dualign import jobs
-
     text, dev = jobs.ParallelText(source, target, source_trees), None
     if dev_source is not None and dev_target is not None:
         dev = jobs.ParallelText(dev_source, dev_target, dev_source_trees)

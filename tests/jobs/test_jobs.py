@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,13 @@ def test_align_with_everything_is_the_command(files, tmp_path):
     assert reports[0] == reports[1]
     assert dualign.Aligner.load(ours[1]).options == aligner.options
     assert len(aligner.history) > 0
+
+
+def test_a_glossary_has_an_effect(files, tmp_path):
+    without, given = (jobs.Outputs(os.devnull, probabilities=str(tmp_path / name)) for name in "ab")
+    jobs.align(*files[:2], without, **FEW)
+    jobs.align(*files[:2], given, glossary=files[3], **FEW)
+    assert (tmp_path / "a").read_bytes() != (tmp_path / "b").read_bytes()
 
 
 def test_train_then_align_with_the_model_is_the_command(files, tmp_path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dualign.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from dualign import decode, phrase, translate
+    from dualign import decode, jobs, phrase, translate
     from dualign.aligner import Aligner, align
     from dualign.core.certified import Certified
     from dualign.core.errors import DataError, DualignError, Infeasible, ModelError, UsageError
@@ -33,6 +33,7 @@ __all__ = [
     "align",
     "decode",
     "evaluate",
+    "jobs",
     "phrase",
     "symmetrize",
     "translate",
@@ -51,6 +52,7 @@ _HOMES = {
     "align": "aligner",
     "decode": "",
     "evaluate": "measure.quality",
+    "jobs": "",
     "phrase": "",
     "symmetrize": "decode.symmetrize",
     "translate": "",

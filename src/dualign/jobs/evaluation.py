@@ -196,7 +196,7 @@ def _by_frequency(compared: _Compared, links: str, words: Words, errors: str) ->
             counts.update(side)
             if lines <= len(compared.gold):
                 kept.append(side)
-    text = f"{words.source} and {words.target}"
+    text = f"{words.source} with {words.target}"
     remedy = "give the whole text that was aligned"
     same_length((text, lines), (links, compared.lines), unit="sentence pairs", remedy=remedy)
     try:

@@ -45,7 +45,7 @@ class LinkedText:
         """Sentence pairs with their links."""
         pairs = read_pairs(self.source, self.target, errors=errors)
         links = read_links(self.links, self.format, errors)
-        name = f"{self.source} and {self.target}"
+        name = f"{self.source} with {self.target}"
         return in_step((name, pairs), (self.links, links), remedy="give the links of this text")
 
 

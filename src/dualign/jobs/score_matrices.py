@@ -99,7 +99,7 @@ def _checked(scores: str, source: str | None, target: str | None, errors: str) -
     if source is None:
         yield from (matrix for _, matrix in matrices)
         return
-    text = source if target is None else f"{source} and {target}"
+    text = source if target is None else f"{source} with {target}"
     streams = (scores, matrices), (text, read_pairs(source, target, errors=errors))
     remedy = "give one matrix for each sentence pair"
     both = in_step(*streams, unit="sentence pairs", remedy=remedy)

@@ -118,9 +118,9 @@ def test_lengths_are_checked(scores: str, tmp_path: Path, capsys) -> None:
         write(tmp_path / name, "".join(text.splitlines(keepends=True)[:3]))
         for name, text in (("u", SOURCE), ("v", TARGET))
     ]
-    assert "a matrix for pair 4" in failure(capsys, scores, "--source", short[0], "--target", short[1])
+    assert "has 4 sentence pairs but" in failure(capsys, scores, "--source", short[0], "--target", short[1])
     long = [write(tmp_path / "w", SOURCE + "s\n"), write(tmp_path / "x", TARGET + "t\n")]
-    assert "no matrix for line 5" in failure(capsys, scores, "--source", long[0], "--target", long[1])
+    assert "has 4 sentence pairs but" in failure(capsys, scores, "--source", long[0], "--target", long[1])
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_options_without_effect_are_noted(scores: str, capsys) -> None:
     options = ["--decoder", "matching", "--alpha", "0.3", "--source-limit", "2", "--threshold", "0.1"]
     assert run(["decode", scores, *options]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "dualign: note: --alpha has no effect with --decoder matching",
-        "dualign: note: --source-limit has no effect with --decoder matching",
+        "dualign: note: alpha has no effect with decoder matching",
+        "dualign: note: source_limit has no effect with decoder matching",
     ]
     assert run(["decode", scores, *options, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
@@ -159,13 +159,13 @@ def test_options_without_effect_are_noted(scores: str, capsys) -> None:
         (["--alpha", "0"], "alpha=0.0 must be over 0"),
         (["--alpha", "1.5"], "alpha=1.5"),
         (["--alpha", "nan"], "alpha=nan"),
-        (["--source-limit", "-1"], "--source-limit -1"),
-        (["--target-limit", "-2"], "--target-limit -2"),
+        (["--source-limit", "-1"], "source_limit=-1"),
+        (["--target-limit", "-2"], "target_limit=-2"),
         (["--threshold", "-1"], "threshold=-1.0"),
         (["--threshold", "nan"], "threshold=nan"),
         (["--concave", "rows"], 'concave="rows" is not one of source, target, both'),
         (["--decoder", "viterbi"], 'decoder="viterbi" is not one of submodular, matching'),
-        (["--target", "x"], "--target needs --source"),
+        (["--target", "x"], "without its source text"),
         (["--report", "-"], "two outputs have the same place"),
     ],
 )

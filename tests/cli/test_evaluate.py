@@ -145,7 +145,7 @@ def test_frequencies_are_those_of_the_whole_text(tmp_path, links, texts, capsys)
 def test_gold_for_the_first_lines_needs_the_option(tmp_path, links, capsys):
     gold = write(tmp_path / "short", lines(GOLD[:2]))
     shown = failure(capsys, links, gold)
-    assert f"{links} has links for 3 sentence pairs but {gold} for 2;" in shown
+    assert f"{links} has 3 sentence pairs but {gold} has 2;" in shown
     assert "--first" in shown
     found = result(capsys, links, gold, "--first", "--bootstrap", "0")
     assert (found["pairs"], found["aer"]) == (2, evaluate(LINKS[:2], GOLD[:2]).aer)
@@ -159,7 +159,7 @@ def test_option_for_the_first_lines_does_no_harm_where_the_files_agree(links, go
 def test_gold_that_goes_on_after_the_links_is_an_error(tmp_path, gold, option, capsys):
     links = write(tmp_path / "short", lines(LINKS[:2]))
     shown = failure(capsys, links, gold, *option)
-    assert f"{links} has links for 2 sentence pairs but {gold} for 3;" in shown
+    assert f"{links} has 2 sentence pairs but {gold} has 3;" in shown
     assert "--first" not in shown
 
 
@@ -182,7 +182,7 @@ def test_naacl_links_without_their_last_pairs_are_filled_up(tmp_path, gold, text
 def test_naacl_through_a_pipe_cannot_be_filled_up(links, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 1 1\n2 1 1\n")))
     # Read again, the pipe would be empty: a gold without any link.
-    assert "for 3 sentence pairs but - for 2;" in failure(capsys, links, "-", "--gold-format", "naacl")
+    assert "has 3 sentence pairs but - has 2;" in failure(capsys, links, "-", "--gold-format", "naacl")
 
 
 def test_formats_by_option(tmp_path, capsys):
@@ -218,12 +218,12 @@ def test_malformed_link_names_file_and_line(tmp_path, links, capsys):
 def test_text_of_another_length_is_an_error(tmp_path, links, gold, capsys):
     text = write(tmp_path / "text", "a b\n" * 2)
     shown = failure(capsys, links, gold, "--source", text, "--target", text)
-    assert f"have 2 lines but {links} has links for 3 sentence pairs" in shown
+    assert f"has 2 sentence pairs but {links} has 3;" in shown
 
 
 def test_empty_text_is_an_error(tmp_path, links, gold, capsys):
     text = write(tmp_path / "text", "")
-    assert "have 0 lines" in failure(capsys, links, gold, "--source", text, "--target", text)
+    assert "has 0 sentence pairs" in failure(capsys, links, gold, "--source", text, "--target", text)
 
 
 def test_links_outside_the_text_name_the_files(tmp_path, links, gold, capsys):

@@ -223,8 +223,8 @@ def test_overlapping_tags_are_named(source: str, message: str, tmp_path: Path) -
     ("arguments", "message"),
     [
         (("tree", "a.conllu", "b.txt", "l", "--pos", "same"), "give it as CoNLL-U"),
-        (("tags", "a", "b", "l", "--pos", "same"), "--pos compares parts of speech"),
-        (("tags", "a", "b", "l", "--default", "a b"), "is no tag"),
+        (("tags", "a", "b", "l", "--pos", "same"), "only CoNLL-U has the parts of speech"),
+        (("tags", "a", "b", "l", "--default", "a b"), "is not a tag"),
         (("tags", "a", "b", "l", "--column", "HEAD"), "column HEAD does not hold tags"),
         (("tags", "a", "b", "l", "--column", "a=b"), "cannot be an attribute in MISC"),
         (("tree", "-", "-", "l"), "only one file can be standard input"),
@@ -232,11 +232,11 @@ def test_overlapping_tags_are_named(source: str, message: str, tmp_path: Path) -
         (("tree", "a", "b", "l", "--threshold", "1"), "threshold=1.0 must be"),
         (("evaluate", "a.jsonl", "b.conllu", "l"), "must both be"),
         (("evaluate", "a", "b", "l", "--threshold", "1"), "threshold=1.0 must be"),
-        (("evaluate", "a", "b", "l", "--at", "0"), "--at 0"),
+        (("evaluate", "a", "b", "l", "--at", "0"), "at=0"),
         (("spans", "a", "b", "l", "--threshold", "1"), "threshold=1.0 must be"),
         (("markup", "a", "b", "l", "--threshold", "1"), "threshold=1.0 must be"),
-        (("tags", "a", "b.conllu", "l", "--bio"), "BIO tags are no parts of speech"),
-        (("tree", "a", "b", "l", "-o", "x", "--report", "x"), "name the same file"),
+        (("tags", "a", "b.conllu", "l", "--bio"), "BIO tags are not parts of speech"),
+        (("tree", "a", "b", "l", "-o", "x", "--report", "x"), "two outputs have the same place"),
     ],
 )
 def test_wrong_usage_ends_with_two(arguments: tuple[str, ...], message: str) -> None:

@@ -43,7 +43,7 @@ def test_text_has_the_rates_and_says_what_was_measured():
 
 
 def test_without_gold_there_is_no_quality():
-    own = measured(Own("text.de", "text.en", None, "strict"))
+    own = measured(Own("text.de", "text.en"))
     assert "text.de" in own.as_text()
     assert "AER" not in own.as_text()
     assert json.loads(own.as_json())["quality"] is None

@@ -1,1 +1,1 @@
-"""The command line: one small file for each verb, no logic."""
+"""The command line: one small file for each verb, which parses its options and calls a job."""

@@ -4,76 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads
-from dualign.cli.settings import (
-    Agreement,
-    Constraint,
-    Decoder,
-    EarlyStop,
-    GlossaryFile,
-    KeepCase,
-    MaxLength,
-    ModelName,
-    Penalty,
-    Rounds,
-    Set,
-    Symmetrize,
-    Threshold,
-    Tune,
-    TuneSource,
-    TuneTarget,
-    Unsupported,
-    settings,
-)
-
-Source = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="Source text, a sentence a line; or both sides: see TARGET.")
-]
-Target = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[TARGET]",
-        help="Target text. Without it, the lines of SOURCE are `source ||| target` or `source<TAB>target`.",
-    ),
-]
+from dualign import jobs
+from dualign.cli import settings
+from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Source, Target, Threads, option
+from dualign.cli.screen import on_screen
 
 
 def align(
     source: Source,
     target: Target = None,
     output: Output = "-",
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="MODEL", help="Align with this saved model instead of training one."),
-    ] = None,
-    save: Annotated[str | None, typer.Option("--save", metavar="MODEL", help="Save the model.")] = None,
-    decoder: Decoder = None,
-    symmetrize: Symmetrize = None,
-    threshold: Threshold = None,
-    agreement: Agreement = None,
-    penalty: Penalty = None,
-    unsupported: Unsupported = None,
-    tune: Tune = None,
-    tune_source: TuneSource = None,
-    tune_target: TuneTarget = None,
-    early_stop: EarlyStop = False,
-    probabilities: Annotated[
-        str | None,
-        typer.Option("--probabilities", metavar="FILE", help="Also write links as `i-j:probability`."),
-    ] = None,
+    model: Annotated[str | None, option("MODEL", "Align with this saved model; train none.")] = None,
+    save: Annotated[str | None, option("MODEL", "Save the model.")] = None,
+    decoder: settings.Decoder = None,
+    symmetrize: settings.Symmetrize = None,
+    threshold: settings.Threshold = None,
+    agreement: settings.Agreement = None,
+    penalty: settings.Penalty = None,
+    unsupported: settings.Unsupported = None,
+    tune: settings.Tune = None,
+    tune_source: settings.TuneSource = None,
+    tune_target: settings.TuneTarget = None,
+    early_stop: settings.EarlyStop = False,
+    probabilities: Annotated[str | None, option("FILE", "Also write links as `i-j:probability`.")] = None,
     report: Report = None,
-    model_type: ModelName = None,
-    constraint: Constraint = None,
-    rounds: Rounds = None,
-    max_length: MaxLength = None,
-    keep_case: KeepCase = False,
-    glossary: GlossaryFile = None,
-    html_report: Annotated[
-        str | None, typer.Option("--html-report", metavar="FILE", help="Also write a page about the run.")
-    ] = None,
-    set_: Set = None,
+    model_type: settings.ModelName = None,
+    constraint: settings.Constraint = None,
+    rounds: settings.Rounds = None,
+    max_length: settings.MaxLength = None,
+    keep_case: settings.KeepCase = False,
+    glossary: settings.GlossaryFile = None,
+    html_report: Annotated[str | None, option("FILE", "Also write a page about the run.")] = None,
+    set_: settings.Set = None,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
@@ -83,22 +45,12 @@ def align(
     A link is `i-j`: source word i and target word j, counted from 0. With --model nothing is
     learnt: the saved model aligns the text.
     """
-    from dualign.jobs.aligning import Outputs, Tuning, run
-
-    chosen = settings(
+    chosen = settings.chosen(
         set_, model=model_type, decoder=decoder, symmetrize=symmetrize, threshold=threshold,
         agreement=agreement, penalty=penalty, unsupported=unsupported,
         constraint=constraint, rounds=rounds, max_length=max_length, lowercase=False if keep_case else None,
     )  # fmt: skip
-    run(
-        source,
-        target,
-        model,
-        chosen,
-        Outputs(output, save, probabilities, report, html_report),
-        Tuning(tune, tune_source, tune_target, early_stop),
-        glossary,
-        threads,
-        errors,
-        quiet,
-    )
+    outputs = jobs.Outputs(output, save, probabilities, report, html_report)
+    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
+    with on_screen(quiet, output, threads, errors, rate=True) as run:
+        jobs.align(source, target, outputs, load=model, tuning=tuning, glossary=glossary, run=run, **chosen)

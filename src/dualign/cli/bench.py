@@ -4,41 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from dualign.cli.options import Errors, OnErrors, Quiet, Threads, one_standard_input
+from dualign import jobs
+from dualign.cli.options import AsJson, Errors, OnErrors, Quiet, Threads, option
+from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.text.streams import open_output
 
 _PAIRS = 10_000
 
 
 def bench(
-    pairs: Annotated[
-        int | None,
-        typer.Option("--pairs", min=1, metavar="N", help=f"Sentence pairs of synthetic text ({_PAIRS})."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, metavar="N", help="Seed of the synthetic text (0).")
-    ] = None,
-    source: Annotated[
-        str | None, typer.Option("--source", metavar="FILE", help="Measure on this text instead.")
-    ] = None,
-    target: Annotated[str | None, typer.Option("--target", metavar="FILE", help="Its other side.")] = None,
-    gold: Annotated[
-        str | None,
-        typer.Option("--gold", metavar="FILE", help="Gold links of its lines, or of the first of them."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object; rates are fractions, not per cent.")
-    ] = False,
+    pairs: Annotated[int | None, option("N", f"Sentence pairs of synthetic text ({_PAIRS}).", min=1)] = None,
+    seed: Annotated[int | None, option("N", "Seed of the synthetic text (0).", min=0)] = None,
+    source: Annotated[str | None, option("FILE", "Measure on this text instead.")] = None,
+    target: Annotated[str | None, option("FILE", "Its other side.")] = None,
+    gold: Annotated[str | None, option("FILE", "Gold links of its lines, or of the first of them.")] = None,
+    as_json: AsJson = False,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
     """Measure speed, memory and quality of this installation.
 
-    Trains on a text and aligns with the saved model, as commands of their own; the time is that of the whole
-    command. Synthetic text is aligned that was not trained on; your own text is aligned itself.
+    Times two commands: one that trains on a text, and one that aligns with the saved model. Synthetic text to
+    align is not the text that was trained on; your own text is aligned itself.
     """
     if (source is None) != (target is None):
         raise UsageError("--source and --target go together; give both")
@@ -46,20 +35,10 @@ def bench(
         raise UsageError("--gold needs its text; give --source and --target too")
     if source is not None and (pairs is not None or seed is not None):
         raise UsageError("--pairs and --seed are for synthetic text, but --source names a text")
-    one_standard_input(source, target, gold)
-    if "-" in (source, target):
-        raise UsageError("the text is read more than once and cannot be standard input; name a file")
-
-    from dualign.cli.exits import say
-    from dualign.core.threads import available
-    from dualign.jobs.installation import Own, Synthetic, measure_installation
-    from dualign.text.streams import open_output
-
+    text: jobs.Own | jobs.Synthetic = jobs.Synthetic(pairs or _PAIRS, seed or 0)
     if source is not None and target is not None:
-        text: Own | Synthetic = Own(source, target, gold, errors)
-    else:
-        text = Synthetic(_PAIRS if pairs is None else pairs, seed or 0)
-    report = (lambda message: None) if quiet else say
-    measured = measure_installation(text, available(threads), report)
+        text = jobs.Own(source, target, gold)
+    with on_screen(quiet, "", threads, errors) as run:
+        measured = jobs.bench(text, run=run)
     with open_output("-") as stream:
         stream.write((measured.as_json() if as_json else measured.as_text()) + "\n")

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
-import typer
-
-from dualign.cli.options import Errors, OnErrors, Pairs, Quiet
-from dualign.cli.progress import counted
-from dualign.core.errors import UsageError
-from dualign.text.formats import FORMATS, read_links, write_links
-from dualign.text.places import in_place
+from dualign import jobs
+from dualign.cli.options import Errors, OnErrors, Pairs, Quiet, argument, option
+from dualign.cli.screen import on_screen
+from dualign.text.formats import FORMATS
 
 
 def convert(
-    input: Annotated[str, typer.Argument(metavar="IN", help="File of links.", show_default=False)],
-    output: Annotated[str, typer.Argument(metavar="OUT", help="File to write.", show_default=False)],
+    input: Annotated[str, argument("IN", "File of links.")],
+    output: Annotated[str, argument("OUT", "File to write.")],
     from_format: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "FORMAT",
+            f"Format of IN: {', '.join(FORMATS)}. Guessed from name and content if not given.",
             "--from",
-            metavar="FORMAT",
-            help=f"Format of IN: {', '.join(FORMATS)}. Guessed from name and content if not given.",
         ),
     ] = None,
     to_format: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "FORMAT",
+            "Format of OUT: naacl, pharaoh, talp. Not needed if it is OUT's suffix, as in a.talp.gz.",
             "--to",
-            metavar="FORMAT",
-            help="Format of OUT: naacl, pharaoh, talp. Not needed if it is OUT's suffix, as in a.talp.gz.",
         ),
     ] = None,
     pairs: Pairs = None,
@@ -41,17 +37,5 @@ def convert(
 
     Pharaoh counts words from 0, the other formats from 1. Only NAACL files are written with probabilities.
     """
-    links = read_links(input, from_format, errors, count=pairs)
-    with in_place():  # OUT may be IN: nothing is lost, the links are the same
-        write_links(
-            counted(links, "convert", output=output, quiet=quiet), output, to_format or _by_suffix(output)
-        )
-
-
-def _by_suffix(path: str) -> str:
-    name, suffix = os.path.splitext(path)
-    if suffix in (".gz", ".xz", ".zst"):
-        suffix = os.path.splitext(name)[1]
-    if suffix[1:] not in FORMATS:
-        raise UsageError(f"cannot tell the format to write from the name {path}; say it, like --to pharaoh")
-    return suffix[1:]
+    with on_screen(quiet, output, None, errors) as run:
+        jobs.convert(input, output, from_format=from_format, to_format=to_format, pairs=pairs, run=run)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from dualign.cli.options import Quiet, Threads
+from dualign.cli.screen import on_screen
 
 if TYPE_CHECKING:
     from dualign.text.alignment import Alignment
@@ -21,47 +21,50 @@ Sentences = Sequence[Sequence[str]]
 
 
 def demo(threads: Threads = None, quiet: Quiet = False) -> None:
-    """Learn from the sample that comes along, and show the result.
+    """Train on the bundled sample, and show the result.
 
-    The sample has 400 German-English sentence pairs, written for dualign. Nothing but these sentences is
-    used for learning; gold links of the first 60 serve to measure the result.
+    The sample has 400 German-English sentence pairs, written for dualign. Training uses only these sentences;
+    gold links of the first 60 are used to measure the result.
     """
     from dualign.aligner import Aligner
-    from dualign.cli.report import Report
-    from dualign.cli.rounds import show_rounds
-    from dualign.jobs.warming import compile_kernels
+    from dualign.core.clocks import Clock
+    from dualign.jobs.evaluation import Report
+    from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
     from dualign.measure.bootstrap import confidence_interval
     from dualign.measure.quality import evaluate
     from dualign.text.samples import sample
     from dualign.text.streams import open_output
 
-    compile_kernels(quiet)
     source, target, gold = sample()
     pairs = list(zip(source, target, strict=True))
-    began = perf_counter()
-    with show_rounds(quiet) as report:
-        aligner = Aligner(threads=threads).fit(pairs, report=report)
-    learnt = perf_counter()
-    alignments = aligner.align(pairs)
-    aligned = perf_counter()
+    with on_screen(quiet, "-", threads) as run:
+        compile_kernels(run.note, *WORD_ALIGNER)
+        run.progress(0, "train")
+        clock = Clock()
+        aligner = Aligner(threads=threads).fit(pairs, report=run.round)
+        learnt = clock.restart()
+        alignments = aligner.align(pairs)
+        aligned = clock.seconds
 
     first = alignments[: len(gold)]
-    quality = Report(evaluate(first, gold), confidence_interval(first, gold), None, 0)
+    quality = Report(evaluate(first, gold), confidence_interval(first, gold))
+    lines = [
+        f"Learnt from {len(source)} German-English sentence pairs without a single link.",
+        "",
+        "Links, with their probabilities in per cent",
+        "(! a link that people did not set, ? one that they did set and that is missing)",
+    ]
+    for n in _SHOWN:
+        lines += ["", *_grid(source[n], target[n], alignments[n], gold[n])]
+    lines += [
+        f"\nAll {len(gold)} pairs that people have linked, in per cent\n\n{quality.as_text()}",
+        "\nThe dictionary's most frequent longer words, with p(English | German)\n",
+        *_dictionary(source, target, alignments),
+        f"\nTime: {learnt:.1f} s to learn, {aligned:.1f} s to align. "
+        "Your own text: dualign align SOURCE TARGET\n",
+    ]
     with open_output("-") as stream:
-        print(f"Learnt from {len(source)} German-English sentence pairs without a single link.", file=stream)
-        print("\nLinks, with their probabilities in per cent", file=stream)
-        print("(! a link that people did not set, ? one that they did set and that is missing)", file=stream)
-        for n in _SHOWN:
-            print("", *_grid(source[n], target[n], alignments[n], gold[n]), sep="\n", file=stream)
-        print(f"\nAll {len(gold)} pairs that people have linked, in per cent\n", file=stream)
-        print(quality.as_text(), file=stream)
-        print("\nThe dictionary's most frequent longer words, with p(English | German)\n", file=stream)
-        print(*_dictionary(source, target, alignments), sep="\n", file=stream)
-        print(
-            f"\nTime: {learnt - began:.1f} s to learn, {aligned - learnt:.1f} s to align. "
-            "Your own text: dualign align SOURCE TARGET",
-            file=stream,
-        )
+        stream.write("\n".join(lines))
 
 
 def _grid(source: Sequence[str], target: Sequence[str], found: Alignment, gold: Alignment) -> Iterator[str]:

@@ -10,8 +10,8 @@
 | 143 | told to end (SIGTERM), as by `timeout` or a batch system | one line |
 | 141 | the reader of our output went away, as in `dualign … | head -1` | none |
 
-141 is what the shell reports of `cat` and its kin in that place (128 + SIGPIPE), so scripts with `pipefail`
-treat all of them alike.
+141 (128 + SIGPIPE) is what the shell reports for `cat` and similar programs in that place, so scripts with
+`pipefail` can treat them the same way.
 """
 
 from __future__ import annotations

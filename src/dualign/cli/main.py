@@ -1,13 +1,14 @@
 """The `dualign` command: a table of verbs, each imported when it is called.
 
-To add a verb, write `cli/<verb>.py` with a function of the verb's name, whose parameters are the options
-(Typer's annotations; shared ones are in `dualign.cli.options`) and whose docstring begins with a line for
-the overview; then add that line to `VERBS` below. For a verb of two words, as in `dualign phrases align`,
-write `cli/<group>/<verb>.py` in the same way, add its line to `GROUPS`, and a line for the group to `VERBS`.
+To add a verb, write `cli/<verb>.py` with a function of the verb's name. Its parameters are the options
+(shared ones are in `dualign.cli.options`), its docstring begins with a line for the overview, and it calls
+one function of `dualign.jobs`. Then add that line to `VERBS` below. For a verb of two words, as in `dualign
+phrases align`, write `cli/<group>/<verb>.py` in the same way, add its line to `GROUPS`, and a line for the
+group to `VERBS`.
 Errors are raised, not printed: `dualign.cli.exits` turns them into messages and exit codes.
 
-`dualign --help` imports no verb. A verb's module imports what its options need and leaves all that pulls in
-NumPy or Numba to the function, so that `dualign <verb> --help` is as quick.
+`dualign --help` imports no verb. A verb's module imports what its options need; its function imports
+everything that needs NumPy or Numba, so that `dualign <verb> --help` is quick.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from dualign.text.places import kept_apart
 VERBS = {
     "align": "Learn from two parallel files and write the links of each line.",
     "train": "Learn an alignment model from two parallel files and save it.",
-    "decode": "Choose links from matrices of scores that come from elsewhere.",
+    "decode": "Choose links from matrices of scores that another program wrote.",
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
@@ -43,7 +44,7 @@ VERBS = {
     "view": "Look at links in the browser: compare, search, sort, edit gold.",
     "summarize": "Write a page about aligned text: statistics and dictionary.",
     "figure": "Draw figures: matrices, posteriors, curves, traces, costs.",
-    "demo": "Learn from the sample that comes along, and show the result.",
+    "demo": "Train on the bundled sample, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }
 """The first line of each verb's docstring, or what a group's verbs are for, in the order of the overview."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dualign.core.errors import UsageError
 from dualign.text.formats import FORMATS
 
 
@@ -19,61 +17,49 @@ class OnErrors(StrEnum):
     REPLACE = "replace"
 
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
+def option(metavar: str | None, help: str, flags: str = "", **more: Any) -> Any:
+    """An option with a value, called like its parameter unless there are `flags`, with blanks between."""
+    return typer.Option(*flags.split(), metavar=metavar, help=help, **more)
 
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, metavar="N", help="Threads to compute with; the result is the same."),
-]
 
-Errors = Annotated[
-    OnErrors,
-    typer.Option("--errors", help="Bytes that are not UTF-8: stop (strict), or read U+FFFD (replace)."),
-]
+def flag(flags: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(*flags.split(), help=help)
 
-Output = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output.")
-]
 
-Report = Annotated[
+def argument(metavar: str, help: str) -> Any:
+    """A positional argument."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+Quiet = Annotated[bool, flag("--quiet -q", "No progress and no notes on stderr.")]
+Threads = Annotated[int | None, option("N", "Threads to compute with; the result is the same.", min=1)]
+Errors = Annotated[OnErrors, option(None, "Bytes that are not UTF-8: stop, or replace them by U+FFFD.")]
+AsJson = Annotated[bool, flag("--json", "Print one JSON object; rates are fractions, not per cent.")]
+
+Source = Annotated[str, argument("SOURCE", "Source text, one sentence per line; or both sides: see TARGET.")]
+Target = Annotated[
     str | None,
-    typer.Option(
-        "--report",
-        metavar="FILE",
-        help="Also write a JSON object for each pair: line, score, bound, certified, seconds.",
+    argument(
+        "[TARGET]", "Target text. Without it, SOURCE has lines `source ||| target` or `source<TAB>target`."
     ),
 ]
+SourceText = Annotated[str, argument("SOURCE", "Source text.")]
+TargetText = Annotated[str, argument("TARGET", "Target text.")]
+LinksFile = Annotated[str, argument("LINKS", "File of links.")]
+GoldFile = Annotated[str, argument("GOLD", "Gold links, sure and possible.")]
 
+Output = Annotated[str, option("FILE", "Where to write; - is standard output.", "--output -o")]
+Report = Annotated[
+    str | None, option("FILE", "Also write JSON for each pair: line, score, bound, certified, seconds.")
+]
 LinkFormat = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help=f"Link format: {', '.join(FORMATS)}. Guessed from name and content if not given.",
-    ),
+    option("FORMAT", f"Link format: {', '.join(FORMATS)}. Guessed from name and content if not given."),
 ]
-
+GoldFormat = Annotated[str | None, option("FORMAT", "The same for GOLD.")]
 Pairs = Annotated[
     int | None,
-    typer.Option(
-        "--pairs",
-        min=0,
-        metavar="N",
-        help="Number of sentence pairs: NAACL files do not mention those at the end that have no links.",
-    ),
+    option("N", "Number of sentence pairs: NAACL files do not mention the last ones without links.", min=0),
 ]
-
-
-def one_standard_input(*paths: str | None) -> None:
-    """Refuse to read two files from standard input."""
-    if paths.count("-") > 1:
-        raise UsageError("only one file can be standard input (-); name the others")
-
-
-def separate_outputs(*paths: str | None) -> None:
-    """Refuse to write two things in one place."""
-    given = [path for path in paths if path is not None]
-    places = [path if path == "-" else os.path.realpath(path) for path in given]
-    for path, place in zip(given, places, strict=True):
-        if places.count(place) > 1:
-            raise UsageError(f"two outputs have the same place, {path}; give each its own")
+TimeLimit = Annotated[float | None, option("SECONDS", "For each pair; none if not given.")]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
-
-from dualign.cli.exits import say
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, one_standard_input
-from dualign.cli.progress import counted
-from dualign.text.streams import open_output
+from dualign import jobs
+from dualign.cli.options import Errors, LinkFormat, LinksFile, OnErrors, Output, Pairs, Quiet, flag, option
+from dualign.cli.screen import on_screen
 
 
 class Kind(StrEnum):
@@ -25,25 +22,22 @@ class Kind(StrEnum):
     UTF16 = "utf16"
 
 
-def _side(side: str, what: str) -> typer.models.OptionInfo:
+def _side(side: str, what: str) -> Any:
     text = f"{side.capitalize()} tokens (or text, for offsets) that the {what} links are about."
-    return typer.Option(f"--{side}-{'from' if what == 'given' else 'to'}", metavar="FILE", help=text)
+    return option("FILE", text)
 
 
 def remap(
-    links: Annotated[str, typer.Argument(metavar="LINKS", help="File of links.", show_default=False)],
+    links: LinksFile,
     output: Output = "-",
-    from_: Annotated[Kind, typer.Option("--from", help="What the given links are about.")] = Kind.WORDS,
-    to: Annotated[Kind, typer.Option("--to", help="What the new links are about.")] = Kind.WORDS,
+    from_: Annotated[Kind, option(None, "What the given links are about.", "--from")] = Kind.WORDS,
+    to: Annotated[Kind, option(None, "What the new links are about.")] = Kind.WORDS,
     source_from: Annotated[str | None, _side("source", "given")] = None,
     source_to: Annotated[str | None, _side("source", "new")] = None,
     target_from: Annotated[str | None, _side("target", "given")] = None,
     target_to: Annotated[str | None, _side("target", "new")] = None,
     skip: Annotated[
-        bool,
-        typer.Option(
-            "--skip", help="Where tokens and text differ, write an empty line and a note, and go on."
-        ),
+        bool, flag("--skip", "Where tokens and text differ, write an empty line and go on.")
     ] = False,
     format: LinkFormat = None,
     pairs: Pairs = None,
@@ -55,33 +49,9 @@ def remap(
     Give the tokens before and after, of the same text. Of subwords alone, words are put together by their
     marks; a side for which neither file is given stays as it is. Offsets are `begin:end-begin:end`.
     """
-    one_standard_input(links, source_from, source_to, target_from, target_to)
-    from dualign.transfer.remap_files import Remapping, Side, remapped
+    from dualign.transfer.remap_files import Side
 
-    work = Remapping(
-        links,
-        from_,
-        to,
-        Side("source", source_from, source_to),
-        Side("target", target_from, target_to),
-        format,
-        pairs,
-        errors,
-    )
-
-    def warn(message: str) -> None:
-        if not quiet:
-            say(f"warning: {message}")
-
-    skipped = 0
-    with open_output(output) as stream:
-        for line, problem in counted(remapped(work, warn), "remap", output=output, quiet=quiet):
-            if problem is not None:
-                if not skip:
-                    raise problem
-                skipped += 1
-                if not quiet:
-                    say(f"skipped: {problem}")
-            stream.write(line + "\n")
-    if skipped and not quiet:
-        say(f"{skipped:,} {'line was' if skipped == 1 else 'lines were'} left empty: tokens and text differ")
+    sides = Side("source", source_from, source_to), Side("target", target_from, target_to)
+    work = jobs.Remapping(links, from_, to, *sides, format, pairs, errors)
+    with on_screen(quiet, output, None, errors) as run:
+        jobs.remap(work, output, skip=skip, run=run)

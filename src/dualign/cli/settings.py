@@ -2,81 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import fields
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import typer
-
-from dualign.cli.exits import say
+from dualign.cli.options import flag, option
 from dualign.core.errors import UsageError
 from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, Options
 
-_HELP = {field.name: field.metadata["help"] for field in fields(Options)}
-_DEFAULT = {field.name: field.default for field in fields(Options)}
-_FLAGS = {"model": "--model-type", "lowercase": "--keep-case"}
-"""Options that have a flag of their own; `_flag` adds those that are called like it."""
+if TYPE_CHECKING:
+    from dualign.jobs.word_alignment import Tuning
+
+_FIELDS = {field.name: field for field in fields(Options)}
 
 
-def _text(name: str) -> str:
-    return f"{_HELP[name][0].upper()}{_HELP[name][1:]}. [default: {_DEFAULT[name]}]"
+def _setting(name: str, metavar: str) -> Any:
+    field = _FIELDS[name]
+    help = f"{field.metadata['help'][0].upper()}{field.metadata['help'][1:]}. [default: {field.default}]"
+    return option(metavar, help)
 
 
-def _flag(name: str, metavar: str) -> Any:
-    _FLAGS[name] = f"--{name.replace('_', '-')}"
-    return typer.Option(_FLAGS[name], metavar=metavar, help=_text(name))
+def _flag_of(name: str) -> str:
+    return {"model": "--model-type", "lowercase": "--keep-case"}.get(name, f"--{name.replace('_', '-')}")
 
 
-Decoder = Annotated[str | None, _flag("decoder", "|".join(DECODERS))]
-Symmetrize = Annotated[str | None, _flag("symmetrize", "METHOD")]
-Agreement = Annotated[str | None, _flag("agreement", "|".join(AGREEMENTS))]
-Penalty = Annotated[float | None, _flag("penalty", "COST")]
-Unsupported = Annotated[float | None, _flag("unsupported", "COST")]
-Threshold = Annotated[float | None, _flag("threshold", "P")]
-Constraint = Annotated[str | None, _flag("constraint", "|".join(CONSTRAINTS))]
-ModelName = Annotated[str | None, typer.Option("--model-type", metavar="|".join(MODELS), help=_text("model"))]
-Rounds = Annotated[int | None, _flag("rounds", "N")]
-MaxLength = Annotated[int | None, _flag("max_length", "N")]
-KeepCase = Annotated[
-    bool, typer.Option("--keep-case", help="Tell upper from lower case when comparing words.")
-]
+Decoder = Annotated[str | None, _setting("decoder", "|".join(DECODERS))]
+Symmetrize = Annotated[str | None, _setting("symmetrize", "METHOD")]
+Agreement = Annotated[str | None, _setting("agreement", "|".join(AGREEMENTS))]
+Penalty = Annotated[float | None, _setting("penalty", "COST")]
+Unsupported = Annotated[float | None, _setting("unsupported", "COST")]
+Threshold = Annotated[float | None, _setting("threshold", "P")]
+Constraint = Annotated[str | None, _setting("constraint", "|".join(CONSTRAINTS))]
+ModelName = Annotated[str | None, _setting("model", "|".join(MODELS))]
+Rounds = Annotated[int | None, _setting("rounds", "N")]
+MaxLength = Annotated[int | None, _setting("max_length", "N")]
+KeepCase = Annotated[bool, flag("--keep-case", "Tell upper from lower case when comparing words.")]
 GlossaryFile = Annotated[
     str | None,
-    typer.Option(
-        "--glossary",
-        metavar="FILE",
-        help="Known translations, source<TAB>target on a line: expected to be linked where both words occur.",
-    ),
+    option("FILE", "Known translations, source<TAB>target per line: linked where both words occur."),
 ]
 Tune = Annotated[
-    str | None,
-    typer.Option(
-        "--tune",
-        metavar="GOLD",
-        help="Choose threshold and decoder parameters by these gold links of the first lines.",
-    ),
+    str | None, option("GOLD", "Choose decoder parameters by these gold links of the first lines.")
 ]
-TuneSource = Annotated[
-    str | None,
-    typer.Option(
-        "--tune-source", metavar="FILE", help="Source text of the gold links, if not the first lines."
-    ),
-]
-TuneTarget = Annotated[
-    str | None, typer.Option("--tune-target", metavar="FILE", help="Target text of the gold links.")
-]
-EarlyStop = Annotated[
-    bool, typer.Option("--early-stop", help="Stop training when the gold links say that it gets worse.")
-]
+TuneSource = Annotated[str | None, option("FILE", "Source text of the gold links, if not the first lines.")]
+TuneTarget = Annotated[str | None, option("FILE", "Target text of the gold links.")]
+EarlyStop = Annotated[bool, flag("--early-stop", "Stop training when the gold links say that it gets worse.")]
 Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help=f"Any other option: {', '.join(sorted(_DEFAULT))}."),
+    list[str] | None, option("NAME=VALUE", f"Any other option: {', '.join(sorted(_FIELDS))}.", "--set")
 ]
 
 
-def settings(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
+def chosen(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
     """The options that were given, by name, with values of the right type."""
-    chosen = {name: value for name, value in given.items() if value is not None}
+    values = {name: value for name, value in given.items() if value is not None}
     types = get_type_hints(Options)
     for assignment in assignments or ():
         name, equals, text = assignment.partition("=")
@@ -85,20 +62,22 @@ def settings(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
             raise UsageError(f"--set {assignment}: write NAME=VALUE with one of {', '.join(sorted(types))}")
         value = _value(name, text.strip(), types[name])
         if given.get(name) not in (None, value):
-            raise UsageError(f"{_FLAGS[name]} and --set {assignment} contradict each other; give one of them")
-        chosen[name] = value
-    return chosen
+            raise UsageError(
+                f"{_flag_of(name)} and --set {assignment} contradict each other; give one of them"
+            )
+        values[name] = value
+    return values
 
 
-def note_idle(options: Options, given: Iterable[str], quiet: bool, *, training: bool = False) -> None:
-    """Tell which of the given options have no effect.
+def tuning_of(gold: str | None, source: str | None, target: str | None, early_stop: bool) -> Tuning | None:
+    """What the options about tuning say."""
+    from dualign.jobs.word_alignment import Tuning
 
-    With `training` nothing is said of options that wait for another decoder: the model keeps them for it.
-    """
-    for name, other in () if quiet else options.idle(given):
-        if other == "model" or not training:
-            flag = _FLAGS.get(name, f"--set {name}")
-            say(f"note: {flag} has no effect with {_FLAGS[other]} {getattr(options, other)}")
+    if gold is not None:
+        return Tuning(gold, source, target, early_stop)
+    if source or target or early_stop:
+        raise UsageError("--tune-source, --tune-target and --early-stop need --tune GOLD")
+    return None
 
 
 def _value(name: str, text: str, kind: Any) -> Any:

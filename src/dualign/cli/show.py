@@ -7,10 +7,8 @@ import sys
 from enum import StrEnum
 from typing import Annotated
 
-import typer
-
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet
-from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities, Source, Target, dataset_of
+from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target, option
+from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities
 from dualign.core.errors import UsageError
 from dualign.text.streams import open_output
 
@@ -29,18 +27,12 @@ def show(
     links: Links = None,
     gold: Gold = None,
     probabilities: Probabilities = None,
-    lines: Annotated[
-        str | None,
-        typer.Option("--lines", metavar="N[-M][,…]", help="Which pairs: `3`, `1-5`, `2,7,9-12`. [1-3]"),
-    ] = None,
+    lines: Annotated[str | None, option("N[-M][,…]", "Which pairs: `3`, `1-5`, `2,7,9-12`. [1-3]")] = None,
     colour: Annotated[
-        Colour, typer.Option("--color", help="Colours: if the output is a terminal (auto), always or never.")
+        Colour, option(None, "Colours: if the output is a terminal (auto), always or never.", "--color")
     ] = Colour.AUTO,
     width: Annotated[
-        int | None,
-        typer.Option(
-            "--width", min=20, metavar="N", help="Columns to use; those of the terminal if not given."
-        ),
+        int | None, option("N", "Columns to use; those of the terminal if not given.", min=20)
     ] = None,
     format: LinkFormat = None,
     gold_format: GoldFormat = None,
@@ -50,7 +42,11 @@ def show(
 ) -> None:
     """Print sentence pairs with their links, in colour and as a grid."""
     wanted = [1, 2, 3] if lines is None else _numbers(lines)
-    dataset = dataset_of(source, target, links, probabilities, None, gold, format, gold_format, first, errors)
+    from dualign.jobs import ShownFiles
+    from dualign.jobs.viewing import read_all
+
+    systems = links or (), probabilities or ()
+    dataset = read_all(ShownFiles(source, target, *systems, (), gold, format, gold_format, first, errors))
     if lines is None:
         wanted = wanted[: len(dataset)]
     if max(wanted) > len(dataset):

@@ -4,56 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from dualign.cli.options import Errors, OnErrors, Quiet, Threads, one_standard_input
-from dualign.cli.settings import (
-    Constraint,
-    EarlyStop,
-    GlossaryFile,
-    KeepCase,
-    MaxLength,
-    ModelName,
-    Rounds,
-    Set,
-    Tune,
-    TuneSource,
-    TuneTarget,
-    note_idle,
-    settings,
-)
+from dualign import jobs
+from dualign.cli import settings
+from dualign.cli.options import Errors, OnErrors, Quiet, Threads, argument
+from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
 
 def train(
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SOURCE [TARGET] MODEL",
-            help="Two parallel files, or one with both sides (`source ||| target`, TSV); the file to write.",
+        argument(
+            "SOURCE [TARGET] MODEL",
+            "Two parallel files, or one with both sides (`source ||| target`, TSV); the file to write.",
         ),
     ],
-    tune: Tune = None,
-    tune_source: TuneSource = None,
-    tune_target: TuneTarget = None,
-    early_stop: EarlyStop = False,
-    model_type: ModelName = None,
-    constraint: Constraint = None,
-    rounds: Rounds = None,
-    max_length: MaxLength = None,
-    keep_case: KeepCase = False,
-    glossary: GlossaryFile = None,
-    set_: Set = None,
+    tune: settings.Tune = None,
+    tune_source: settings.TuneSource = None,
+    tune_target: settings.TuneTarget = None,
+    early_stop: settings.EarlyStop = False,
+    model_type: settings.ModelName = None,
+    constraint: settings.Constraint = None,
+    rounds: settings.Rounds = None,
+    max_length: settings.MaxLength = None,
+    keep_case: settings.KeepCase = False,
+    glossary: settings.GlossaryFile = None,
+    set_: settings.Set = None,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
     """Learn an alignment model from two parallel files and save it."""
-    from dualign.jobs.aligning import Outputs, Tuning, check_outputs, learn
-    from dualign.jobs.warming import compile_kernels
-    from dualign.model.options import Options
-
-    chosen = settings(
+    chosen = settings.chosen(
         set_, model=model_type, constraint=constraint, rounds=rounds, max_length=max_length,
         lowercase=False if keep_case else None,
     )  # fmt: skip
@@ -61,10 +43,6 @@ def train(
         raise UsageError(f"{len(files)} files named; write SOURCE TARGET MODEL, or BITEXT MODEL")
     source, *others, model = files
     target = others[0] if others else None
-    one_standard_input(source, target, tune, tune_source, tune_target, glossary)
-    check_outputs(Outputs("-", model, None, None), source, target, tune, tune_source, tune_target, glossary)
-    note_idle(Options.of(chosen), chosen, quiet, training=True)
-    compile_kernels(quiet)
-    tuning = Tuning(tune, tune_source, tune_target, early_stop)
-    _, aligner = learn(source, target, chosen, tuning, glossary, threads, errors, quiet)
-    aligner.save(model)
+    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
+    with on_screen(quiet, "", threads, errors) as run:
+        jobs.train(source, target, model, tuning=tuning, glossary=glossary, run=run, **chosen)

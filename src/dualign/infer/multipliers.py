@@ -13,7 +13,7 @@ from dualign.infer.blocks import Given
 from dualign.infer.descent import Moves, make_moves
 
 SYMMETRIC, BIJECTIVE, GIVEN = 2, 3, 4
-"""Kinds of constraint (0 and 1 mean none: see `dualign.infer.expectation`)."""
+"""Kinds of constraint (0 and 1 mean none: see `dualign.infer.posteriors`)."""
 
 DAMPING = np.float32(0.02)
 """Added to the diagonal of the Hessian, which vanishes where a posterior is 0 or 1."""

@@ -1,1 +1,94 @@
-"""Whole tasks as functions: files in and out, callbacks for progress, no printing."""
+"""Whole tasks as functions: files in and out, callbacks for progress, no printing.
+
+Each verb of the command line is one of these functions:
+
+    from dualign import jobs
+
+    jobs.align("text.de", "text.en", "links")
+    jobs.align(
+        "text.de", "text.en", jobs.Outputs("links", report="report.jsonl"),
+        tuning=jobs.Tuning("gold", early_stop=True), glossary="terms.tsv", decoder="posterior",
+    )
+    print(jobs.evaluate("links", "gold", first=True).as_text())
+
+A file name may be `-` for standard input or output; names that end in .gz, .xz or .zst are compressed.
+Outputs are written whole or not at all. `run=jobs.Run(...)` sets the number of threads and says who hears
+about notes, progress and rounds of training:
+
+    jobs.train("text.de", "text.en", "model", run=jobs.Run(threads=4, note=print))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dualign.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from dualign.jobs.annotation import (
+        evaluate_transfer,
+        transfer_markup,
+        transfer_spans,
+        transfer_tags,
+        transfer_tree,
+    )
+    from dualign.jobs.drawing import (
+        draw_cost,
+        draw_curve,
+        draw_matrix,
+        draw_posteriors,
+        draw_pruning,
+        draw_trace,
+    )
+    from dualign.jobs.evaluation import LinkFile, Report, Words, evaluate
+    from dualign.jobs.installation import Measured, Own, Synthetic, bench
+    from dualign.jobs.link_files import convert, remap, symmetrize
+    from dualign.jobs.link_output import Outputs
+    from dualign.jobs.phrase_files import (
+        LinkedText,
+        PhraseAnswer,
+        TableText,
+        align_phrases,
+        evaluate_phrases,
+        extract_phrases,
+        train_phrases,
+    )
+    from dualign.jobs.running import Run
+    from dualign.jobs.score_matrices import MatrixDecoder, decode
+    from dualign.jobs.translation import ParallelText, train_language_model, train_translation, translate
+    from dualign.jobs.tuning import tune
+    from dualign.jobs.viewing import summarize, view, viewer
+    from dualign.jobs.word_alignment import Tuning, align, train
+    from dualign.show.dataset import Files as ShownFiles
+    from dualign.transfer.remap_files import Remapping
+    from dualign.transfer.runs import Files as AnnotatedFiles
+
+__all__ = [
+    "AnnotatedFiles", "LinkFile", "LinkedText", "MatrixDecoder", "Measured", "Outputs", "Own",
+    "ParallelText", "PhraseAnswer", "Remapping", "Report", "Run", "ShownFiles", "Synthetic",
+    "TableText", "Tuning", "Words", "align", "align_phrases", "bench", "convert", "decode", "draw_cost",
+    "draw_curve", "draw_matrix", "draw_posteriors", "draw_pruning", "draw_trace", "evaluate",
+    "evaluate_phrases", "evaluate_transfer", "extract_phrases", "remap", "summarize", "symmetrize",
+    "train", "train_language_model", "train_phrases", "train_translation", "transfer_markup",
+    "transfer_spans", "transfer_tags", "transfer_tree", "translate", "tune", "view", "viewer",
+]  # fmt: skip
+
+_NAMES = {
+    "annotation": "AnnotatedFiles evaluate_transfer transfer_markup "
+    "transfer_spans transfer_tags transfer_tree",
+    "drawing": "draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
+    "evaluation": "LinkFile Report Words evaluate",
+    "installation": "Measured Own Synthetic bench",
+    "link_files": "Remapping convert remap symmetrize",
+    "link_output": "Outputs",
+    "phrase_files": "LinkedText PhraseAnswer TableText "
+    "align_phrases evaluate_phrases extract_phrases train_phrases",
+    "running": "Run",
+    "score_matrices": "MatrixDecoder decode",
+    "translation": "ParallelText train_language_model train_translation translate",
+    "tuning": "tune",
+    "viewing": "ShownFiles summarize view viewer",
+    "word_alignment": "Tuning align train",
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+__getattr__, __dir__ = lazily(__name__, _HOMES)

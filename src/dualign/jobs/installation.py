@@ -1,4 +1,4 @@
-"""How fast this installation is: the `dualign` command, timed on a text as a user would run it.
+"""How fast this installation is: the `dualign` command, timed as a user would run it.
 
 Two commands are timed: training on a text, and aligning with the saved model. A run on one sentence pair
 before them, not counted, lets kernels be compiled; a second one says what starting alone costs.
@@ -10,14 +10,16 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dualign.core.errors import DataError
+from dualign.core.errors import DataError, UsageError
+from dualign.core.threads import available
+from dualign.jobs.running import SILENT, Run
 from dualign.measure.quality import Evaluation, evaluate
 from dualign.measure.signature import signature
 from dualign.measure.table import markdown
@@ -31,6 +33,8 @@ from dualign.text.synthetic import generate
 DUALIGN = (sys.executable, "-m", "dualign")
 """The command of the running interpreter's installation."""
 
+RATES = ("AER", "precision", "recall")
+
 _WARM = 200  # pairs: enough to reach every kernel
 
 
@@ -38,8 +42,8 @@ _WARM = 200  # pairs: enough to reach every kernel
 class Synthetic:
     """Seeded synthetic text: `pairs` to train on, and as many others to align."""
 
-    pairs: int
-    seed: int
+    pairs: int = 10_000
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,7 @@ class Own:
 
     source: str
     target: str
-    gold: str | None
-    errors: str
+    gold: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +104,8 @@ class Measured:
             f"model file: {self.model_bytes / 1e6:.1f} MB; the program's start is part of each time",
         ]
         if self.quality is not None:
-            rates = (
-                ("AER", self.quality.aer),
-                ("precision", self.quality.precision),
-                ("recall", self.quality.recall),
-            )
-            lines += [", ".join(f"{name} {100 * rate:.2f}" for name, rate in rates), signature(self.quality)]
+            rates = [f"{name} {100 * getattr(self.quality, name.lower()):.2f}" for name in RATES]
+            lines += [", ".join(rates), signature(self.quality)]
         return "\n".join(lines)
 
     def _table(self) -> str:
@@ -122,36 +121,34 @@ class Measured:
         return markdown(("", "seconds", "CPU seconds", "pairs/s", "peak MB"), rows)
 
 
-def measure_installation(
-    text: Synthetic | Own, threads: int, report: Callable[[str], None] = lambda message: None
-) -> Measured:
-    """Train and align with the command of this installation; `report` hears what is being done."""
+def bench(text: Synthetic | Own, *, run: Run = SILENT) -> Measured:
+    """Time the commands of this installation that train on a text and align with the saved model."""
+    if isinstance(text, Own) and "-" in (text.source, text.target):
+        raise UsageError("the text is read more than once and cannot be standard input; name a file")
+    threads = available(run.threads)
     with TemporaryDirectory(prefix="dualign-bench-") as place:
         gold: list[Alignment]
         if isinstance(text, Synthetic):
             *files, gold = write_synthetic(place, text)
         else:
-            gold = list(read_links(text.gold, errors=text.errors)) if text.gold else []
+            gold = list(read_links(text.gold, errors=run.errors)) if text.gold else []
             files = [text.source, text.target] * 2
-        pairs, *words = sizes(files[0], files[1], "strict" if isinstance(text, Synthetic) else text.errors)
+        errors = run.errors if isinstance(text, Own) else "strict"
+        pairs, *words = sizes(files[0], files[1], errors)
         if pairs < len(gold) or pairs == 0:
             raise DataError(f"{files[0]} has {pairs} lines, but there are gold links for {len(gold)}")
-        report("warming up; the first run compiles kernels")
+        run.note("warming up; the first run compiles kernels")
         warm_up(place, threads)
         start = warm_up(place, threads, pairs=1)
-        more = ["--quiet", "--threads", str(threads)]
-        if isinstance(text, Own):
-            more += ["--errors", text.errors]
+        more = ["--quiet", "--threads", str(threads), "--errors", errors]
         model, links = os.path.join(place, "model"), os.path.join(place, "links")
-        report(f"training on {pairs:,} pairs")
+        run.note(f"training on {pairs:,} pairs")
         train = measure([*DUALIGN, "train", files[0], files[1], model, *more])
-        report(f"aligning {pairs:,} pairs")
+        run.note(f"aligning {pairs:,} pairs")
         align = measure([*DUALIGN, "align", files[2], files[3], "--model", model, "-o", links, *more])
-        found = list(islice(read_links(links), len(gold)))
-        quality = evaluate(found, gold) if gold else None
-        return Measured(
-            text, pairs, (words[0], words[1]), threads, start, train, align, os.path.getsize(model), quality
-        )
+        quality = evaluate(list(islice(read_links(links), len(gold))), gold) if gold else None
+        size = os.path.getsize(model)
+        return Measured(text, pairs, (words[0], words[1]), threads, start, train, align, size, quality)
 
 
 def warm_up(place: str, threads: int, pairs: int = _WARM) -> Usage:
@@ -161,10 +158,8 @@ def warm_up(place: str, threads: int, pairs: int = _WARM) -> Usage:
     """
     names = ("warm.source", "warm.target", "warm-new.source", "warm-new.target")
     texts = [os.path.join(place, name) for name in names]
-    for vocabulary, (source, target) in ((100, texts[:2]), (200, texts[2:])):
-        made = list(generate(pairs, vocabulary=vocabulary))
-        write_text(source, (s for s, _, _ in made))
-        write_text(target, (t for _, t, _ in made))
+    write_texts(list(generate(pairs, vocabulary=100)), *texts[:2])
+    write_texts(list(generate(pairs, vocabulary=200)), *texts[2:])
     model, more = os.path.join(place, "warm.model"), ["--quiet", "--threads", str(threads), "-o", os.devnull]
     measure([*DUALIGN, "align", *texts[:2], "--save", model, *more])
     return measure([*DUALIGN, "align", *texts[2:], "--model", model, *more])
@@ -173,20 +168,18 @@ def warm_up(place: str, threads: int, pairs: int = _WARM) -> Usage:
 def write_synthetic(place: str, text: Synthetic) -> list[Any]:
     """Files of a text to train on and of another to align, with the links of the second."""
     made = list(generate(2 * text.pairs, seed=text.seed))
-    halves = made[: text.pairs], made[text.pairs :]
-    names = [
-        os.path.join(place, name) for name in ("train.source", "train.target", "new.source", "new.target")
-    ]
-    for half, (source, target) in zip(halves, (names[:2], names[2:]), strict=True):
-        write_text(source, (s for s, _, _ in half))
-        write_text(target, (t for _, t, _ in half))
-    return [*names, [links for _, _, links in halves[1]]]
+    parts = ("train.source", "train.target", "new.source", "new.target")
+    names = [os.path.join(place, name) for name in parts]
+    write_texts(made[: text.pairs], *names[:2])
+    write_texts(made[text.pairs :], *names[2:])
+    return [*names, [links for _, _, links in made[text.pairs :]]]
 
 
-def write_text(path: str, sentences: Iterable[Iterable[str]]) -> None:
-    """A sentence a line."""
-    with open_output(path) as stream:
-        stream.writelines(f"{' '.join(words)}\n" for words in sentences)
+def write_texts(made: Sequence[tuple[Any, ...]], *paths: str) -> None:
+    """Write the sides of generated pairs, one sentence per line."""
+    for side, path in enumerate(paths):
+        with open_output(path) as stream:
+            stream.writelines(f"{' '.join(pair[side])}\n" for pair in made)
 
 
 def sizes(source: str, target: str, errors: str) -> tuple[int, int, int]:

@@ -16,7 +16,7 @@ from dualign.text.alignment import Alignment
 
 THRESHOLDS = tuple(round(0.1 + 0.05 * k, 2) for k in range(17))
 LOW_THRESHOLDS = (1e-6, 0.01, 0.02, 0.05)
-"""Where limits on the links of a word stand in for the threshold."""
+"""For decoders that limit the links of a word instead."""
 
 ALPHAS = tuple(round(0.1 * k, 1) for k in range(1, 11))
 QUANTILES = (0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -33,10 +33,10 @@ Judge = Callable[[Trial], float]
 def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> dict[str, Any]:
     """Set the aligner's options to the best for these pairs; returns what was chosen.
 
-    soft-union: the middle of the thresholds about as good as the best. matching: the threshold, on a grid.
-    posterior: threshold and symmetrisation, on a grid. viterbi: symmetrisation. bidirectional: the costs of
-    agreement on a grid, then symmetrisation. submodular: threshold, side and limits, α and (if the model
-    knows fertilities) quantile, each in turn on its grid until none of them helps.
+    soft-union: the middle of the thresholds that are about as good as the best. matching: threshold, on a
+    grid. posterior: threshold and symmetrisation, on a grid. viterbi: symmetrisation. bidirectional: the
+    costs of agreement on a grid, then symmetrisation. submodular: threshold, side and limits, α and (if the
+    model knows fertilities) quantile, each in turn on its grid until none of them helps.
     """
     options = aligner.options
     if options.decoder == "soft-union":

@@ -1,21 +1,24 @@
-"""Compiling the kernels before their first use, in parallel, and saying so.
+"""Compiling the kernels of a job before its work, in parallel.
 
 Numba compiles one function at a time, whatever the number of threads, so the work is split between
-processes of their own. They leave the machine code in the cache, for this run and all later ones.
+processes. They leave the machine code in the cache, for this run and all later ones.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from threading import Thread
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dualign.cli.exits import say
+from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.core.jit import compiled_mark
 from dualign.core.threads import available
 from dualign.model.options import Options
@@ -35,22 +38,16 @@ SOURCE = [["a", "b", "c"], ["b", "a"], ["c"]]
 TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
 
 
-def compile_kernels(quiet: bool, decoder: str = "") -> None:
-    """Compile whatever the word aligner needs, also by that decoder, unless that was done before.
-
-    "long" stands for pairs with very long sentences, which have kernels of their own.
-    """
-    wanted = ("chains", "others", *DECODERS.get(decoder, ()))
-    done = {job: compiled_mark(job) for job in wanted}
-    jobs = [job for job in wanted if not done[job].exists()]
-    if not jobs:
+def compile_kernels(note: Callable[[str], None], *names: str) -> None:
+    """Compile kernels by their names in `KERNELS`, unless that was done before; `note` is told."""
+    marks = {name: mark for name in names if not (mark := compiled_mark(name)).exists()}
+    if not marks:
         return
-    if not quiet:
-        say("compiling kernels, once for this version (some 20 to 40 s) …")
-    began = perf_counter()
+    note("compiling kernels, once for this version (some 10 to 40 s) …")
+    clock = Clock()
     if available() > 1:
         command = [sys.executable, "-m", "dualign.jobs.warming"]
-        processes = [subprocess.Popen([*command, job], **QUIETLY) for job in jobs]
+        processes = [subprocess.Popen([*command, name], **QUIETLY) for name in marks]
         try:
             codes = [process.wait() for process in processes]
         except BaseException:
@@ -60,12 +57,11 @@ def compile_kernels(quiet: bool, decoder: str = "") -> None:
         if any(codes):
             return  # The kernels will be compiled where they are used; errors show there.
     else:
-        for job in jobs:
-            JOBS[job]()
-    for job in jobs:
-        done[job].touch()
-    if not quiet:
-        say(f"kernels compiled in {perf_counter() - began:.0f} s")
+        for name in marks:
+            _compile(name)
+    for mark in marks.values():
+        mark.touch()
+    note(f"kernels compiled in {clock.seconds:.0f} s")
 
 
 def load_kernels(threads: int) -> None:
@@ -85,46 +81,36 @@ def load_kernels(threads: int) -> None:
 
 def compile_chains() -> None:
     """The posteriors' kernel, half of all the work."""
-    from dualign.infer.blocks import block_of
     from dualign.infer.posteriors import posteriors_of_block
 
-    model, bitext = untrained()
-    posteriors_of_block(model.options, block_of(model, bitext, 1), "symmetric", 1)
+    model, block, _ = untrained()
+    posteriors_of_block(model.options, block, "symmetric", 1)
 
 
 def compile_long() -> None:
     """The posteriors' kernel for pairs with a very long sentence."""
-    from dualign.infer.blocks import block_of
     from dualign.infer.posteriors import constraint_of, expect_long, new_sums
 
-    model, bitext = untrained()
-    block = block_of(model, bitext, 1)
+    model, block, posterior = untrained()
     rules = constraint_of(model.options, "symmetric")
-    posterior = np.zeros((len(block.entry), 2), np.float32)
-    expect_long(np.arange(len(bitext)), block, rules, new_sums(0), posterior)
+    expect_long(np.arange(len(SOURCE)), block, rules, new_sums(0), posterior)
 
 
 def compile_others() -> None:
     """All other kernels of training and decoding."""
-    from dataclasses import replace
-
     from dualign.decode.links import links_of_block
     from dualign.infer.blocks import block_of
     from dualign.infer.encoding import encode_for
 
     compile_usual()
-    model, bitext = untrained()
-    block = block_of(model, bitext, 1)
-    posterior = np.zeros((len(block.entry), 2), np.float32)
+    model, block, posterior = untrained()
     links_of_block(replace(model.options, decoder="viterbi"), block, posterior, 1)
     text, unknown = encode_for(model, [(["new", "a"], ["x", "newer"])])
     block_of(model, text, 1, unknown)
 
 
 def compile_usual() -> None:
-    """The kernels of training and decoding that every run needs, but for the posteriors'."""
-    from dataclasses import replace
-
+    """The kernels of training and decoding that every run needs, except the posteriors'."""
     from dualign.decode.links import joined, links_of_block
     from dualign.infer.blocks import block_of
     from dualign.learn.counts import add_counts, add_null_counts
@@ -133,7 +119,7 @@ def compile_usual() -> None:
     from dualign.text.numbering import Side
     from dualign.text.printing import print_links
 
-    model, bitext = untrained()
+    model, bitext = untrained_model()
     words = model.source.words, model.target.words
     lexicon = prune(train_ibm1(bitext, len(words[0]), len(words[1]), 2, 1), 1e-9)
     priors = make_priors(lexicon, *words, 4, 1.0, 1.0, 1)
@@ -153,28 +139,30 @@ def compile_agreement() -> None:
     from dualign.decode.joint.bidirectional import solve
     from dualign.decode.joint.objective import Problem
     from dualign.decode.joint.potentials import potentials
-    from dualign.infer.blocks import block_of
 
-    model, bitext = untrained()
-    solve(Problem(*potentials(0, block_of(model, bitext, 1)), -1.0, -3.0), "exact")
+    solve(Problem(*potentials(0, untrained()[1]), -1.0, -3.0), "exact")
 
 
 def compile_matchings() -> None:
     """The decoders `submodular` and `matching`."""
-    from dataclasses import replace
-
     from dualign.decode.links import links_of_block
+
+    model, block, posterior = untrained()
+    for decoder in ("submodular", "matching"):
+        links_of_block(replace(model.options, decoder=decoder), block, posterior + np.float32(0.5), 1)
+
+
+def untrained() -> tuple[Model, Any, Array]:
+    """A model of three words on each side, the block of its text, and posteriors of 0."""
     from dualign.infer.blocks import block_of
 
-    model, bitext = untrained()
+    model, bitext = untrained_model()
     block = block_of(model, bitext, 1)
-    posterior = np.full((len(block.entry), 2), 0.5, np.float32)
-    for decoder in ("submodular", "matching"):
-        links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
+    return model, block, np.zeros((len(block.entry), 2), np.float32)
 
 
-def untrained() -> tuple[Model, Bitext]:
-    """A model of three words a side, and its text."""
+def untrained_model() -> tuple[Model, Bitext]:
+    """A model of three words on each side, and its text."""
     from dualign.model.jumps import classes_of, initial_jumps, initial_weights
     from dualign.model.lexicon import Lexicon
     from dualign.model.model import Model
@@ -182,30 +170,61 @@ def untrained() -> tuple[Model, Bitext]:
 
     source, target = GrowingVocabulary(), GrowingVocabulary()
     bitext = encode(zip(SOURCE, TARGET, strict=True), source, target, True)
-    table = np.full((3, 2), 0.5, np.float32)
     even = np.full(3, 1 / 3, np.float32)
+    table = np.full((3, 2), 0.5, np.float32)
     lexicon = Lexicon(np.arange(4), np.arange(3, dtype=np.int32), table, even, even)
-    weights = initial_weights(0.2, 1e-8)
     jumps = initial_jumps(*(classes_of(np.zeros(len(words)), 0) for words in (target, source)))
-    return Model(
-        Vocabulary(list(source)), Vocabulary(list(target)), lexicon, weights, jumps, Options()
-    ), bitext
+    words = Vocabulary(list(source)), Vocabulary(list(target))
+    return Model(*words, lexicon, initial_weights(0.2, 1e-8), jumps, Options()), bitext
 
 
-JOBS = {
+def compile_extraction() -> None:
+    """Phrase extraction."""
+    from dualign.phrase.table.building import build_table
+    from dualign.text.alignment import Alignment
+
+    build_table([((["a", "b"], ["x", "y"]), Alignment(((0, 0), (1, 1))))], os.devnull, threads=1)
+
+
+def compile_phrases() -> None:
+    """Phrase alignment."""
+    from dualign.phrase.alignment.aligning import align
+
+    align({(0, 1, 0, 1): 0.0}, 1, 1)
+
+
+def compile_translation(method: str) -> None:
+    """A decoder of translations; with a time limit, it compiles all its kernels before the clock starts."""
+    from dualign.translate import Hypergraph, LanguageModel, decode
+
+    graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
+    decode(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), method=method, time_limit=60.0)
+
+
+def _compile(name: str) -> None:
+    job, *arguments = name.split("-")
+    KERNELS[job](*arguments)
+
+
+KERNELS: dict[str, Callable[..., None]] = {
     "chains": compile_chains,
     "others": compile_others,
     "long": compile_long,
     "agreement": compile_agreement,
     "matchings": compile_matchings,
+    "extraction": compile_extraction,
+    "phrases": compile_phrases,
+    "translation": compile_translation,
 }
+"""What one process compiles; `translation-METHOD` is for one decoder of translations."""
+
+WORD_ALIGNER = ("chains", "others")
 DECODERS = {
-    "bidirectional": ("agreement",),
-    "submodular": ("matchings",),
-    "matching": ("matchings",),
-    "long": ("long",),
+    "bidirectional": (*WORD_ALIGNER, "agreement"),
+    "submodular": (*WORD_ALIGNER, "matchings"),
+    "matching": (*WORD_ALIGNER, "matchings"),
 }
-"""Jobs that only some decoders or texts need."""
+"""What word alignment needs with these decoders; with the others, `WORD_ALIGNER`."""
 
 if __name__ == "__main__":
-    JOBS[sys.argv[1]]()
+    _compile(sys.argv[1])

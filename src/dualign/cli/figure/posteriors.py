@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from dualign.cli.figure.options import FigureFile, Line, checked_line, write_figure
-from dualign.cli.options import Errors, OnErrors, Quiet, Threads
-from dualign.cli.showing import First, Gold, GoldFormat, Projection, Source, Target, dataset_of, model_view
+from dualign import jobs
+from dualign.cli.options import Errors, OnErrors, Quiet, Source, Target, Threads, option
+from dualign.cli.screen import on_screen
+from dualign.cli.showing import FigureFile, First, Gold, GoldFormat, Line, Projection
 
 
 def posteriors(
     output: FigureFile,
-    model: Annotated[str, typer.Option("--model", metavar="MODEL", help="Saved model.")],
+    model: Annotated[str, option("MODEL", "Saved model.")],
     source: Source,
     target: Target = None,
     projection: Projection = None,
@@ -26,12 +25,6 @@ def posteriors(
     quiet: Quiet = False,
 ) -> None:
     """Draw a model's posteriors of a pair, both directions, before and after projection."""
-    from dualign.show.figures import posterior_figure
-
-    dataset = dataset_of(source, target, gold=gold, gold_format=gold_format, first=first, errors=errors)
-    n = checked_line(line, len(dataset))
-    seen = model_view(model, projection, threads, quiet)
-    pair = dataset.pairs[n]
-    array = next(seen.of_pairs([pair]))
-    reference = None if dataset.gold is None else dataset.gold[n]
-    write_figure(posterior_figure(*pair, array, reference, seen.projection), output, quiet)
+    files = jobs.ShownFiles(source, target, gold=gold, gold_format=gold_format, first=first, errors=errors)
+    with on_screen(quiet, output, threads, errors) as run:
+        jobs.draw_posteriors(files, model, output, projection=projection, line=line, run=run)

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from dualign.cli.figure.options import FigureFile, records_of, write_figure
-from dualign.cli.options import Errors, OnErrors, Quiet
-from dualign.core.errors import UsageError
-
-_FEW = 7
+from dualign import jobs
+from dualign.cli.options import Errors, OnErrors, Quiet, option
+from dualign.cli.screen import on_screen
+from dualign.cli.showing import FigureFile, TracedReports
 
 
 def trace(
     output: FigureFile,
-    reports: Annotated[
-        list[str], typer.Argument(metavar="[NAME=]REPORT...", help="Reports whose pairs have a `trace`.")
-    ],
+    reports: TracedReports,
     line: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--line", min=1, metavar="N", help="Pairs to draw; the first with a trace if not given."
-        ),
+        list[int] | None, option("N", "Pairs to draw; the first with a trace if not given.", min=1)
     ] = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
@@ -31,18 +23,5 @@ def trace(
 
     A trace is a list with [bound, score] for each round.
     """
-    from dualign.show.plots import trace_figure
-    from dualign.text.reports import trace_of
-
-    traces = {}
-    several = len(reports) > 1
-    for name, traced in records_of(reports, errors):
-        known = dict(traced)
-        for number in line or [traced[0][0]]:
-            if number not in known:
-                raise UsageError(f"--line {number}: {name} has no trace of that line")
-            label = f"{name}, line {number}" if several else f"line {number}"
-            traces[label] = trace_of(known[number])
-    if len(traces) > _FEW:
-        raise UsageError(f"{len(traces)} traces are too many for one figure; choose {_FEW} at most by --line")
-    write_figure(trace_figure(traces), output, quiet)
+    with on_screen(quiet, output, None, errors) as run:
+        jobs.draw_trace(reports, output, lines=line or (), run=run)

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, one_standard_input
-from dualign.cli.transfer.options import Gap, LinksFile, ReportFile, Threshold, write
+from dualign import jobs
+from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, option
+from dualign.cli.screen import on_screen
+from dualign.cli.transfer.options import Gap, LinksFile, ReportFile, Threshold
 
 
 def markup(
-    source: Annotated[
-        str,
-        typer.Argument(metavar="SOURCE", help="Text with XML or HTML tags, a line each.", show_default=False),
-    ],
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="Its translation, without tags.", show_default=False)
-    ],
+    source: Annotated[str, argument("SOURCE", "Text with XML or HTML tags, one segment per line.")],
+    target: Annotated[str, argument("TARGET", "Its translation, without tags.")],
     links: LinksFile,
     output: Output = "-",
     source_tokens: Annotated[
-        str | None,
-        typer.Option(
-            "--source-tokens",
-            metavar="FILE",
-            help="SOURCE tokenised, without tags: what links are about. Split at white space if not given.",
-        ),
+        str | None, option("FILE", "SOURCE tokenised, without tags; if not given, split at white space.")
     ] = None,
-    target_tokens: Annotated[
-        str | None, typer.Option("--target-tokens", metavar="FILE", help="The same for TARGET.")
-    ] = None,
+    target_tokens: Annotated[str | None, option("FILE", "The same for TARGET.")] = None,
     gap: Gap = 2,
     threshold: Threshold = 0.0,
     report: ReportFile = None,
@@ -44,9 +32,9 @@ def markup(
     Every tag of a line is in the output line once, and tags nest as they do in the source. Tags around
     words that have no counterpart stand empty.
     """
-    one_standard_input(source, target, links, source_tokens, target_tokens)
-    from dualign.transfer import runs
-
-    files = runs.Files(source, target, links, link_format=format, pairs=pairs, errors=errors)
-    results = runs.markup(files, source_tokens, target_tokens, gap, threshold)
-    write(results, lambda stream, line: stream.write(line + "\n"), output, report, "transfer", quiet)
+    files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs, errors=errors)
+    tokens = source_tokens, target_tokens
+    with on_screen(quiet, output, None, errors) as run:
+        jobs.transfer_markup(
+            files, output, tokens=tokens, gap=gap, threshold=threshold, report=report, run=run
+        )

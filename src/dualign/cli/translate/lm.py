@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from dualign.cli.options import Errors, OnErrors, Quiet
+from dualign import jobs
+from dualign.cli.options import Errors, OnErrors, Quiet, argument, option
+from dualign.cli.screen import on_screen
 
 
 def lm(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="Tokenised text, a sentence a line.")],
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="ARPA file to write, such as lm.arpa.gz.")],
-    order: Annotated[int, typer.Option("--order", min=1, max=9, metavar="N", help="Longest n-gram.")] = 3,
+    text: Annotated[str, argument("TEXT", "Tokenised text, one sentence per line.")],
+    model: Annotated[str, argument("MODEL", "ARPA file to write, such as lm.arpa.gz.")],
+    order: Annotated[int, option("N", "Longest n-gram.", min=1, max=9)] = 3,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
@@ -20,13 +20,5 @@ def lm(
 
     Interpolated modified Kneser-Ney estimates; every word of the text is in the vocabulary.
     """
-    from dualign.cli.exits import say
-    from dualign.text.arpa import write_arpa
-    from dualign.text.lines import read_lines, tokenize
-    from dualign.translate.lm.kneser_ney import estimate
-
-    result = estimate((tokenize(line) for line in read_lines(text, errors)), order)
-    write_arpa(result, model)
-    if not quiet:
-        counts = ", ".join(f"{len(grams.logprob):,} {n}-grams" for n, grams in enumerate(result.grams, 1))
-        say(counts)
+    with on_screen(quiet, model, None, errors) as run:
+        jobs.train_language_model(text, model, order=order, run=run)

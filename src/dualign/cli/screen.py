@@ -1,0 +1,116 @@
+"""What a job tells while it runs, on stderr: notes, rounds of training, and lines done on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dualign.cli.exits import say
+from dualign.core.clocks import Clock
+from dualign.jobs.running import Run
+
+if TYPE_CHECKING:
+    from dualign.learn.training import Progress
+
+PAUSE = 0.5  # seconds; a short file shows nothing at all
+_CLOCK_EVERY = 256  # lines between two looks at the clock
+
+
+@contextmanager
+def on_screen(
+    quiet: bool, output: str = "", threads: int | None = None, errors: str = "strict", *, rate: bool = False
+) -> Iterator[Run]:
+    """Settings of a job that is shown on stderr, unless `quiet`.
+
+    Counts of lines are shown on a terminal, but not where the `output` itself goes there: they come and go,
+    or with `rate` they stay, with the number of sentence pairs per second.
+    """
+    if quiet:
+        yield Run(threads, errors)
+        return
+    screen = _Screen(rate)
+    shown = _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
+    try:
+        yield Run(threads, errors, screen.note, screen.progress if shown else screen.begin, screen.round)
+    finally:
+        screen.clear()
+
+
+class _Screen:
+    def __init__(self, rate: bool) -> None:
+        self._rate = rate
+        self._clock, self._since = Clock(), Clock()
+        self._line = ""
+        self._bars: _Bars | None = None
+
+    def note(self, text: str) -> None:
+        self.clear()
+        say(text)
+
+    def begin(self, done: int, what: str) -> None:
+        if done == 0:
+            self.clear()
+            self._clock.restart()
+            self._since.restart()
+
+    def progress(self, done: int, what: str) -> None:
+        self.begin(done, what)
+        if not done or (not self._rate and (done % _CLOCK_EVERY or self._since.seconds < PAUSE)):
+            return
+        if self._rate:
+            speed = done / max(self._clock.seconds, 1e-9)
+            self._line = f"\r\x1b[Kaligned {done:,} pairs, {speed:,.0f} pairs/s"
+        else:
+            self._line = f"\r{what}: {done:,} lines"
+        print(self._line, end="", file=sys.stderr, flush=True)
+        self._since.restart()
+
+    def round(self, progress: Progress) -> None:
+        text = f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits a word"
+        if _is_terminal(sys.stderr):
+            speed = progress.pairs / max(self._since.restart(), 1e-9)
+            self._bars = self._bars or _Bars()
+            self._bars.show(progress, f"{text}, {speed:,.0f} pairs/s")
+        else:
+            where = f"{progress.stage} round {progress.number}/{progress.rounds}"
+            say(f"{self._clock.seconds:6.1f} s  {where}: {text}")
+
+    def clear(self) -> None:
+        """End what is shown: a message may follow."""
+        if self._bars is not None:
+            self._bars.stop()
+        if self._line:
+            print("\n" if self._rate else "\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self._bars, self._line = None, ""
+
+
+class _Bars:
+    """A bar for each stage of training."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            TextColumn("{task.fields[text]}"),
+            TimeElapsedColumn(),
+        )
+        self._bars = Progress(*columns, console=Console(stderr=True), transient=False)
+        self._tasks: dict[str, Any] = {}
+        self._bars.start()
+        self.stop = self._bars.stop
+
+    def show(self, progress: Progress, text: str) -> None:
+        if progress.stage not in self._tasks:
+            self._tasks[progress.stage] = self._bars.add_task(progress.stage, total=progress.rounds, text="")
+        self._bars.update(self._tasks[progress.stage], completed=progress.number, text=text)
+
+
+def _is_terminal(stream: Any) -> bool:
+    # A stream is None if the caller has closed its descriptor.
+    return stream is not None and bool(stream.isatty())

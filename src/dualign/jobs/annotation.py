@@ -1,0 +1,154 @@
+"""Annotation carried from a source to its translation, from files to files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, TextIO
+
+from dualign.core.errors import UsageError
+from dualign.jobs.running import SILENT, Run, one_standard_input, separate_outputs
+from dualign.measure.transfer_quality import THRESHOLDS, SpanReport, TreeReport, span_report, tree_report
+from dualign.text.conllu import Sentence, write_sentence
+from dualign.text.json_lines import is_json
+from dualign.text.streams import open_output
+from dualign.transfer import runs
+from dualign.transfer.runs import Files as AnnotatedFiles
+from dualign.transfer.runs import TagSettings
+from dualign.transfer.sentences import Settings, as_column
+from dualign.transfer.spans import GAP
+from dualign.transfer.weighted_links import check_threshold
+
+USUAL, USUAL_TAGS = Settings(), TagSettings()
+
+
+def transfer_tree(
+    files: AnnotatedFiles,
+    output: str = "-",
+    *,
+    settings: Settings = USUAL,
+    report: str | None = None,
+    run: Run = SILENT,
+) -> Counter[str]:
+    """Carry dependency trees to the translation, as CoNLL-U; returns counts of what happened, as all here do.
+
+    `report` gets a JSON object with the counts of each pair.
+    """
+    one_standard_input(files.source, files.target, files.links)
+    return _write(runs.trees(files, settings), write_sentence, output, report, run)
+
+
+def transfer_tags(
+    files: AnnotatedFiles,
+    output: str = "-",
+    *,
+    tags: TagSettings = USUAL_TAGS,
+    settings: Settings = USUAL,
+    report: str | None = None,
+    run: Run = SILENT,
+) -> Counter[str]:
+    """Carry the tags of words to the translation, as CoNLL-U if a side is, otherwise as lines of tags."""
+    one_standard_input(files.source, files.target, files.links)
+    is_conllu = files.source_is_conllu, files.target_is_conllu
+    if settings.pos != "any" and not all(is_conllu):
+        raise UsageError("only CoNLL-U has the parts of speech to compare (pos); give both sides as such")
+    if tags.default.split() != [tags.default]:
+        raise UsageError(f"default={tags.default!r} is not a tag: it is empty or has blanks")
+    tags = replace(tags, column=as_column(tags.column))
+    if tags.bio and any(is_conllu) and tags.column == "upos":
+        raise UsageError("BIO tags are not parts of speech; name CoNLL-U's column for them, such as NER")
+
+    def put(stream: TextIO, result: Sentence | list[str]) -> None:
+        if isinstance(result, Sentence):
+            write_sentence(stream, result)
+        else:
+            stream.write(" ".join(result) + "\n")
+
+    return _write(runs.tags(files, settings, tags), put, output, report, run)
+
+
+def transfer_spans(
+    files: AnnotatedFiles,
+    output: str = "-",
+    *,
+    discontinuous: str = "largest",
+    gap: int = GAP,
+    threshold: float = 0.0,
+    report: str | None = None,
+    run: Run = SILENT,
+) -> Counter[str]:
+    """Carry spans, given by character offsets in JSON lines, to the translation."""
+    one_standard_input(files.source, files.target, files.links)
+    results = runs.spans(files, discontinuous, gap, threshold, is_json(files.target))
+    return _write(results, _put_line, output, report, run)
+
+
+def transfer_markup(
+    files: AnnotatedFiles,
+    output: str = "-",
+    *,
+    tokens: tuple[str | None, str | None] = (None, None),
+    gap: int = GAP,
+    threshold: float = 0.0,
+    report: str | None = None,
+    run: Run = SILENT,
+) -> Counter[str]:
+    """Put the inline tags of a source into its translation; `tokens` are the words that links count."""
+    one_standard_input(files.source, files.target, files.links, *tokens)
+    return _write(runs.markup(files, *tokens, gap, threshold), _put_line, output, report, run)
+
+
+def evaluate_transfer(
+    files: AnnotatedFiles,
+    *,
+    thresholds: Sequence[float] = THRESHOLDS,
+    at: float = 0.5,
+    settings: Settings = USUAL,
+    discontinuous: str = "largest",
+    gap: int = GAP,
+) -> SpanReport | TreeReport:
+    """Carry annotation across and compare it with the target's own, at each of the thresholds on links.
+
+    `at`: also give the accuracy at this share of edges.
+    """
+    one_standard_input(files.source, files.target, files.links)
+    for value in thresholds:
+        check_threshold(value)
+    if at == 0:
+        raise UsageError("at=0: there is no accuracy of no edges; give a larger share")
+    if is_json(files.source) != is_json(files.target):
+        raise UsageError("SOURCE and TARGET must both be CoNLL-U, or both be called .jsonl")
+    if is_json(files.source):
+        return span_report(runs.record_pairs(files), thresholds, discontinuous, gap, files.links)
+    return tree_report(runs.sentence_pairs(files), thresholds, settings, files.links, at, discontinuous, gap)
+
+
+def _put_line(stream: TextIO, line: str) -> None:
+    stream.write(line + "\n")
+
+
+def _write(
+    results: Iterable[tuple[Any, Counter[str]]],
+    put: Callable[[TextIO, Any], object],
+    output: str,
+    report: str | None,
+    run: Run,
+) -> Counter[str]:
+    """Write results as they come, with their counts to the report; returns the sum of the counts."""
+    separate_outputs(output, report)
+    total: Counter[str] = Counter()
+    pairs = 0
+    with ExitStack() as stack:
+        stream = stack.enter_context(open_output(output))
+        counts_stream = stack.enter_context(open_output(report)) if report is not None else None
+        for pairs, (result, counts) in enumerate(run.counted(results, "transfer"), 1):
+            put(stream, result)
+            total.update(counts)
+            if counts_stream is not None:
+                counts_stream.write(json.dumps({"line": pairs, **counts}) + "\n")
+    found = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in total.items())
+    run.note(f"{pairs:,} sentence pairs" + (f": {found}" if found else ""))
+    return total

@@ -1,0 +1,216 @@
+"""Links compared with gold links, from files: `evaluate`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any
+
+from dualign.core.errors import DataError
+from dualign.jobs.running import SILENT, Run, one_standard_input
+from dualign.measure import quality
+from dualign.measure.bootstrap import Interval, confidence_interval
+from dualign.measure.breakdown import Breakdown, by_frequency
+from dualign.measure.signature import signature
+from dualign.text.alignment import Alignment
+from dualign.text.checks import same_length
+from dualign.text.formats import read_links
+from dualign.text.pairs import read_pairs
+
+RARE = 4
+"""The most occurrences of a rare word: less than five, as in Graça et al. 2010."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFile:
+    """A file of links and its format, which is guessed from name and content if None."""
+
+    path: str
+    format: str | None = None
+
+    def read(self, errors: str, count: int | None = None) -> Iterator[Alignment]:
+        """The links; with `count`, a NAACL file is filled up to that number of sentence pairs."""
+        return read_links(self.path, self.format, errors, count=count)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The text that links belong to, all its lines; a word is rare if it occurs at most `rare` times."""
+
+    source: str
+    target: str
+    rare: int = RARE
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was measured; `interval` and `breakdown` are None where they were not asked for."""
+
+    evaluation: quality.Evaluation
+    interval: Interval | None = None
+    breakdown: Breakdown | None = None
+    rare: int = RARE
+    """A word of the breakdown is rare if it occurs at most this often."""
+
+    def as_json(self) -> str:
+        """One JSON object; rates are fractions, and what was not asked for is null."""
+        content: dict[str, Any] = self.evaluation.as_dict()
+        content["interval"] = None if self.interval is None else asdict(self.interval)
+        content["breakdown"] = (
+            None if self.breakdown is None else {"rare_at_most": self.rare, **asdict(self.breakdown)}
+        )
+        content["signature"] = signature(self.evaluation, self.interval)
+        return json.dumps(content, allow_nan=False)
+
+    def as_text(self) -> str:
+        """Lines for people; rates are per cent."""
+        whole = self.evaluation
+        lines = [f"AER        {_percent(whole.aer)}{self._interval()}"]
+        lines += [
+            f"{name:10s} {_percent(rate)}"
+            for name, rate in (("precision", whole.precision), ("recall", whole.recall), ("F1", whole.f1))
+        ]
+        if self.breakdown is not None:
+            lines += ["", *self._breakdown(self.breakdown)]
+        return "\n".join([*lines, "", signature(whole, self.interval)])
+
+    def _interval(self) -> str:
+        if self.interval is None:
+            return ""
+        low, high = _percent(self.interval.low).strip(), _percent(self.interval.high).strip()
+        return f"  {100 * self.interval.level:g} % interval {low} to {high}"
+
+    def _breakdown(self, breakdown: Breakdown) -> list[str]:
+        rows = [
+            (f"source word rare (at most {self.rare})", breakdown.source.rare),
+            ("source word common", breakdown.source.common),
+            (f"target word rare (at most {self.rare})", breakdown.target.rare),
+            ("target word common", breakdown.target.common),
+        ]
+        width = max(len(name) for name, _ in rows)
+        head = f"{'':{width}s}     AER  precision  recall      F1    links     sure"
+        return [head] + [
+            f"{name:{width}s}  {_percent(part.aer)}     {_percent(part.precision)}  {_percent(part.recall)}  "
+            f"{_percent(part.f1)}  {part.links:7d}  {part.sure:7d}"
+            for name, part in rows
+        ]
+
+
+def evaluate(
+    links: str | LinkFile,
+    gold: str | LinkFile,
+    *,
+    first: bool = False,
+    bootstrap: int = 1000,
+    seed: int = 1,
+    words: Words | None = None,
+    run: Run = SILENT,
+) -> Report:
+    """Compare a file of links with gold links: AER, precision, recall and F1.
+
+    `first`: gold is for the first lines of the links only. `bootstrap` is the number of resamples for AER's
+    interval, 0 for none. With `words`, links of rare and of common words are scored separately as well.
+    """
+    links = LinkFile(links) if isinstance(links, str) else links
+    gold = LinkFile(gold) if isinstance(gold, str) else gold
+    text = (None, None) if words is None else (words.source, words.target)
+    one_standard_input(links.path, gold.path, *text)
+    compared = _read_with_gold(links, gold, first, run)
+    evaluation = quality.evaluate(compared.links, compared.gold)
+    interval = breakdown = None
+    if bootstrap:
+        interval = confidence_interval(compared.links, compared.gold, samples=bootstrap, seed=seed)
+    if words is not None:
+        breakdown = _by_frequency(compared, links.path, words, run.errors)
+    return Report(evaluation, interval, breakdown, RARE if words is None else words.rare)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The sentence pairs that have gold."""
+
+    links: list[Alignment]
+    gold: list[Alignment]
+    lines: int
+    """Sentence pairs of the whole file of links, those beyond the gold included."""
+
+
+def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _Compared:
+    """Read links and gold of the same sentence pairs; the files must have the same number.
+
+    With `first`, gold is for the first sentence pairs of `links`, and no more of them are held in memory. A
+    NAACL file does not mention pairs without links: where it is shorter than the other file, the missing
+    pairs count as pairs without links. If it is the gold, a note says so.
+    """
+    references = list(gold.read(run.errors))
+    rest = links.read(run.errors)
+    answers = list(islice(rest, len(references)))
+    if first:
+        lines = len(answers) + sum(1 for _ in rest)
+    else:
+        answers += rest
+        lines = len(answers)
+    for path, count in ((links.path, lines), (gold.path, len(references))):
+        if count == 0:
+            raise DataError(f"{path}: no links at all, the file is empty; was it written to the end?")
+    named, remedy = len(references), "both must be of the same pairs"
+    if lines < named:
+        answers = _filled(links, named, run) or answers
+    elif lines > named and not first:
+        remedy += ", or use --first if gold is for the first lines only"
+        if filled := _filled(gold, lines, run):
+            references = filled
+            run.note(
+                f"note: {gold.path} mentions no sentence pair after {named}; the other {lines - named} count "
+                "as pairs without gold links (use --first if gold is for the first pairs only)"
+            )
+    counts = (links.path, len(answers)), (gold.path, len(references))
+    same_length(*counts, unit="sentence pairs", remedy=remedy)
+    return _Compared(answers, references, max(lines, named))
+
+
+def _filled(file: LinkFile, count: int, run: Run) -> list[Alignment]:
+    """Read a file again that had too few sentence pairs: if it is NAACL, the reader can add empty ones.
+
+    Empty for a pipe, which cannot be read twice, and for a file of any other format.
+    """
+    if os.path.isfile(file.path):
+        # The file could be read a moment ago, so an error can only be about the count.
+        with suppress(DataError):
+            return list(file.read(run.errors, count))
+    return []
+
+
+def _by_frequency(compared: _Compared, links: str, words: Words, errors: str) -> Breakdown:
+    """Split by the frequencies in the whole texts; of their sentences, those with gold are kept in memory."""
+    frequencies: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    sentences: tuple[list[Sequence[str]], list[Sequence[str]]] = [], []
+    lines = 0
+    for lines, pair in enumerate(read_pairs(words.source, words.target, errors=errors), 1):
+        for side, counts, kept in zip(pair, frequencies, sentences, strict=True):
+            counts.update(side)
+            if lines <= len(compared.gold):
+                kept.append(side)
+    text = f"{words.source} with {words.target}"
+    remedy = "give the whole text that was aligned"
+    same_length((text, lines), (links, compared.lines), unit="sentence pairs", remedy=remedy)
+    try:
+        return by_frequency(
+            compared.links,
+            compared.gold,
+            *sentences,
+            source_frequencies=frequencies[0],
+            target_frequencies=frequencies[1],
+            rare=words.rare,
+        )
+    except DataError as error:
+        raise DataError(f"{links} with the words of {text}: {error}") from None
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:6.2f}"

@@ -1,0 +1,137 @@
+"""Links from matrices of scores that another program wrote: `decode`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
+from dualign.core.errors import DataError, UsageError
+from dualign.core.threads import available
+from dualign.decode.matchings.arguments import as_scores
+from dualign.decode.matchings.batch import Decoded, Settings, decode_matrices
+from dualign.decode.matchings.matching_blocks import ORIENTATION
+from dualign.jobs.running import SILENT, Run, one_standard_input, separate_outputs
+from dualign.model.options import USED_WITH
+from dualign.text.checks import in_step
+from dualign.text.matrices import read_matrices
+from dualign.text.pairs import read_pairs
+from dualign.text.streams import open_output
+
+_CHUNK = 1024  # sentence pairs in memory at a time
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixDecoder:
+    """How links are chosen; see `dualign.decode.submodular`."""
+
+    decoder: str = "submodular"
+    alpha: float = 0.5
+    concave: str = "both"
+    """Whose further links are worth less and less: `source`, `target` or `both`."""
+    source_limit: int = 1
+    """The most links of a source word; 0 for no limit."""
+    target_limit: int = 1
+    threshold: float = 0.0
+
+    def settings(self) -> Settings:
+        """The same for the kernels, checked."""
+        if self.concave not in ORIENTATION:
+            raise UsageError(f'concave="{self.concave}" is not one of {", ".join(ORIENTATION)}')
+        for name in ("source_limit", "target_limit"):
+            if (limit := getattr(self, name)) < 0:
+                raise UsageError(f"{name}={limit} must not be negative; use 0 for no limit")
+        limits = self.source_limit or None, self.target_limit or None
+        return Settings(self.decoder, self.alpha, ORIENTATION[self.concave], *limits, self.threshold)
+
+    def idle(self) -> list[str]:
+        """Settings that were changed but have no effect with this decoder."""
+        changed = (field.name for field in fields(self) if getattr(self, field.name) != field.default)
+        return [n for n in changed if n in USED_WITH and self.decoder not in USED_WITH[n]["decoder"]]
+
+
+USUAL = MatrixDecoder()
+
+
+def decode(
+    scores: str,
+    output: str = "-",
+    *,
+    decoder: MatrixDecoder = USUAL,
+    source: str | None = None,
+    target: str | None = None,
+    report: str | None = None,
+    run: Run = SILENT,
+) -> None:
+    """Choose links from matrices of scores, and write a line of Pharaoh links for each.
+
+    `scores` is an .npz file, a directory of .npy files, or lines of JSON: rows are source words, columns
+    target words. With a text, the matrices must have the sizes of its sentence pairs. `report` gets a JSON
+    object for each matrix.
+    """
+    if target is not None and source is None:
+        raise UsageError("a target text is given without its source text; give both")
+    settings = decoder.settings()
+    separate_outputs(output, report)
+    one_standard_input(scores, source, target)
+    for name in decoder.idle():
+        run.note(f"note: {name} has no effect with decoder {decoder.decoder}")
+    found = _decoded(_checked(scores, source, target, run.errors), settings, available(run.threads))
+    with ExitStack() as stack:
+        links = stack.enter_context(open_output(output))
+        details = None if report is None else stack.enter_context(open_output(report))
+        for line, (decoded, seconds) in enumerate(run.counted(found, "decode"), 1):
+            links.write(f"{decoded.alignment}\n")
+            if details is not None:
+                details.write(json.dumps(_record(line, decoded, seconds)) + "\n")
+
+
+def _checked(scores: str, source: str | None, target: str | None, errors: str) -> Iterator[Array]:
+    """The matrices, each of the size of its sentence pair if there is a text."""
+    matrices = ((place, as_scores(matrix, place)) for place, matrix in read_matrices(scores, errors))
+    if source is None:
+        yield from (matrix for _, matrix in matrices)
+        return
+    text = source if target is None else f"{source} with {target}"
+    streams = (scores, matrices), (text, read_pairs(source, target, errors=errors))
+    remedy = "give one matrix for each sentence pair"
+    both = in_step(*streams, unit="sentence pairs", remedy=remedy)
+    for number, ((place, matrix), pair) in enumerate(both, 1):
+        lengths = len(pair[0]), len(pair[1])
+        if 0 in lengths and matrix.size == 0:
+            matrix = matrix.reshape(0, 0)
+        elif matrix.shape != lengths:
+            raise DataError(
+                f"{place}: a matrix of {matrix.shape[0]} × {matrix.shape[1]} scores, but line {number} of "
+                f"{text} has {lengths[0]} source and {lengths[1]} target words"
+            )
+        yield matrix
+
+
+def _decoded(matrices: Iterator[Array], settings: Settings, threads: int) -> Iterator[tuple[Decoded, float]]:
+    """Links of each matrix, and the mean time for one matrix of its chunk."""
+    # Compiles the kernels, or loads them, before the clock starts.
+    list(decode_matrices([np.ones((1, 1))], settings, threads))
+    while chunk := list(islice(matrices, _CHUNK)):
+        clock = Clock()
+        found = list(decode_matrices(chunk, settings, threads))
+        seconds = clock.seconds / len(chunk)
+        yield from ((decoded, seconds) for decoded in found)
+
+
+def _record(line: int, decoded: Decoded, seconds: float) -> dict[str, Any]:
+    return {
+        "line": line,
+        "links": len(decoded.alignment),
+        "score": decoded.score,
+        "bound": decoded.bound,
+        "certified": decoded.certified,
+        "seconds": round(seconds, 9),
+    }

@@ -1,0 +1,115 @@
+"""Pages that show aligned text: `summarize` and `view`; and how the files behind them are read."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from dualign.core.errors import DataError, UsageError
+from dualign.jobs.running import SILENT, Run, one_standard_input
+from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
+from dualign.model.options import PROJECTIONS
+from dualign.show.dataset import Dataset, read_dataset
+from dualign.show.dataset import Files as ShownFiles
+from dualign.show.model_view import ModelView
+from dualign.show.page import viewer_page
+from dualign.show.payload import content
+from dualign.show.server import Viewer
+from dualign.show.summary import About, summary_page
+from dualign.text.streams import open_output
+
+PORT = 8017
+"""Of the local page, if nothing else is asked for and it is free."""
+
+
+def read_all(files: ShownFiles) -> Dataset:
+    """Read and check all files of a text to show."""
+    one_standard_input(*files.inputs())
+    # Millions of tuples that stay: looking for cycles among them, again and again, takes half of the time.
+    gc.disable()
+    try:
+        return read_dataset(files)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def model_view(model: str, projection: str | None = None, run: Run = SILENT) -> ModelView:
+    """Load a model to look into; `projection` is the model's own if None."""
+    if projection is not None and projection not in PROJECTIONS:
+        raise UsageError(f"projection={projection} is not one of {', '.join(PROJECTIONS)}")
+    compile_kernels(run.note, *WORD_ALIGNER)
+    return ModelView(model, projection, run.threads)
+
+
+def summarize(files: ShownFiles, output: str = "-") -> None:
+    """Write an HTML page about aligned text, with statistics and a dictionary."""
+    if max(len(files.links), len(files.probabilities)) != 1:
+        raise UsageError("the page is about one system; give --links or --probabilities once")
+    dataset = read_all(files)
+    system = dataset.systems[0]
+    alignments = list(system.links)
+    if system.cells is not None:
+        alignments = [
+            replace(alignment, probabilities=tuple(cells.get(link, float("nan")) for link in alignment.links))
+            for alignment, cells in zip(alignments, system.cells, strict=True)
+        ]
+    about = About(f"{dataset.names[0]} – {dataset.names[1]}: {system.name}", records=system.records or ())
+    with open_output(output) as stream:
+        stream.write(summary_page(dataset.pairs, alignments, about))
+
+
+def view(
+    files: ShownFiles,
+    output: str = "-",
+    *,
+    model: str | None = None,
+    projection: str | None = None,
+    posteriors: int = 1000,
+    run: Run = SILENT,
+) -> None:
+    """Write an HTML page to compare, search and edit links, which works without a server.
+
+    `model` is a saved model whose posteriors, of the first `posteriors` pairs, are shown too.
+    """
+    dataset = read_all(files)
+    seen = None if model is None else model_view(model, projection, run)
+    page = viewer_page(content(dataset, **_of_model(dataset, seen, posteriors)))
+    with open_output(output) as stream:
+        stream.write(page)
+
+
+def viewer(
+    files: ShownFiles,
+    *,
+    model: str | None = None,
+    projection: str | None = None,
+    port: int | None = None,
+    run: Run = SILENT,
+) -> Viewer:
+    """A server of the same page for this machine; call its `serve_forever`. Port 0 is any free one."""
+    dataset = read_all(files)
+    seen = None if model is None else model_view(model, projection, run)
+    live = seen is not None
+    page = viewer_page(content(dataset, live=live, **_of_model(dataset, seen, 0)), live=live)
+    answer = None if seen is None else lambda n: seen.line(dataset.pairs[n])
+    try:
+        # Always the same, if it can be had: the browser keeps edits by address.
+        return Viewer(page, len(dataset), answer, PORT if port is None else port)
+    except DataError:
+        if port is not None:
+            raise
+        return Viewer(page, len(dataset), answer, 0)
+
+
+def _of_model(dataset: Dataset, seen: ModelView | None, posteriors: int) -> dict[str, Any]:
+    """What the page contains about a model, with the posteriors of the first `posteriors` pairs."""
+    if seen is None:
+        return {}
+    more: dict[str, Any] = {"projection": seen.projection}
+    more["candidates"] = ["\n".join(lines) for lines in seen.candidates(dataset.pairs)]
+    if posteriors:
+        more["posteriors"] = "\n".join(seen.lines(islice(dataset.pairs, posteriors)))
+    return more

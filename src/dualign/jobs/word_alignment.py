@@ -1,0 +1,297 @@
+"""Word alignment from files to files: `align` and `train`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+from dualign.aligner import Aligner
+from dualign.core.errors import DataError, UsageError
+from dualign.decode.links import Links
+from dualign.infer.constraints import Glossary
+from dualign.infer.encoding import CHUNK
+from dualign.infer.posteriors import LONGEST_IN_STEP
+from dualign.jobs.link_output import Outputs, write
+from dualign.jobs.running import SILENT, Run, one_standard_input, separate_outputs
+from dualign.jobs.tuning import area_judge, tune
+from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels, load_kernels
+from dualign.learn.training import NothingToLearn, usable
+from dualign.model.model import Model
+from dualign.model.options import Options
+from dualign.model.storage import checked_path
+from dualign.text.alignment import Alignment
+from dualign.text.bitext import Bitext, Numbered, numbered
+from dualign.text.checks import links_inside, same_length
+from dualign.text.formats import read_links
+from dualign.text.numbering import encode_files
+from dualign.text.pairs import Pair, read_pairs
+from dualign.text.places import refuse_inputs
+from dualign.text.streams import open_output
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Gold links to tune by, and the text they belong to if that is not the beginning of the input."""
+
+    gold: str
+    source: str | None = None
+    target: str | None = None
+    """None if `source` has both sides on each line."""
+    early_stop: bool = False
+    """Also stop training, and keep the best round, when the area under the precision-recall curve shrinks."""
+
+    def __post_init__(self) -> None:
+        if self.target is not None and self.source is None:
+            raise UsageError("the target text to tune on is given without its source text; give both")
+
+    def read_gold(self, errors: str) -> list[Alignment]:
+        """The gold links."""
+        gold = list(read_links(self.gold, errors=errors))
+        if not gold:
+            raise DataError(f"{self.gold}: no gold links, the file is empty")
+        if not any(each.links or each.possible for each in gold):
+            raise DataError(f"{self.gold}: no gold links in {len(gold)} lines; there is nothing to tune by")
+        return gold
+
+    def pairs(self, begin: list[Pair], gold: Sequence[Alignment], errors: str) -> list[Pair]:
+        """The sentence pairs of the gold links, checked; `begin` are the first of the input."""
+        pairs = begin
+        if self.source is not None:
+            pairs = list(read_pairs(self.source, self.target, errors=errors))
+        place = "the input" if self.source is None else self.source
+        counts = (self.gold, len(gold)), (place, len(pairs))
+        same_length(*counts, unit="pairs", remedy="give the gold links of this text")
+        for number, ((s, t), links) in enumerate(zip(pairs, gold, strict=True), 1):
+            links_inside(chain(links.links, links.possible), len(s), len(t), f"{self.gold}:{number}")
+        return pairs
+
+
+def align(
+    source: str,
+    target: str | None = None,
+    output: str | Outputs = "-",
+    *,
+    load: str | None = None,
+    tuning: str | Tuning | None = None,
+    glossary: str | None = None,
+    run: Run = SILENT,
+    **options: Any,
+) -> Aligner:
+    """Align a bitext with the saved model `load`, or learn one from it first; returns the aligner.
+
+    Without `target`, each line of `source` has both sides. `output` is the file of links, or all files to
+    write. `tuning` chooses threshold and decoder parameters by gold links. `glossary` is a file of known
+    translations. For `options` see `dualign.Options`.
+    """
+    outputs = Outputs(output) if isinstance(output, str) else output
+    tuning = Tuning(tuning) if isinstance(tuning, str) else tuning
+    if outputs.page is not None and "-" in (source, target):
+        raise UsageError("the page about the run reads the text a second time; name files instead of -")
+    _check_places(outputs, source, target, load, tuning, glossary)
+    if load is None:
+        _note_idle(Options.of(options), options, outputs, run)
+    compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER))
+    if load is None:
+        try:
+            text, aligner = _learn(source, target, options, tuning, glossary, run)
+        except NothingToLearn as error:
+            if error.pairs == 0 or outputs.model is not None or outputs.page is not None:
+                raise
+            run.note(f"warning: {error}: all {error.pairs} lines of the output are empty")
+            with open_output(outputs.links) as out:
+                out.write("\n" * error.pairs)
+            return Aligner(threads=run.threads, **options)
+        links: Iterator[Links] = aligner.align_stream(text)
+    else:
+        if tuning is not None and tuning.early_stop:
+            raise UsageError("early stopping is for training, but a saved model is given")
+        aligner = Aligner.load(load, threads=run.threads).set_options(**options)
+        _note_idle(aligner.options, options, outputs, run)
+        aligner.constraints = _read_glossary(glossary, run)
+        links = aligner.align_stream(_ready(aligner, source, target, tuning, run))
+    if outputs.model is not None:
+        aligner.save(outputs.model)
+    write(links, aligner, outputs, lambda: list(read_pairs(source, target, errors=run.errors)), run)
+    return aligner
+
+
+def train(
+    source: str,
+    target: str | None,
+    output: str,
+    *,
+    tuning: str | Tuning | None = None,
+    glossary: str | None = None,
+    run: Run = SILENT,
+    **options: Any,
+) -> Aligner:
+    """Learn a model from a bitext and save it as `output`; returns the aligner. Keywords as for `align`."""
+    tuning = Tuning(tuning) if isinstance(tuning, str) else tuning
+    _check_places(Outputs(model=output), source, target, None, tuning, glossary)
+    _note_idle(Options.of(options), options, None, run)
+    compile_kernels(run.note, *WORD_ALIGNER)
+    _, aligner = _learn(source, target, options, tuning, glossary, run)
+    aligner.save(output)
+    return aligner
+
+
+def _learn(
+    source: str,
+    target: str | None,
+    options: dict[str, Any],
+    tuning: Tuning | None,
+    glossary: str | None,
+    run: Run,
+) -> tuple[Numbered, Aligner]:
+    """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner."""
+    aligner = Aligner(threads=run.threads, **options)
+    load_kernels(aligner.threads)
+    gold = [] if tuning is None else tuning.read_gold(run.errors)
+    begin: list[Pair] = []
+    if target is not None and (tuning is None or tuning.source is not None):
+        text = encode_files(source, target, aligner.options.lowercase, errors=run.errors)
+    else:
+        pairs = read_pairs(source, target, errors=run.errors)
+        begin = [] if tuning is None or tuning.source is not None else list(islice(pairs, len(gold)))
+        text = numbered(chain(begin, pairs), aligner.options.lowercase)
+    labelled = [] if tuning is None else tuning.pairs(begin, gold, run.errors)
+    areas: list[float] = []
+    judge = None
+    if tuning is not None and tuning.early_stop:
+        area = area_judge(labelled, gold, aligner.threads)
+
+        def judge(model: Model) -> float:
+            areas.append(area(model))
+            return areas[-1]
+
+    if max(int(side.lengths.max(initial=0)) for side in (text.source, text.target)) > LONGEST_IN_STEP:
+        compile_kernels(run.note, "long")
+    run.progress(0, "train")
+    constraints = _read_glossary(glossary, run)
+    aligner.fit(text, report=run.round, judge=judge, constraints=constraints)
+    _note_unused(text, aligner, run)
+    if judge is not None:
+        numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
+        run.note(_kept_round(areas, numbers, aligner.options))
+    if tuning is not None:
+        _tune(aligner, labelled, gold, run)
+    return text, aligner
+
+
+def _ready(
+    aligner: Aligner, source: str, target: str | None, tuning: Tuning | None, run: Run
+) -> Iterator[Pair]:
+    """The pairs to align by a saved model, which is tuned first; kernels for very long sentences are
+    compiled before the first of these."""
+    pairs: Iterator[Pair] = read_pairs(source, target, errors=run.errors)
+    if tuning is not None:
+        gold = tuning.read_gold(run.errors)
+        begin = [] if tuning.source else list(islice(pairs, len(gold)))
+        _tune(aligner, tuning.pairs(begin, gold, run.errors), gold, run)
+        pairs = chain(begin, pairs)
+    begin = list(islice(pairs, CHUNK))
+    _note_unknown(aligner, begin, run)
+    return _with_kernels(chain(begin, pairs), run)
+
+
+def _with_kernels(pairs: Iterable[Pair], run: Run) -> Iterator[Pair]:
+    ready = False
+    for pair in pairs:
+        if not ready and max(len(pair[0]), len(pair[1])) > LONGEST_IN_STEP:
+            compile_kernels(run.note, "long")
+            ready = True
+        yield pair
+
+
+def _read_glossary(path: str | None, run: Run) -> Glossary | None:
+    return None if path is None else Glossary.read(path, errors=run.errors)
+
+
+def _tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], run: Run) -> None:
+    chosen = ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in tune(aligner, pairs, gold).items()
+    )
+    run.note(f"tuned on {len(gold)} pairs: {chosen}")
+
+
+def _kept_round(areas: Sequence[float], numbers: Sequence[int], options: Options) -> str:
+    """Which round early stopping has kept, by the areas under the curve after the rounds that it judged."""
+    if not areas:
+        return f"note: early stopping has no effect with {options.model} and rounds={options.rounds}"
+    kept = areas.index(max(areas))
+    return (
+        f"early stop: kept round {numbers[kept]} of {options.rounds}, area under the curve {areas[kept]:.4f}"
+    )
+
+
+def _note_idle(options: Options, given: Iterable[str], outputs: Outputs | None, run: Run) -> None:
+    """Tell which of the given options have no effect on what is written.
+
+    A saved model keeps options for other decoders; so without other outputs only those are mentioned that
+    have no effect on training.
+    """
+    # The score of viterbi's links, which reports have, is relative to the threshold.
+    scored = outputs is not None and options.decoder == "viterbi" and (outputs.report or outputs.page)
+    for name, other in options.idle([name for name in given if not (scored and name == "threshold")]):
+        if other == "model" or outputs is not None:
+            run.note(f"note: {name} has no effect with {other} {getattr(options, other)}")
+
+
+def _note_unused(text: Bitext, aligner: Aligner, run: Run) -> None:
+    """Tell how many pairs took no part in training, and why."""
+    lengths, widths = text.source.lengths, text.target.lengths
+    if empty := int(((lengths == 0) | (widths == 0)).sum()):
+        have = "has" if empty == 1 else "have"
+        run.note(f"note: {empty:,} of {len(text):,} pairs {have} an empty side; not learnt from, no links")
+    limit = aligner.options.max_length
+    long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
+    if (long & usable(text, limit)).any():
+        run.note(f"note: every pair has more than {limit} words a side; learnt from them all the same")
+    elif count := int(long.sum()):
+        run.note(
+            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {limit} words a side; "
+            "aligned, but not learnt from"
+        )
+
+
+def _note_unknown(aligner: Aligner, pairs: Sequence[Pair], run: Run) -> None:
+    """Warn where the first pairs of a text are in other languages than the model's."""
+    model = aligner.model
+    for side, vocabulary, name in ((0, model.source, "source"), (1, model.target, "target")):
+        words = [word for pair in pairs for word in pair[side]]
+        if model.options.lowercase:
+            words = [word.lower() for word in words]
+        unknown = sum(word not in vocabulary.numbers for word in words)
+        if 2 * unknown > len(words):
+            run.note(
+                f"warning: the model does not know {100 * unknown / len(words):.0f} % of the {name} words at "
+                "the beginning; is it of these languages, in this order?"
+            )
+
+
+def _check_places(
+    outputs: Outputs,
+    source: str,
+    target: str | None,
+    model: str | None,
+    tuning: Tuning | None,
+    glossary: str | None,
+) -> None:
+    """Refuse before the work what could not be written after it: two outputs in one place, or in that of an
+    input, or in a folder that does not exist."""
+    labelled = (None, None, None) if tuning is None else (tuning.gold, tuning.source, tuning.target)
+    one_standard_input(source, target, *labelled, glossary)
+    if outputs.model is not None:
+        checked_path(outputs.model)
+    places = outputs.places()
+    refuse_inputs(places, (source, target, model, *labelled, glossary))
+    separate_outputs(*places)
+    for place in places:
+        if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):
+            raise DataError(f"{place}: there is no folder {folder} to write to; make it first")
+        if place != "-" and os.path.isdir(place):
+            raise DataError(f"{place}: a directory; name a file to write")

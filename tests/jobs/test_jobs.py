@@ -1,0 +1,195 @@
+"""Jobs from Python: the same bytes as from the command line, callbacks, and nothing printed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.bitexts import GOLD, LINES, write_bitext, write_lines
+
+import dualign
+from dualign import jobs
+from dualign.cli.main import run as command
+from dualign.text.synthetic import generate
+
+pytestmark = pytest.mark.kernel
+
+FEW = {"rounds": 2}
+
+
+@pytest.fixture(autouse=True)
+def silence(capfd):
+    """No job prints, on neither stream."""
+    yield
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A text with gold links and a glossary."""
+    paths = [*write_bitext(tmp_path), write_lines(tmp_path / "gold", GOLD)]
+    return [*paths, write_lines(tmp_path / "glossary", ["haus\thouse", "kinder\tchildren"])]
+
+
+def quietly(*arguments: str) -> None:
+    assert command([*arguments, "--quiet"]) == 0
+
+
+def test_importing_the_room_imports_nothing_heavy():
+    script = "import sys, dualign.jobs as j; assert j.Run; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not {"numpy", "numba"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("name", jobs.__all__)
+def test_every_public_name_is_there_and_described(name):
+    assert inspect.getdoc(getattr(jobs, name))
+
+
+def test_align_with_everything_is_the_command(files, tmp_path):
+    source, target, gold, glossary = files
+    names = ("links", "model", "probabilities", "report")
+    ours, theirs = ([str(tmp_path / f"{who}.{name}") for name in names] for who in ("job", "command"))
+    aligner = jobs.align(
+        source,
+        target,
+        jobs.Outputs(*ours),
+        tuning=jobs.Tuning(gold, early_stop=True),
+        glossary=glossary,
+        decoder="posterior",
+        rounds=3,
+    )
+    quietly(
+        "align", source, target, "-o", theirs[0], "--save", theirs[1], "--probabilities", theirs[2],
+        "--report", theirs[3], "--tune", gold, "--early-stop", "--glossary", glossary,
+        "--decoder", "posterior", "--rounds", "3",
+    )  # fmt: skip
+    for mine, other in zip(ours[:3], theirs[:3], strict=True):
+        assert Path(mine).read_bytes() == Path(other).read_bytes()
+    reports = [
+        [json.loads(line) for line in Path(path).read_text().splitlines()] for path in (ours[3], theirs[3])
+    ]
+    for record in [*reports[0], *reports[1]]:
+        record.pop("seconds")
+    assert reports[0] == reports[1]
+    assert dualign.Aligner.load(ours[1]).options == aligner.options
+    assert len(aligner.history) > 0
+
+
+def test_a_glossary_has_an_effect(files, tmp_path):
+    without, given = (jobs.Outputs(os.devnull, probabilities=str(tmp_path / name)) for name in "ab")
+    jobs.align(*files[:2], without, **FEW)
+    jobs.align(*files[:2], given, glossary=files[3], **FEW)
+    assert (tmp_path / "a").read_bytes() != (tmp_path / "b").read_bytes()
+
+
+def test_train_then_align_with_the_model_is_the_command(files, tmp_path):
+    source, target, gold, _ = files
+    paths = {name: str(tmp_path / name) for name in ("mine", "other", "links", "again")}
+    trained = jobs.train(source, target, paths["mine"], tuning=gold, **FEW)
+    quietly("train", source, target, paths["other"], "--tune", gold, "--rounds", "2")
+    assert Path(paths["mine"]).read_bytes() == Path(paths["other"]).read_bytes()
+    loaded = jobs.align(source, target, paths["links"], load=paths["mine"])
+    assert loaded.options == trained.options
+    quietly("align", source, target, "--model", paths["other"], "-o", paths["again"])
+    assert Path(paths["links"]).read_bytes() == Path(paths["again"]).read_bytes()
+
+
+def test_callbacks_hear_rounds_progress_and_notes(files, tmp_path):
+    notes: list[str] = []
+    done: list[tuple[int, str]] = []
+    rounds = []
+    listening = jobs.Run(
+        1, note=notes.append, progress=lambda n, what: done.append((n, what)), round=rounds.append
+    )
+    links = str(tmp_path / "links")
+    tuning = jobs.Tuning(files[2], early_stop=True)
+    aligner = jobs.align(*files[:2], links, tuning=tuning, run=listening, penalty=-2.0, **FEW)
+    assert rounds == aligner.history
+    assert done == [(0, "train"), (0, "align"), (LINES, "align")]
+    told = "\n".join(notes)
+    assert "note: penalty has no effect with decoder soft-union" in told
+    assert "early stop: kept round" in told
+    assert f"tuned on {len(GOLD)} pairs: threshold " in told
+
+
+def test_a_page_is_written_about_the_run(files, tmp_path):
+    page = tmp_path / "page.html"
+    jobs.align(*files[:2], jobs.Outputs(str(tmp_path / "links"), page=str(page)), **FEW)
+    assert "Word alignment" in page.read_text(encoding="utf-8")
+
+
+def test_wrong_use_is_raised_not_exited(files, tmp_path):
+    links = str(tmp_path / "links")
+    with pytest.raises(dualign.UsageError, match="early stopping is for training"):
+        jobs.align(*files[:2], links, load="model", tuning=jobs.Tuning(files[2], early_stop=True))
+    with pytest.raises(dualign.UsageError, match="without its source text"):
+        jobs.Tuning(files[2], target="x")
+    with pytest.raises(dualign.UsageError, match="would be lost"):
+        jobs.align(*files[:2], files[0])
+    with pytest.raises(dualign.UsageError, match="unknown option"):
+        jobs.align(*files[:2], links, colour="red")
+    with pytest.raises(dualign.DataError, match="no folder"):
+        jobs.train(*files[:2], str(tmp_path / "no" / "model"))
+    assert not Path(links).exists()
+
+
+def test_links_go_from_job_to_job(files, tmp_path):
+    source, target, gold, _ = files
+    links, other, both = (str(tmp_path / name) for name in ("links", "links.talp", "both"))
+    jobs.align(source, target, links, **FEW)
+    jobs.convert(links, other)
+    jobs.symmetrize(links, links, both, method="intersection")
+    assert Path(both).read_bytes() == Path(links).read_bytes()
+    with pytest.raises(dualign.UsageError, match="cannot tell the format"):
+        jobs.convert(links, str(tmp_path / "x"))
+    words = jobs.Words(source, target)
+    first = jobs.evaluate(jobs.LinkFile(other, "talp"), gold, first=True, words=words)
+    assert first.evaluation == jobs.evaluate(links, gold, first=True, bootstrap=0).evaluation
+    assert first.interval is not None
+    assert first.breakdown is not None
+    with pytest.raises(dualign.DataError, match=f"{links} has {LINES} sentence pairs but .* has {len(GOLD)}"):
+        jobs.evaluate(links, gold)
+    page = tmp_path / "page.html"
+    jobs.summarize(jobs.ShownFiles(source, target, [links]), str(page))
+    assert "links" in page.read_text(encoding="utf-8")
+
+
+def test_matrices_are_decoded(tmp_path):
+    np.savez(tmp_path / "scores.npz", np.eye(3), np.ones((1, 2)))
+    out = tmp_path / "links"
+    told: list[str] = []
+    decoder = jobs.MatrixDecoder("matching", alpha=0.3)
+    jobs.decode(str(tmp_path / "scores.npz"), str(out), decoder=decoder, run=jobs.Run(note=told.append))
+    assert out.read_text().splitlines()[0] == "0-0 1-1 2-2"
+    assert told == ["note: alpha has no effect with decoder matching"]
+
+
+def test_phrases_are_extracted_aligned_trained_and_scored(tmp_path):
+    made = list(generate(30, vocabulary=20, mean_length=5))
+    source, target, links = (
+        write_lines(tmp_path / name, [" ".join(item[side]) if side < 2 else str(item[2]) for item in made])
+        for side, name in enumerate(("s", "t", "links"))
+    )
+    table, aligned, trained = (str(tmp_path / name) for name in ("table", "aligned", "trained"))
+    built = jobs.extract_phrases(jobs.LinkedText(source, target, links), table)
+    assert built.sentence_pairs == 30
+    text = jobs.TableText(table, source, target)
+    counts = jobs.align_phrases(text, aligned)
+    assert counts["aligned"] + counts["without"] + counts["empty"] == 30
+    rounds = jobs.train_phrases(text, trained, rounds=2)
+    assert [reached.number for reached in rounds] == [0, 1, 2]
+    answer = jobs.PhraseAnswer(aligned, links, phrases=True)
+    assert 0 < jobs.evaluate_phrases(answer, source=source, target=target).precision <= 1
+
+
+def test_a_language_model_is_counted(files, tmp_path):
+    counts = jobs.train_language_model(files[0], str(tmp_path / "lm.arpa"), order=2)
+    header = (tmp_path / "lm.arpa").read_text(encoding="utf-8").splitlines()
+    assert [f"ngram {n}={count}" for n, count in enumerate(counts, 1)] == header[1:3]

@@ -9,28 +9,19 @@ w that does not follow it. With V words and N n-grams among them that is O(N V) 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import DataError, UsageError
+from dualign.core.errors import DataError
 from dualign.text.arpa import Arpa, Grams
-from dualign.translate.lm.language_model import LOG10, LanguageModel
 
 
-class KenlmModel(LanguageModel):
-    """A model that KenLM holds; `weight` multiplies its logarithms."""
+class KenlmFile:
+    """A model that KenLM holds."""
 
-    def __init__(self, model: Any, weight: float = 1.0) -> None:
-        self.order = int(model.order)
-        self._model = model
-        self._weight = weight
-
-    @classmethod
-    def open(cls, path: str) -> KenlmModel:
-        """Open a binary file (or an ARPA file, which KenLM reads, too)."""
+    def __init__(self, path: str) -> None:
         try:
             import kenlm
         except ImportError:
@@ -41,31 +32,18 @@ class KenlmModel(LanguageModel):
         config = kenlm.Config()
         config.show_progress = False
         try:
-            return cls(kenlm.Model(path, config))
+            self._model = kenlm.Model(path, config)
         except (OSError, RuntimeError) as error:
             reason = str(error).partition("\n")[0]
             raise DataError(f"{path}: KenLM cannot read this binary model: {reason}") from None
+        self.order = int(self._model.order)
 
-    def save(self, path: str) -> None:
-        """Refused: there is nothing to save."""
-        raise UsageError(f"{path}: a binary model of KenLM cannot be saved in another form; keep its file")
+    def scores(self, sentence: Sequence[str]) -> Array:
+        """The log-probability, to base 10, of each word and of `</s>`."""
+        return np.array([p for p, *_ in self._model.full_scores(" ".join(sentence))])
 
-    def scaled(self, weight: float) -> KenlmModel:
-        """The same model with all logarithms multiplied."""
-        if not isfinite(weight):
-            raise UsageError(f"weight={weight} must be finite")
-        return KenlmModel(self._model, self._weight * weight)
-
-    def scores(self, sentences: Sequence[Sequence[str]], *, order: int | None = None) -> list[Array]:
-        """For each sentence the log-probability of each of its words and of `</s>`; float64."""
-        if self.checked_order(order) < self.order:
-            words = {word for sentence in sentences for word in sentence}
-            return self.among(words).scores(sentences, order=order)
-        found = (self._model.full_scores(" ".join(sentence)) for sentence in sentences)
-        return [np.array([p for p, *_ in each]) * (LOG10 * self._weight) for each in found]
-
-    def among(self, words: Iterable[str]) -> LanguageModel:
-        """The part of the model over these words, `<s>`, `</s>` and `<unk>`, in our own form."""
+    def among(self, words: Iterable[str]) -> Arpa:
+        """All n-grams of the model over these words, `<s>`, `</s>` and `<unk>`."""
         import kenlm
 
         model = self._model
@@ -110,5 +88,4 @@ class KenlmModel(LanguageModel):
                 grams[-1] = Grams(grams[-1].words, grams[-1].logprob, backoff)
             grams.append(Grams(np.array(rows, np.int32).reshape(-1, n), np.array(p), np.zeros(len(rows))))
             contexts = rows
-        result = LanguageModel.of_arpa(Arpa(listed, grams))
-        return result if self._weight == 1.0 else result.scaled(self._weight)
+        return Arpa(listed, grams)

@@ -17,6 +17,7 @@ from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.text.arpa import Arpa, read_arpa
 from dualign.text.streams import open_binary_output, open_input
 from dualign.translate.lm import trie
+from dualign.translate.lm.kenlm_model import KenlmFile
 
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10
@@ -56,9 +57,7 @@ class LanguageModel:
         with open_input(path) as stream:
             binary = stream.peek(len(_KENLM)).startswith(_KENLM)
         if binary:
-            from dualign.translate.lm.kenlm_model import KenlmModel
-
-            return KenlmModel.open(path)
+            return KenlmModel(KenlmFile(path))
         try:
             return cls.of_arpa(read_arpa(path))
         except DataError as error:
@@ -196,6 +195,37 @@ class LanguageModel:
         sums = trie.prefix_sums(parent, upper), trie.prefix_sums(parent, logprob)
         begin, end = np.searchsorted(words, [self.begin, self.end]).tolist()
         return trie.Automaton(*lm, upper, close, *sums, left, trie.remembered(lm, after), begin, end)
+
+
+class KenlmModel(LanguageModel):
+    """A binary model of KenLM; `weight` multiplies its logarithms."""
+
+    def __init__(self, model: KenlmFile, weight: float = 1.0) -> None:
+        self.order = model.order
+        self._model = model
+        self._weight = weight
+
+    def save(self, path: str) -> None:
+        """Refused: there is nothing to save."""
+        raise UsageError(f"{path}: a binary model of KenLM cannot be saved in another form; keep its file")
+
+    def scaled(self, weight: float) -> KenlmModel:
+        """The same model with all logarithms multiplied."""
+        if not isfinite(weight):
+            raise UsageError(f"weight={weight} must be finite")
+        return KenlmModel(self._model, self._weight * weight)
+
+    def scores(self, sentences: Sequence[Sequence[str]], *, order: int | None = None) -> list[Array]:
+        """For each sentence the log-probability of each of its words and of `</s>`; float64."""
+        if self.checked_order(order) < self.order:
+            words = {word for sentence in sentences for word in sentence}
+            return self.among(words).scores(sentences, order=order)
+        return [self._model.scores(sentence) * (LOG10 * self._weight) for sentence in sentences]
+
+    def among(self, words: Iterable[str]) -> LanguageModel:
+        """The part of the model over these words, `<s>`, `</s>` and `<unk>`, in our own form."""
+        result = LanguageModel.of_arpa(self._model.among(words))
+        return result if self._weight == 1.0 else result.scaled(self._weight)
 
 
 def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Array, ...]:

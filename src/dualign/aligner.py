@@ -22,6 +22,7 @@ from dualign.model.model import Model
 from dualign.model.options import DECODING, Options
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Numbered, Pair, numbered
+from dualign.text.checks import same_length
 from dualign.text.lines import tokenize
 
 Sentence = str | Sequence[str]
@@ -242,10 +243,7 @@ def as_pairs(source: Iterable[Any], target: Iterable[Any]) -> list[Pair]:
         if isinstance(side, str):
             raise DataError(f"{name} is one string; give a list of sentences")
     sources, targets = list(source), list(target)
-    if len(sources) != len(targets):
-        raise DataError(
-            f"{len(sources)} source sentences but {len(targets)} target sentences; each pair needs both"
-        )
+    same_length(("source", len(sources)), ("target", len(targets)), unit="sentences")
     return [
         (as_tokens(left, "source", n), as_tokens(right, "target", n))
         for n, (left, right) in enumerate(zip(sources, targets, strict=True))

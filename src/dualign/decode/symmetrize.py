@@ -31,6 +31,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.jit import kernel
 from dualign.model.options import SYMMETRIZATIONS
 from dualign.text.alignment import Alignment, Link
+from dualign.text.checks import same_length
 
 METHODS = SYMMETRIZATIONS
 """The methods; the kernel's `method` is the position in this tuple."""
@@ -61,11 +62,7 @@ def symmetrize(
     for name, side in (("forward", forward), ("backward", backward)):
         if isinstance(side, str):
             raise UsageError(f"{name} is one string; give a list with one item for each sentence pair")
-    if len(forward) != len(backward):
-        raise DataError(
-            f"{len(forward)} forward alignments but {len(backward)} backward ones; "
-            "each sentence pair needs one of either"
-        )
+    same_length(("forward", len(forward)), ("backward", len(backward)), unit="alignments")
     alignments: list[Alignment] = []
     for begin in range(0, len(forward), _BATCH):
         end = begin + _BATCH

@@ -21,9 +21,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign.core.errors import DataError, UsageError
+from dualign.core.errors import UsageError
 from dualign.measure.counts import LinkSet, as_alignments
 from dualign.text.alignment import Link
+from dualign.text.checks import links_inside, same_length
 
 PhrasePair = tuple[int, int, int, int]
 """`(i, j, k, l)`: source words i..j−1 and target words k..l−1."""
@@ -71,15 +72,12 @@ def evaluate_phrases(
         raise UsageError(f"max_length={max_length}: a phrase has at least one word")
     references = as_alignments(gold, "gold")
     answers, sizes = [set(answer) for answer in phrases], list(lengths)
-    if not len(answers) == len(references) == len(sizes):
-        raise DataError(
-            f"phrases of {len(answers)} sentence pairs, gold of {len(references)}, lengths of {len(sizes)}; "
-            "cut all to the same pairs in the same order"
-        )
+    counts = ("phrases", len(answers)), ("gold", len(references)), ("lengths", len(sizes))
+    same_length(*counts, unit="sentence pairs")
     totals = np.zeros(5, np.int64)
     for number, (answer, reference, (I, J)) in enumerate(zip(answers, references, sizes, strict=True), 1):
         every = {*reference.links, *reference.possible}
-        _check(every, I, J, f"gold, sentence {number}")
+        links_inside(every, I, J, f"gold, sentence {number}")
         sure = _of(every, reference.links, I, J, max_length)
         possible = _of(reference.links, every, I, J, max_length)
         counted = {pair for pair in answer if max(pair[1] - pair[0], pair[3] - pair[2]) <= max_length}
@@ -104,7 +102,7 @@ def phrases_of_links(
     """The phrase pairs that extraction takes from the links of each sentence pair."""
     found = []
     for number, (alignment, (I, J)) in enumerate(zip(as_alignments(links, "links"), lengths, strict=True), 1):
-        _check(alignment.links, I, J, f"links, sentence {number}")
+        links_inside(alignment.links, I, J, f"links, sentence {number}")
         found.append(_of(alignment.links, alignment.links, I, J, max_length))
     return found
 
@@ -150,12 +148,3 @@ def _inside(
 def _is_tight(pair: PhrasePair, rows: set[int], columns: set[int]) -> bool:
     i, j, k, l = pair
     return i in rows and j - 1 in rows and k in columns and l - 1 in columns
-
-
-def _check(links: Iterable[Link], I: int, J: int, place: str) -> None:
-    for i, j in links:
-        if i >= I or j >= J:
-            raise DataError(
-                f"{place}: link {i}-{j} is outside the pair, which has {I} and {J} words; "
-                "do the links belong to this text?"
-            )

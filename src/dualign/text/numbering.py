@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import DataError
 from dualign.core.jit import kernel
 from dualign.text.bitext import Numbered, Sentences
+from dualign.text.checks import same_length
 from dualign.text.lines import read_blocks
 
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
@@ -42,11 +42,7 @@ def encode_files(source: str, target: str, lowercase: bool, *, errors: str = "st
             if block is not None:
                 side.add(block)
     (left, source_words), (right, target_words) = (side.finished() for side in sides)
-    if len(left) != len(right):
-        raise DataError(
-            f"{source} has {len(left)} lines but {target} has {len(right)}; "
-            "parallel files have one line for each sentence pair"
-        )
+    same_length((source, len(left)), (target, len(right)))
     text = Numbered(left, right, source_words, target_words)
     return text.lowered() if lowercase else text
 

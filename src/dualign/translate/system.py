@@ -16,6 +16,7 @@ from dualign.core.certified import Certified
 from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.core.threads import available
 from dualign.text.brackets import Tree
+from dualign.text.checks import same_length
 from dualign.text.streams import open_input, open_output
 from dualign.translate.forest.building import Parsed
 from dualign.translate.forest.chart import parse
@@ -137,8 +138,8 @@ def train_system(
     from dualign.aligner import Aligner
 
     recipe = Recipe(**options)
-    if trees is not None and len(trees) != len(pairs):
-        raise DataError(f"{len(pairs)} sentence pairs but {len(trees)} trees; each pair needs its tree")
+    if trees is not None:
+        same_length(("the text", len(pairs)), ("the file of trees", len(trees)), unit="sentences")
     kept = [n for n, pair in enumerate(pairs) if pair[0] and pair[1]]
     if recipe.rounds and dev is None:
         fit = [n for n in kept if len(pairs[n][0]) <= LONGEST_HELD_OUT and (trees is None or trees[n])]

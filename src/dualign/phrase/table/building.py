@@ -31,6 +31,7 @@ from dualign.phrase.table.extraction import LONGEST, Encoded, Layout, extract_ro
 from dualign.phrase.table.scoring import BARS, best_alignments, format_lines, words_of
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import GrowingVocabulary
+from dualign.text.checks import links_inside
 from dualign.text.phrase_table import escape
 from dualign.text.streams import open_binary_output, pack
 
@@ -144,13 +145,7 @@ class _Corpus:
             for words, tokens, ends, vocabulary in zip(pair, sides, offsets, vocabularies, strict=True):
                 tokens.extend(vocabulary[escape(word)] for word in words)
                 ends.append(len(tokens))
-            if alignment.links:
-                last = max(i for i, _ in alignment.links), max(j for _, j in alignment.links)
-                if last[0] >= len(pair[0]) or last[1] >= len(pair[1]):
-                    raise DataError(
-                        f"{name} {number}: a link has position {last[0]} or {last[1]}, but there are "
-                        f"{len(pair[0])} and {len(pair[1])} words; do the links belong to this text?"
-                    )
+            links_inside(alignment.links, len(pair[0]), len(pair[1]), f"{name} {number}")
             links.extend(alignment.links)
             link_offsets.append(len(links))
         return Encoded(

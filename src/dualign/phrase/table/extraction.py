@@ -23,6 +23,7 @@ from dualign.core.jit import kernel
 from dualign.core.kernels.growing import doubled
 from dualign.phrase.alignment.weighted import PhraseLink
 from dualign.text.alignment import Alignment, Link
+from dualign.text.checks import links_inside
 
 LONGEST = 16
 """Words that a phrase may have at most."""
@@ -81,9 +82,7 @@ def extract(
         points = sorted({(index(i), index(j)) for i, j in Alignment.of(links).links})
     except (TypeError, ValueError):
         raise DataError(f"links={links!r:.60} are not pairs (i, j) of whole numbers") from None
-    for i, j in points:
-        if not (0 <= i < source_length and 0 <= j < target_length):
-            raise DataError(f"link {i}-{j} is outside a pair of {source_length} and {target_length} words")
+    links_inside(points, source_length, target_length)
     spans = phrase_spans(np.array(points, np.int32).reshape(-1, 2), source_length, target_length, max_length)
     return sorted((i, j, k, l) for i, j, k, l in spans.tolist())
 

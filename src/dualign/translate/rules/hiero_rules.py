@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import DataError, UsageError
+from dualign.core.errors import UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import GrowingVocabulary, encode
+from dualign.text.checks import links_inside, same_length
 from dualign.translate.rules.grammar import Rule, Symbol, is_markup
 from dualign.translate.rules.hiero_counts import Limits, Links, RuleTable, Seen, count_rules
 
@@ -69,10 +70,7 @@ def linked_text(
     pairs: Sequence[tuple[Sequence[str], Sequence[str]]], alignments: Sequence[Alignment]
 ) -> tuple[Links, list[str], list[str]]:
     """Number the words of linked pairs and weigh them; also returns the words of both sides."""
-    if len(pairs) != len(alignments):
-        raise DataError(
-            f"{len(pairs)} sentence pairs but links for {len(alignments)}; each pair needs its links"
-        )
+    same_length(("the text", len(pairs)), ("the list of links", len(alignments)), unit="sentence pairs")
     source_words, target_words = GrowingVocabulary(), GrowingVocabulary()
     bitext = encode(pairs, source_words, target_words, lowercase=False)
     begin = np.zeros(len(pairs) + 1, np.int64)
@@ -82,9 +80,7 @@ def linked_text(
     outside = (flat[:, 0] >= bitext.source.lengths[pair_of]) | (flat[:, 1] >= bitext.target.lengths[pair_of])
     if outside.any():
         at = int(pair_of[np.flatnonzero(outside)[0]])
-        raise DataError(
-            f"pair {at + 1}: a link leads outside the sentences; are these the links of this text?"
-        )
+        links_inside(alignments[at].links, len(pairs[at][0]), len(pairs[at][1]), f"pair {at + 1}")
     left = bitext.source.offsets[pair_of] + flat[:, 0]
     right = bitext.target.offsets[pair_of] + flat[:, 1]
     source, target = bitext.source.tokens, bitext.target.tokens

@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from math import log
 from typing import NamedTuple
 
-from dualign.core.errors import DataError, UsageError
+from dualign.core.errors import UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.brackets import Tree
+from dualign.text.checks import same_length
 from dualign.translate.rules.grammar import Rule, Symbol, is_markup
 from dualign.translate.rules.hiero_rules import FEATURES, linked_text
 
@@ -70,8 +71,7 @@ def extract_from_trees(
     lexical weights count.
     """
     settings = settings or TreeExtraction()
-    if len(trees) != len(pairs):
-        raise DataError(f"{len(pairs)} sentence pairs but {len(trees)} trees; each pair needs its tree")
+    same_length(("the text", len(pairs)), ("the list of trees", len(trees)), unit="sentences")
     text, _, _ = linked_text(pairs, alignments)
     # Of each rule: count, lexical weights, fewest parts.
     table: dict[tuple[tuple[str, ...], tuple[Symbol, ...]], list[float]] = {}

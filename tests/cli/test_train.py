@@ -51,7 +51,7 @@ def test_rounds_are_reported_unless_quiet(files, tmp_path, capsys):
     assert shown.out == ""
     assert "IBM 1 round 2/2: objective" in shown.err
     assert "HMM round 2/2: objective" in shown.err
-    assert "bits a word" in shown.err
+    assert "bits per word" in shown.err
 
 
 def test_tuning_is_kept_in_the_model(files, tmp_path, capsys):

@@ -68,7 +68,7 @@ class _Screen:
         self._since.restart()
 
     def round(self, progress: Progress) -> None:
-        text = f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits a word"
+        text = f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits per word"
         if _is_terminal(sys.stderr):
             speed = progress.pairs / max(self._since.restart(), 1e-9)
             self._bars = self._bars or _Bars()

@@ -43,7 +43,7 @@ def compile_kernels(note: Callable[[str], None], *names: str) -> None:
     marks = {name: mark for name in names if not (mark := compiled_mark(name)).exists()}
     if not marks:
         return
-    note("compiling kernels, once for this version (some 10 to 40 s) …")
+    note("compiling kernels, once for this version (about 10 to 40 s) …")
     clock = Clock()
     if available() > 1:
         command = [sys.executable, "-m", "dualign.jobs.warming"]

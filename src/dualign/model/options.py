@@ -131,7 +131,7 @@ class Options:
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")
     unsupported: float = option(-3.0, "bidirectional, soft: cost of a link without a counterpart")
-    nodes: int = option(1000, "bidirectional: most nodes of a pair's search; 0 for no limit")
+    nodes: int = option(1000, "bidirectional: most search nodes per pair; 0 for no limit")
     time_limit: float = option(0.0, "bidirectional: most seconds per pair; 0 for no limit")
     scores: str = option(
         "posterior",

@@ -23,8 +23,8 @@ from dualign.phrase.alignment.aligning import METHODS
 from dualign.phrase.alignment.forced import Forced, decode, format_line, read_alignments
 from dualign.phrase.alignment.phrase_em import Round
 from dualign.phrase.alignment.weighted import PhraseLink
-from dualign.phrase.table.building import Built, build_table
 from dualign.phrase.table.occurrences import Occurrences
+from dualign.phrase.table.table_building import Built, build_table
 from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step, same_length
 from dualign.text.formats import read_links

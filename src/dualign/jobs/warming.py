@@ -113,7 +113,7 @@ def compile_usual() -> None:
     """The kernels of training and decoding that every run needs, except the posteriors'."""
     from dualign.decode.links import joined, links_of_block
     from dualign.infer.blocks import block_of
-    from dualign.learn.counts import add_counts, add_null_counts
+    from dualign.learn.expected_counts import add_counts, add_null_counts
     from dualign.learn.ibm1 import prune, train_ibm1
     from dualign.learn.smoothing import make_priors, reestimate_lexicon
     from dualign.text.numbering import Side
@@ -180,7 +180,7 @@ def untrained_model() -> tuple[Model, Bitext]:
 
 def compile_extraction() -> None:
     """Phrase extraction."""
-    from dualign.phrase.table.building import build_table
+    from dualign.phrase.table.table_building import build_table
     from dualign.text.alignment import Alignment
 
     build_table([((["a", "b"], ["x", "y"]), Alignment(((0, 0), (1, 1))))], os.devnull, threads=1)

@@ -14,7 +14,7 @@ from dualign.infer.blocks import Block, Warm, block_of
 from dualign.infer.cells import block_bounds, word_ranges
 from dualign.infer.constraints import ConstraintSet, give, stricter
 from dualign.infer.posteriors import constraint_of, expectations, new_sums
-from dualign.learn.counts import add_counts, add_null_counts, add_positions
+from dualign.learn.expected_counts import add_counts, add_null_counts, add_positions
 from dualign.learn.jump_updates import update_jumps, update_starts
 from dualign.learn.smoothing import Priors, reestimate_lexicon
 from dualign.model.model import Model

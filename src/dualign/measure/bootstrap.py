@@ -1,8 +1,8 @@
 """How sure a score is: resample the sentence pairs with replacement, score again, and see how much it varies.
 
-Counts add up over sentence pairs (see `dualign.measure.counts`), so a resample is a row of multiplicities and
-all of them together are one matrix product. Efron & Tibshirani 1993, ch. 13 (percentile interval); Koehn 2004
-(paired).
+Counts add up over sentence pairs (see `dualign.measure.link_counts`), so a resample is a row of
+multiplicities and all of them together are one matrix product. Efron & Tibshirani 1993, ch. 13 (percentile
+interval); Koehn 2004 (paired).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualign.core.errors import DataError, UsageError
-from dualign.measure.counts import LinkSet, as_alignments, as_pairs, count, rates
+from dualign.measure.link_counts import LinkSet, as_alignments, as_pairs, count, rates
 
 # Multiplicities held at once: 32 MB, however many sentence pairs there are.
 _BLOCK = 1 << 22

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from dualign.core.errors import UsageError
-from dualign.measure.counts import LinkSet, as_pairs, count
+from dualign.measure.link_counts import LinkSet, as_pairs, count
 from dualign.measure.quality import Evaluation
 from dualign.text.alignment import Alignment
 from dualign.text.checks import links_inside, same_length

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualign.core.errors import DataError, UsageError
-from dualign.measure.counts import LinkSet, as_alignments, rates
+from dualign.measure.link_counts import LinkSet, as_alignments, rates
 from dualign.text.alignment import Alignment
 from dualign.text.checks import links_inside, same_length
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualign.core.errors import UsageError
-from dualign.measure.counts import LinkSet, as_alignments
+from dualign.measure.link_counts import LinkSet, as_alignments
 from dualign.text.alignment import Link
 from dualign.text.checks import links_inside, same_length
 

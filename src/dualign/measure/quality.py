@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign.measure.counts import LinkSet, as_pairs, count, rates
+from dualign.measure.link_counts import LinkSet, as_pairs, count, rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Evaluation:
 
     @classmethod
     def of(cls, counts: NDArray[np.int64]) -> Evaluation:
-        """Sum counts `[sentence pair, 5]` (see `dualign.measure.counts`) and rate the sum."""
+        """Sum counts `[sentence pair, 5]` (see `dualign.measure.link_counts`) and rate the sum."""
         total = counts.sum(axis=0)
         aer, precision, recall, f1 = map(float, rates(total))
         links, sure, possible = map(int, total[:3])

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from dualign.phrase.alignment.forced import decode
     from dualign.phrase.alignment.phrase_em import train
     from dualign.phrase.alignment.summing import Sums, expectations, sums, total
-    from dualign.phrase.table.building import build_table
     from dualign.phrase.table.extraction import extract
     from dualign.phrase.table.occurrences import Occurrences
+    from dualign.phrase.table.table_building import build_table
 
 __all__ = [
     "Occurrences",
@@ -36,7 +36,7 @@ _HOMES = {
     "Occurrences": "table.occurrences",
     "Sums": "alignment.summing",
     "align": "alignment.aligning",
-    "build_table": "table.building",
+    "build_table": "table.table_building",
     "decide": "alignment.aligning",
     "decode": "alignment.forced",
     "expectations": "alignment.summing",

@@ -18,8 +18,8 @@ from dualign.core.threads import available
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
 from dualign.text.streams import open_input, open_output
-from dualign.translate.forest.building import Parsed
 from dualign.translate.forest.chart import parse
+from dualign.translate.forest.forest_builder import Parsed
 from dualign.translate.forest.tree_match import match
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.rules.grammar import Grammar, read_rules, write_rules

@@ -134,8 +134,8 @@ def test_table_is_what_counting_by_hand_gives(tmp_path):
 
 
 def test_table_is_sorted_like_sort_does_and_the_same_for_any_thread_count(tmp_path, monkeypatch):
-    monkeypatch.setattr("dualign.phrase.table.building._CHUNK", 7)
-    monkeypatch.setattr("dualign.phrase.table.building._ROWS", 50)
+    monkeypatch.setattr("dualign.phrase.table.table_building._CHUNK", 7)
+    monkeypatch.setattr("dualign.phrase.table.table_building._ROWS", 50)
     monkeypatch.setattr("dualign.phrase.table.external_sort._FAN_IN", 3)
     monkeypatch.setattr("dualign.phrase.table.external_sort._BUFFER", 64)
     odd = [((["a|b", "NULL", "été", "a"], ["|||", "z", "a!", "{"]), Alignment.of((n, n) for n in range(4)))]

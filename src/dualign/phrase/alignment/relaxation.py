@@ -40,7 +40,7 @@ from dualign.phrase.alignment.coverage import (
     first_state,
 )
 from dualign.search.dual import BOUND, MET, ROUNDS, SCORE, Record
-from dualign.search.levels import LevelRule, level_descent
+from dualign.search.level_descent import LevelRule, level_descent
 
 _ROUNDS = 100  # of descent before the first search
 

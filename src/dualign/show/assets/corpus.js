@@ -82,7 +82,7 @@ class Corpus {
     return counts === null ? NaN : counts.answered - counts.hits + counts.sure - counts.sureHits;
   }
 
-  /** AER, precision and recall of a pair, as dualign.measure.counts defines them; null without gold. */
+  /** AER, precision and recall of a pair, as dualign.measure.link_counts defines them; null without gold. */
   rates(system, n) {
     const counts = this.compared(system, n);
     if (counts === null) return null;

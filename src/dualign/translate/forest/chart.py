@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dualign.core.errors import DataError
-from dualign.translate.forest.building import ForestBuilder, Parsed
+from dualign.translate.forest.forest_builder import ForestBuilder, Parsed
 from dualign.translate.rules.grammar import Grammar, Node, is_nonterminal
 
 _TOP = "S"

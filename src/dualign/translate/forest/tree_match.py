@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dualign.text.brackets import Tree, unescaped
-from dualign.translate.forest.building import ForestBuilder, Parsed
+from dualign.translate.forest.forest_builder import ForestBuilder, Parsed
 from dualign.translate.rules.grammar import Grammar, Node
 
 

@@ -15,9 +15,9 @@ from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.search.baselines.forest_program import program
 from dualign.translate.search.baselines.partitions import compile_search, tighten
 from dualign.translate.search.baselines.path_relaxation import relax
+from dualign.translate.search.context_levels import unguided
 from dualign.translate.search.exact_translation import exact
 from dualign.translate.search.incumbents import Incumbents, rounding
-from dualign.translate.search.levels import unguided
 from dualign.translate.search.passes import affordable, cube, item_trees, one_pass, word_bound
 from dualign.translate.search.translation_problem import Problem
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from dualign.core.clocks import Clock
 from dualign.search.certificate import have_met
+from dualign.translate.search.context_levels import guide, unguided
 from dualign.translate.search.incumbents import Incumbents, rounding
-from dualign.translate.search.levels import guide, unguided
 from dualign.translate.search.passes import (
     BigramPass,
     affordable,

@@ -11,9 +11,9 @@ from dualign.core.clocks import Clock
 from dualign.search.inside import Arcs, best_outside
 from dualign.translate.search.baselines.cube import cube as cube_kernel
 from dualign.translate.search.bigram_pass import Boundaries, bigram_pass, bigram_table, boundary_words
+from dualign.translate.search.context_levels import level
 from dualign.translate.search.intersection import COMPLETE, Guide, Items, Table, intersect, table_of
 from dualign.translate.search.item_trees import ItemTrees
-from dualign.translate.search.levels import level
 from dualign.translate.search.translation_problem import Problem
 from dualign.translate.search.word_multipliers import least_bound, outside_bounds
 

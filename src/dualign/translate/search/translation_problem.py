@@ -20,7 +20,7 @@ from dualign.translate.forest.hypergraph import Derivation, Hypergraph
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.adjacency import adjacency
-from dualign.translate.search.levels import pair_scores
+from dualign.translate.search.context_levels import pair_scores
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Problem:
 
     @cached_property
     def pairs(self) -> Array:
-        """`dualign.translate.search.levels.pair_scores` of the automaton."""
+        """`dualign.translate.search.context_levels.pair_scores` of the automaton."""
         return pair_scores(self.automaton, self.adjacent)
 
     def score(self, edges: Sequence[int]) -> float:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dualign.core.jit import kernel
 from dualign.search.dual import BOUND, CLOSED, ROUNDS, STUCK, new_record
-from dualign.search.levels import DISTANCE, LevelRule, level_descent
+from dualign.search.level_descent import DISTANCE, LevelRule, level_descent
 
 pytestmark = pytest.mark.kernel
 

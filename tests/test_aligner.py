@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 import re
@@ -9,13 +10,14 @@ import subprocess
 import sys
 from dataclasses import fields
 from types import ModuleType
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 import dualign
 from dualign import Aligner, Alignment, DataError, Options, UsageError
-from dualign.text.bitext import numbered
+from dualign.text import Numbered, numbered
 from dualign.text.samples import sample
 from dualign.text.synthetic import generate
 
@@ -63,6 +65,7 @@ def test_every_form_of_a_bitext_gives_the_same_answer(aligner):
     for form in forms:
         assert aligner.align(form) == expected
     assert aligner.align(SOURCE, TARGET) == aligner.align(tuple(SOURCE), TOKENS[1]) == expected
+    assert aligner.decoder_of(SOURCE, TARGET)(aligner.options) == expected
     for one, other in zip(aligner.posteriors(SOURCE, TARGET), aligner.posteriors(forms[0]), strict=True):
         np.testing.assert_array_equal(one, other)
     assert dualign.align(tuple(SOURCE), iter(TARGET), threads=2) == dualign.align(*TOKENS, threads=2)
@@ -184,6 +187,30 @@ def test_bad_bitexts_are_refused_with_their_place(bitext, message):
         Aligner(threads=1).fit(bitext)
 
 
+def test_two_lists_in_a_tuple_are_columns_and_in_a_list_they_are_pairs(aligner):
+    sources, targets = ["das Haus", "ein Buch"], ["the house", "a book"]
+    assert aligner.align((sources, targets)) == aligner.align(sources, targets)
+    assert aligner.align((sources, targets)) == aligner.align(list(zip(sources, targets, strict=True)))
+    pairs = [("das Haus", "ein Buch"), ("the house", "a book")]
+    assert aligner.align([sources, targets]) == aligner.align(pairs)
+    assert aligner.align((tuple(sources), tuple(targets))) == aligner.align(pairs)
+
+
+@pytest.mark.parametrize("method", ["fit", "align", "posteriors", "decoder_of"])
+def test_what_is_not_a_text_is_refused(aligner, method):
+    call = getattr(copy.copy(aligner), method)
+    for text in ((5,), (None,), (SOURCE, 5), (5, TARGET), (SOURCE, "one string")):
+        with pytest.raises(DataError, match=r"not (5|None)|is (5|one string); give a list"):
+            call(*text)
+    text = numbered(zip(*TOKENS, strict=True), lowercase=False)
+    assert isinstance(text, Numbered)
+    for text in ((text, TARGET), (SOURCE, text)):
+        with pytest.raises(UsageError, match="has both sides; give it as the only argument"):
+            call(*text)
+    with pytest.raises(UsageError, match="has both sides"):
+        dualign.align(*text)
+
+
 def test_lists_of_different_lengths_are_refused():
     with pytest.raises(DataError, match="2 source sentences but 3 target sentences"):
         dualign.align(["a", "b"], ["x", "y", "z"])
@@ -195,9 +222,10 @@ def test_a_string_in_place_of_a_list_of_sentences_is_refused():
 
 
 def test_bad_options_are_refused_at_once():
-    for options in ({"threshold": 3}, {"nonsense": 1}, {"threads": 0}):
+    for options in ({"threshold": 3}, {"nonsense": 1}, *({"threads": n} for n in (0, "2", 2.5, True))):
         with pytest.raises(UsageError, match=next(iter(options))):
             Aligner(**options)
+    assert Aligner(threads=np.int64(3)).threads == 3
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
@@ -220,36 +248,80 @@ def test_a_text_that_is_numbered_once_is_learnt_and_aligned_like_its_pairs(lower
         ]
 
 
-def test_the_signature_and_the_docstring_have_every_option():
-    parameters = dict(inspect.signature(Aligner).parameters)
-    assert parameters.pop("threads").default is None
-    assert list(parameters) == [f.name for f in fields(Options)]
+@pytest.mark.parametrize(("function", "sides"), [(Aligner, []), (dualign.align, ["source", "target"])])
+def test_signatures_have_every_option_with_its_default_and_type(function, sides):
+    parameters = dict(inspect.signature(function).parameters)
+    assert list(parameters) == [*sides, "threads", *(f.name for f in fields(Options))]
+    assert (parameters["threads"].default, parameters["threads"].annotation) == (None, int | None)
+    types = get_type_hints(Options)
     for f in fields(Options):
         assert parameters[f.name].default == f.default
-        assert parameters[f.name].annotation == f.type
+        assert parameters[f.name].annotation is types[f.name]
         assert parameters[f.name].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def test_the_docstring_describes_every_option():
+    for f in fields(Options):
         assert f"`{f.name}`" in Aligner.__doc__
         assert f.metadata["help"] in Aligner.__doc__
 
 
 def test_an_aligner_says_what_it_is(aligner):
     assert repr(Aligner(rounds=7, decoder="viterbi")) == "<Aligner(rounds=7, decoder='viterbi'): not fitted>"
-    assert repr(aligner) == "<Aligner(): fitted>"
+    assert repr(aligner) == "<Aligner(threads=2): fitted>"
+    assert repr(Aligner()) == "<Aligner(): not fitted>"
 
 
-def test_parameters_make_another_aligner_like_this_one():
-    aligner = Aligner(threads=1, rounds=2, threshold=0.3)
-    given = aligner.get_params()
-    assert given == {"threads": 1, **aligner.options.as_dict()}
-    # What sklearn.base.clone does: the values are handed on, and must come back as the same objects.
-    clone = type(aligner)(**aligner.get_params(deep=False))
-    assert all(value is given[name] for name, value in clone.get_params(deep=False).items())
+@pytest.mark.parametrize("threads", [None, 1])
+def test_parameters_make_another_aligner_like_this_one(threads):
+    aligner = Aligner(threads=threads, rounds=2, threshold=0.3)
+    assert aligner.get_params() == {"threads": threads, **aligner.options.as_dict()}
+    assert aligner.threads >= 1
+    # What sklearn.base.clone does: copies of the values are handed on, and must come back as they are.
+    given = {name: copy.deepcopy(value) for name, value in aligner.get_params(deep=False).items()}
+    clone = type(aligner)(**given)
+    found = clone.get_params(deep=False)
+    assert found.keys() == given.keys() == inspect.signature(Aligner).parameters.keys()
+    assert all(value is given[name] for name, value in found.items())
     assert clone.set_params(threads=2, rounds=5) is clone
     assert (clone.threads, clone.options.rounds, aligner.options.rounds) == (2, 5, 2)
-    with pytest.raises(UsageError, match="unknown option"):
-        clone.set_params(round=3)
+    assert clone.set_params(threads=None).get_params()["threads"] is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"threads": 1, "nonsense": 1}, {"rounds": 5, "threads": 0}, {"threads": 1, "threshold": 3}]
+)
+def test_parameters_change_all_or_not_at_all(changes):
+    aligner = Aligner(threads=2)
+    before = aligner.get_params()
+    with pytest.raises(UsageError):
+        aligner.set_params(**changes)
+    assert aligner.get_params() == before
+
+
+def test_parameters_of_training_count_at_the_next_fit(tmp_path):
+    aligner = Aligner(threads=1, rounds=1).fit(SOURCE, TARGET)
     with pytest.raises(UsageError, match="a trained model cannot change rounds"):
-        Aligner(rounds=1).fit(SOURCE, TARGET).set_params(rounds=2)
+        aligner.set_options(rounds=2)
+    aligner.set_params(rounds=2, lowercase=False, threshold=0.9)
+    # The model remembers how it was trained; what concerns aligning counts at once.
+    expected = Aligner(threads=1, rounds=1, threshold=0.9).fit(SOURCE, TARGET)
+    assert aligner.model.options == expected.options
+    assert aligner.model is aligner.model
+    assert aligner.align(SOURCE, TARGET) == expected.align(SOURCE, TARGET)
+    aligner.save(tmp_path / "model")
+    assert Aligner.load(tmp_path / "model").options == expected.options
+    assert aligner.fit(SOURCE, TARGET).model.options == aligner.options
+    assert [progress.stage for progress in aligner.history].count("HMM") == 2
+
+
+def test_parameters_that_the_trained_model_cannot_have_wait_for_the_next_fit():
+    aligner = (
+        Aligner(threads=1).fit(SOURCE, TARGET).set_params(model="ibm1", decoder="matching", scores="forward")
+    )
+    with pytest.raises(UsageError, match="trained with other options, fit it again"):
+        aligner.align(SOURCE, TARGET)
+    assert aligner.fit(SOURCE, TARGET).align(SOURCE, TARGET)
 
 
 ROOMS = [name for name in dualign.__all__ if isinstance(getattr(dualign, name), ModuleType)]

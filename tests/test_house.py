@@ -182,6 +182,18 @@ def test_an_idea_is_written_once(idea):
     assert [path for path in found if not path.startswith(home)] == []
 
 
+def test_a_file_name_occurs_once():
+    """Verbs and their options, `__init__.py` and former places aside."""
+    names = [
+        path.name
+        for path in FILES
+        if path.name != "__init__.py"
+        and "cli" not in path.relative_to(PACKAGE).parts
+        and "former place" not in path.read_text("utf-8")
+    ]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
 def test_public_names_are_listed_by_packages_alone_and_sorted():
     """A room's `__init__` says what is public; what else its modules hold is our own affair."""
     for path in FILES:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, Unpack, get_type_hints
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from dualign.infer.encoding import parts_of
 from dualign.infer.posteriors import posteriors_of_bitext
 from dualign.learn.training import Progress, train
 from dualign.model.model import Model
-from dualign.model.options import DECODING, Options
+from dualign.model.options import DECODING, Options, OptionValues
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import Numbered, Pair, numbered
+from dualign.text.bitext import Numbered, numbered
 from dualign.text.checks import same_length
 from dualign.text.lines import tokenize
+from dualign.text.pairs import Pair
 
 Sentence = str | Sequence[str]
 Pairs = Iterable[tuple[Sentence, Sentence]]
@@ -32,12 +33,15 @@ Text = Pairs | Columns | Numbered
 
 
 def align(
-    source: Sequence[Sentence], target: Sequence[Sentence], *, threads: int | None = None, **options: Any
+    source: Sequence[Sentence],
+    target: Sequence[Sentence],
+    *,
+    threads: int | None = None,
+    **options: Unpack[OptionValues],
 ) -> list[Alignment]:
     """Learn a model of two parallel lists of sentences and align them, one `Alignment` per pair.
 
-    A sentence is a list of tokens, or a string to be split at white space. For `options` see
-    `dualign.Options`.
+    A sentence is a list of tokens, or a string to be split at white space. `Aligner` describes the keywords.
     """
     aligner = Aligner(threads=threads, **options)
     pairs = as_pairs(source, target)
@@ -48,24 +52,31 @@ def align(
 class Aligner:
     """A word aligner: `fit` it, or `load` one; then `align` any text, all at once or in pieces.
 
-    A text is an iterable of pairs `(source, target)`, two parallel lists (as two arguments or a tuple), or a
-    `dualign.text.bitext.Numbered`, whose words are numbered only once for `fit` and `align`. A sentence is a
-    list of tokens, or a string to be split at white space.
+    A text is given in one of four forms:
+
+    - two arguments, all source sentences and all target sentences: two parallel columns of any type;
+    - one tuple of two lists, `(sources, targets)`: the same two columns;
+    - any other iterable of pairs `(source, target)`. A list always holds pairs, even a list of two lists;
+    - a `dualign.text.Numbered`, made by `dualign.text.numbered(pairs, lowercase)`: its words are numbered
+      only once for `fit` and `align`.
+
+    A sentence is a list of tokens, or a string to be split at white space.
 
     `threads` defaults to the number of processors. The other keywords, all from `dualign.Options`:
 
     """
 
-    def __init__(self, *, threads: int | None = None, **options: Any) -> None:
+    def __init__(self, *, threads: int | None = None, **options: Unpack[OptionValues]) -> None:
         self.options = Options.of(options)
-        self.threads = available(threads)
+        self.threads = threads
         self.constraints: ConstraintSet | None = None
         self.history: list[Progress] = []
         """The rounds of training, in order; empty for a loaded model."""
         self._model: Model | None = None
 
     def __repr__(self) -> str:
-        changed = [
+        changed = [] if self._threads is None else [f"threads={self._threads!r}"]
+        changed += [
             f"{f.name}={value!r}"
             for f in fields(Options)
             if (value := getattr(self.options, f.name)) != f.default
@@ -73,10 +84,27 @@ class Aligner:
         return f"<Aligner({', '.join(changed)}): {'not ' * (self._model is None)}fitted>"
 
     @property
+    def threads(self) -> int:
+        """The number of threads to use: as given, else the number of processors."""
+        return available(self._threads)
+
+    @threads.setter
+    def threads(self, threads: int | None) -> None:
+        available(threads)
+        self._threads = threads
+
+    @property
     def model(self) -> Model:
-        """The parameters, with the options in force."""
+        """The parameters, with the options they were trained with and the present ones for aligning."""
         if self._model is None:
             raise UsageError("this aligner has no model yet; call fit(bitext), or Aligner.load(path)")
+        present = {name: getattr(self.options, name) for name in DECODING}
+        try:
+            options = replace(self._model.options, **present)
+        except UsageError as error:
+            raise UsageError(f"{error}; the model was trained with other options, fit it again") from None
+        if options != self._model.options:
+            self._model = self._model.with_options(options)
         return self._model
 
     def fit(
@@ -110,24 +138,24 @@ class Aligner:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The keywords that make an aligner like this one, as scikit-learn asks for them."""
         del deep
-        return {"threads": self.threads, **self.options.as_dict()}
+        return {"threads": self._threads, **self.options.as_dict()}
 
     def set_params(self, **changes: Any) -> Aligner:
-        """`set_options`, also for `threads`."""
-        if "threads" in changes:
-            self.threads = available(changes.pop("threads"))
-        return self.set_options(**changes)
+        """Change `threads` and options, as scikit-learn does; those for training count at the next `fit`."""
+        threads = changes.pop("threads", self._threads)
+        options = Options.of(self.options.as_dict() | changes)
+        self.threads = threads
+        self.options = options
+        return self
 
-    def set_options(self, **changes: Any) -> Aligner:
+    def set_options(self, **changes: Unpack[OptionValues]) -> Aligner:
         """Change options; once there is a model, only those for aligning, such as threshold and decoder."""
         now = self.options.as_dict()
-        options = Options.of(now | changes)
+        options = Options.of({**now, **changes})
         fixed = [name for name, value in changes.items() if name not in DECODING and now.get(name) != value]
         if fixed and self._model is not None:
             raise UsageError(f"a trained model cannot change {', '.join(fixed)}; train one with that setting")
         self.options = options
-        if self._model is not None:
-            self._model = self._model.with_options(self.options)
         return self
 
     def align(
@@ -143,12 +171,14 @@ class Aligner:
         for part in parts_of(self.model, text):
             yield align_bitext(self.model, part, self.threads, self.constraints)
 
-    def decoder_of(self, bitext: Text) -> Callable[[Options], list[Alignment]]:
+    def decoder_of(
+        self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
+    ) -> Callable[[Options], list[Alignment]]:
         """A function that aligns this text by any decoder and its parameters.
 
         The posteriors are computed once, projected as the options in force now say.
         """
-        parts = parts_of(self.model, as_text(bitext))
+        parts = parts_of(self.model, as_text(bitext, target))
         prepared = Prepared(self.model, parts, self.threads, self.constraints)
         return lambda options: list(alignments(prepared.links(options)))
 
@@ -187,19 +217,25 @@ class Aligner:
         return aligner
 
 
-def _documented(aligner: type[Aligner]) -> None:
-    """Put the options, which have their home in `Options`, into the signature and docstring of Aligner."""
+def _document_options() -> None:
+    """Put the options, which have their home in `Options`, into both signatures and `Aligner`'s docstring."""
+    types = get_type_hints(Options)
     keyword = Parameter.KEYWORD_ONLY
-    parameters = [Parameter("threads", keyword, default=None, annotation="int | None")]
+    keywords = [Parameter("threads", keyword, default=None, annotation=int | None)]
     for f in fields(Options):
-        parameters.append(Parameter(f.name, keyword, default=f.default, annotation=f.type))
-        aligner.__doc__ = (
-            f"{aligner.__doc__}- `{f.name}` ({f.type}, default {f.default!r}): {f.metadata['help']}\n    "
+        keywords.append(Parameter(f.name, keyword, default=f.default, annotation=types[f.name]))
+        Aligner.__doc__ = (
+            f"{Aligner.__doc__}- `{f.name}` ({f.type}, default {f.default!r}): {f.metadata['help']}\n    "
         )
-    aligner.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    sides = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=Sequence[Sentence])
+        for name in ("source", "target")
+    ]
+    Aligner.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
+    align.__signature__ = Signature([*sides, *keywords], return_annotation=list[Alignment])  # type: ignore[attr-defined]
 
 
-_documented(Aligner)
+_document_options()
 
 
 def alignments(links: Links) -> Iterator[Alignment]:
@@ -220,7 +256,7 @@ def with_words(found: Iterable[Alignment], pairs: Iterable[Pair]) -> list[Alignm
 def as_text(
     bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
 ) -> Numbered | list[Pair]:
-    """A text given by a user, in one argument or two, checked and split into tokens."""
+    """A text in any form that `Aligner` describes, checked and split into tokens."""
     if target is not None:
         return as_pairs(bitext, target)  # type: ignore[arg-type]
     if isinstance(bitext, Numbered):
@@ -229,6 +265,8 @@ def as_text(
         return as_pairs(*bitext)
     if isinstance(bitext, str):
         raise DataError("a bitext is an iterable of (source, target) pairs, not one string")
+    if not isinstance(bitext, Iterable):
+        raise DataError(f"a bitext is an iterable of (source, target) pairs, not {bitext!r:.60}")
     pairs = []
     for n, pair in enumerate(bitext):
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
@@ -240,8 +278,11 @@ def as_text(
 def as_pairs(source: Iterable[Any], target: Iterable[Any]) -> list[Pair]:
     """The pairs of two parallel lists, checked and split into tokens."""
     for side, name in ((source, "source"), (target, "target")):
-        if isinstance(side, str):
-            raise DataError(f"{name} is one string; give a list of sentences")
+        if isinstance(side, Numbered):
+            raise UsageError(f"{name} is a numbered text, which has both sides; give it as the only argument")
+        if isinstance(side, str) or not isinstance(side, Iterable):
+            found = "one string" if isinstance(side, str) else f"{side!r:.60}"
+            raise DataError(f"{name} is {found}; give a list of sentences")
     sources, targets = list(source), list(target)
     same_length(("source", len(sources)), ("target", len(targets)), unit="sentences")
     return [

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -18,6 +19,7 @@ from dualign.model.options import (
     SYMMETRIZATIONS,
     USED_WITH,
     Options,
+    OptionValues,
 )
 
 NAN = float("nan")
@@ -134,3 +136,9 @@ def test_the_documentation_lists_every_option_with_its_default():
     for field in fields(Options):
         default = str(field.default).lower() if isinstance(field.default, bool) else field.default
         assert f"| `{field.name}` | {default} | {field.metadata['help']} |\n" in text
+
+
+def test_type_checkers_see_every_option():
+    assert get_type_hints(OptionValues) == get_type_hints(Options)
+    assert list(OptionValues.__annotations__) == [f.name for f in fields(Options)]
+    assert OptionValues.__required_keys__ == frozenset()

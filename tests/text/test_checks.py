@@ -59,5 +59,5 @@ def test_an_unknown_length_is_not_checked():
 
 
 def test_the_message_about_a_link_names_the_first_one_outside():
-    with pytest.raises(DataError, match=r"^link 0-9 is outside the pair"):
+    with pytest.raises(DataError, match=r"^link 0-9 is outside the pair.*source first, counted from 0$"):
         links_inside([(0, 0, 0.5), (0, 9, 0.5), (9, 0, 0.5)], 1, 1)

@@ -162,7 +162,8 @@ def test_malformed_token_names_file_line_token_and_form(tmp_path: Path, format: 
     [
         ("0-0:1.5", r"`0-0:1\.5`: 1.5 is not a probability"),
         ("0?0:0.5", r"`0\?0:0\.5`: only a sure link"),
-        ("0-0:0.5 1-1", r"1 of the 2 sure links have a probability"),
+        ("0-0:0.5 1-1", r"some links have a probability but 1 of 2 sure links have none, the first `1-1`"),
+        ("2-2 0-1:0.5 1-1", r"but 2 of 3 sure links have none, the first `2-2`"),
     ],
 )
 def test_wrong_probability(tmp_path: Path, line: str, message: str) -> None:

@@ -39,6 +39,7 @@ def test_infinity_and_nan_become_null_which_browsers_can_read(read):
     ("text", "message"),
     [
         ("{\n", ":1: not JSON"),
+        ('{"line": 1}\n{"line" 2}\n', ":2: not JSON: Expecting ':' delimiter at character 9;"),
         ("[1]\n", ":1: `[1]` is not a JSON object"),
         ('{"line": 0}\n', "is not a line number"),
         ('{"line": true}\n', "is not a line number"),

@@ -123,7 +123,7 @@ def test_a_side_that_is_not_given_stays_as_it_is() -> None:
         ("0-1", "`0-1` is not a link; expected links of offsets"),
         ("0:1-2:3:1.5", "1.5 is not a probability"),
         ("0:1?2:3:0.5", "only a sure link"),
-        ("0:1-2:3:0.5 1:2-3:4", "1 of the 2 sure links have a probability"),
+        ("0:1-2:3:0.5 1:2-3:4", "but 1 of 2 sure links have none, the first `1:2-3:4`"),
     ],
 )
 def test_lines_that_are_no_offsets_are_refused(line: str, reason: str) -> None:

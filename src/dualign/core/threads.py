@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
+from operator import index
 from threading import local
 from typing import TypeVar
 
@@ -24,9 +25,11 @@ def available(requested: int | None = None) -> int:
     """The number of threads to use: as requested, else as many as this process may run on."""
     if requested is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(requested, bool) or not hasattr(requested, "__index__"):
+        raise UsageError(f"threads={requested!r} must be a whole number")
     if requested < 1:
         raise UsageError(f"threads={requested} must be at least 1")
-    return requested
+    return index(requested)
 
 
 def spans(length: int, size: int) -> list[tuple[int, int]]:

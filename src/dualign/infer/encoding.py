@@ -11,10 +11,11 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.threads import spans
 from dualign.model.vocabulary import Unknowns, Vocabulary
-from dualign.text.bitext import Bitext, Numbered, Pair, encode
+from dualign.text.bitext import Bitext, Numbered, encode
 
 if TYPE_CHECKING:
     from dualign.model.model import Model
+    from dualign.text.pairs import Pair
 
 CHUNK = 4096
 """Sentence pairs that are read, encoded and aligned together when text is streamed."""

@@ -5,10 +5,10 @@ Python keywords, command-line flags and the saved model read the same fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
-from typing import Any
+from typing import Any, TypedDict
 
 from dualign.core.errors import UsageError
 
@@ -84,6 +84,44 @@ KIND_NAMES = {bool: "true or false", int: "a whole number", float: "a number", s
 def option(default: Any, text: str) -> Any:
     """A field with its one-line documentation."""
     return field(default=default, metadata={"help": text})
+
+
+class OptionValues(TypedDict, total=False):
+    """The keywords of `Options`, for type checkers and editors; a test compares the two."""
+
+    model: str
+    ibm1_rounds: int
+    rounds: int
+    constraint: str
+    projection: str
+    lowercase: bool
+    max_length: int
+    null: float
+    floor: float
+    prune: float
+    stem_letters: int
+    stem_weight: float
+    form_weight: float
+    jump_words: int
+    jump_weight: float
+    slack: float
+    tolerance: float
+    evaluations: int
+    mixture: bool
+    decoder: str
+    symmetrize: str
+    threshold: float
+    agreement: str
+    penalty: float
+    unsupported: float
+    nodes: int
+    time_limit: float
+    scores: str
+    alpha: float
+    concave: str
+    source_limit: int
+    target_limit: int
+    quantile: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +242,7 @@ class Options:
                     break
 
     @classmethod
-    def of(cls, settings: dict[str, Any]) -> Options:
+    def of(cls, settings: Mapping[str, Any]) -> Options:
         """Options from keywords; an unknown one is an error that lists those there are."""
         known = {f.name for f in fields(cls)}
         if unknown := sorted(settings.keys() - known):

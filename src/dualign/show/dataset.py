@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from operator import itemgetter
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment, Link
@@ -18,6 +19,8 @@ from dualign.text.formats import read_links
 from dualign.text.pairs import Pair, read_pairs
 from dualign.text.reports import read_records, record_of
 from dualign.text.streams import plain_name
+
+_SOURCE, _TARGET = itemgetter(0), itemgetter(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +160,17 @@ def _read_gold(files: Files, path: str, pairs: Sequence[Pair]) -> list[Alignment
 
 def _check_links(path: str, alignments: Iterable[Alignment], pairs: Iterable[Pair]) -> None:
     """Refuse links outside their sentence pair; the message is about the first and counts the pairs."""
-    wrong = []
+    first, wrong = None, 0
     for number, (alignment, (source, target)) in enumerate(zip(alignments, pairs, strict=False), 1):
+        every = alignment.links + alignment.possible
+        if every and (max(map(_SOURCE, every)) >= len(source) or max(map(_TARGET, every)) >= len(target)):
+            first, wrong = first or (every, len(source), len(target), number), wrong + 1
+    if first is not None:
         try:
-            every = alignment.links + alignment.possible
-            links_inside(every, len(source), len(target), f"{path}, sentence pair {number}")
+            links_inside(*first[:3], f"{path}, sentence pair {first[3]}")
         except DataError as error:
-            wrong.append(error)
-    if wrong:
-        others = f" ({len(wrong) - 1:,} other pairs have such links, too)" if len(wrong) > 1 else ""
-        raise DataError(f"{wrong[0]}{others}")
+            others = f" ({wrong - 1:,} other pairs have such links, too)" if wrong > 1 else ""
+            raise DataError(f"{error}{others}") from None
 
 
 def named(item: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from dualign.core.lazy import lazily
 if TYPE_CHECKING:
     from dualign.text.alignment import Alignment
     from dualign.text.arpa import Arpa, read_arpa, write_arpa
+    from dualign.text.bitext import Numbered, numbered
     from dualign.text.brackets import Tree, parse_tree, read_trees
     from dualign.text.conllu import Sentence, read_conllu, write_conllu
     from dualign.text.formats import parse_pharaoh, pharaoh, read_links, write_links
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from dualign.text.synthetic import generate
 
 __all__ = [
-    "Alignment", "Arpa", "Sentence", "Tree", "generate", "parse_pharaoh", "parse_tree", "pharaoh",
-    "read_arpa", "read_conllu", "read_lines", "read_links", "read_matrices", "read_pairs", "read_records",
-    "read_table", "read_trees", "sample", "sample_path", "tokenize", "trace_of", "write_arpa",
+    "Alignment", "Arpa", "Numbered", "Sentence", "Tree", "generate", "numbered", "parse_pharaoh", "parse_tree",
+    "pharaoh", "read_arpa", "read_conllu", "read_lines", "read_links", "read_matrices", "read_pairs",
+    "read_records", "read_table", "read_trees", "sample", "sample_path", "tokenize", "trace_of", "write_arpa",
     "write_conllu", "write_links",
 ]  # fmt: skip
 
@@ -32,6 +33,7 @@ _HOMES = {
     for module, names in {
         "alignment": "Alignment",
         "arpa": "Arpa read_arpa write_arpa",
+        "bitext": "Numbered numbered",
         "brackets": "Tree parse_tree read_trees",
         "conllu": "Sentence read_conllu write_conllu",
         "formats": "parse_pharaoh pharaoh read_links write_links",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+if TYPE_CHECKING:
+    from dualign.text.pairs import Pair
+
 Ints = npt.NDArray[Any]
-Pair = tuple[Sequence[str], Sequence[str]]
 
 
 class GrowingVocabulary(dict[str, int]):

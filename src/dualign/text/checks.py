@@ -79,5 +79,5 @@ def links_inside(
             known = " and ".join(f"{length} {side}" for length, side in sides if length is not None)
             raise DataError(
                 f"{where}link {i}-{j} is outside the pair, which has {known} words; "
-                "give the links of exactly these words, counted from 0"
+                "give the links of exactly these words, source first, counted from 0"
             )

@@ -172,6 +172,7 @@ def parse_marked(
     """
     sure: dict[L, float | None] = {}
     possible: list[L] = []
+    written: dict[L, str] = {}
     for token in line.split():
         match = pattern.fullmatch(token)
         if match is None:
@@ -181,12 +182,19 @@ def parse_marked(
             link = link_of(source, target)
             if mark == "-":
                 sure[link] = None if probability is None else _probability(probability)
+                written[link] = token
             elif probability is None:
                 possible.append(link)
             else:
                 raise DataError("only a sure link can carry a probability")
         except DataError as error:
             raise DataError(f"{quoted(token)}: {error}") from None
+    bare = [link for link, probability in sure.items() if probability is None]
+    if 0 < len(bare) < len(sure):
+        raise DataError(
+            f"some links have a probability but {len(bare)} of {len(sure)} sure links have none, "
+            f"the first {quoted(written[bare[0]])}; give one to all or to none"
+        )
     return _sorted(sure, possible)
 
 
@@ -195,10 +203,6 @@ def _sorted(
 ) -> tuple[tuple[L, ...], tuple[L, ...], tuple[float, ...] | None]:
     links = tuple(sorted(sure))
     given = tuple(p for link in links if (p := sure[link]) is not None)
-    if given and len(given) < len(sure):
-        raise DataError(
-            f"{len(given)} of the {len(sure)} sure links have a probability; give one to all or to none"
-        )
     return links, tuple(sorted(set(possible) - sure.keys())), given or None
 
 

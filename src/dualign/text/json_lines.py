@@ -24,6 +24,9 @@ def parse_json(line: str, expected: str, *, finite: bool = False) -> Any:
         value = json.loads(line, parse_constant=_refuse if finite else None)
         if finite and "\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        # Its own text counts lines within this line.
+        raise DataError(f"not JSON: {error.msg} at character {error.pos + 1}; {expected}") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON: {error}; {expected}") from None
     return value

@@ -11,6 +11,7 @@ from dualign.text.lines import read_lines, tokenize
 _BARS = "|||"
 
 Pair = tuple[Sequence[str], Sequence[str]]
+"""The tokens of a source sentence and of its translation."""
 
 
 def read_pairs(source: str, target: str | None = None, *, errors: str = "strict") -> Iterator[Pair]:

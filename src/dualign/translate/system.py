@@ -17,6 +17,7 @@ from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.core.threads import available
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
+from dualign.text.pairs import Pair
 from dualign.text.streams import open_input, open_output
 from dualign.translate.forest.chart import parse
 from dualign.translate.forest.forest_builder import Parsed
@@ -39,8 +40,6 @@ HELD_OUT = 250
 
 LONGEST_HELD_OUT = 30
 """Source words of such a pair, at most."""
-
-Pair = tuple[Sequence[str], Sequence[str]]
 
 Source = Sequence[str] | Tree
 """What is translated: words, or for a grammar of tree-to-string rules a tree."""

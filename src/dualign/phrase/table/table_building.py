@@ -32,13 +32,12 @@ from dualign.phrase.table.scoring import BARS, best_alignments, format_lines, wo
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import GrowingVocabulary
 from dualign.text.checks import links_inside
+from dualign.text.pairs import Pair
 from dualign.text.phrase_table import escape
 from dualign.text.streams import open_binary_output, pack
 
 _CHUNK = 2500  # sentence pairs: some half million phrase pairs
 _ROWS = 1 << 17  # phrase pairs that are scored at a time
-
-Pair = tuple[Sequence[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def test_an_aligner_without_a_model_says_what_to_do(method):
 @pytest.mark.parametrize(
     ("bitext", "message"),
     [
-        ((["a", "b"], ["x"]), "2 source sentences but 1 target sentences"),
+        ((["a", "b"], ["x"]), "source has 2 sentences but target has 1;"),
         ("one string", "not one string"),
         ([("a", "x", "y")], "item 0 of the bitext is not a pair"),
         ([("a", "x"), "by"], "item 1 of the bitext is not a pair"),
@@ -202,17 +202,17 @@ def test_what_is_not_a_text_is_refused(aligner, method):
     for text in ((5,), (None,), (SOURCE, 5), (5, TARGET), (SOURCE, "one string")):
         with pytest.raises(DataError, match=r"not (5|None)|is (5|one string); give a list"):
             call(*text)
-    text = numbered(zip(*TOKENS, strict=True), lowercase=False)
-    assert isinstance(text, Numbered)
-    for text in ((text, TARGET), (SOURCE, text)):
+    both = numbered(zip(*TOKENS, strict=True), lowercase=False)
+    assert isinstance(both, Numbered)
+    for text in ((both, TARGET), (SOURCE, both)):
         with pytest.raises(UsageError, match="has both sides; give it as the only argument"):
             call(*text)
-    with pytest.raises(UsageError, match="has both sides"):
-        dualign.align(*text)
+        with pytest.raises(UsageError, match="has both sides"):
+            dualign.align(*text)
 
 
 def test_lists_of_different_lengths_are_refused():
-    with pytest.raises(DataError, match="2 source sentences but 3 target sentences"):
+    with pytest.raises(DataError, match="source has 2 sentences but target has 3;"):
         dualign.align(["a", "b"], ["x", "y", "z"])
 
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from dualign.text.synthetic import generate
 
 __all__ = [
-    "Alignment", "Arpa", "Numbered", "Sentence", "Tree", "generate", "numbered", "parse_pharaoh", "parse_tree",
-    "pharaoh", "read_arpa", "read_conllu", "read_lines", "read_links", "read_matrices", "read_pairs",
-    "read_records", "read_table", "read_trees", "sample", "sample_path", "tokenize", "trace_of", "write_arpa",
-    "write_conllu", "write_links",
+    "Alignment", "Arpa", "Numbered", "Sentence", "Tree", "generate", "numbered", "parse_pharaoh",
+    "parse_tree", "pharaoh", "read_arpa", "read_conllu", "read_lines", "read_links", "read_matrices",
+    "read_pairs", "read_records", "read_table", "read_trees", "sample", "sample_path", "tokenize", "trace_of",
+    "write_arpa", "write_conllu", "write_links",
 ]  # fmt: skip
 
 _HOMES = {

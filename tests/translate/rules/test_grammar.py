@@ -180,7 +180,7 @@ def test_words_that_would_read_as_markup_make_no_rule(tmp_path):
 
 
 def test_links_that_do_not_fit_are_refused():
-    with pytest.raises(dualign.DataError, match="pair 2: link .* is outside the pair"):
+    with pytest.raises(dualign.DataError, match=r"pair 2: link .* is outside the pair"):
         extract([(["a"], ["x"])] * 2, [Alignment.of([(0, 0)]), Alignment.of([(0, 1)])])
     with pytest.raises(dualign.DataError, match="the list of links has"):
         extract([(["a"], ["x"])], [])

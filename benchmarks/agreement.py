@@ -171,7 +171,7 @@ def search(
 
 def run(problem: Problem, method: str, time_limit: float) -> Run:
     began, clock = process_time(), Clock()
-    outcome = METHODS[method](problem, PRECISION, time_limit)
+    outcome = METHODS[method](problem, PRECISION, Clock(time_limit))
     seconds = process_time() - began
     answer = certified(problem, outcome, method, clock)
     return Run(

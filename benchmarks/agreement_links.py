@@ -125,7 +125,7 @@ def table(
         return all_of
 
     def optimum(problem: Problem) -> Answer:
-        outcome = exact.search(problem, PRECISION, time_limit, Options().nodes)
+        outcome = exact.search(problem, PRECISION, Clock(time_limit), Options().nodes)
         return of_chains(certified(problem, outcome, "exact", Clock()))
 
     def decomposed(problem: Problem) -> Answer:

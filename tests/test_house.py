@@ -167,6 +167,25 @@ def test_what_travels_together_is_grouped():
     assert wrong == []
 
 
+def test_the_cache_of_kernels_sees_every_import():
+    """Its key follows `from dualign… import` at the start of a line: kernels' files use nothing else.
+
+    Numba's name for a NamedTuple has no field names, so a kernel's file must import the classes of its
+    arguments where the cache sees it, not under TYPE_CHECKING.
+    """
+    wrong = []
+    for path in FILES:
+        kernels = list(filter(is_kernel, functions_of(path)))
+        named = {n.id for function in kernels for n in ast.walk(function.args) if isinstance(n, ast.Name)}
+        for node in tree_of(path).body if kernels else ():
+            if isinstance(node, ast.Import) and any(each.name.startswith("dualign") for each in node.names):
+                wrong.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+            for each in ast.walk(node) if isinstance(node, ast.If) else ():
+                if isinstance(each, ast.ImportFrom) and named & {name.name for name in each.names}:
+                    wrong.append(f"{path.relative_to(PACKAGE)}:{each.lineno}")
+    assert wrong == []
+
+
 ONCE = {
     "HiGHS": (r"import highspy|_highs\b", "search/highs.py"),
     "clock": (r"\bperf_counter\b|\bmonotonic\b", "core/clocks.py"),

@@ -162,7 +162,7 @@ def test_a_system_learns_from_trees_and_translates_trees(tmp_path, capsys):
     [
         ("(S (X a)\n", 1, "trees:1: 1 `(` without `)`"),
         ("(S a)\n", 1, "trees:1: word 2 is 'missing' in the tree and 'b' in the text"),
-        ("(S a b)\n(S a b)\n", 1, "trees: more lines than the text"),
+        ("(S a b)\n(S a b)\n", 1, "trees has 2 lines but the text has 1"),
     ],
 )
 def test_trees_that_do_not_fit_the_text_are_explained(tmp_path, trees, code, message):

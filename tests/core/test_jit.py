@@ -115,3 +115,60 @@ def test_importing_the_kernels_leaves_numba_as_it_was():
         "assert dict(vars(numba.config)) == before"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_kernels_work_where_the_internals_of_numba_have_changed_after_all(monkeypatch, tmp_path):
+    from numba.core.codegen import CPUCodegen
+
+    monkeypatch.setattr(jit, "cache_directory", lambda: tmp_path)
+    monkeypatch.delattr(CPUCodegen, "magic_tuple")
+
+    @jit.kernel()
+    def quadrupled(x):
+        return 4 * x
+
+    assert quadrupled(np.arange(3)).tolist() == [0, 4, 8]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_code_that_holds_addresses_is_not_kept(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "cache_directory", lambda: tmp_path)
+
+    @jit.kernel()
+    def looked_up(k):
+        return LARGE[k]
+
+    assert looked_up(5) == 5
+    assert list(tmp_path.iterdir()) == []
+
+
+LARGE = np.arange(1 << 20)
+
+
+def test_a_kernel_made_of_others_depends_on_what_they_are_made_of():
+    def make(number):
+        @jit.kernel()
+        def add(x):
+            return x + number
+
+        return add
+
+    def twice(part):
+        @jit.kernel()
+        def apply(x):
+            return part(part(x))
+
+        return apply
+
+    first, second = twice(make(1)), twice(make(100))
+    assert first._cache.sources != second._cache.sources
+    assert (first(10), second(10)) == (12, 210)
+
+
+def test_a_kernel_must_not_close_over_what_has_no_name():
+    table = np.arange(3)
+    with pytest.raises(RuntimeError, match="closes over a ndarray"):
+
+        @jit.kernel()
+        def looked_up(k):
+            return table[k]

@@ -107,3 +107,19 @@ def test_an_empty_program_is_worth_nothing():
     program = Program()
     program.add_variables([], whole=True)
     assert program.solve().bound == 0.0
+
+
+def test_a_program_without_variables_may_be_infeasible():
+    program = Program()
+    program.add_constraints([1.0], [1.0])
+    assert program.solve().bound == -inf
+    assert Program().solve().bound == 0.0
+
+
+def test_numerical_trouble_proves_nothing():
+    program = Program()
+    names = program.add_variables([-1e30, -1.5e30], whole=True)
+    (row,) = program.add_constraints([1.0], [1.0])
+    program.add_entries(np.full(2, row), names, 1.0)
+    found = program.solve()
+    assert found.bound >= -1e30

@@ -7,9 +7,11 @@ from typing import Generic, TypeVar
 
 S = TypeVar("S")
 
-Trace = tuple[tuple[float, float], ...] | tuple[tuple[str, float, float, float], ...]
-"""How a search went: bound and best score after each round; or, for methods that work in stages, the name of
-each stage, the bound and best score after it, and the seconds since the start."""
+Stage = tuple[str, float, float, float]
+"""The name of a stage of a search, the bound and the best score after it, and the seconds since the start."""
+
+Trace = tuple[tuple[float, float], ...] | tuple[Stage, ...]
+"""How a search went: bound and best score after each round; or the stages of methods that work in stages."""
 
 
 @dataclass(frozen=True, slots=True)

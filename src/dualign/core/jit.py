@@ -55,7 +55,7 @@ def kernel(*, allocates: bool = True) -> Callable[[F], F]:
             dispatcher = numba.njit(**options, _nrt=allocates)(function)
             if allocates and dispatcher is not function:
                 dispatcher._cache = _cache_class()(function)
-        except (AttributeError, ImportError, KeyError, TypeError):
+        except (AttributeError, ImportError, KeyError, OSError, TypeError):
             return _plainly_compiled(function, options)
         return dispatcher
 
@@ -97,7 +97,8 @@ def cache_directory() -> Path:
 @cache
 def compiled_mark(job: str) -> Path:
     """A file that is there once the kernels of a job, for this state of our sources, have been compiled."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr(_versions()).encode())
+    # By size and time: reading everything takes 50 ms, and a mark that is missing costs no compilation.
     for folder, _, names in sorted(os.walk(_PACKAGE)):
         for name in sorted(names):
             if name.endswith(".py"):
@@ -123,7 +124,7 @@ def sources_digest(path: str) -> str:
 
 @cache
 def _content(path: str) -> tuple[bytes, tuple[str, ...]]:
-    """The digest of one file, and the files of the package that it imports at its top."""
+    """The digest of one file, and the files of ours that it imports by `from dualign… import` at its top."""
     content = Path(path).read_bytes()
     files = []
     for match in _IMPORT.finditer(content):
@@ -139,7 +140,6 @@ def _content(path: str) -> tuple[bytes, tuple[str, ...]]:
 @cache
 def _cache_class() -> Any:
     """The class of kernels' caches, in terms of Numba's internals."""
-    numba = import_module("numba")
     caching = import_module("numba.core.caching")
     dumps = import_module("numba.core.serialize").dumps
     result = import_module("numba.core.compiler").CompileResult
@@ -149,58 +149,53 @@ def _cache_class() -> Any:
         """One file for each kernel and types of its arguments, with a digest in front of the content."""
 
         def __init__(self, function: Any) -> None:
-            file = inspect.getfile(function)
-            self.name = f"{Path(file).stem}.{function.__qualname__}".replace("<", "").replace(">", "")
-            self.sources = [sources_digest(file)]
-            # A kernel made from others depends on them and on what they depend on.
-            for cell in function.__closure__ or ():
-                part = getattr(cell.cell_contents, "py_func", None)
-                if part is None:
-                    self.sources.append(repr(cell.cell_contents))
-                else:
-                    place = inspect.getfile(part)
-                    self.sources += [Path(place).stem, part.__qualname__, sources_digest(place)]
+            stem = Path(inspect.getfile(function)).stem
+            self.name = f"{stem}.{function.__qualname__}".replace("<", "").replace(">", "")
+            self.sources = _sources(function)
 
         @property
         def cache_path(self) -> str:
             return str(cache_directory())
 
         def path(self, signature: Any, codegen: Any) -> Path:
-            versions = sys.version_info[:3], numba.__version__, numba.config.BOUNDSCHECK
-            depends = self.sources, self.name, str(signature), codegen.magic_tuple(), versions
+            depends = self.sources, self.name, str(signature), codegen.magic_tuple(), _versions()
             key = hashlib.sha256(repr(depends).encode()).hexdigest()[:24]
             return cache_directory() / f"{self.name}-{key}"
 
         def load_overload(self, signature: Any, target_context: Any) -> Any:
-            """The compiled kernel, or None if it has to be compiled, whatever is wrong with the file."""
-            try:
-                content = self.path(signature, target_context.codegen()).read_bytes()
-            except OSError:
-                return None
-            digest, data = content[:32], content[32:]
-            if hashlib.sha256(data).digest() != digest:
-                return None
+            """The compiled kernel, or None if it has to be compiled, whatever is wrong with the cache."""
             # Numba would first import its implementation of all of NumPy, 0.4 to 0.7 s at every start of the
             # program. Machine code needs none of it but the memory allocator; if not, all of it is loaded.
-            for prepare in (import_module("numba.core.runtime").rtsys.initialize, _refresh):
+            for prepare in (_start_allocator, _refresh):
                 try:
+                    path = self.path(signature, target_context.codegen())
+                    digest, data = (content := path.read_bytes())[:32], content[32:]
+                    if hashlib.sha256(data).digest() != digest:
+                        return None
                     prepare(target_context)
                     return rebuild(target_context, *pickle.loads(data))
+                except OSError:
+                    return None
                 except Exception:
                     _log.debug("%s: cannot be loaded", self.name, exc_info=True)
             return None
 
         def save_overload(self, signature: Any, compiled: Any) -> None:
             """Keep a compiled kernel; where that cannot be done, say so once and go on without."""
-            data = dumps(reduce(compiled))
-            path = self.path(signature, compiled.codegen)
-            temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+            temporary = None
             try:
+                if compiled.lifted or compiled.library.has_dynamic_globals:
+                    return  # its code holds addresses of this process
+                data = dumps(reduce(compiled))
+                path = self.path(signature, compiled.codegen)
+                temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
                 temporary.write_bytes(hashlib.sha256(data).digest() + data)
                 temporary.replace(path)
-            except OSError as error:
-                temporary.unlink(missing_ok=True)
-                _say_once(f"{cache_directory()}: compiled kernels cannot be kept there ({error.strerror})")
+            except Exception as error:
+                reason = getattr(error, "strerror", None) or error
+                _say_once(f"{cache_directory()}: compiled kernels cannot be kept there ({reason})")
+                if temporary is not None:
+                    temporary.unlink(missing_ok=True)
 
         def enable(self) -> None:
             """Always on."""
@@ -214,8 +209,33 @@ def _cache_class() -> Any:
     return KernelCache
 
 
+def _start_allocator(target_context: Any) -> None:
+    import_module("numba.core.runtime").rtsys.initialize(target_context)
+
+
 def _refresh(target_context: Any) -> None:
     target_context.refresh()
+
+
+def _sources(function: Any) -> list[str]:
+    """What a kernel depends on: its file, and for one made of others, what these depend on."""
+    file = inspect.getfile(function)
+    found = [Path(file).stem, function.__qualname__, sources_digest(file)]
+    for cell in function.__closure__ or ():
+        value = cell.cell_contents
+        if (part := getattr(value, "py_func", None)) is not None:
+            found += _sources(part)
+        elif isinstance(value, bool | int | float | str):
+            found.append(repr(value))
+        else:
+            raise RuntimeError(f"{function.__qualname__} closes over a {type(value).__name__}: not cacheable")
+    return found
+
+
+@cache
+def _versions() -> tuple[Any, ...]:
+    numba, llvmlite = import_module("numba"), import_module("llvmlite")
+    return sys.version_info[:3], numba.__version__, llvmlite.__version__, numba.config.BOUNDSCHECK
 
 
 @cache

@@ -19,12 +19,10 @@ from dualign.infer.posteriors import posteriors_of_parts
 from dualign.model.fertility import Fertilities
 from dualign.model.model import Model
 from dualign.model.options import Options
+from dualign.search.certificate import all_met
 
 MOST_CELLS = 10_000_000
 """A pair with more cells is left without links: with its chains and cells it would take half a gigabyte."""
-
-ROUNDING = 1e-9
-"""A score this close to its bound has met it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +150,7 @@ def links_of_block(
         from dualign.decode.matchings.matching_blocks import match_block
 
         match_block(options, fertilities, block, posterior, threads, found)
-        found.certified[:] = found.bound - found.score <= ROUNDING
+        found.certified[:] = all_met(found.score, found.bound)
         return found
     soft = options.decoder == "soft-union"
     method = METHODS.index("union" if soft else options.symmetrize)
@@ -176,6 +174,6 @@ def links_of_block(
         proofs = agree_block(options, block, threads, marks)
     list(ordered_map(choose, shards, threads))
     if proofs is None:
-        found.certified[:] = found.bound - found.score <= ROUNDING
+        found.certified[:] = all_met(found.score, found.bound)
         return found
     return found._replace(**proofs._asdict())

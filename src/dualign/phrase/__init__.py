@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from dualign.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from dualign.phrase.alignment.aligning import align, decide
+    from dualign.phrase.alignment.aligning import PhraseAlignment, align, decide
     from dualign.phrase.alignment.constructions import matching_pair, satisfiability_pair
-    from dualign.phrase.alignment.forced import decode
+    from dualign.phrase.alignment.forced import Forced, decode
     from dualign.phrase.alignment.phrase_em import train
     from dualign.phrase.alignment.summing import Sums, expectations, sums, total
     from dualign.phrase.table.extraction import extract
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from dualign.phrase.table.table_building import build_table
 
 __all__ = [
+    "Forced",
     "Occurrences",
+    "PhraseAlignment",
     "Sums",
     "align",
     "build_table",
@@ -33,7 +35,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Forced": "alignment.forced",
     "Occurrences": "table.occurrences",
+    "PhraseAlignment": "alignment.aligning",
     "Sums": "alignment.summing",
     "align": "alignment.aligning",
     "build_table": "table.table_building",

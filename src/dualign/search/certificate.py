@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from dualign.core.arrays import Array
 from dualign.core.certified import Certified, Trace
 from dualign.core.clocks import Clock
 
@@ -25,6 +26,11 @@ def have_met(score: float, bound: float, tolerance: float) -> bool:
     return score > float("-inf") and bound - score <= tolerance
 
 
+def all_met(scores: Array, bounds: Array) -> Array:
+    """`have_met` for arrays of scores and their bounds, up to rounding."""
+    return bounds - scores <= ROUNDING
+
+
 def certify(
     solution: S,
     score: float,
@@ -37,8 +43,10 @@ def certify(
 ) -> Certified[S]:
     """An answer and what is proved about it; the caller has recomputed `score` from scratch.
 
-    A bound that rounding has pushed below the score is raised to the score.
+    A bound that rounding has pushed below the score is raised to the score. One that is further below is
+    wrong, since the solution has that score, and proves nothing.
     """
+    rounded = score - bound <= max(tolerance, ROUNDING * max(1.0, abs(score)))
     bound = max(float(bound), float(score))
-    met = have_met(score, bound, tolerance)
+    met = rounded and have_met(score, bound, tolerance)
     return Certified(solution, float(score), bound, met, method, iterations, clock.seconds, trace)

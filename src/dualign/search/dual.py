@@ -117,11 +117,15 @@ def _prune_nothing(state: Any, value: float, least: float) -> bool:
 
 
 class Rule(NamedTuple):
-    """Polyak's factor: after how many rounds without progress it shrinks, by what, and when to give up."""
+    """Polyak's factor: after how many rounds without progress it shrinks, by what, and when to give up.
+
+    Values below `impossible` mean that nothing is left.
+    """
 
     patience: int
     shrink: float
     smallest: float = 0.0
+    impossible: float = IMPOSSIBLE
 
 
 def descent(
@@ -140,7 +144,7 @@ def descent(
     It takes up to that many rounds and returns OPEN, CLOSED, MET or STUCK; the least bound is in `record`.
     `compiled=False` is for parts that are plain Python.
     """
-    patience, shrink, smallest = rule
+    patience, shrink, smallest, impossible = rule
     if not compiled:
         keep, restore, prune = (getattr(part, "py_func", part) for part in (keep, restore, prune))
 
@@ -149,7 +153,7 @@ def descent(
         gap_pruned = np.inf
         for t in range(rounds):
             value, norm = evaluate(state)
-            if value < IMPOSSIBLE:
+            if value < impossible:
                 # Nothing is left that could be better than the best.
                 numbers[BOUND] = min(numbers[BOUND], max(numbers[SCORE], NEVER))
                 return CLOSED

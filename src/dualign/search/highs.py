@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import DualignError
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +84,18 @@ class Program:
         solver.setOptionValue("time_limit", max(0.0, seconds))
         solver.run()
         status, info, statuses = solver.getModelStatus(), solver.getInfo(), highspy.HighsModelStatus
-        nodes, iterations = max(0, int(info.mip_node_count)), int(info.simplex_iteration_count)
+        nodes, iterations = max(0, int(info.mip_node_count)), max(0, int(info.simplex_iteration_count))
         if status == statuses.kModelEmpty:
+            low, high = _joined(self._rows, 2)
+            if (low > 0).any() or (high < 0).any():
+                return Solved(None, -inf, True, nodes, iterations)
             return Solved(np.zeros(0), 0.0, True, nodes, iterations)
-        # Variables have bounds, so nothing is unbounded.
+        # No objective here grows without limit, so "unbounded or infeasible" means infeasible.
         if status in (statuses.kInfeasible, statuses.kUnboundedOrInfeasible):
             return Solved(None, -inf, True, nodes, iterations)
         if status not in (statuses.kOptimal, statuses.kTimeLimit):
-            raise DualignError(f"HiGHS ended with {solver.modelStatusToString(status)}; try another method")
+            # Numerical trouble: nothing is known.
+            return Solved(None, inf, False, nodes, iterations)
         feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         values = np.array(solver.getSolution().col_value) if feasible else None
         ended = status == statuses.kOptimal

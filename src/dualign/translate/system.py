@@ -21,6 +21,7 @@ from dualign.text.pairs import Pair
 from dualign.text.streams import open_input, open_output
 from dualign.translate.forest.chart import parse
 from dualign.translate.forest.forest_builder import Parsed
+from dualign.translate.forest.hypergraph import Derivation
 from dualign.translate.forest.tree_match import match
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.rules.grammar import Grammar, read_rules, write_rules
@@ -75,7 +76,7 @@ class Translator:
             return match(sentence, self.grammar, s.weights, limit=s.limit)
         return parse(sentence, self.grammar, s.weights, span=s.span, limit=s.limit)
 
-    def translate(self, sentence: Source, **options: Any) -> Certified[Any]:
+    def translate(self, sentence: Source, **options: Any) -> Certified[Derivation]:
         """The best translation of a sentence that is not empty; options as those of `decode`."""
         return decode(self.forest(sentence).hypergraph, self._scaled, order=self.settings.order, **options)
 

@@ -20,7 +20,7 @@ from dualign.model.options import AGREEMENTS
 from dualign.search.certificate import PRECISION, certify
 from dualign.search.dual import IMPOSSIBLE, NEVER
 
-METHODS: dict[str, Callable[[Problem, float, float | None], Outcome]] = {
+METHODS: dict[str, Callable[[Problem, float, Clock], Outcome]] = {
     "exact": exact.search,
     "relax": relax.search,
     "constrain": constrain.search,
@@ -60,8 +60,8 @@ def bidirectional(
 
 def solve(problem: Problem, method: str, time_limit: float | None = None) -> Certified[tuple[Array, Array]]:
     """Run a method on a problem that is known to be sound."""
-    clock, tolerance = Clock(), tolerance_of(problem)
-    return certified(problem, METHODS[method](problem, tolerance, time_limit), method, clock, tolerance)
+    clock, tolerance = Clock(time_limit), tolerance_of(problem)
+    return certified(problem, METHODS[method](problem, tolerance, clock), method, clock, tolerance)
 
 
 def tolerance_of(problem: Problem) -> float:

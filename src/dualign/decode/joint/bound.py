@@ -200,9 +200,9 @@ def evaluate(pair: Pair) -> tuple[float, float]:
 
 @kernel()
 def improve(pair: Pair, record: Record, t: int, norm: float) -> float:
-    """Every fourth round, and where the halves agree, offer their chains; the best score known."""
+    """Every fourth round of a call, and where the halves agree, offer their chains; the best score known."""
     if norm == 0 or t % 4 == 0:
-        a, b = chains_of(pair.halves.rows), chains_of(pair.halves.columns)
+        a, b = chosen_chain(pair.halves.rows), chosen_chain(pair.halves.columns)
         if norm > 0:
             climb(pair.problem, pair.masks, a, b)
         offer(pair.problem, a, b, pair.incumbent)
@@ -210,7 +210,7 @@ def improve(pair: Pair, record: Record, t: int, norm: float) -> float:
 
 
 @kernel()
-def chains_of(chain: Chain) -> Array:
+def chosen_chain(chain: Chain) -> Array:
     """The chain that a half has chosen, int64 (n + 1)."""
     a = np.zeros(chain.x.shape[0], np.int64)
     for i in range(1, chain.x.shape[0]):

@@ -83,7 +83,7 @@ class _Search:
         """The two halves of a node's space, with their bounds."""
         for masks in children(node, self.strict):
             if decided(masks):
-                offer(self.problem, *chains_of(masks), self.incumbent)
+                offer(self.problem, *only_alignment(masks), self.incumbent)
                 continue
             multipliers = Multipliers(*(part.copy() for part in node.multipliers))
             record = new_record(0, self.least)
@@ -91,14 +91,12 @@ class _Search:
             yield min(bound, self.tighten(masks, multipliers, record, NODE_ROUNDS)), Node(masks, multipliers)
 
 
-def search(
-    problem: Problem, tolerance: float, time_limit: float | None = None, most_nodes: int | None = None
-) -> Outcome:
+def search(problem: Problem, tolerance: float, clock: Clock, most_nodes: int | None = None) -> Outcome:
     """Maximise; the bound equals the score up to the tolerance unless a limit cuts the search.
 
     Unlike a time limit, a limit on the nodes cuts it at the same place every time.
     """
-    state = _Search(problem, tolerance, Clock(time_limit))
+    state = _Search(problem, tolerance, clock)
     I, J = len(problem.theta), len(problem.omega)
     masks, multipliers = all_allowed(I, J), new_multipliers(I, J)
     bound = float(prune_by_chains(problem, masks, state.incumbent, tolerance))
@@ -148,7 +146,7 @@ def branching_choice(node: Node) -> tuple[int, int, int]:
     return kind, int(i), int(j)
 
 
-def chains_of(masks: Masks) -> tuple[Array, Array]:
+def only_alignment(masks: Masks) -> tuple[Array, Array]:
     """The only alignment that decided masks allow."""
     a, b = masks.x.argmax(axis=1).astype(np.int64), masks.y.argmax(axis=0).astype(np.int64)
     a[0] = b[0] = 0

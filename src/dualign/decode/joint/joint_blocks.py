@@ -52,8 +52,8 @@ def agree_block(options: Options, block: Block, threads: int, marks: Array) -> P
     def decode(n: int) -> None:
         I, J = int(lengths[n]), int(widths[n])
         problem = Problem(*potentials(n, block), alpha, gamma)
-        clock = Clock()
-        outcome = search(problem, PRECISION, options.time_limit or None, options.nodes or None)
+        clock = Clock(options.time_limit or None)
+        outcome = search(problem, PRECISION, clock, options.nodes or None)
         result = certified(problem, outcome, "exact", clock)
         proofs.score[n], proofs.bound[n], proofs.certified[n] = result.score, result.bound, result.certified
         proofs.rounds[n], proofs.seconds[n] = result.iterations, result.seconds

@@ -67,8 +67,10 @@ def propagate(masks: Masks, strict: bool) -> bool:
 
 @kernel()
 def settle_rows(x: Array, y: Array, strict: bool) -> int:
-    """Where a row of x has one choice left, exclude the y that contradict it, if `strict`: how many went, or
-    −1 if some row has no choice at all."""
+    """Where a row of x has one choice left, exclude the y that contradict it, if `strict`.
+
+    Returns how many were excluded, or −1 if some row has no choice at all.
+    """
     gone = 0
     for i in range(1, x.shape[0]):
         only = choices = 0

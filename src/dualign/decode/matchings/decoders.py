@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from dualign.core.arrays import Array
 from dualign.core.certified import Certified
@@ -23,7 +22,7 @@ Links = Certified[set[Link]]
 
 
 def submodular(
-    scores: Any,
+    scores: npt.ArrayLike,
     *,
     alpha: float = 0.5,
     column_limits: Limits = None,
@@ -63,7 +62,7 @@ def submodular(
     return certify(links_of(chosen), score, bound, tolerance * score, name, clock, iterations)
 
 
-def matching(scores: Any) -> Links:
+def matching(scores: npt.ArrayLike) -> Links:
     """The links of the maximum-weight bipartite matching: no word has two, and Σ s_ij is the greatest.
 
     `scores` (I, J) ≥ 0; links with score 0 are left out. The bound is that of the dual prices (see
@@ -78,7 +77,12 @@ def matching(scores: Any) -> Links:
 
 
 def penalized(
-    scores: Any, *, row_costs: Any, column_costs: Any, link_cost: float = 0.0, time_limit: float | None = None
+    scores: npt.ArrayLike,
+    *,
+    row_costs: npt.ArrayLike,
+    column_costs: npt.ArrayLike,
+    link_cost: float = 0.0,
+    time_limit: float | None = None,
 ) -> Links:
     """Links that maximise Σ (s_ij − link_cost) less a cost for every further link of a word, on HiGHS.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
-from dualign.core.certified import Certified
+from dualign.core.certified import Certified, Stage
 from dualign.core.clocks import Clock, check_time_limit
 from dualign.core.errors import UsageError
 from dualign.search.certificate import PRECISION, certify
@@ -23,7 +23,7 @@ from dualign.translate.search.translation_problem import Problem
 
 METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
 
-Stage = Callable[[Problem, Incumbents, Clock, list[Any]], tuple[float, bool]]
+Method = Callable[[Problem, Incumbents, Clock, list[Stage]], tuple[float, bool]]
 """Fills incumbents and trace; returns a bound, and whether the incumbents are proved to be the best."""
 
 
@@ -101,20 +101,23 @@ def _decode(problem: Problem, method: str, k: int, beam: int, clock: Clock) -> l
     lm = problem.model.among(label for label in graph.labels if label is not None)
     problem = Problem(graph, lm, problem.order)
     incumbents = Incumbents(problem, k)
-    trace: list[Any] = []
-    bound, proved = _stage(method, beam)(problem, incumbents, clock, trace)
+    trace: list[Stage] = []
+    bound, proved = _method_of(method, beam)(problem, incumbents, clock, trace)
     results = []
     for rank, (edges, score) in enumerate(incumbents.best()):
         # A proof of a list of k proves each; a bound on all proves only the first.
-        if rank:
-            tolerance, bound = 0.0 if proved else float("-inf"), score if proved else bound
-        elif proved:
-            tolerance = PRECISION * max(1.0, abs(score))
-        else:
-            tolerance = max(PRECISION * abs(score), rounding(score))
+        limit = score if rank and proved else bound
+        tolerance = _tolerance(rank, proved, score)
         derivation = graph.derivation(edges)
-        results.append(certify(derivation, score, bound, tolerance, method, clock, len(trace), tuple(trace)))
+        results.append(certify(derivation, score, limit, tolerance, method, clock, len(trace), tuple(trace)))
     return results
+
+
+def _tolerance(rank: int, proved: bool, score: float) -> float:
+    """How far below its bound a derivation of that rank may be and still be certified; −inf: it is not."""
+    if rank:
+        return 0.0 if proved else float("-inf")
+    return PRECISION * max(1.0, abs(score)) if proved else max(PRECISION * abs(score), rounding(score))
 
 
 @cache
@@ -128,7 +131,7 @@ def compile_method(method: str) -> None:
         compile_search(problem)
 
 
-def _stage(method: str, beam: int) -> Stage:
+def _method_of(method: str, beam: int) -> Method:
     if method in ("ilp", "lp"):
         return partial(program, whole=method == "ilp")
     if method in ("cube", "exhaustive"):
@@ -137,7 +140,7 @@ def _stage(method: str, beam: int) -> Stage:
 
 
 def _cube(
-    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any], beam: int
+    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
     incumbents.offer(cube(problem, beam, incumbents.k))
     bound, _ = word_bound(problem, incumbents.score)
@@ -146,7 +149,7 @@ def _cube(
 
 
 def _exhaustive(
-    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any], beam: int
+    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
     items = one_pass(problem, problem.order - 1, unguided(), float("-inf"), affordable(clock))
     trees = None if items is None else item_trees(problem, items)

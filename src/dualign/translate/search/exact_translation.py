@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dualign.core.certified import Stage
 from dualign.core.clocks import Clock
 from dualign.search.certificate import have_met
 from dualign.translate.search.context_levels import guide, unguided
@@ -38,7 +39,7 @@ BEAMS = (20, 200, 1000, 4000)
 """Of cube pruning: at first, and again where the first answer leaves too much, as long as time allows."""
 
 
-def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
+def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage]) -> tuple[float, bool]:
     """Fill `incumbents` with the best derivations; returns a bound and whether they are proved to be the
     best.
 
@@ -105,7 +106,7 @@ class _Cubes:
     def __init__(self, problem: Problem, incumbents: Incumbents, clock: Clock) -> None:
         self.problem, self.incumbents, self.clock = problem, incumbents, clock
         self.beams = list(BEAMS)
-        self.pace = 0.0  # seconds for one item a vertex
+        self.pace = 0.0  # seconds for one item per vertex
 
     def next(self) -> None:
         """Offer what the next beam finds, if that takes no more than half of the time that is left."""

@@ -10,7 +10,7 @@ from dualign.translate.search.translation_problem import Problem
 
 
 def rounding(score: float) -> float:
-    """By how much sums in another order may differ: what separates no two scores."""
+    """By how much sums in another order may differ: scores closer than this count as equal."""
     return ROUNDING * (1.0 + abs(score))
 
 

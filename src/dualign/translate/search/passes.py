@@ -26,13 +26,13 @@ MOST_ARCS = 1 << 25
 MOST_CELLS = 1 << 26
 """Cells of the pass with one word of context: about 1 GB."""
 
-PAIRS_A_SECOND = 3e6
+PAIRS_PER_SECOND = 3e6
 """How many pairs of items a pass combines, at the least; to translate seconds into work."""
 
 
 def affordable(clock: Clock) -> int:
     """Pairs of items that fit into the time that is left."""
-    return int(max(min(clock.left, 1e6), 0.01) * PAIRS_A_SECOND)
+    return int(max(min(clock.left, 1e6), 0.01) * PAIRS_PER_SECOND)
 
 
 def cube(problem: Problem, beam: int, k: int) -> list[list[int]]:
@@ -79,7 +79,7 @@ class BigramPass:
         inside, outside = np.empty(cells[-1]), np.empty(cells[-1])
         J = pairs - u[:, None] - before[None, :]
         bound = bigram_pass(forest, J, score, words, reach, threshold, inside, outside)
-        # From the world of the multipliers back to ours.
+        # Undo the shifts by the multipliers.
         left_shift = before - level(lm, 1).score
         left_shift[lm.begin] = 0.0
         return cls(problem, bound, words, inside, outside, left_shift, u)

@@ -150,7 +150,9 @@ def _move(state: WordDual, step: float) -> None:
         state.u[w] -= step * state.gradient[w]
 
 
-descend = descent(_evaluate, _improve, _move, Rule(6, 0.5, 0.02), keep=_keep, restore=_restore)
+descend = descent(
+    _evaluate, _improve, _move, Rule(6, 0.5, 0.02, impossible=-np.inf), keep=_keep, restore=_restore
+)
 
 
 @kernel()

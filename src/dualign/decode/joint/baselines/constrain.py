@@ -86,9 +86,8 @@ def put_back(lattice: Lattice, terms: Terms, relaxation: Relaxation) -> tuple[bo
     return True, lattice
 
 
-def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
+def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
     """400 rounds without constraints, 400 with. The bound need not meet the score."""
-    clock = Clock(time_limit)
     I, J = len(problem.theta), len(problem.omega)
     masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(2 * MOST_ROUNDS)
     plain = float(prune_by_chains(problem, masks, incumbent, tolerance))

@@ -109,6 +109,6 @@ descend = descent(evaluate, improve, move, RULE)
 """`descend(copies, record, rounds, tolerance)`."""
 
 
-def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
+def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
     """400 rounds at most. The bound need not meet the score."""
-    return search_by(new_copies, descend, problem, tolerance, Clock(time_limit))
+    return search_by(new_copies, descend, problem, tolerance, clock)

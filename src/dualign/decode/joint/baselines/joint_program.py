@@ -88,9 +88,8 @@ def read_chain(values: Array, names: Array) -> Array:
     return chosen.argmax(axis=1).astype(np.int64)
 
 
-def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
+def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
     """Build the program and solve it; when time is up, the best solution by then, and HiGHS's bound."""
-    clock = Clock(time_limit)
     I, J = len(problem.theta), len(problem.omega)
     incumbent = new_incumbent(I, J)
     bound = float(prune_by_chains(problem, all_allowed(I, J), incumbent, tolerance))

@@ -286,6 +286,6 @@ def search_by(
     return outcome_of(incumbent, plain, record)
 
 
-def search(problem: Problem, tolerance: float, time_limit: float | None = None) -> Outcome:
+def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
     """400 rounds at most. The bound need not meet the score."""
-    return search_by(new_relaxation, descend, problem, tolerance, Clock(time_limit))
+    return search_by(new_relaxation, descend, problem, tolerance, clock)

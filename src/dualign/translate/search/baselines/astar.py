@@ -214,7 +214,7 @@ def join_all(search: Search, items: Items, x: Any, candidates: Candidates) -> in
 
 @kernel()
 def with_items(items: Items, room: int) -> Items:
-    """The same with room for so many items."""
+    """The same with room for `room` items."""
     if room <= len(items.score):
         return items
     room *= 2

@@ -149,7 +149,7 @@ def fill(run: Search, chart: Chart, queue: Queue, found: Found, v: int) -> bool:
 
 @kernel()
 def with_candidates(queue: Queue, room: int) -> Queue:
-    """The queue with room for so many candidates."""
+    """The queue with room for `room` candidates."""
     edge, place, ranks, state, score, heap, heap_key, count = queue
     return Queue(
         with_room(edge, room), with_room(place, room), with_room(ranks, room), with_room(state, room),

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.certified import Stage
 from dualign.core.clocks import Clock
 from dualign.search.certificate import PRECISION, have_met
 from dualign.search.highs import Program
@@ -41,13 +41,13 @@ MOST_VERTICES = 20_000
 
 
 def program(
-    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any], whole: bool
+    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], whole: bool
 ) -> tuple[float, bool]:
     """Fill `incumbents`; returns a bound, and whether the best of them is proved to be the best."""
     incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
     bound, _ = word_bound(problem, incumbents.score)
     copy = single_use(problem.hypergraph)
-    if copy is None or problem.order < 1:
+    if copy is None:
         return bound, False
     graph, origin = copy
     small = Problem(graph, problem.model, problem.order)

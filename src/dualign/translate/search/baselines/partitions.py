@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.certified import Stage
 from dualign.core.clocks import Clock
 from dualign.search.certificate import have_met
 from dualign.translate.forest.binary_forest import Forest, binary
@@ -54,7 +55,7 @@ MOST_JOINS = 10_000_000
 PARTITIONS = "partitions"
 
 
-def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
+def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage]) -> tuple[float, bool]:
     """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
     bound, relaxation = prepared(problem, incumbents, clock, trace)
     if relaxation is None:

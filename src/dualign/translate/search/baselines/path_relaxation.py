@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.certified import Stage
 from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
 from dualign.search.certificate import have_met
@@ -42,7 +43,7 @@ MOST_GRAMS = 3_000_000
 MOST_ROUNDS = 300
 
 
-def relax(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]) -> tuple[float, bool]:
+def relax(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage]) -> tuple[float, bool]:
     """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
     bound, relaxation = prepared(problem, incumbents, clock, trace)
     if relaxation is not None:
@@ -51,7 +52,7 @@ def relax(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[An
 
 
 def prepared(
-    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Any]
+    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage]
 ) -> tuple[float, Relaxation | None]:
     """A first derivation and a first bound; and the relaxation, unless there is nothing to relax, or too
     much."""
@@ -136,7 +137,7 @@ class Relaxation:
         rounds: int,
         incumbents: Incumbents,
         clock: Clock,
-        trace: list[Any],
+        trace: list[Stage],
         bound: float,
         what: Callable[[], str] = lambda: "relaxation",
     ) -> float:
@@ -148,8 +149,6 @@ class Relaxation:
         def advance(rounds: int) -> int:
             nonlocal bound
             status = descend(state, record, rounds, -np.inf)
-            if not rounds:
-                return status
             bound = min(bound, float(record.numbers[BOUND]))
             score = incumbents.score
             trace.append((what(), bound, score, clock.seconds))
@@ -273,7 +272,7 @@ class _Descent:
 
 
 descend = descent(
-    _Descent.evaluate, _Descent.improve, _Descent.move, Rule(10, 0.5, 0.02),
+    _Descent.evaluate, _Descent.improve, _Descent.move, Rule(10, 0.5, 0.02, impossible=-np.inf),
     keep=_Descent.keep, restore=_Descent.restore, compiled=False,
 )  # fmt: skip
 

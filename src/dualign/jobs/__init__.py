@@ -60,26 +60,29 @@ if TYPE_CHECKING:
     from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.word_alignment import Tuning, align, train
     from dualign.show.dataset import Files as ShownFiles
-    from dualign.transfer.remap_files import Remapping
+    from dualign.transfer.remap_files import Remapping, Side
     from dualign.transfer.runs import Files as AnnotatedFiles
+    from dualign.transfer.runs import TagSettings
+    from dualign.transfer.sentences import Settings as TransferSettings
 
 __all__ = [
     "AnnotatedFiles", "LinkFile", "LinkedText", "MatrixDecoder", "Measured", "Outputs", "Own",
-    "ParallelText", "PhraseAnswer", "Remapping", "Report", "Run", "ShownFiles", "Synthetic",
-    "TableText", "Tuning", "Words", "align", "align_phrases", "bench", "convert", "decode", "draw_cost",
-    "draw_curve", "draw_matrix", "draw_posteriors", "draw_pruning", "draw_trace", "evaluate",
-    "evaluate_phrases", "evaluate_transfer", "extract_phrases", "remap", "summarize", "symmetrize",
-    "train", "train_language_model", "train_phrases", "train_translation", "transfer_markup",
-    "transfer_spans", "transfer_tags", "transfer_tree", "translate", "tune", "view", "viewer",
+    "ParallelText", "PhraseAnswer", "Remapping", "Report", "Run", "ShownFiles", "Side", "Synthetic",
+    "TableText", "TagSettings", "TransferSettings", "Tuning", "Words", "align", "align_phrases", "bench",
+    "convert", "decode", "draw_cost", "draw_curve", "draw_matrix", "draw_posteriors", "draw_pruning",
+    "draw_trace", "evaluate", "evaluate_phrases", "evaluate_transfer", "extract_phrases", "remap",
+    "summarize", "symmetrize", "train", "train_language_model", "train_phrases", "train_translation",
+    "transfer_markup", "transfer_spans", "transfer_tags", "transfer_tree", "translate", "tune", "view",
+    "viewer",
 ]  # fmt: skip
 
 _NAMES = {
-    "annotation": "AnnotatedFiles evaluate_transfer transfer_markup "
+    "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
     "transfer_spans transfer_tags transfer_tree",
     "drawing": "draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
     "evaluation": "LinkFile Report Words evaluate",
     "installation": "Measured Own Synthetic bench",
-    "link_files": "Remapping convert remap symmetrize",
+    "link_files": "Remapping Side convert remap symmetrize",
     "link_output": "Outputs",
     "phrase_files": "LinkedText PhraseAnswer TableText "
     "align_phrases evaluate_phrases extract_phrases train_phrases",

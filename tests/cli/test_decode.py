@@ -146,8 +146,8 @@ def test_options_without_effect_are_noted(scores: str, capsys) -> None:
     options = ["--decoder", "matching", "--alpha", "0.3", "--source-limit", "2", "--threshold", "0.1"]
     assert run(["decode", scores, *options]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "dualign: note: alpha has no effect with decoder matching",
-        "dualign: note: source_limit has no effect with decoder matching",
+        "dualign: note: --alpha 0.3 has no effect with --decoder matching",
+        "dualign: note: --source-limit 2 has no effect with --decoder matching",
     ]
     assert run(["decode", scores, *options, "--quiet"]) == 0
     assert capsys.readouterr().err == ""

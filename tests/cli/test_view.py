@@ -97,7 +97,7 @@ def test_port_that_is_taken_is_an_error_only_if_it_was_asked_for(text, capsys):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert run(["view", *text, "--port", str(taken.getsockname()[1])]) == 1
-    assert "choose another with --port" in capsys.readouterr().err
+    assert "choose another port" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Whole tasks as functions: files in and out, callbacks for progress, no printing.
 
-Each verb of the command line is one of these functions:
+Each verb of the command line that reads files and writes files or a report calls one of these functions:
 
     from dualign import jobs
 
@@ -11,11 +11,13 @@ Each verb of the command line is one of these functions:
     )
     print(jobs.evaluate("links", "gold", first=True).as_text())
 
-A file name may be `-` for standard input or output; names that end in .gz, .xz or .zst are compressed.
-Outputs are written whole or not at all. `run=jobs.Run(...)` sets the number of threads and says who hears
-about notes, progress and rounds of training:
+A file name is a `str` or a `pathlib.Path`; `-` is standard input or output, and names that end in .gz, .xz or
+.zst are compressed. Outputs are written completely or not at all, and no input is overwritten. `run=jobs.Run(...)`
+sets the number of threads and the functions to call with notes, progress and rounds of training:
 
     jobs.train("text.de", "text.en", "model", run=jobs.Run(threads=4, note=print))
+
+`tune` is different: it takes an `Aligner` and sentence pairs, not files. `viewer` returns a server.
 """
 
 from __future__ import annotations

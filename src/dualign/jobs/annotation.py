@@ -128,7 +128,7 @@ def evaluate_transfer(
     for value in thresholds:
         check_threshold(value)
     if at == 0:
-        raise UsageError("at=0: without edges there is no accuracy; give a larger share")
+        raise UsageError(f"at={at}: without edges there is no accuracy; give a larger share")
     if is_json(files.source) != is_json(files.target):
         raise UsageError("SOURCE and TARGET must both be CoNLL-U, or both be called .jsonl")
     if is_json(files.source):

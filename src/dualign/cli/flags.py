@@ -12,8 +12,8 @@ from typing import Any
 from dualign.core.errors import UsageError
 from dualign.model.options import Options
 
-# The rest of a value needs no change. What follows `--set` was typed like this.
-_SETTING = re.compile(r"(?<![\w./=`'\"-])(?<!--set )([a-z][a-z0-9_]*)=(True\b|False\b)?")
+# A name, `=`, and values that change: flags have none, words need no quotes. What follows `--set` stays.
+_SETTING = re.compile(r"(?<![\w./=`'\"-])(?<!--set )([a-z][a-z0-9_]*)=(True\b|False\b|\"[\w-]+\")?")
 _OTHER_NAMES = {"model": "model_type", "lowercase": "keep_case"}
 _FIELDS = {field.name for field in fields(Options)}
 
@@ -39,11 +39,11 @@ def as_typed(message: str) -> str:
     options = _options.get({})
 
     def flag(found: re.Match[str]) -> str:
-        name, truth = found[1], found[2] or ""
+        name, value = found[1], (found[2] or "").strip('"')
         option = options.get(_OTHER_NAMES.get(name, name)) or options.get(name)
         if option is None:
-            return f"--set {found[0]}" if "set_" in options and name in _FIELDS else found[0]
+            return f"--set {name}={value}" if "set_" in options and name in _FIELDS else found[0]
         longest = max(option.opts, key=len)
-        return longest if option.is_flag else f"{longest} {truth}"
+        return longest if option.is_flag else f"{longest} {value}"
 
     return _SETTING.sub(flag, message)

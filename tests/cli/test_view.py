@@ -108,7 +108,7 @@ def test_port_that_is_taken_is_an_error_only_if_it_was_asked_for(text, capsys):
         (["--gold", "-", "--links", "-"], 2, "only one file can be standard input"),
         (["--links", "missing"], 1, "missing: no such file"),
         (["--model", "missing"], 1, "missing"),
-        (["--model", "missing", "--projection", "x"], 2, "projection=x is not one of"),
+        (["--model", "missing", "--projection", "x"], 2, "--projection x is not one of"),
         (["--html", "no/folder/x"], 1, "no such directory"),
     ],
 )

@@ -132,7 +132,7 @@ def test_lengths_are_checked(scores: str, tmp_path: Path, capsys) -> None:
         ("[0.5]", "a.jsonl:2 has 1 axes"),
         ('[["x"]]', "a.jsonl:2: [0, 0] is not a number"),
         ("3", "a.jsonl:2 has 0 axes"),
-        ("null", "a.jsonl:2: no matrix"),
+        ("null", "a.jsonl:2: not a matrix"),
     ],
 )
 def test_bad_matrices_are_named_by_line_and_index(tmp_path: Path, line: str, message: str, capsys) -> None:

@@ -135,8 +135,10 @@ def test_wrong_use_is_raised_not_exited(files, tmp_path):
         jobs.align(*files[:2], links, load="model", tuning=jobs.Tuning(files[2], early_stop=True))
     with pytest.raises(dualign.UsageError, match="without its source text"):
         jobs.Tuning(files[2], target="x")
+    begun: list[int] = []
     with pytest.raises(dualign.UsageError, match="would be lost"):
-        jobs.align(*files[:2], files[0])
+        jobs.align(*files[:2], files[0], run=jobs.Run(progress=lambda done, what: begun.append(done)))
+    assert not begun, "refused before the work"
     with pytest.raises(dualign.UsageError, match="unknown option"):
         jobs.align(*files[:2], links, colour="red")
     with pytest.raises(dualign.DataError, match="no folder"):

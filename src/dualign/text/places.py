@@ -89,6 +89,8 @@ def _lost(path: str) -> UsageError:
 def refuse_inputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
     """The same check before the work, for a command that knows its files."""
     for output, other in product(filter(None, outputs), filter(None, inputs)):
+        same = False
         with suppress(OSError, ValueError):
-            if os.path.samefile(output, other) and os.path.isfile(other):
-                raise _lost(output)
+            same = os.path.samefile(output, other) and os.path.isfile(other)
+        if same:
+            raise _lost(output)

@@ -51,7 +51,7 @@ def test_settings_of_align(message, shown):
 
 def test_only_a_command_that_takes_them_has_other_options():
     with flags_of(parameters("phrases", "train")):
-        assert as_typed("alpha=2, model=x") == "alpha=2, --model x"
+        assert as_typed("alpha=2, model='x' is") == "alpha=2, --model x is"
 
 
 def test_errors_keep_their_kind():

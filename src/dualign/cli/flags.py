@@ -13,7 +13,7 @@ from dualign.core.errors import UsageError
 from dualign.model.options import Options
 
 # A name, `=`, and values that change: flags have none, words need no quotes. What follows `--set` stays.
-_SETTING = re.compile(r"(?<![\w./=`'\"-])(?<!--set )([a-z][a-z0-9_]*)=(True\b|False\b|\"[\w-]+\")?")
+_SETTING = re.compile(r"(?<![\w./=`'\"-])(?<!--set )([a-z][a-z0-9_]*)=(True\b|False\b|\"[\w-]+\"|'[\w-]+')?")
 _OTHER_NAMES = {"model": "model_type", "lowercase": "keep_case"}
 _FIELDS = {field.name for field in fields(Options)}
 
@@ -39,7 +39,7 @@ def as_typed(message: str) -> str:
     options = _options.get({})
 
     def flag(found: re.Match[str]) -> str:
-        name, value = found[1], (found[2] or "").strip('"')
+        name, value = found[1], (found[2] or "").strip("'\"")
         option = options.get(_OTHER_NAMES.get(name, name)) or options.get(name)
         if option is None:
             return f"--set {name}={value}" if "set_" in options and name in _FIELDS else found[0]

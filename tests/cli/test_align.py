@@ -301,7 +301,7 @@ def test_notes_on_what_was_not_learnt_from(tmp_path, capsys):
     assert run(["align", *pair, "--max-length", "20"]) == 0
     shown = capsys.readouterr()
     assert "1 of 4 pairs has an empty side" in shown.err
-    assert "1 pair has more than 20 words a side" in shown.err
+    assert "1 pair has more than 20 words per side" in shown.err
     assert "round" in shown.err
     assert len(shown.out.splitlines()) == 4
     assert shown.out.splitlines()[1] == ""
@@ -427,26 +427,29 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--decoder", "best"], 'decoder="best" is not one of'),
-        (["--symmetrize", "grow"], 'symmetrize="grow" is not one of'),
-        (["--constraint", "full"], 'constraint="full" is not one of'),
-        (["--model-type", "ibm4"], 'model="ibm4" is not one of'),
-        (["--threshold", "1.5"], "threshold=1.5 must be at least 1e-06 and below 1"),
-        (["--rounds", "-1"], "rounds=-1 must be at least 0"),
+        (["--decoder", "best"], "--decoder best is not one of"),
+        (["--symmetrize", "grow"], "--symmetrize grow is not one of"),
+        (["--constraint", "full"], "--constraint full is not one of"),
+        (["--model-type", "ibm4"], "--model-type ibm4 is not one of"),
+        (["--threshold", "1.5"], "--threshold 1.5 must be at least 1e-06 and below 1"),
+        (["--rounds", "-1"], "--rounds -1 must be at least 0"),
         (["--rounds", "many"], "--rounds"),
-        (["--max-length", "0"], "max_length=0 must be at least 1"),
+        (["--max-length", "0"], "--max-length 0 must be at least 1"),
         (["--threads", "0"], "threads"),
         (["--errors", "ignore"], "errors"),
         (["--set", "colour=red"], "--set colour=red: write NAME=VALUE with one of"),
         (["--set", "threshold"], "--set threshold: write NAME=VALUE"),
         (["--set", "slack=much"], "--set slack=much: not a number"),
         (["--set", "rounds=0.5"], "--set rounds=0.5: not a whole number"),
-        (["--threshold", "0.5", "--set", "threshold=0.3"], "--threshold and --set threshold=0.3 contradict"),
+        (
+            ["--threshold", "0.5", "--set", "threshold=0.3"],
+            "--threshold 0.5 and --set threshold=0.3 contradict",
+        ),
         (["--keep-case", "--set", "lowercase=true"], "--keep-case and --set lowercase=true contradict"),
         (["--set", "lowercase=maybe"], "--set lowercase=maybe: write true or false"),
         (["--early-stop"], "need --tune GOLD"),
         (["--tune-source", "x"], "need --tune GOLD"),
-        (["--tune", "-", "--tune-target", "x"], "without its source text"),
+        (["--tune", "-", "--tune-target", "x"], "--tune-target needs --tune-source"),
         (["--nonsense"], "--nonsense"),
         (["one", "file", "more"], "more"),
     ],
@@ -461,7 +464,7 @@ def test_wrong_usage_is_told(files, arguments, message, capsys):
         (["--constraint", "none"], "a trained model cannot change constraint"),
         (["--keep-case"], "a trained model cannot change lowercase"),
         (["--rounds", "3", "--max-length", "5"], "a trained model cannot change rounds, max_length"),
-        (["--early-stop", "--tune", "gold"], "early stopping is for training"),
+        (["--early-stop", "--tune", "gold"], "--early-stop is for training, but --model is given"),
     ],
 )
 def test_what_a_trained_model_cannot_change_is_told(files, model, arguments, message, capsys):
@@ -482,10 +485,13 @@ def test_one_place_for_two_things_is_refused(files, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "noted"),
     [
-        (["--agreement", "full"], "agreement has no effect with decoder soft-union"),
-        (["--symmetrize", "union"], "symmetrize has no effect with decoder soft-union"),
-        (["--set", "alpha=0.7"], "alpha has no effect with decoder soft-union"),
-        (["--decoder", "viterbi", "--threshold", "0.3"], "threshold has no effect with decoder viterbi"),
+        (["--agreement", "full"], "--agreement full has no effect with --decoder soft-union"),
+        (["--symmetrize", "union"], "--symmetrize union has no effect with --decoder soft-union"),
+        (["--set", "alpha=0.7"], "--set alpha=0.7 has no effect with --decoder soft-union"),
+        (
+            ["--decoder", "viterbi", "--threshold", "0.3"],
+            "--threshold 0.3 has no effect with --decoder viterbi",
+        ),
         (["--decoder", "matching", "--threshold", "0.3"], None),
     ],
 )
@@ -517,10 +523,10 @@ def test_training_options_without_effect_are_noted(files, tmp_path, capsys):
     for verb in (["align", *files, "-o"], ["train", *files]):
         assert run([*verb, str(tmp_path / "out"), *options]) == 0
         shown = capsys.readouterr().err
-        assert "note: jump_words has no effect with model ibm1\n" in shown
-        assert "note: constraint has no effect with model ibm1\n" in shown
+        assert "note: --set jump_words=5 has no effect with --model-type ibm1\n" in shown
+        assert "note: --constraint symmetric has no effect with --model-type ibm1\n" in shown
         # A model keeps decoders' options, whichever aligns with it.
-        assert ("note: alpha" in shown) == (verb[0] == "align")
+        assert ("note: --set alpha" in shown) == (verb[0] == "align")
 
 
 def test_a_directory_as_output_is_refused_before_the_work(files, tmp_path, capsys):
@@ -551,7 +557,7 @@ def test_joint_decoding_takes_no_glossary(files, model, tmp_path, capsys):
 
 def test_a_limit_that_leaves_nothing_is_lifted_and_says_so(files, capsys):
     assert run(["align", *files, "--rounds", "1", "--max-length", "1"]) == 0
-    assert "every pair has more than 1 words a side; learnt from them all the same" in capsys.readouterr().err
+    assert "every pair has more than 1 words per side; learnt from them anyway" in capsys.readouterr().err
 
 
 def test_text_in_other_languages_than_the_models(files, model, capsys):

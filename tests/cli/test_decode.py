@@ -146,8 +146,8 @@ def test_options_without_effect_are_noted(scores: str, capsys) -> None:
     options = ["--decoder", "matching", "--alpha", "0.3", "--source-limit", "2", "--threshold", "0.1"]
     assert run(["decode", scores, *options]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "dualign: note: alpha has no effect with decoder matching",
-        "dualign: note: source_limit has no effect with decoder matching",
+        "dualign: note: --alpha 0.3 has no effect with --decoder matching",
+        "dualign: note: --source-limit 2 has no effect with --decoder matching",
     ]
     assert run(["decode", scores, *options, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
@@ -156,16 +156,16 @@ def test_options_without_effect_are_noted(scores: str, capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--alpha", "0"], "alpha=0.0 must be over 0"),
-        (["--alpha", "1.5"], "alpha=1.5"),
-        (["--alpha", "nan"], "alpha=nan"),
-        (["--source-limit", "-1"], "source_limit=-1"),
-        (["--target-limit", "-2"], "target_limit=-2"),
-        (["--threshold", "-1"], "threshold=-1.0"),
-        (["--threshold", "nan"], "threshold=nan"),
-        (["--concave", "rows"], 'concave="rows" is not one of source, target, both'),
-        (["--decoder", "viterbi"], 'decoder="viterbi" is not one of submodular, matching'),
-        (["--target", "x"], "without its source text"),
+        (["--alpha", "0"], "--alpha 0.0 must be over 0"),
+        (["--alpha", "1.5"], "--alpha 1.5"),
+        (["--alpha", "nan"], "--alpha nan"),
+        (["--source-limit", "-1"], "--source-limit -1"),
+        (["--target-limit", "-2"], "--target-limit -2"),
+        (["--threshold", "-1"], "--threshold -1.0"),
+        (["--threshold", "nan"], "--threshold nan"),
+        (["--concave", "rows"], "--concave rows is not one of source, target, both"),
+        (["--decoder", "viterbi"], "--decoder viterbi is not one of submodular, matching"),
+        (["--target", "x"], "--target needs --source"),
         (["--report", "-"], "two outputs have the same place"),
     ],
 )

@@ -102,9 +102,9 @@ def test_wrong_usage_exits_with_2(text, capsys):
     table = write(place / "table", "a ||| x ||| 1 1\ns0 ||| t0 ||| 1 1\n")
     for arguments, message in (
         (["align", table, source, target, "--method", "beam"], "beam"),
-        (["align", table, source, target, "--time-limit", "0"], "time_limit=0.0"),
+        (["align", table, source, target, "--time-limit", "0"], "--time-limit 0.0"),
         (["align", table, "-", "-"], "standard input"),
-        (["train", table, source, target, "--time-limit", "-1"], "time_limit=-1.0"),
+        (["train", table, source, target, "--time-limit", "-1"], "--time-limit -1.0"),
         (["evaluate", links, links, "--source", source], "go together"),
         (["extract", source, target, links, "--max-length", "17"], "max-length"),
     ):

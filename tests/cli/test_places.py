@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -70,3 +71,13 @@ def test_programs_may_write_what_they_have_read(place):
     with open_output("s") as out:
         out.write(text)
     assert (place / "s").read_text(encoding="utf-8") == text
+
+
+def test_jobs_on_several_threads_do_not_mix_their_files(place):
+    def rewrite() -> None:
+        with kept_apart(), open_output("s") as out:
+            out.write("other\n")
+
+    with kept_apart(), open_input("s"), ThreadPoolExecutor(1) as pool:
+        pool.submit(rewrite).result()
+    assert (place / "s").read_text(encoding="utf-8") == "other\n"

@@ -59,4 +59,4 @@ def test_align_writes_the_page_of_its_run(tmp_path, capsys):
 
 def test_align_needs_files_for_the_page(tmp_path, capsys):
     assert run(["align", "-", "--html-report", str(tmp_path / "x")]) == 2
-    assert "the page about the run reads the text a second time" in capsys.readouterr().err
+    assert "--html-report reads the text a second time" in capsys.readouterr().err

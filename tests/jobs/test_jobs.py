@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
+import logging
 import os
 import subprocess
 import sys
+import typing
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +118,7 @@ def test_callbacks_hear_rounds_progress_and_notes(files, tmp_path):
     assert rounds == aligner.history
     assert done == [(0, "train"), (0, "align"), (LINES, "align")]
     told = "\n".join(notes)
-    assert "note: penalty has no effect with decoder soft-union" in told
+    assert "note: penalty=-2.0 has no effect with decoder=soft-union" in told
     assert "early stop: kept round" in told
     assert f"tuned on {len(GOLD)} pairs: threshold " in told
 
@@ -131,8 +135,10 @@ def test_wrong_use_is_raised_not_exited(files, tmp_path):
         jobs.align(*files[:2], links, load="model", tuning=jobs.Tuning(files[2], early_stop=True))
     with pytest.raises(dualign.UsageError, match="without its source text"):
         jobs.Tuning(files[2], target="x")
+    begun: list[int] = []
     with pytest.raises(dualign.UsageError, match="would be lost"):
-        jobs.align(*files[:2], files[0])
+        jobs.align(*files[:2], files[0], run=jobs.Run(progress=lambda done, what: begun.append(done)))
+    assert not begun, "refused before the work"
     with pytest.raises(dualign.UsageError, match="unknown option"):
         jobs.align(*files[:2], links, colour="red")
     with pytest.raises(dualign.DataError, match="no folder"):
@@ -168,7 +174,7 @@ def test_matrices_are_decoded(tmp_path):
     decoder = jobs.MatrixDecoder("matching", alpha=0.3)
     jobs.decode(str(tmp_path / "scores.npz"), str(out), decoder=decoder, run=jobs.Run(note=told.append))
     assert out.read_text().splitlines()[0] == "0-0 1-1 2-2"
-    assert told == ["note: alpha has no effect with decoder matching"]
+    assert told == ["note: alpha=0.3 has no effect with decoder=matching"]
 
 
 def test_phrases_are_extracted_aligned_trained_and_scored(tmp_path):
@@ -193,3 +199,95 @@ def test_a_language_model_is_counted(files, tmp_path):
     counts = jobs.train_language_model(files[0], str(tmp_path / "lm.arpa"), order=2)
     header = (tmp_path / "lm.arpa").read_text(encoding="utf-8").splitlines()
     assert [f"ngram {n}={count}" for n, count in enumerate(counts, 1)] == header[1:3]
+
+
+@pytest.mark.parametrize("name", [name for name in jobs.__all__ if name[0].islower()])
+def test_every_job_can_be_called_with_public_names(name):
+    """Classes of ours that a job takes are in its room, or in `dualign` itself."""
+    public = {getattr(room, each) for room in (jobs, dualign) for each in room.__all__}
+    hints = typing.get_type_hints(getattr(jobs, name))
+    hints.pop("return")
+    for kind in classes_in(*hints.values()):
+        assert not kind.__module__.startswith("dualign") or kind in public, kind
+
+
+def classes_in(*hints: object) -> Iterator[type]:
+    for hint in hints:
+        yield from classes_in(*typing.get_args(hint))
+        if isinstance(hint, type):
+            yield hint
+
+
+@pytest.mark.parametrize("name", [name for name in jobs.__all__ if name[0].islower() and name != "tune"])
+def test_every_job_takes_a_run(name):
+    assert inspect.signature(getattr(jobs, name)).parameters["run"].default == jobs.Run()
+
+
+def test_file_names_may_be_paths(files, tmp_path):
+    source, target, gold, glossary = map(Path, files)
+    links, model, again = (tmp_path / name for name in ("links", "model", "again"))
+    begin = write_lines(tmp_path / "s", source.read_text(encoding="utf-8").splitlines()[: len(GOLD)])
+    end = write_lines(tmp_path / "t", target.read_text(encoding="utf-8").splitlines()[: len(GOLD)])
+    tuning = jobs.Tuning(gold, Path(begin), Path(end))
+    jobs.align(source, target, links, tuning=gold, glossary=glossary, **FEW)
+    jobs.train(source, target, model, tuning=tuning, **FEW)
+    jobs.align(source, target, jobs.Outputs(again, report=tmp_path / "report"), load=model)
+    assert jobs.evaluate(links, jobs.LinkFile(gold), first=True).evaluation.pairs == len(GOLD)
+    jobs.convert(links, tmp_path / "links.talp")
+    jobs.summarize(jobs.ShownFiles(source, target, [links]), tmp_path / "page.html")
+    jobs.train_language_model(source, tmp_path / "lm.arpa", order=1)
+
+
+def test_no_job_overwrites_what_it_reads(files, tmp_path):
+    links, work = (
+        write_lines(tmp_path / "f1", ["0-0"]),
+        jobs.Remapping("", "words", "words", jobs.Side("", "")),
+    )
+    texts = [write_lines(tmp_path / name, ["a"]) for name in ("s", "t")]
+    before = Path(links).read_bytes()
+    for wrong in (
+        lambda: jobs.symmetrize(links, links, links),
+        lambda: jobs.transfer_tags(jobs.AnnotatedFiles(*texts, links), links),
+        lambda: jobs.extract_phrases(jobs.LinkedText(*texts, links), links),
+        lambda: jobs.summarize(jobs.ShownFiles(*texts, [links]), links),
+        lambda: jobs.remap(dataclasses.replace(work, links=links, source=jobs.Side(*texts)), links),
+    ):
+        with pytest.raises(dualign.UsageError, match="would be lost"):
+            wrong()
+        assert Path(links).read_bytes() == before
+    jobs.convert(links, links, to_format="pharaoh")
+    assert Path(links).read_bytes() == before
+
+
+def test_every_reader_heeds_the_errors_of_its_run(tmp_path):
+    (tmp_path / "bad").write_bytes(b"\xff\n")
+    good, links = write_lines(tmp_path / "good", ["x"]), write_lines(tmp_path / "links", ["0-0"])
+    bad, out = str(tmp_path / "bad"), str(tmp_path / "out")
+    remapping = jobs.Remapping(links, "words", "words", jobs.Side(bad, good), jobs.Side(bad, bad))
+    readers = (
+        lambda run: jobs.transfer_tags(jobs.AnnotatedFiles(bad, good, links), out, run=run),
+        lambda run: jobs.transfer_markup(jobs.AnnotatedFiles(bad, good, links), out, run=run),
+        lambda run: jobs.summarize(jobs.ShownFiles(bad, good, [links]), out, run=run),
+        lambda run: jobs.view(jobs.ShownFiles(bad, good, [links]), out, run=run),
+        lambda run: jobs.remap(remapping, out, skip=True, run=run),
+    )
+    for read in readers:
+        with pytest.raises(dualign.DataError, match="invalid UTF-8"):
+            read(jobs.Run())
+        read(jobs.Run(errors="replace"))
+
+
+def test_a_text_without_a_usable_pair_is_warned_about(tmp_path, caplog):
+    blank, out = write_lines(tmp_path / "blank", ["", ""]), tmp_path / "out"
+    with caplog.at_level(logging.WARNING, "dualign"):
+        jobs.align(blank, blank, str(out))
+    assert "all 2 lines of the output are empty" in caplog.text
+    warned: list[str] = []
+    jobs.align(blank, blank, str(out), run=jobs.Run(warn=warned.append))
+    assert len(warned) == 1
+    assert out.read_text() == "\n\n"
+
+
+def test_what_a_side_is_follows_from_its_name_unless_told():
+    assert jobs.AnnotatedFiles("a.conllu.gz", "b.txt", "l").conllu() == (True, False)
+    assert jobs.AnnotatedFiles("a.conllu", "b", "l", False, True).conllu() == (False, True)

@@ -8,6 +8,7 @@ from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
+from dualign.core.errors import UsageError
 
 
 def align(
@@ -50,7 +51,11 @@ def align(
         agreement=agreement, penalty=penalty, unsupported=unsupported,
         constraint=constraint, rounds=rounds, max_length=max_length, lowercase=False if keep_case else None,
     )  # fmt: skip
+    if html_report is not None and "-" in (source, target):
+        raise UsageError("--html-report reads the text a second time; name files instead of -")
     outputs = jobs.Outputs(output, save, probabilities, report, html_report)
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
+    if early_stop and model is not None:
+        raise UsageError("--early-stop is for training, but --model is given")
     with on_screen(quiet, output, threads, errors, rate=True) as run:
         jobs.align(source, target, outputs, load=model, tuning=tuning, glossary=glossary, run=run, **chosen)

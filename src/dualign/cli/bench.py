@@ -8,13 +8,12 @@ from dualign import jobs
 from dualign.cli.options import AsJson, Errors, OnErrors, Quiet, Threads, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.jobs.defaults import PAIRS
 from dualign.text.streams import open_output
-
-_PAIRS = 10_000
 
 
 def bench(
-    pairs: Annotated[int | None, option("N", f"Sentence pairs of synthetic text ({_PAIRS}).", min=1)] = None,
+    pairs: Annotated[int | None, option("N", f"Sentence pairs of synthetic text ({PAIRS}).", min=1)] = None,
     seed: Annotated[int | None, option("N", "Seed of the synthetic text (0).", min=0)] = None,
     source: Annotated[str | None, option("FILE", "Measure on this text instead.")] = None,
     target: Annotated[str | None, option("FILE", "Its other side.")] = None,
@@ -35,7 +34,7 @@ def bench(
         raise UsageError("--gold needs its text; give --source and --target too")
     if source is not None and (pairs is not None or seed is not None):
         raise UsageError("--pairs and --seed are for synthetic text, but --source names a text")
-    text: jobs.Own | jobs.Synthetic = jobs.Synthetic(pairs or _PAIRS, seed or 0)
+    text: jobs.Own | jobs.Synthetic = jobs.Synthetic(pairs or PAIRS, seed or 0)
     if source is not None and target is not None:
         text = jobs.Own(source, target, gold)
     with on_screen(quiet, "", threads, errors) as run:

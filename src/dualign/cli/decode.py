@@ -7,6 +7,7 @@ from typing import Annotated
 from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads, argument, option
 from dualign.cli.screen import on_screen
+from dualign.core.errors import UsageError
 
 
 def decode(
@@ -32,6 +33,8 @@ def decode(
     Rows are source words, columns target words; scores are not negative. Writes one line of Pharaoh links for
     each matrix.
     """
+    if target is not None and source is None:
+        raise UsageError("--target needs --source")
     how = jobs.MatrixDecoder(decoder, alpha, concave, source_limit, target_limit, threshold)
     with on_screen(quiet, output, threads, errors) as run:
         jobs.decode(scores, output, decoder=how, source=source, target=target, report=report, run=run)

@@ -9,9 +9,8 @@ from dualign.cli import options
 from dualign.cli.options import flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.jobs.defaults import RARE
 from dualign.text.streams import open_output
-
-_RARE = 4
 
 
 def evaluate(
@@ -27,7 +26,7 @@ def evaluate(
         str | None, option("FILE", "Source text of LINKS, all its lines; rare words are counted here.")
     ] = None,
     target: Annotated[str | None, option("FILE", "Target text of LINKS, all its lines.")] = None,
-    rare: Annotated[int | None, option("N", f"The most occurrences of a rare word ({_RARE}).", min=0)] = None,
+    rare: Annotated[int | None, option("N", f"The most occurrences of a rare word ({RARE}).", min=0)] = None,
     errors: options.Errors = options.OnErrors.STRICT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -42,7 +41,7 @@ def evaluate(
         raise UsageError("--rare needs the words; give --source and --target too")
     words = None
     if source is not None and target is not None:
-        words = jobs.Words(source, target, _RARE if rare is None else rare)
+        words = jobs.Words(source, target, RARE if rare is None else rare)
     files = jobs.LinkFile(links, format), jobs.LinkFile(gold, gold_format)
     with on_screen(quiet, "", None, errors) as run:
         report = jobs.evaluate(*files, first=first, bootstrap=bootstrap, seed=seed, words=words, run=run)

@@ -23,11 +23,11 @@ from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from dualign.cli.exits import Terminated, guarded, say
+from dualign.cli.flags import flags_of
 from dualign.core.errors import UsageError
-from dualign.text.places import kept_apart
 
 VERBS = {
     "align": "Learn from two parallel files and write the links of each line.",
@@ -101,6 +101,14 @@ def commands() -> dict[tuple[str, ...], str]:
     }
 
 
+class _Verb(TyperCommand):
+    """Its messages name settings by its own flags."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with flags_of(self.params):
+            return super().invoke(ctx)
+
+
 class _Verbs(TyperGroup):
     """Knows the verbs by a table, and imports one when it is asked for.
 
@@ -127,7 +135,7 @@ class _Verbs(TyperGroup):
         if self.group is None and cmd_name in GROUPS:
             return _group(cmd_name)
         verb = typer.Typer(**_PLAIN)
-        verb.command(cmd_name)(getattr(import_module(".".join(["dualign.cli", *words])), cmd_name))
+        verb.command(cmd_name, cls=_Verb)(getattr(import_module(".".join(["dualign.cli", *words])), cmd_name))
         return typer.main.get_command(verb)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -202,7 +210,7 @@ def _invoke(arguments: list[str]) -> int:
     # Not `app()`: Typer would decide on messages and exit codes for Ctrl-C and broken pipes itself.
     command = typer.main.get_command(app)
     try:
-        with kept_apart(), command.make_context("dualign", arguments) as context:
+        with command.make_context("dualign", arguments) as context:
             command.invoke(context)
     except typer.Exit as end:
         return end.exit_code

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dualign.core.errors import UsageError
 from dualign.text.formats import FORMATS
 
 
@@ -62,4 +63,14 @@ Pairs = Annotated[
     int | None,
     option("N", "Number of sentence pairs: NAACL files do not mention the last ones without links.", min=0),
 ]
-TimeLimit = Annotated[float | None, option("SECONDS", "For each pair; none if not given.")]
+
+
+def _positive(time_limit: float | None) -> float | None:
+    if time_limit is not None and not time_limit > 0:
+        raise UsageError(f"--time-limit {time_limit}: must be more than 0 seconds")
+    return time_limit
+
+
+TimeLimit = Annotated[
+    float | None, option("SECONDS", "For each pair; none if not given.", callback=_positive)
+]

@@ -49,9 +49,7 @@ def remap(
     Give the tokens before and after, of the same text. Of subwords alone, words are put together by their
     marks; a side for which neither file is given stays as it is. Offsets are `begin:end-begin:end`.
     """
-    from dualign.transfer.remap_files import Side
-
-    sides = Side("source", source_from, source_to), Side("target", target_from, target_to)
-    work = jobs.Remapping(links, from_, to, *sides, format, pairs, errors)
+    sides = jobs.Side(source_from, source_to), jobs.Side(target_from, target_to)
+    work = jobs.Remapping(links, from_, to, *sides, format, pairs)
     with on_screen(quiet, output, None, errors) as run:
         jobs.remap(work, output, skip=skip, run=run)

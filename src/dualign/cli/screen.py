@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dualign.cli.exits import say
+from dualign.cli.flags import as_typed
 from dualign.core.clocks import Clock
 from dualign.jobs.running import Run
 
@@ -22,18 +23,19 @@ _CLOCK_EVERY = 256  # lines between two looks at the clock
 def on_screen(
     quiet: bool, output: str = "", threads: int | None = None, errors: str = "strict", *, rate: bool = False
 ) -> Iterator[Run]:
-    """Settings of a job that is shown on stderr, unless `quiet`.
+    """Settings of a job that is shown on stderr; `quiet` leaves only warnings.
 
     Counts of lines are shown on a terminal, but not where the `output` itself goes there: they come and go,
     or with `rate` they stay, with the number of sentence pairs per second.
     """
     if quiet:
-        yield Run(threads, errors)
+        yield Run(threads, errors, warn=_Screen(rate).warn)
         return
     screen = _Screen(rate)
     shown = _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
+    progress = screen.progress if shown else screen.begin
     try:
-        yield Run(threads, errors, screen.note, screen.progress if shown else screen.begin, screen.round)
+        yield Run(threads, errors, screen.note, progress, screen.round, screen.warn)
     finally:
         screen.clear()
 
@@ -47,7 +49,10 @@ class _Screen:
 
     def note(self, text: str) -> None:
         self.clear()
-        say(text)
+        say(as_typed(text))
+
+    def warn(self, text: str) -> None:
+        self.note(f"warning: {text}")
 
     def begin(self, done: int, what: str) -> None:
         if done == 0:

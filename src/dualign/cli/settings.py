@@ -21,10 +21,6 @@ def _setting(name: str, metavar: str) -> Any:
     return option(metavar, help)
 
 
-def _flag_of(name: str) -> str:
-    return {"model": "--model-type", "lowercase": "--keep-case"}.get(name, f"--{name.replace('_', '-')}")
-
-
 Decoder = Annotated[str | None, _setting("decoder", "|".join(DECODERS))]
 Symmetrize = Annotated[str | None, _setting("symmetrize", "METHOD")]
 Agreement = Annotated[str | None, _setting("agreement", "|".join(AGREEMENTS))]
@@ -63,7 +59,7 @@ def chosen(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
         value = _value(name, text.strip(), types[name])
         if given.get(name) not in (None, value):
             raise UsageError(
-                f"{_flag_of(name)} and --set {assignment} contradict each other; give one of them"
+                f"{name}={given[name]} and --set {assignment} contradict each other; give one of them"
             )
         values[name] = value
     return values
@@ -73,11 +69,13 @@ def tuning_of(gold: str | None, source: str | None, target: str | None, early_st
     """What the options about tuning say."""
     from dualign.jobs.word_alignment import Tuning
 
-    if gold is not None:
-        return Tuning(gold, source, target, early_stop)
-    if source or target or early_stop:
-        raise UsageError("--tune-source, --tune-target and --early-stop need --tune GOLD")
-    return None
+    if gold is None:
+        if source or target or early_stop:
+            raise UsageError("--tune-source, --tune-target and --early-stop need --tune GOLD")
+        return None
+    if target is not None and source is None:
+        raise UsageError("--tune-target needs --tune-source")
+    return Tuning(gold, source, target, early_stop)
 
 
 def _value(name: str, text: str, kind: Any) -> Any:

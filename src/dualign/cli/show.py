@@ -42,11 +42,12 @@ def show(
 ) -> None:
     """Print sentence pairs with their links, in colour and as a grid."""
     wanted = [1, 2, 3] if lines is None else _numbers(lines)
-    from dualign.jobs import ShownFiles
+    from dualign.jobs import Run, ShownFiles
     from dualign.jobs.viewing import read_all
 
     systems = links or (), probabilities or ()
-    dataset = read_all(ShownFiles(source, target, *systems, (), gold, format, gold_format, first, errors))
+    files = ShownFiles(source, target, *systems, (), gold, format, gold_format, first)
+    dataset = read_all(files, Run(errors=errors))
     if lines is None:
         wanted = wanted[: len(dataset)]
     if max(wanted) > len(dataset):

@@ -6,7 +6,9 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Quiet, Source, Target, option
+from dualign.cli.screen import on_screen
 from dualign.cli.showing import Probabilities, Reports
+from dualign.core.errors import UsageError
 
 Links = Annotated[list[str] | None, option("[NAME=]FILE", "Links of the system to describe.", "--links -l")]
 
@@ -28,4 +30,8 @@ def summarize(
     with the objective of each round.
     """
     given = links or (), probabilities or (), report or ()
-    jobs.summarize(jobs.ShownFiles(source, target, *given, format=format, errors=errors), output)
+    if max(len(given[0]), len(given[1])) != 1:
+        raise UsageError("the page is about one system; give --links or --probabilities once")
+    files = jobs.ShownFiles(source, target, *given, format=format)
+    with on_screen(quiet, output, None, errors) as run:
+        jobs.summarize(files, output, run=run)

@@ -10,8 +10,7 @@ from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Tar
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, ModelFile, Probabilities, Projection, Reports
 from dualign.core.errors import UsageError
-
-_PORT = 8017
+from dualign.jobs.defaults import PORT
 
 
 def view(
@@ -28,7 +27,7 @@ def view(
     ] = None,
     posteriors: Annotated[int, option("N", "With --html: pairs to include posteriors of.", min=0)] = 1000,
     port: Annotated[
-        int | None, option("N", f"Port of the local page ({_PORT}; 0: any free one).", min=0, max=65535)
+        int | None, option("N", f"Port of the local page ({PORT}; 0: any free one).", min=0, max=65535)
     ] = None,
     browser: Annotated[bool, flag("--open", "Open the page in the browser.")] = False,
     format: LinkFormat = None,
@@ -46,7 +45,7 @@ def view(
     if html is not None and (port is not None or browser):
         raise UsageError("--port and --open are for the local page; leave them out with --html")
     systems = links or (), probabilities or (), report or ()
-    files = jobs.ShownFiles(source, target, *systems, gold, format, gold_format, first, errors)
+    files = jobs.ShownFiles(source, target, *systems, gold, format, gold_format, first)
     with on_screen(quiet, html or "", threads, errors) as run:
         if html is not None:
             jobs.view(files, html, model=model, projection=projection, posteriors=posteriors, run=run)

@@ -1,6 +1,6 @@
 """Whole tasks as functions: files in and out, callbacks for progress, no printing.
 
-Each verb of the command line is one of these functions:
+Each verb of the command line that reads files and writes files or a report calls one of these functions:
 
     from dualign import jobs
 
@@ -11,11 +11,14 @@ Each verb of the command line is one of these functions:
     )
     print(jobs.evaluate("links", "gold", first=True).as_text())
 
-A file name may be `-` for standard input or output; names that end in .gz, .xz or .zst are compressed.
-Outputs are written whole or not at all. `run=jobs.Run(...)` sets the number of threads and says who hears
-about notes, progress and rounds of training:
+A file name is a `str` or a `pathlib.Path`; `-` is standard input or output, and names that end in .gz, .xz or
+.zst are compressed. Outputs are written completely or not at all, and no input is overwritten.
+`run=jobs.Run(...)` sets the number of threads and the functions to call with notes, progress and rounds of
+training:
 
     jobs.train("text.de", "text.en", "model", run=jobs.Run(threads=4, note=print))
+
+`tune` is different: it takes an `Aligner` and sentence pairs, not files. `viewer` returns a server.
 """
 
 from __future__ import annotations
@@ -60,26 +63,29 @@ if TYPE_CHECKING:
     from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.word_alignment import Tuning, align, train
     from dualign.show.dataset import Files as ShownFiles
-    from dualign.transfer.remap_files import Remapping
+    from dualign.transfer.remap_files import Remapping, Side
     from dualign.transfer.runs import Files as AnnotatedFiles
+    from dualign.transfer.runs import TagSettings
+    from dualign.transfer.sentences import Settings as TransferSettings
 
 __all__ = [
     "AnnotatedFiles", "LinkFile", "LinkedText", "MatrixDecoder", "Measured", "Outputs", "Own",
-    "ParallelText", "PhraseAnswer", "Remapping", "Report", "Run", "ShownFiles", "Synthetic",
-    "TableText", "Tuning", "Words", "align", "align_phrases", "bench", "convert", "decode", "draw_cost",
-    "draw_curve", "draw_matrix", "draw_posteriors", "draw_pruning", "draw_trace", "evaluate",
-    "evaluate_phrases", "evaluate_transfer", "extract_phrases", "remap", "summarize", "symmetrize",
-    "train", "train_language_model", "train_phrases", "train_translation", "transfer_markup",
-    "transfer_spans", "transfer_tags", "transfer_tree", "translate", "tune", "view", "viewer",
+    "ParallelText", "PhraseAnswer", "Remapping", "Report", "Run", "ShownFiles", "Side", "Synthetic",
+    "TableText", "TagSettings", "TransferSettings", "Tuning", "Words", "align", "align_phrases", "bench",
+    "convert", "decode", "draw_cost", "draw_curve", "draw_matrix", "draw_posteriors", "draw_pruning",
+    "draw_trace", "evaluate", "evaluate_phrases", "evaluate_transfer", "extract_phrases", "remap",
+    "summarize", "symmetrize", "train", "train_language_model", "train_phrases", "train_translation",
+    "transfer_markup", "transfer_spans", "transfer_tags", "transfer_tree", "translate", "tune", "view",
+    "viewer",
 ]  # fmt: skip
 
 _NAMES = {
-    "annotation": "AnnotatedFiles evaluate_transfer transfer_markup "
+    "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
     "transfer_spans transfer_tags transfer_tree",
     "drawing": "draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
     "evaluation": "LinkFile Report Words evaluate",
     "installation": "Measured Own Synthetic bench",
-    "link_files": "Remapping convert remap symmetrize",
+    "link_files": "Remapping Side convert remap symmetrize",
     "link_output": "Outputs",
     "phrase_files": "LinkedText PhraseAnswer TableText "
     "align_phrases evaluate_phrases extract_phrases train_phrases",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from dualign.core.errors import UsageError
-from dualign.jobs.running import SILENT, Run, one_standard_input, separate_outputs
+from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.measure.transfer_quality import THRESHOLDS, SpanReport, TreeReport, span_report, tree_report
 from dualign.text.conllu import Sentence, write_sentence
 from dualign.text.json_lines import is_json
@@ -18,18 +18,20 @@ from dualign.text.streams import open_output
 from dualign.transfer import runs
 from dualign.transfer.runs import Files as AnnotatedFiles
 from dualign.transfer.runs import TagSettings
-from dualign.transfer.sentences import Settings, as_column
+from dualign.transfer.sentences import Settings as TransferSettings
+from dualign.transfer.sentences import as_column
 from dualign.transfer.spans import GAP
 from dualign.transfer.weighted_links import check_threshold
 
-USUAL, USUAL_TAGS = Settings(), TagSettings()
+USUAL, USUAL_TAGS = TransferSettings(), TagSettings()
 
 
+@job
 def transfer_tree(
     files: AnnotatedFiles,
     output: str = "-",
     *,
-    settings: Settings = USUAL,
+    settings: TransferSettings = USUAL,
     report: str | None = None,
     run: Run = SILENT,
 ) -> Counter[str]:
@@ -38,28 +40,31 @@ def transfer_tree(
     `report` gets a JSON object with the counts of each pair.
     """
     one_standard_input(files.source, files.target, files.links)
-    return _write(runs.trees(files, settings), write_sentence, output, report, run)
+    return _write(runs.trees(files, settings, run.errors), write_sentence, output, report, run)
 
 
+@job
 def transfer_tags(
     files: AnnotatedFiles,
     output: str = "-",
     *,
     tags: TagSettings = USUAL_TAGS,
-    settings: Settings = USUAL,
+    settings: TransferSettings = USUAL,
     report: str | None = None,
     run: Run = SILENT,
 ) -> Counter[str]:
     """Carry the tags of words to the translation, as CoNLL-U if a side is, otherwise as lines of tags."""
     one_standard_input(files.source, files.target, files.links)
-    is_conllu = files.source_is_conllu, files.target_is_conllu
+    is_conllu = files.conllu()
     if settings.pos != "any" and not all(is_conllu):
-        raise UsageError("only CoNLL-U has the parts of speech to compare (pos); give both sides as such")
+        raise UsageError(
+            f"pos={settings.pos} compares parts of speech, which only CoNLL-U has; give both sides as such"
+        )
     if tags.default.split() != [tags.default]:
         raise UsageError(f"default={tags.default!r} is not a tag: it is empty or has blanks")
     tags = replace(tags, column=as_column(tags.column))
     if tags.bio and any(is_conllu) and tags.column == "upos":
-        raise UsageError("BIO tags are not parts of speech; name CoNLL-U's column for them, such as NER")
+        raise UsageError("BIO tags are not parts of speech; name their column in CoNLL-U, as in column=NER")
 
     def put(stream: TextIO, result: Sentence | list[str]) -> None:
         if isinstance(result, Sentence):
@@ -67,9 +72,10 @@ def transfer_tags(
         else:
             stream.write(" ".join(result) + "\n")
 
-    return _write(runs.tags(files, settings, tags), put, output, report, run)
+    return _write(runs.tags(files, settings, tags, run.errors), put, output, report, run)
 
 
+@job
 def transfer_spans(
     files: AnnotatedFiles,
     output: str = "-",
@@ -82,10 +88,11 @@ def transfer_spans(
 ) -> Counter[str]:
     """Carry spans, given by character offsets in JSON lines, to the translation."""
     one_standard_input(files.source, files.target, files.links)
-    results = runs.spans(files, discontinuous, gap, threshold, is_json(files.target))
+    results = runs.spans(files, discontinuous, gap, threshold, run.errors)
     return _write(results, _put_line, output, report, run)
 
 
+@job
 def transfer_markup(
     files: AnnotatedFiles,
     output: str = "-",
@@ -98,17 +105,20 @@ def transfer_markup(
 ) -> Counter[str]:
     """Put the inline tags of a source into its translation; `tokens` are the words that links count."""
     one_standard_input(files.source, files.target, files.links, *tokens)
-    return _write(runs.markup(files, *tokens, gap, threshold), _put_line, output, report, run)
+    results = runs.markup(files, tokens, gap, threshold, run.errors)
+    return _write(results, _put_line, output, report, run)
 
 
+@job
 def evaluate_transfer(
     files: AnnotatedFiles,
     *,
     thresholds: Sequence[float] = THRESHOLDS,
     at: float = 0.5,
-    settings: Settings = USUAL,
+    settings: TransferSettings = USUAL,
     discontinuous: str = "largest",
     gap: int = GAP,
+    run: Run = SILENT,
 ) -> SpanReport | TreeReport:
     """Carry annotation across and compare it with the target's own, at each of the thresholds on links.
 
@@ -118,12 +128,14 @@ def evaluate_transfer(
     for value in thresholds:
         check_threshold(value)
     if at == 0:
-        raise UsageError("at=0: there is no accuracy of no edges; give a larger share")
+        raise UsageError(f"at={at}: without edges there is no accuracy; give a larger share")
     if is_json(files.source) != is_json(files.target):
         raise UsageError("SOURCE and TARGET must both be CoNLL-U, or both be called .jsonl")
     if is_json(files.source):
-        return span_report(runs.record_pairs(files), thresholds, discontinuous, gap, files.links)
-    return tree_report(runs.sentence_pairs(files), thresholds, settings, files.links, at, discontinuous, gap)
+        records = runs.record_pairs(files, True, run.errors)
+        return span_report(records, thresholds, discontinuous, gap, files.links)
+    pairs = runs.sentence_pairs(files, True, run.errors)
+    return tree_report(pairs, thresholds, settings, files.links, at, discontinuous, gap)
 
 
 def _put_line(stream: TextIO, line: str) -> None:

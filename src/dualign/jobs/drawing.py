@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dualign.core.errors import DataError, UsageError
-from dualign.jobs.running import SILENT, Run
+from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.viewing import model_view, read_all
 from dualign.measure.curves import curve
 from dualign.measure.quality import evaluate
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 _FEW = 7
 
 
+@job
 def draw_matrix(files: ShownFiles, output: str, *, line: int = 1, run: Run = SILENT) -> None:
     """Draw the links of a sentence pair as a matrix, with its gold links if there are any."""
-    dataset = read_all(files)
+    dataset = read_all(files, run)
     n = _index(line, len(dataset))
     found, cells, name = Alignment(), None, ""
     if dataset.systems:
@@ -40,6 +41,7 @@ def draw_matrix(files: ShownFiles, output: str, *, line: int = 1, run: Run = SIL
     _write(matrix_figure(*dataset.pairs[n], found, reference, cells, name), output, run)
 
 
+@job
 def draw_posteriors(
     files: ShownFiles,
     model: str,
@@ -50,7 +52,7 @@ def draw_posteriors(
     run: Run = SILENT,
 ) -> None:
     """Draw a model's posteriors of a pair, both directions, before and after projection."""
-    dataset = read_all(files)
+    dataset = read_all(files, run)
     n = _index(line, len(dataset))
     seen = model_view(model, projection, run)
     pair = dataset.pairs[n]
@@ -58,11 +60,12 @@ def draw_posteriors(
     _write(posterior_figure(*pair, next(seen.of_pairs([pair])), reference, seen.projection), output, run)
 
 
+@job
 def draw_curve(files: ShownFiles, output: str, *, models: Sequence[str] = (), run: Run = SILENT) -> None:
     """Draw precision against recall, of probabilities, saved models (`[NAME=]MODEL`) and links (points)."""
     if not files.probabilities and not models and not files.links:
-        raise UsageError("nothing to draw; give --probabilities, --model or --links, any of them repeatedly")
-    scored = read_all(replace(files, links=()))
+        raise UsageError("nothing to draw; give probabilities, models or links")
+    scored = read_all(replace(files, links=()), run)
     if scored.gold is None:
         raise UsageError("a curve needs gold links; name their file")
     kept = [n for n, gold in enumerate(scored.gold) if gold is not None]
@@ -77,13 +80,14 @@ def draw_curve(files: ShownFiles, output: str, *, models: Sequence[str] = (), ru
         curves[name] = curve([array[1].mean(axis=0) for array in arrays], reference)
     points = {}
     if files.links:
-        plain = read_all(replace(files, probabilities=()))
+        plain = read_all(replace(files, probabilities=()), run)
         points = {
             system.name: evaluate([system.links[n] for n in kept], reference) for system in plain.systems
         }
     _write(curve_figure(curves, points), output, run)
 
 
+@job
 def draw_trace(reports: Sequence[str], output: str, *, lines: Sequence[int] = (), run: Run = SILENT) -> None:
     """Draw how bound and score of pairs approach each other: those `lines`, or the first with a trace."""
     traces = {}
@@ -99,6 +103,7 @@ def draw_trace(reports: Sequence[str], output: str, *, lines: Sequence[int] = ()
     _write(trace_figure(traces), output, run)
 
 
+@job
 def draw_pruning(reports: Sequence[str], output: str, *, run: Run = SILENT) -> None:
     """Draw how much of the search space pruning leaves, round by round, as the mean over pairs."""
     traced = _traced(reports, run.errors)
@@ -106,6 +111,7 @@ def draw_pruning(reports: Sequence[str], output: str, *, run: Run = SILENT) -> N
     _write(pruning_figure(traces), output, run)
 
 
+@job
 def draw_cost(
     files: Sequence[str],
     output: str,

@@ -12,7 +12,8 @@ from itertools import islice
 from typing import Any
 
 from dualign.core.errors import DataError
-from dualign.jobs.running import SILENT, Run, one_standard_input
+from dualign.jobs.defaults import RARE
+from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.measure import quality
 from dualign.measure.bootstrap import Interval, confidence_interval
 from dualign.measure.breakdown import Breakdown, by_frequency
@@ -21,9 +22,6 @@ from dualign.text.alignment import Alignment
 from dualign.text.checks import same_length
 from dualign.text.formats import read_links
 from dualign.text.pairs import read_pairs
-
-RARE = 4
-"""The most occurrences of a rare word: less than five, as in Graça et al. 2010."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +99,7 @@ class Report:
         ]
 
 
+@job
 def evaluate(
     links: str | LinkFile,
     gold: str | LinkFile,
@@ -116,8 +115,8 @@ def evaluate(
     `first`: gold is for the first lines of the links only. `bootstrap` is the number of resamples for AER's
     interval, 0 for none. With `words`, links of rare and of common words are scored separately as well.
     """
-    links = LinkFile(links) if isinstance(links, str) else links
-    gold = LinkFile(gold) if isinstance(gold, str) else gold
+    links = links if isinstance(links, LinkFile) else LinkFile(links)
+    gold = gold if isinstance(gold, LinkFile) else LinkFile(gold)
     text = (None, None) if words is None else (words.source, words.target)
     one_standard_input(links.path, gold.path, *text)
     compared = _read_with_gold(links, gold, first, run)
@@ -167,7 +166,7 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
             references = filled
             run.note(
                 f"note: {gold.path} mentions no sentence pair after {named}; the other {lines - named} count "
-                "as pairs without gold links (use --first if gold is for the first pairs only)"
+                "as pairs without gold links (set first=True if gold is for the first pairs only)"
             )
     counts = (links.path, len(answers)), (gold.path, len(references))
     same_length(*counts, unit="sentence pairs", remedy=remedy)

@@ -19,7 +19,8 @@ from typing import Any
 
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available
-from dualign.jobs.running import SILENT, Run
+from dualign.jobs.defaults import PAIRS
+from dualign.jobs.running import SILENT, Run, job
 from dualign.measure.quality import Evaluation, evaluate
 from dualign.measure.signature import signature
 from dualign.measure.table import markdown
@@ -42,7 +43,7 @@ _WARM = 200  # pairs: enough to reach every kernel
 class Synthetic:
     """Seeded synthetic text: `pairs` to train on, and as many others to align."""
 
-    pairs: int = 10_000
+    pairs: int = PAIRS
     seed: int = 0
 
 
@@ -121,6 +122,7 @@ class Measured:
         return markdown(("", "seconds", "CPU seconds", "pairs/s", "peak MB"), rows)
 
 
+@job
 def bench(text: Synthetic | Own, *, run: Run = SILENT) -> Measured:
     """Time the commands of this installation that train on a text and align with the saved model."""
     if isinstance(text, Own) and "-" in (text.source, text.target):

@@ -7,18 +7,20 @@ from collections.abc import Iterator
 from itertools import islice
 
 from dualign.core.errors import DataError, UsageError
-from dualign.jobs.running import SILENT, Run, one_standard_input
+from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step
 from dualign.text.formats import FORMATS, read_links, write_links
 from dualign.text.places import in_place
 from dualign.text.streams import open_output
 from dualign.transfer.remap_files import Remapping, remapped
+from dualign.transfer.remap_files import Side as Side
 
 CHUNK = 4096
 """Sentence pairs in memory at a time; a few megabytes."""
 
 
+@job
 def convert(
     links: str,
     output: str,
@@ -42,10 +44,13 @@ def _by_suffix(path: str) -> str:
     if suffix in (".gz", ".xz", ".zst"):
         suffix = os.path.splitext(name)[1]
     if suffix[1:] not in FORMATS:
-        raise UsageError(f"cannot tell the format to write from the name {path}; say it, like --to pharaoh")
+        raise UsageError(
+            f"cannot tell the format to write from the name {path}; say it, as in to_format=pharaoh"
+        )
     return suffix[1:]
 
 
+@job
 def symmetrize(
     forward: str,
     backward: str,
@@ -86,6 +91,7 @@ def _combined(both: Iterator[tuple[Alignment, Alignment]], method: str, place: s
         begin += len(chunk)
 
 
+@job
 def remap(work: Remapping, output: str = "-", *, skip: bool = False, run: Run = SILENT) -> int:
     """Carry links between words, subwords and character offsets; returns the number of lines skipped.
 
@@ -93,7 +99,7 @@ def remap(work: Remapping, output: str = "-", *, skip: bool = False, run: Run = 
     """
     one_standard_input(work.links, work.source.given, work.source.new, work.target.given, work.target.new)
     skipped = 0
-    lines = remapped(work, lambda message: run.note(f"warning: {message}"))
+    lines = remapped(work, lambda message: run.note(f"warning: {message}"), run.errors)
     with open_output(output) as stream:
         for line, problem in run.counted(lines, "remap"):
             if problem is not None:

@@ -14,7 +14,7 @@ from dualign.core.arrays import Array
 from dualign.core.clocks import check_time_limit
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available
-from dualign.jobs.running import SILENT, Run, one_standard_input, separate_outputs
+from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import compile_kernels
 from dualign.measure import phrase_quality
 from dualign.measure.phrase_quality import PhraseEvaluation, phrases_of_links
@@ -80,6 +80,7 @@ class TableText:
         return occurrences, occurrences.weights(wanted)
 
 
+@job
 def extract_phrases(
     text: LinkedText,
     table: str = "-",
@@ -116,6 +117,7 @@ def extract_phrases(
     return built
 
 
+@job
 def align_phrases(
     text: TableText,
     output: str = "-",
@@ -155,7 +157,7 @@ def align_phrases(
     if occurrences.too_long:
         run.note(
             f"note: {occurrences.too_long:,} entries of {text.table} were left out: they have a phrase "
-            f"of over {text.max_length} words (--max-length)"
+            f"of over max_length={text.max_length} words"
         )
     run.note(
         f"{counts['aligned']:,} pairs aligned, {counts['without']:,} proved to have no alignment, "
@@ -180,6 +182,7 @@ def _record(line: int, answer: Forced) -> dict[str, Any]:
     }
 
 
+@job
 def train_phrases(
     text: TableText,
     output: str = "-",
@@ -252,6 +255,7 @@ class PhraseAnswer:
         return answer, gold
 
 
+@job
 def evaluate_phrases(
     answer: PhraseAnswer,
     *,

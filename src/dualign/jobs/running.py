@@ -1,18 +1,23 @@
-"""`Run`: how a job runs, whatever it does, and who hears about it."""
+"""What all jobs share: `Run`, the settings and callbacks of a job, and `job`, which makes a function one."""
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from dualign.core.errors import UsageError
+from dualign.text.places import kept_apart
 
 if TYPE_CHECKING:
     from dualign.learn.training import Progress
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
 
 
 def _ignore(*_: object) -> None:
@@ -21,18 +26,20 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Settings that every job has. The last three are functions to call, and do nothing unless given."""
+    """Settings that all jobs share. The callbacks do nothing unless given, except `warn`, which logs."""
 
     threads: int | None = None
     """Threads to compute with, all processors if None; the result is the same."""
     errors: str = "strict"
     """Bytes that are not UTF-8: `strict` refuses them, `replace` reads U+FFFD."""
     note: Callable[[str], None] = _ignore
-    """Called with a sentence that a person may want to read."""
+    """Called with each message for the user."""
     progress: Callable[[int, str], None] = _ignore
-    """Called as `progress(done, what)` when so many lines are done, with 0 when the work begins."""
+    """Called as `progress(done, what)` after each line, or several; `done` is 0 when the work begins."""
     round: Callable[[Progress], None] = _ignore
     """Called after each round of training."""
+    warn: Callable[[str], None] = logging.getLogger("dualign").warning
+    """Called when the result is probably not what was wanted."""
 
     def counted(self, items: Iterable[Item], what: str) -> Iterator[Item]:
         """Pass `items` on, and report how many are done."""
@@ -43,7 +50,31 @@ class Run:
 
 
 SILENT = Run()
-"""The usual settings, and nobody who hears anything."""
+"""The default settings, without callbacks."""
+
+
+def job(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Make a function a job: file names may be `pathlib.Path`s, and no file that it reads is overwritten."""
+
+    @wraps(function)
+    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with kept_apart():
+            return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
+
+    return wrapped
+
+
+def _plain(value: Any) -> Any:
+    """The same with strings for paths, also in lists, tuples and the fields of dataclasses."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    if is_dataclass(value) and not isinstance(value, (type, Run)):
+        old = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        new = {name: _plain(content) for name, content in old.items()}
+        return replace(value, **new) if new != old else value
+    return value
 
 
 def one_standard_input(*paths: str | None) -> None:

@@ -18,7 +18,7 @@ from dualign.core.threads import available
 from dualign.decode.matchings.arguments import as_scores
 from dualign.decode.matchings.batch import Decoded, Settings, decode_matrices
 from dualign.decode.matchings.matching_blocks import ORIENTATION
-from dualign.jobs.running import SILENT, Run, one_standard_input, separate_outputs
+from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.model.options import USED_WITH
 from dualign.text.checks import in_step
 from dualign.text.matrices import read_matrices
@@ -60,6 +60,7 @@ class MatrixDecoder:
 USUAL = MatrixDecoder()
 
 
+@job
 def decode(
     scores: str,
     output: str = "-",
@@ -82,7 +83,7 @@ def decode(
     separate_outputs(output, report)
     one_standard_input(scores, source, target)
     for name in decoder.idle():
-        run.note(f"note: {name} has no effect with decoder {decoder.decoder}")
+        run.note(f"note: {name}={getattr(decoder, name)} has no effect with decoder={decoder.decoder}")
     found = _decoded(_checked(scores, source, target, run.errors), settings, available(run.threads))
     with ExitStack() as stack:
         links = stack.enter_context(open_output(output))

@@ -12,7 +12,7 @@ from dualign.core.certified import Trace
 from dualign.core.clocks import Clock
 from dualign.core.errors import UsageError
 from dualign.core.threads import available, ordered_map
-from dualign.jobs.running import SILENT, Run, one_standard_input, separate_outputs
+from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.text.arpa import write_arpa
 from dualign.text.brackets import Tree, read_trees, trees_of
@@ -42,6 +42,7 @@ class ParallelText:
         return pairs, list(trees_of(self.trees, (pair[0] for pair in pairs), errors))
 
 
+@job
 def train_translation(
     text: ParallelText,
     folder: str,
@@ -85,6 +86,7 @@ def train_translation(
     )
 
 
+@job
 def train_language_model(text: str, model: str, *, order: int = 3, run: Run = SILENT) -> list[int]:
     """Learn an n-gram model, interpolated modified Kneser-Ney, and write it in ARPA form.
 
@@ -97,6 +99,7 @@ def train_language_model(text: str, model: str, *, order: int = 3, run: Run = SI
     return counts
 
 
+@job
 def translate(
     folder: str,
     text: str,

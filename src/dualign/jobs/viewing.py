@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Any
 
 from dualign.core.errors import DataError, UsageError
-from dualign.jobs.running import SILENT, Run, one_standard_input
+from dualign.jobs.defaults import PORT
+from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.model.options import PROJECTIONS
 from dualign.show.dataset import Dataset, read_dataset
@@ -20,17 +21,14 @@ from dualign.show.server import Viewer
 from dualign.show.summary import About, summary_page
 from dualign.text.streams import open_output
 
-PORT = 8017
-"""Of the local page, if nothing else is asked for and it is free."""
 
-
-def read_all(files: ShownFiles) -> Dataset:
+def read_all(files: ShownFiles, run: Run = SILENT) -> Dataset:
     """Read and check all files of a text to show."""
     one_standard_input(*files.inputs())
     # Millions of tuples that stay: looking for cycles among them, again and again, takes half of the time.
     gc.disable()
     try:
-        return read_dataset(files)
+        return read_dataset(files, run.errors)
     finally:
         gc.freeze()
         gc.enable()
@@ -44,11 +42,12 @@ def model_view(model: str, projection: str | None = None, run: Run = SILENT) -> 
     return ModelView(model, projection, run.threads)
 
 
-def summarize(files: ShownFiles, output: str = "-") -> None:
+@job
+def summarize(files: ShownFiles, output: str = "-", *, run: Run = SILENT) -> None:
     """Write an HTML page about aligned text, with statistics and a dictionary."""
     if max(len(files.links), len(files.probabilities)) != 1:
-        raise UsageError("the page is about one system; give --links or --probabilities once")
-    dataset = read_all(files)
+        raise UsageError("the page is about one system; give one file of links or of probabilities")
+    dataset = read_all(files, run)
     system = dataset.systems[0]
     alignments = list(system.links)
     if system.cells is not None:
@@ -61,6 +60,7 @@ def summarize(files: ShownFiles, output: str = "-") -> None:
         stream.write(summary_page(dataset.pairs, alignments, about))
 
 
+@job
 def view(
     files: ShownFiles,
     output: str = "-",
@@ -74,13 +74,14 @@ def view(
 
     `model` is a saved model whose posteriors, of the first `posteriors` pairs, are shown too.
     """
-    dataset = read_all(files)
+    dataset = read_all(files, run)
     seen = None if model is None else model_view(model, projection, run)
     page = viewer_page(content(dataset, **_of_model(dataset, seen, posteriors)))
     with open_output(output) as stream:
         stream.write(page)
 
 
+@job
 def viewer(
     files: ShownFiles,
     *,
@@ -90,7 +91,7 @@ def viewer(
     run: Run = SILENT,
 ) -> Viewer:
     """A server of the same page for this machine; call its `serve_forever`. Port 0 is any free one."""
-    dataset = read_all(files)
+    dataset = read_all(files, run)
     seen = None if model is None else model_view(model, projection, run)
     live = seen is not None
     page = viewer_page(content(dataset, live=live, **_of_model(dataset, seen, 0)), live=live)

@@ -39,13 +39,13 @@ TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
 
 
 def compile_kernels(note: Callable[[str], None], *names: str) -> None:
-    """Compile kernels by their names in `KERNELS`, unless that was done before; `note` is told."""
+    """Compile kernels by their names in `KERNELS`, unless that was done before; `note` gets a message."""
     marks = {name: mark for name in names if not (mark := compiled_mark(name)).exists()}
     if not marks:
         return
     note("compiling kernels, once for this version (about 10 to 40 s) …")
     clock = Clock()
-    if available() > 1:
+    if len(marks) > 1 and available() > 1:
         command = [sys.executable, "-m", "dualign.jobs.warming"]
         processes = [subprocess.Popen([*command, name], **QUIETLY) for name in marks]
         try:

@@ -15,7 +15,7 @@ from dualign.infer.constraints import Glossary
 from dualign.infer.encoding import CHUNK
 from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.link_output import Outputs, write
-from dualign.jobs.running import SILENT, Run, one_standard_input, separate_outputs
+from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.tuning import area_judge, tune
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels, load_kernels
 from dualign.learn.training import NothingToLearn, usable
@@ -43,6 +43,11 @@ class Tuning:
     early_stop: bool = False
     """Also stop training, and keep the best round, when the area under the precision-recall curve shrinks."""
 
+    @property
+    def on_input(self) -> bool:
+        """Whether the gold links are those of the first lines of the input."""
+        return self.source is None
+
     def __post_init__(self) -> None:
         if self.target is not None and self.source is None:
             raise UsageError("the target text to tune on is given without its source text; give both")
@@ -58,10 +63,9 @@ class Tuning:
 
     def pairs(self, begin: list[Pair], gold: Sequence[Alignment], errors: str) -> list[Pair]:
         """The sentence pairs of the gold links, checked; `begin` are the first of the input."""
-        pairs = begin
+        place, pairs = "the input", begin
         if self.source is not None:
-            pairs = list(read_pairs(self.source, self.target, errors=errors))
-        place = "the input" if self.source is None else self.source
+            place, pairs = self.source, list(read_pairs(self.source, self.target, errors=errors))
         counts = (self.gold, len(gold)), (place, len(pairs))
         same_length(*counts, unit="pairs", remedy="give the gold links of this text")
         for number, ((s, t), links) in enumerate(zip(pairs, gold, strict=True), 1):
@@ -69,6 +73,7 @@ class Tuning:
         return pairs
 
 
+@job
 def align(
     source: str,
     target: str | None = None,
@@ -86,13 +91,13 @@ def align(
     write. `tuning` chooses threshold and decoder parameters by gold links. `glossary` is a file of known
     translations. For `options` see `dualign.Options`.
     """
-    outputs = Outputs(output) if isinstance(output, str) else output
-    tuning = Tuning(tuning) if isinstance(tuning, str) else tuning
+    outputs = output if isinstance(output, Outputs) else Outputs(output)
+    tuning = _tuning(tuning)
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
     _check_places(outputs, source, target, load, tuning, glossary)
     if load is None:
-        _note_idle(Options.of(options), options, outputs, run)
+        _note_idle(Options.of(options), options, run, outputs)
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER))
     if load is None:
         try:
@@ -100,7 +105,7 @@ def align(
         except NothingToLearn as error:
             if error.pairs == 0 or outputs.model is not None or outputs.page is not None:
                 raise
-            run.note(f"warning: {error}: all {error.pairs} lines of the output are empty")
+            run.warn(f"{error}: all {error.pairs} lines of the output are empty")
             with open_output(outputs.links) as out:
                 out.write("\n" * error.pairs)
             return Aligner(threads=run.threads, **options)
@@ -109,7 +114,7 @@ def align(
         if tuning is not None and tuning.early_stop:
             raise UsageError("early stopping is for training, but a saved model is given")
         aligner = Aligner.load(load, threads=run.threads).set_options(**options)
-        _note_idle(aligner.options, options, outputs, run)
+        _note_idle(aligner.options, options, run, outputs)
         aligner.constraints = _read_glossary(glossary, run)
         links = aligner.align_stream(_ready(aligner, source, target, tuning, run))
     if outputs.model is not None:
@@ -118,6 +123,7 @@ def align(
     return aligner
 
 
+@job
 def train(
     source: str,
     target: str | None,
@@ -129,9 +135,10 @@ def train(
     **options: Any,
 ) -> Aligner:
     """Learn a model from a bitext and save it as `output`; returns the aligner. Keywords as for `align`."""
-    tuning = Tuning(tuning) if isinstance(tuning, str) else tuning
-    _check_places(Outputs(model=output), source, target, None, tuning, glossary)
-    _note_idle(Options.of(options), options, None, run)
+    tuning = _tuning(tuning)
+    outputs = Outputs(model=output)
+    _check_places(outputs, source, target, None, tuning, glossary)
+    _note_idle(Options.of(options), options, run, outputs, only_training=True)
     compile_kernels(run.note, *WORD_ALIGNER)
     _, aligner = _learn(source, target, options, tuning, glossary, run)
     aligner.save(output)
@@ -151,11 +158,11 @@ def _learn(
     load_kernels(aligner.threads)
     gold = [] if tuning is None else tuning.read_gold(run.errors)
     begin: list[Pair] = []
-    if target is not None and (tuning is None or tuning.source is not None):
+    if target is not None and (tuning is None or not tuning.on_input):
         text = encode_files(source, target, aligner.options.lowercase, errors=run.errors)
     else:
         pairs = read_pairs(source, target, errors=run.errors)
-        begin = [] if tuning is None or tuning.source is not None else list(islice(pairs, len(gold)))
+        begin = list(islice(pairs, len(gold))) if tuning is not None and tuning.on_input else []
         text = numbered(chain(begin, pairs), aligner.options.lowercase)
     labelled = [] if tuning is None else tuning.pairs(begin, gold, run.errors)
     areas: list[float] = []
@@ -189,7 +196,7 @@ def _ready(
     pairs: Iterator[Pair] = read_pairs(source, target, errors=run.errors)
     if tuning is not None:
         gold = tuning.read_gold(run.errors)
-        begin = [] if tuning.source else list(islice(pairs, len(gold)))
+        begin = list(islice(pairs, len(gold))) if tuning.on_input else []
         _tune(aligner, tuning.pairs(begin, gold, run.errors), gold, run)
         pairs = chain(begin, pairs)
     begin = list(islice(pairs, CHUNK))
@@ -204,6 +211,10 @@ def _with_kernels(pairs: Iterable[Pair], run: Run) -> Iterator[Pair]:
             compile_kernels(run.note, "long")
             ready = True
         yield pair
+
+
+def _tuning(given: str | Tuning | None) -> Tuning | None:
+    return given if given is None or isinstance(given, Tuning) else Tuning(given)
 
 
 def _read_glossary(path: str | None, run: Run) -> Glossary | None:
@@ -221,24 +232,25 @@ def _tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], ru
 def _kept_round(areas: Sequence[float], numbers: Sequence[int], options: Options) -> str:
     """Which round early stopping has kept, by the areas under the curve after the rounds that it judged."""
     if not areas:
-        return f"note: early stopping has no effect with {options.model} and rounds={options.rounds}"
+        return f"note: early_stop=True has no effect with model={options.model} and rounds={options.rounds}"
     kept = areas.index(max(areas))
     return (
         f"early stop: kept round {numbers[kept]} of {options.rounds}, area under the curve {areas[kept]:.4f}"
     )
 
 
-def _note_idle(options: Options, given: Iterable[str], outputs: Outputs | None, run: Run) -> None:
+def _note_idle(
+    options: Options, given: dict[str, Any], run: Run, outputs: Outputs, *, only_training: bool = False
+) -> None:
     """Tell which of the given options have no effect on what is written.
 
-    A saved model keeps options for other decoders; so without other outputs only those are mentioned that
-    have no effect on training.
+    With `only_training`, that is a model: it keeps the options that wait for another decoder.
     """
     # The score of viterbi's links, which reports have, is relative to the threshold.
-    scored = outputs is not None and options.decoder == "viterbi" and (outputs.report or outputs.page)
+    scored = options.decoder == "viterbi" and (outputs.report or outputs.page)
     for name, other in options.idle([name for name in given if not (scored and name == "threshold")]):
-        if other == "model" or outputs is not None:
-            run.note(f"note: {name} has no effect with {other} {getattr(options, other)}")
+        if other == "model" or not only_training:
+            run.note(f"note: {name}={given[name]} has no effect with {other}={getattr(options, other)}")
 
 
 def _note_unused(text: Bitext, aligner: Aligner, run: Run) -> None:
@@ -250,10 +262,10 @@ def _note_unused(text: Bitext, aligner: Aligner, run: Run) -> None:
     limit = aligner.options.max_length
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
     if (long & usable(text, limit)).any():
-        run.note(f"note: every pair has more than {limit} words a side; learnt from them all the same")
+        run.note(f"note: every pair has more than {limit} words per side; learnt from them anyway")
     elif count := int(long.sum()):
         run.note(
-            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {limit} words a side; "
+            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {limit} words per side; "
             "aligned, but not learnt from"
         )
 

@@ -40,7 +40,6 @@ class Files:
     format: str | None = None
     gold_format: str | None = None
     first: bool = False
-    errors: str = "strict"
 
     def inputs(self) -> list[str | None]:
         """Every path, without names."""
@@ -75,17 +74,17 @@ class Dataset:
         return len(self.pairs)
 
 
-def read_dataset(files: Files) -> Dataset:
+def read_dataset(files: Files, errors: str = "strict") -> Dataset:
     """Read and check all files; raises `DataError` naming file, line and remedy."""
-    pairs = list(read_pairs(files.source, files.target, errors=files.errors))
+    pairs = list(read_pairs(files.source, files.target, errors=errors))
     if not pairs:
         raise DataError(f"{files.source}: no sentence pair, nothing to show; was it written to the end?")
-    systems = list(_systems(files, pairs))
-    gold = None if files.gold is None else _read_gold(files, files.gold, pairs)
+    systems = list(_systems(files, pairs, errors))
+    gold = None if files.gold is None else _read_gold(files, files.gold, pairs, errors)
     return Dataset(pairs, systems, gold, (_base(files.source), _base(files.target or files.source)))
 
 
-def _systems(files: Files, pairs: Sequence[Pair]) -> Iterator[System]:
+def _systems(files: Files, pairs: Sequence[Pair], errors: str) -> Iterator[System]:
     count = max(len(files.links), len(files.probabilities))
     if len(files.reports) > count:
         raise UsageError(f"{len(files.reports)} reports for {count} systems; give the links of each, too")
@@ -94,10 +93,10 @@ def _systems(files: Files, pairs: Sequence[Pair]) -> Iterator[System]:
         name, links, cells = "", None, None
         if k < len(files.links):
             name, path = named(files.links[k])
-            links = _read_aligned(path, files.format, files.errors, pairs)
+            links = _read_aligned(path, files.format, errors, pairs)
         if k < len(files.probabilities):
             other, path = named(files.probabilities[k])
-            scored = _read_aligned(path, None, files.errors, pairs)
+            scored = _read_aligned(path, None, errors, pairs)
             if all(alignment.probabilities is None for alignment in scored) and any(scored):
                 raise DataError(
                     f"{path}: links without probabilities; write them as `i-j:probability`, "
@@ -110,7 +109,7 @@ def _systems(files: Files, pairs: Sequence[Pair]) -> Iterator[System]:
         records = None
         if k < len(files.reports):
             path = named(files.reports[k])[1]
-            records = read_records(path, len(pairs), files.errors)
+            records = read_records(path, len(pairs), errors)
             _check_records(path, records, links)
         while name in taken:
             name += "′"
@@ -139,8 +138,8 @@ def _read_aligned(path: str, format: str | None, errors: str, pairs: Sequence[Pa
     return alignments
 
 
-def _read_gold(files: Files, path: str, pairs: Sequence[Pair]) -> list[Alignment | None]:
-    format, errors = files.gold_format, files.errors
+def _read_gold(files: Files, path: str, pairs: Sequence[Pair], errors: str) -> list[Alignment | None]:
+    format = files.gold_format
     if not files.first:
         try:
             return list(_read_aligned(path, format, errors, pairs))

@@ -37,7 +37,7 @@ class Viewer(ThreadingHTTPServer):
             super().__init__((LOCAL, port), _Handler)
         except OSError as error:
             raise DataError(
-                f"port {port} of {LOCAL} cannot be used ({error.strerror}); choose another with --port"
+                f"port {port} of {LOCAL} cannot be used ({error.strerror}); choose another port"
             ) from None
 
     @property

@@ -1,7 +1,7 @@
 """Which files a command reads and writes: it must not write what it reads, nor one file by two outputs.
 
-`dualign align a b -o b` would replace the text by links. The command line opens its files inside
-`kept_apart()`; other programs may read a file, change it and write it back.
+`dualign align a b -o b` would replace the text by links. Jobs open their files inside `kept_apart()`; other
+programs may read a file, change it and write it back.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -27,18 +28,18 @@ class _Places:
     written: dict[str, File | None] = field(default_factory=dict)
 
 
-_places: _Places | None = None
+# Of this thread: jobs may run at the same time, and each reads and writes its files on its caller's thread.
+_current: ContextVar[_Places | None] = ContextVar("_current", default=None)
 
 
 @contextmanager
 def kept_apart(apart: bool = True) -> Iterator[None]:
     """Inside, a file that is read cannot be written, nor one file by two outputs at once."""
-    global _places
-    before, _places = _places, _Places() if apart else None
+    before = _current.set(_Places() if apart else None)
     try:
         yield
     finally:
-        _places = before
+        _current.reset(before)
 
 
 def in_place() -> AbstractContextManager[None]:
@@ -48,29 +49,30 @@ def in_place() -> AbstractContextManager[None]:
 
 def reading(path: str, status: os.stat_result) -> None:
     """A file is being read."""
-    if _places is not None and stat.S_ISREG(status.st_mode):
+    if (places := _current.get()) is not None and stat.S_ISREG(status.st_mode):
         file = status.st_dev, status.st_ino
-        if file in _places.written.values():
+        if file in places.written.values():
             raise _lost(path)
-        _places.read.add(file)
+        places.read.add(file)
 
 
 def writing(path: str, final: str) -> None:
     """A regular file, `path` with all links followed, will be written; `written` is called when it is."""
-    if _places is None:
+    places = _current.get()
+    if places is None:
         return
     replaced = _file(final)
-    if replaced in _places.read:
+    if replaced in places.read:
         raise _lost(path)
-    if final in _places.written:
+    if final in places.written:
         raise UsageError(f"two outputs have the same place, {path}; give each its own")
-    _places.written[final] = replaced
+    places.written[final] = replaced
 
 
 def written(final: str) -> None:
     """The file is in place; the inode of the one it has replaced may be used again."""
-    if _places is not None:
-        _places.written.pop(final, None)
+    if (places := _current.get()) is not None:
+        places.written.pop(final, None)
 
 
 def _file(path: str) -> File | None:
@@ -87,6 +89,8 @@ def _lost(path: str) -> UsageError:
 def refuse_inputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
     """The same check before the work, for a command that knows its files."""
     for output, other in product(filter(None, outputs), filter(None, inputs)):
+        same = False
         with suppress(OSError, ValueError):
-            if os.path.samefile(output, other) and os.path.isfile(other):
-                raise _lost(output)
+            same = os.path.samefile(output, other) and os.path.isfile(other)
+        if same:
+            raise _lost(output)

@@ -28,9 +28,8 @@ from dualign.transfer.tokens import MARKS, SCHEMES, Interval, covering, letters,
 class Side:
     """The files of one side: tokens that the given links are about, and those for the new ones."""
 
-    name: str
-    given: str | None
-    new: str | None
+    given: str | None = None
+    new: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +39,17 @@ class Remapping:
     links: str
     given: str
     new: str
-    source: Side
-    target: Side
+    source: Side = Side()
+    target: Side = Side()
     format: str | None = None
     pairs: int | None = None
-    errors: str = "strict"
 
     def __post_init__(self) -> None:
         for kind in (self.given, self.new):
             if kind not in SCHEMES + UNITS:
                 raise UsageError(f"links cannot be about `{kind}`; there are {', '.join(SCHEMES + UNITS)}")
-        for side in (self.source, self.target):
-            self._check(side)
+        self._check("source", self.source)
+        self._check("target", self.target)
         if {self.source.given, self.source.new, self.target.given, self.target.new} == {None}:
             raise UsageError(
                 "nothing to carry links to; name files with --source-from, --source-to and so on"
@@ -61,8 +59,8 @@ class Remapping:
                 "links of offsets have one format, a line for each pair; --format and --pairs are for others"
             )
 
-    def _check(self, side: Side) -> None:
-        from_option, to_option = f"--{side.name}-from", f"--{side.name}-to"
+    def _check(self, name: str, side: Side) -> None:
+        from_option, to_option = f"--{name}-from", f"--{name}-to"
         if self.given in UNITS and side.given is None:
             raise UsageError(f"offsets need the text that they count in; give it as {from_option}")
         if self.new in UNITS and side.new is None and not (self.given in UNITS and side.given):
@@ -71,11 +69,11 @@ class Remapping:
         if self.new in UNITS or self.given in UNITS:
             for kind, path, option in both:
                 if kind in SCHEMES[1:] and path is None:
-                    raise UsageError(f"give the subwords of the {side.name} side as {option}")
+                    raise UsageError(f"give the subwords of the {name} side as {option}")
         elif (side.given is None) != (side.new is None):
             (there, _, _), (missing, _, option) = both if side.new is None else both[::-1]
             if there == "words" or missing != "words":
-                raise UsageError(f"give the other tokens of the {side.name} side as {option}")
+                raise UsageError(f"give the other tokens of the {name} side as {option}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ class _Tokens:
 
 
 def remapped(
-    work: Remapping, warn: Callable[[str], None] = lambda message: None
+    work: Remapping, warn: Callable[[str], None] = lambda message: None, errors: str = "strict"
 ) -> Iterator[tuple[str, DataError | None]]:
     """A line of links for each pair; if tokens and text differ, an empty one, with the error that says so.
 
@@ -122,10 +120,10 @@ def remapped(
         if path is not None
     ]
     if work.given in UNITS:
-        links: Iterable[Any] = parsed(work.links, read_lines(work.links, work.errors), parse_offsets)
+        links: Iterable[Any] = parsed(work.links, read_lines(work.links, errors), parse_offsets)
     else:
-        links = read_links(work.links, work.format, work.errors, count=work.pairs)
-    streams = [(work.links, links), *((file.path, file.lines(work.errors)) for file in files)]
+        links = read_links(work.links, work.format, errors, count=work.pairs)
+    streams = [(work.links, links), *((file.path, file.lines(errors)) for file in files)]
     for number, (alignment, *lines) in enumerate(in_step(*streams, unit="sentences"), 1):
         rest = iter(lines)
         try:

@@ -15,8 +15,9 @@ from typing import Any
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step, links_inside
-from dualign.text.conllu import FORM, Sentence, read_sentences
+from dualign.text.conllu import FORM, Sentence, is_conllu, read_sentences
 from dualign.text.formats import read_links
+from dualign.text.json_lines import is_json
 from dualign.text.lines import read_lines, tokenize
 from dualign.transfer.annotated import AnnotatedText, carry_record, read_annotated, read_plain
 from dualign.transfer.markup import parse_markup, place_markup
@@ -31,23 +32,30 @@ Counts = Counter[str]
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What is read; `source_is_conllu` and `target_is_conllu` tell CoNLL-U from text or lines of tags."""
+    """What is read; a side is CoNLL-U, or else text or lines of tags, as told or by its name if None."""
 
     source: str
     target: str
     links: str
-    source_is_conllu: bool = True
-    target_is_conllu: bool = True
+    source_is_conllu: bool | None = None
+    target_is_conllu: bool | None = None
     link_format: str | None = None
     pairs: int | None = None
     """The number of sentence pairs, which a NAACL file does not tell."""
-    errors: str = "strict"
+
+    def conllu(self) -> tuple[bool, bool]:
+        """Whether source and target are CoNLL-U."""
+        source, target = self.source_is_conllu, self.target_is_conllu
+        return (
+            is_conllu(self.source) if source is None else source,
+            is_conllu(self.target) if target is None else target,
+        )
 
     def with_links(
-        self, source: Iterable[Any], target: Iterable[Any], *more: tuple[str, Iterable[Any]]
+        self, source: Iterable[Any], target: Iterable[Any], *more: tuple[str, Iterable[Any]], errors: str
     ) -> Iterator[tuple[Any, ...]]:
         """The items of both sides, the links, and the items of `more` named streams, in step."""
-        links = read_links(self.links, self.link_format, self.errors, count=self.pairs)
+        links = read_links(self.links, self.link_format, errors, count=self.pairs)
         streams = (self.source, source), (self.target, target), (self.links, links), *more
         return in_step(*streams, unit="sentences")
 
@@ -56,31 +64,35 @@ class Files:
         return f"{self.links}, sentence pair {number}"
 
 
-def sentence_pairs(files: Files) -> Iterator[tuple[Sentence, Sentence, Alignment]]:
-    """Source and target sentences and their links."""
-    source = read_sentences(files.source, True, files.errors)
-    target = read_sentences(files.target, files.target_is_conllu, files.errors)
-    return files.with_links(source, target)
+def sentence_pairs(
+    files: Files, target_is_conllu: bool, errors: str
+) -> Iterator[tuple[Sentence, Sentence, Alignment]]:
+    """Source sentences, which are CoNLL-U, target sentences and their links."""
+    source = read_sentences(files.source, True, errors)
+    target = read_sentences(files.target, target_is_conllu, errors)
+    return files.with_links(source, target, errors=errors)
 
 
 def record_pairs(
-    files: Files, target_is_json: bool = True
+    files: Files, target_is_json: bool, errors: str
 ) -> Iterator[tuple[AnnotatedText, AnnotatedText, Alignment]]:
     """Source and target records and their links; a target that is not JSON is text, one record per line."""
     read_target = read_annotated if target_is_json else read_plain
-    source, target = read_annotated(files.source, files.errors), read_target(files.target, files.errors)
-    return files.with_links(source, target)
+    source, target = read_annotated(files.source, errors), read_target(files.target, errors)
+    return files.with_links(source, target, errors=errors)
 
 
-def trees(files: Files, settings: Settings) -> Iterator[tuple[Sentence, Counts]]:
+def trees(files: Files, settings: Settings, errors: str) -> Iterator[tuple[Sentence, Counts]]:
     """Target sentences with the trees of the source sentences."""
-    if settings.pos != "any" and not files.target_is_conllu:
+    _, target_is_conllu = files.conllu()
+    if settings.pos != "any" and not target_is_conllu:
         raise UsageError(
             "links can be filtered by part of speech only if the target has them: give it as CoNLL-U"
         )
-    for number, (source, target, alignment) in enumerate(sentence_pairs(files), 1):
+    pairs = sentence_pairs(files, target_is_conllu, errors)
+    for number, (source, target, alignment) in enumerate(pairs, 1):
         links = links_between(source, target, alignment, settings, files.place(number))
-        if not files.target_is_conllu:
+        if not target_is_conllu:
             _identify(target, source, number)
         yield target, transfer_tree(source, target, links, settings.complete)
 
@@ -99,18 +111,22 @@ class TagSettings:
     """The tag of a word that gets none by vote."""
 
 
-def tags(files: Files, settings: Settings, how: TagSettings) -> Iterator[tuple[Sentence | list[str], Counts]]:
+def tags(
+    files: Files, settings: Settings, how: TagSettings, errors: str
+) -> Iterator[tuple[Sentence | list[str], Counts]]:
     """Tags of the target words: CoNLL-U sentences if either side is CoNLL-U, otherwise lists of tags."""
-    as_conllu = files.source_is_conllu or files.target_is_conllu
-    source_stream = _tagged_sentences(files.source, files.source_is_conllu, files.errors)
+    source_is_conllu, target_is_conllu = files.conllu()
+    as_conllu = source_is_conllu or target_is_conllu
+    source_stream = _tagged_sentences(files.source, source_is_conllu, errors)
     if as_conllu:
-        target_stream = read_sentences(files.target, files.target_is_conllu, files.errors)
+        target_stream = read_sentences(files.target, target_is_conllu, errors)
     else:
-        target_stream = _tagged_sentences(files.target, False, files.errors)
-    looked_for = files.source_is_conllu and how.column not in COLUMNS
+        target_stream = _tagged_sentences(files.target, False, errors)
+    looked_for = source_is_conllu and how.column not in COLUMNS
     number = 0
-    for number, (source, target, alignment) in enumerate(files.with_links(source_stream, target_stream), 1):
-        given = read_tags(source, how.column) if files.source_is_conllu else source.column(FORM)
+    pairs = files.with_links(source_stream, target_stream, errors=errors)
+    for number, (source, target, alignment) in enumerate(pairs, 1):
+        given = read_tags(source, how.column) if source_is_conllu else source.column(FORM)
         links = links_between(source, target, alignment, settings, files.place(number))
         try:
             result, confidence, counts = _carry_tags(given, len(target), links, how)
@@ -119,8 +135,8 @@ def tags(files: Files, settings: Settings, how: TagSettings) -> Iterator[tuple[S
         except DataError as error:
             # A line of tags is its own place; a CoNLL-U sentence begins at its first word.
             raise DataError(f"{files.source}:{source.line or number}: {error}") from None
-        if as_conllu and not files.target_is_conllu:
-            _identify(target, source if files.source_is_conllu else None, number)
+        if as_conllu and not target_is_conllu:
+            _identify(target, source if source_is_conllu else None, number)
         looked_for = looked_for and set(given) <= {"_"}
         yield target if as_conllu else result, counts
     if looked_for and number:
@@ -146,18 +162,19 @@ def _carry_tags(
 
 
 def spans(
-    files: Files, discontinuous: str, gap: int, threshold: float, target_is_json: bool
+    files: Files, discontinuous: str, gap: int, threshold: float, errors: str
 ) -> Iterator[tuple[str, Counts]]:
     """Lines of JSON: the target's text with the spans of the source's."""
     check_threshold(threshold)
-    for number, (source, target, alignment) in enumerate(record_pairs(files, target_is_json), 1):
+    pairs = record_pairs(files, is_json(files.target), errors)
+    for number, (source, target, alignment) in enumerate(pairs, 1):
         links_inside(alignment.links, len(source.tokens), len(target.tokens), files.place(number))
         content, statuses = carry_record(source, target, weighted(alignment, threshold), discontinuous, gap)
         yield json.dumps(content, ensure_ascii=False, allow_nan=False), Counter(statuses)
 
 
 def markup(
-    files: Files, source_tokens: str | None, target_tokens: str | None, gap: int, threshold: float
+    files: Files, tokens_of: tuple[str | None, str | None], gap: int, threshold: float, errors: str
 ) -> Iterator[tuple[str, Counts]]:
     """Target lines with the tags of the source lines.
 
@@ -165,9 +182,9 @@ def markup(
     lines without tags, split at white space.
     """
     check_threshold(threshold)
-    source_lines, target_lines = (read_lines(path, files.errors) for path in (files.source, files.target))
-    more = [(path, read_lines(path, files.errors)) for path in (source_tokens, target_tokens) if path]
-    lines = files.with_links(source_lines, target_lines, *more)
+    source_lines, target_lines = (read_lines(path, errors) for path in (files.source, files.target))
+    more = [(path, read_lines(path, errors)) for path in tokens_of if path]
+    lines = files.with_links(source_lines, target_lines, *more, errors=errors)
     for number, (line, text, alignment, *tokens) in enumerate(lines, 1):
         place = f"{files.source}:{number}"
         try:
@@ -175,8 +192,8 @@ def markup(
         except DataError as error:
             raise DataError(f"{place}: {error}") from None
         rest = iter(tokens)
-        left = _words(source.text, source_tokens, place, rest, number)
-        right = _words(text, target_tokens, f"{files.target}:{number}", rest, number)
+        left = _words(source.text, tokens_of[0], place, rest, number)
+        right = _words(text, tokens_of[1], f"{files.target}:{number}", rest, number)
         links_inside(alignment.links, len(left), len(right), files.place(number))
         placed = place_markup(source, left, text, right, weighted(alignment, threshold), gap)
         yield placed.text, Counter(placed.statuses)

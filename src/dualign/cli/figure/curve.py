@@ -8,6 +8,7 @@ from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, First, GoldFormat, Links, Probabilities
+from dualign.core.errors import UsageError
 
 
 def curve(
@@ -32,7 +33,9 @@ def curve(
     A file of probabilities gives a curve as far as its links go, a saved model a whole one, and a file of
     links a point.
     """
+    if not (probabilities or model or links):
+        raise UsageError("nothing to draw; give --probabilities, --model or --links, any of them repeatedly")
     systems = links or (), probabilities or ()
-    files = jobs.ShownFiles(source, target, *systems, (), gold, format, gold_format, first, errors)
+    files = jobs.ShownFiles(source, target, *systems, (), gold, format, gold_format, first)
     with on_screen(quiet, output, threads, errors) as run:
         jobs.draw_curve(files, output, models=model or (), run=run)

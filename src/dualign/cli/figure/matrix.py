@@ -28,6 +28,6 @@ def matrix(
     crossed out where gold does not have them.
     """
     systems = links or (), probabilities or ()
-    files = jobs.ShownFiles(source, target, *systems, (), gold, format, gold_format, first, errors)
+    files = jobs.ShownFiles(source, target, *systems, (), gold, format, gold_format, first)
     with on_screen(quiet, output, None, errors) as run:
         jobs.draw_matrix(files, output, line=line, run=run)

@@ -25,6 +25,6 @@ def posteriors(
     quiet: Quiet = False,
 ) -> None:
     """Draw a model's posteriors of a pair, both directions, before and after projection."""
-    files = jobs.ShownFiles(source, target, gold=gold, gold_format=gold_format, first=first, errors=errors)
+    files = jobs.ShownFiles(source, target, gold=gold, gold_format=gold_format, first=first)
     with on_screen(quiet, output, threads, errors) as run:
         jobs.draw_posteriors(files, model, output, projection=projection, line=line, run=run)

@@ -10,6 +10,7 @@ from dualign.cli import options
 from dualign.cli.options import argument, flag, option
 from dualign.cli.phrases.options import MaxLength
 from dualign.cli.screen import on_screen
+from dualign.core.errors import UsageError
 from dualign.text.streams import open_output
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def evaluate(
     Possible links may be cut by a phrase pair, sure ones may not; words without links may stand at an edge.
     Without the texts, a sentence ends with its last word that has a link.
     """
+    if (source is None) != (target is None):
+        raise UsageError("--source and --target go together; give both")
     files = jobs.PhraseAnswer(answer, gold, phrases, format, gold_format, first)
     with on_screen(quiet, "", None, errors) as run:
         result = jobs.evaluate_phrases(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli.options import AsJson, Errors, LinkFormat, OnErrors, Pairs, Quiet, argument, option
+from dualign.cli.screen import on_screen
 from dualign.cli.transfer import options
 from dualign.text.streams import open_output
 
@@ -35,15 +36,16 @@ def evaluate(
     at several thresholds on the links' probabilities; of JSON lines, spans with their labels.
     """
     from dualign.measure.transfer_quality import THRESHOLDS
-    from dualign.transfer.sentences import Settings
 
-    report = jobs.evaluate_transfer(
-        jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs, errors=errors),
-        thresholds=sorted(threshold) if threshold else THRESHOLDS,
-        at=at,
-        settings=Settings(pos=pos, surface=surface),
-        discontinuous=discontinuous,
-        gap=gap,
-    )
+    with on_screen(quiet, "", None, errors) as run:
+        report = jobs.evaluate_transfer(
+            jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs),
+            thresholds=sorted(threshold) if threshold else THRESHOLDS,
+            at=at,
+            settings=jobs.TransferSettings(pos=pos, surface=surface),
+            discontinuous=discontinuous,
+            gap=gap,
+            run=run,
+        )
     with open_output("-") as stream:
         stream.write((json.dumps(report.as_dict()) if as_json else report.as_text()) + "\n")

@@ -32,7 +32,7 @@ def markup(
     Every tag of a line is in the output line once, and tags nest as they do in the source. Tags around
     words that have no counterpart stand empty.
     """
-    files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs, errors=errors)
+    files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs)
     tokens = source_tokens, target_tokens
     with on_screen(quiet, output, None, errors) as run:
         jobs.transfer_markup(

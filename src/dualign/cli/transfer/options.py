@@ -46,8 +46,6 @@ Gap = Annotated[int, option("N", "Words without links that a span may bridge.", 
 ReportFile = Annotated[str | None, option("FILE", "Also write a JSON object for each pair: what happened.")]
 
 
-def as_conllu(choice: FileFormat | None, path: str) -> bool:
-    """Whether a file is CoNLL-U: as told, otherwise by its name."""
-    from dualign.text.conllu import is_conllu
-
-    return is_conllu(path) if choice is None else choice is FileFormat.CONLLU
+def is_conllu(choice: FileFormat | None) -> bool | None:
+    """Whether a file is CoNLL-U; None if its name decides."""
+    return None if choice is None else choice is FileFormat.CONLLU

@@ -34,7 +34,7 @@ def spans(
     Links are about the words of "tokens", a list of strings in the JSON object, or else of the text split at
     white space. The output is JSON lines with "text", "spans" and "lost".
     """
-    files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs, errors=errors)
+    files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs)
     with on_screen(quiet, output, None, errors) as run:
         jobs.transfer_spans(
             files, output, discontinuous=discontinuous, gap=gap, threshold=threshold, report=report, run=run

@@ -41,12 +41,9 @@ def tags(
     A word gets the tag that most of its links, by probability, stand for. The output is CoNLL-U if SOURCE or
     TARGET is, otherwise a line of tags for each line.
     """
-    from dualign.transfer.runs import TagSettings
-    from dualign.transfer.sentences import Settings
-
-    is_conllu = options.as_conllu(source_format, source), options.as_conllu(target_format, target)
-    files = jobs.AnnotatedFiles(source, target, links, *is_conllu, format, pairs, errors)
-    how = TagSettings(column, bio, discontinuous, gap, default)
-    settings = Settings(threshold, pos, surface)
+    is_conllu = options.is_conllu(source_format), options.is_conllu(target_format)
+    files = jobs.AnnotatedFiles(source, target, links, *is_conllu, format, pairs)
+    how = jobs.TagSettings(column, bio, discontinuous, gap, default)
+    settings = jobs.TransferSettings(threshold, pos, surface)
     with on_screen(quiet, output, None, errors) as run:
         jobs.transfer_tags(files, output, tags=how, settings=settings, report=report, run=run)

@@ -33,10 +33,8 @@ def tree(
     An edge is kept if both its ends are aligned. The output is CoNLL-U; a word without a head has `_`
     there, and the confidence of an edge is `Projection` in MISC.
     """
-    from dualign.transfer.sentences import Settings
-
-    is_conllu = options.as_conllu(target_format, target)
-    files = jobs.AnnotatedFiles(source, target, links, True, is_conllu, format, pairs, errors)
-    settings = Settings(threshold, pos, surface, complete)
+    is_conllu = options.is_conllu(target_format)
+    files = jobs.AnnotatedFiles(source, target, links, True, is_conllu, format, pairs)
+    settings = jobs.TransferSettings(threshold, pos, surface, complete)
     with on_screen(quiet, output, None, errors) as run:
         jobs.transfer_tree(files, output, settings=settings, report=report, run=run)

@@ -1,0 +1,49 @@
+"""Settings in messages, as the user typed them: what jobs call `max_length=5` is `--max-length 5` here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import fields
+from typing import Any
+
+from dualign.core.errors import UsageError
+from dualign.model.options import Options
+
+# A name, `=`, and values that change: flags have none, words need no quotes. What follows `--set` stays.
+_SETTING = re.compile(r"(?<![\w./=`'\"-])(?<!--set )([a-z][a-z0-9_]*)=(True\b|False\b|\"[\w-]+\"|'[\w-]+')?")
+_OTHER_NAMES = {"model": "model_type", "lowercase": "keep_case"}
+_FIELDS = {field.name for field in fields(Options)}
+
+_options: ContextVar[dict[str, Any]] = ContextVar("_options")
+"""The options of the running command, by the name of the parameter."""
+
+
+@contextmanager
+def flags_of(parameters: Iterable[Any]) -> Iterator[None]:
+    """Inside, a command with these parameters runs: `as_typed` knows its flags, and its errors use them."""
+    before = _options.set({each.name: each for each in parameters if each.param_type_name == "option"})
+    try:
+        yield
+    except UsageError as error:
+        error.args = (as_typed(str(error)),)
+        raise
+    finally:
+        _options.reset(before)
+
+
+def as_typed(message: str) -> str:
+    """The message with flags of the running command for `name=value`, and `--set` for other `Options`."""
+    options = _options.get({})
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found[1], (found[2] or "").strip("'\"")
+        option = options.get(_OTHER_NAMES.get(name, name)) or options.get(name)
+        if option is None:
+            return f"--set {name}={value}" if "set_" in options and name in _FIELDS else found[0]
+        longest = max(option.opts, key=len)
+        return longest if option.is_flag else f"{longest} {value}"
+
+    return _SETTING.sub(flag, message)

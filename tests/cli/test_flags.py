@@ -1,0 +1,100 @@
+"""Messages about settings: a shell user sees the flags of the command that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+from tests.cli.bitexts import write_lines
+
+from dualign.cli.flags import as_typed, flags_of
+from dualign.cli.main import app, commands, run
+from dualign.core.errors import UsageError
+
+
+def parameters(*words: str) -> list:
+    command = typer.main.get_command(app)
+    for word in words:
+        command = command.get_command(None, word)
+    return command.params
+
+
+@pytest.mark.parametrize("words", commands())
+def test_every_option_of_every_command_is_named_by_its_flag(words):
+    with flags_of(parameters(*words)):
+        for each in parameters(*words):
+            if each.param_type_name == "option" and each.name not in ("model", "set_"):
+                assert as_typed(f"({each.name}=1)").startswith(f"({max(each.opts, key=len)}")
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("alpha=2.0 must be", "--set alpha=2.0 must be"),
+        ("model=ibm1 has no chains", "--model-type ibm1 has no chains"),
+        ("with lowercase=False", "with --keep-case"),
+        ("early_stop=True has", "--early-stop has"),
+        ("at most penalty=-3.0", "at most --penalty -3.0"),
+        ('decoder="best" is', "--decoder best is"),
+        ('scores="x" and decoder="x y"', '--set scores=x and --decoder "x y"'),
+        ("output=x", "--output x"),
+        ("--set rounds=many: not", "--set rounds=many: not"),
+        ("a/rounds=3.txt, `rounds=3`, x=y, source=1", "a/rounds=3.txt, `rounds=3`, x=y, source=1"),
+    ],
+)
+def test_settings_of_align(message, shown):
+    with flags_of(parameters("align")):
+        assert as_typed(message) == shown
+    assert as_typed(message) == message
+
+
+def test_only_a_command_that_takes_them_has_other_options():
+    with flags_of(parameters("phrases", "train")):
+        assert as_typed("alpha=2, model='x' is") == "alpha=2, --model x is"
+
+
+def test_errors_keep_their_kind():
+    class SpecialError(UsageError):
+        pass
+
+    with pytest.raises(SpecialError, match=r"^--rounds 0$"), flags_of(parameters("align")):
+        raise SpecialError("rounds=0")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("align a a --tune a --tune-target a", "--tune-target needs --tune-source"),
+        ("align - a --html-report b", "--html-report reads the text a second time"),
+        ("align a a --tune a --early-stop --model b", "--early-stop is for training, but --model is given"),
+        ("align a a --rounds 2 --set rounds=3", "--rounds 2 and --set rounds=3 contradict each other"),
+        ("align a a --keep-case --set lowercase=true", "--keep-case and --set lowercase=true"),
+        ("align a a --set quantile=1", "--set quantile=1.0 must be"),
+        ("decode a --source-limit -1", "--source-limit -1 must not be negative"),
+        ("decode a --target a", "--target needs --source"),
+        ("phrases align a a --method best", "--method best is not one of"),
+        ("phrases align a a --time-limit 0", "--time-limit 0.0: must be more than 0 seconds"),
+        ("phrases evaluate a a --source a", "--source and --target go together"),
+        ("translate decode a a --method best", "--method best is not one of"),
+        ("figure matrix a -o b.svg --line 9", "--line 9: the text has 1 lines"),
+        ("figure curve a --gold a -o b.svg", "give --probabilities, --model or --links"),
+        ("summarize a", "give --links or --probabilities once"),
+        ("transfer tags a a a --pos class", "--pos class compares parts of speech"),
+        ("transfer tags a a a --default=", "--default '' is not a tag"),
+        ("transfer tags a a a --bio --source-format conllu", "as in --column NER"),
+        ("transfer evaluate a a a --at 0", "--at 0.0: "),
+        ("convert a b", "as in --to pharaoh"),
+    ],
+)
+def test_flags_in_errors(tmp_path, monkeypatch, capsys, command, message):
+    monkeypatch.chdir(tmp_path)
+    write_lines(Path("a"), ["x ||| y"])
+    assert run(command.split()) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_warning_is_not_silenced(tmp_path, capsys):
+    blank = write_lines(tmp_path / "blank", [""])
+    assert run(["align", blank, blank, "--quiet", "-o", str(tmp_path / "out")]) == 0
+    assert "dualign: warning: none of the 1 sentence pairs" in capsys.readouterr().err

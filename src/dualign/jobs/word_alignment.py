@@ -16,7 +16,6 @@ from dualign.infer.encoding import CHUNK
 from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.link_output import Outputs, write
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
-from dualign.jobs.tuning import area_judge, tune
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels, load_kernels
 from dualign.learn.training import NothingToLearn, usable
 from dualign.model.model import Model
@@ -25,7 +24,6 @@ from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import links_inside, same_length
-from dualign.text.formats import read_links
 from dualign.text.numbering import encode_files
 from dualign.text.pairs import Pair, read_pairs
 from dualign.text.places import refuse_inputs
@@ -54,6 +52,8 @@ class Tuning:
 
     def read_gold(self, errors: str) -> list[Alignment]:
         """The gold links."""
+        from dualign.text.formats import read_links
+
         gold = list(read_links(self.gold, errors=errors))
         if not gold:
             raise DataError(f"{self.gold}: no gold links, the file is empty")
@@ -168,6 +168,8 @@ def _learn(
     areas: list[float] = []
     judge = None
     if tuning is not None and tuning.early_stop:
+        from dualign.jobs.tuning import area_judge
+
         area = area_judge(labelled, gold, aligner.threads)
 
         def judge(model: Model) -> float:
@@ -222,6 +224,8 @@ def _read_glossary(path: str | None, run: Run) -> Glossary | None:
 
 
 def _tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], run: Run) -> None:
+    from dualign.jobs.tuning import tune
+
     chosen = ", ".join(
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in tune(aligner, pairs, gold).items()

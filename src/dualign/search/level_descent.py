@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign.core.jit import kernel
-from dualign.search.dual import BOUND, CLOSED, MET, OPEN, ROUNDS, SCORE, STALLED, STUCK, Record
+from dualign.search.dual import BOUND, CLOSED, FACTOR, MET, OPEN, ROUNDS, SCORE, STALLED, STUCK, Record
 
-DISTANCE = 2
-"""The place in a record's numbers where Polyak's factor would be; infinite at first."""
+DISTANCE = FACTOR
+"""The distance has the place of Polyak's factor in a record's numbers."""
 
 
 class LevelRule(NamedTuple):
@@ -27,6 +27,12 @@ class LevelRule(NamedTuple):
     patience: int
     shrink: float
     progress: float
+
+
+@kernel()
+def new_level_record(score: float) -> Record:
+    """An empty record, not traced: the distance is infinite at first."""
+    return Record(np.array([np.inf, score, np.inf, 0.0, 0.0]), np.empty((0, 2)))
 
 
 def level_descent(

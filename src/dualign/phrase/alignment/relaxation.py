@@ -39,8 +39,8 @@ from dualign.phrase.alignment.coverage import (
     expand,
     first_state,
 )
-from dualign.search.dual import BOUND, MET, ROUNDS, SCORE, Record
-from dualign.search.level_descent import LevelRule, level_descent
+from dualign.search.dual import BOUND, MET, ROUNDS, SCORE
+from dualign.search.level_descent import LevelRule, level_descent, new_level_record
 
 _ROUNDS = 100  # of descent before the first search
 
@@ -272,7 +272,7 @@ def solve(links: Links, alive: Array, mu: Array, goal: Goal) -> Outcome:
         return Outcome(chosen, goal.known, False, links.numbers, relaxed.usage, relaxed.best, 0)
     # Without an alignment in hand: none scores less than the worst path.
     floor = max(goal.known, _lowest(links) - 1.0 - 2 * tolerance)
-    record = Record(np.array([np.inf, floor, np.inf, 0.0, 0.0]), np.empty((0, 2)))
+    record = new_level_record(floor)
     bound = np.inf
     beam, rounds = min(16, goal.states), _ROUNDS
     while True:

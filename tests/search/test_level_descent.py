@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign.core.jit import kernel
-from dualign.search.dual import BOUND, CLOSED, ROUNDS, STUCK, new_record
-from dualign.search.level_descent import DISTANCE, LevelRule, level_descent
+from dualign.search.dual import BOUND, CLOSED, ROUNDS, STUCK
+from dualign.search.level_descent import DISTANCE, LevelRule, level_descent, new_level_record
 
 pytestmark = pytest.mark.kernel
 
@@ -59,8 +59,7 @@ def test_bound_reaches_the_least_value_or_the_score(drawn, up, down, below):
     meets = [(a - c) / (d - b) for (a, b), (c, d) in combinations(pairs, 2) if b != d]
     least = min(float((heights + slopes * x).max()) for x in meets)
     lines = Envelope(heights, slopes, np.array([3.0, 0.0, 0.0]))
-    record = new_record(score=least - below)
-    record.numbers[DISTANCE] = np.inf
+    record = new_level_record(least - below)
     status = descend(lines, record, 5000, 1e-9)
     bound = record.numbers[BOUND]
     assert bound >= least - 1e-9

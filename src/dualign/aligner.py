@@ -152,9 +152,13 @@ class Aligner:
         """Change options; once there is a model, only those for aligning, such as threshold and decoder."""
         now = self.options.as_dict()
         options = Options.of({**now, **changes})
-        fixed = [name for name, value in changes.items() if name not in DECODING and now.get(name) != value]
+        fixed = [
+            f"{name}={value!r}"
+            for name, value in changes.items()
+            if name not in DECODING and now.get(name) != value
+        ]
         if fixed and self._model is not None:
-            raise UsageError(f"a trained model cannot change {', '.join(fixed)}; train one with that setting")
+            raise UsageError(f"{', '.join(fixed)}: for training, but there is a model already; train again")
         self.options = options
         return self
 

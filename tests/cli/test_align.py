@@ -461,9 +461,9 @@ def test_wrong_usage_is_told(files, arguments, message, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--constraint", "none"], "a trained model cannot change constraint"),
-        (["--keep-case"], "a trained model cannot change lowercase"),
-        (["--rounds", "3", "--max-length", "5"], "a trained model cannot change rounds, max_length"),
+        (["--constraint", "none"], "--constraint none: for training, but there is a model already"),
+        (["--keep-case"], "--keep-case: for training, but there is a model already"),
+        (["--rounds", "3", "--max-length", "5"], "--rounds 3, --max-length 5: for training"),
         (["--early-stop", "--tune", "gold"], "--early-stop is for training, but --model is given"),
     ],
 )

@@ -86,7 +86,7 @@ def test_different_lengths_name_both_counts_and_leave_no_output(
 def test_unknown_method_is_wrong_usage(tmp_path, lines, capsys):
     links = write(tmp_path / "links", lines)
     assert run(["symmetrize", links, links, "--method", "grow"]) == 2
-    assert "`grow`; known are intersection" in capsys.readouterr().err
+    assert "--method grow is not one of intersection" in capsys.readouterr().err
 
 
 def test_malformed_link_names_file_and_line(files, tmp_path, capsys):

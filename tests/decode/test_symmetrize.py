@@ -144,12 +144,12 @@ def test_no_sentence_pairs_give_no_alignments() -> None:
 
 
 def test_unknown_method_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"`grow`; known are intersection, union, grow-diag, "):
+    with pytest.raises(UsageError, match=r"method='grow' is not one of intersection, union, grow-diag, "):
         symmetrize([""], [""], "grow")
 
 
 def test_unequal_numbers_of_pairs_are_both_named() -> None:
-    with pytest.raises(DataError, match="2 forward alignments but 1 backward"):
+    with pytest.raises(DataError, match="forward has 2 alignments but backward has 1"):
         symmetrize(["", ""], [""], "union")
 
 

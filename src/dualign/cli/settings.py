@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from dualign.cli.options import flag, option
 from dualign.core.errors import UsageError
-from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, Options
+from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, Options, suggestion
 
 if TYPE_CHECKING:
     from dualign.jobs.word_alignment import Tuning
@@ -31,7 +31,7 @@ Constraint = Annotated[str | None, _setting("constraint", "|".join(CONSTRAINTS))
 ModelName = Annotated[str | None, _setting("model", "|".join(MODELS))]
 Rounds = Annotated[int | None, _setting("rounds", "N")]
 MaxLength = Annotated[int | None, _setting("max_length", "N")]
-KeepCase = Annotated[bool, flag("--keep-case", "Tell upper from lower case when comparing words.")]
+KeepCase = Annotated[bool, flag("--keep-case", "Distinguish upper and lower case when comparing words.")]
 GlossaryFile = Annotated[
     str | None,
     option("FILE", "Known translations, source<TAB>target per line: linked where both words occur."),
@@ -55,7 +55,7 @@ def chosen(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or name not in types:
-            raise UsageError(f"--set {assignment}: write NAME=VALUE with one of {', '.join(sorted(types))}")
+            raise UsageError(f"--set {assignment}: write NAME=VALUE with an option; {suggestion(name)}")
         value = _value(name, text.strip(), types[name])
         if given.get(name) not in (None, value):
             raise UsageError(

@@ -41,12 +41,14 @@ INTERSECTION, UNION, GROW_DIAG, GROW_DIAG_FINAL, GROW_DIAG_FINAL_AND, FORWARD, B
 # Sentence pairs for one call of the kernel: enough to hide what a call costs, few enough to stay in cache.
 _BATCH = 1024
 _POSITION_LIMIT = 1 << 31
-# Three matrices of a quarter of a gigabyte each; pairs that need more link over 8,000 words a side.
+# Three matrices of a quarter of a gigabyte each; pairs that need more link over 8,000 words per side.
 _CELL_LIMIT = 1 << 28
 
 
 def symmetrize(
-    forward: Sequence[str | Iterable[Link]], backward: Sequence[str | Iterable[Link]], method: str
+    forward: Sequence[str | Iterable[Link]],
+    backward: Sequence[str | Iterable[Link]],
+    method: str = "grow-diag-final-and",
 ) -> list[Alignment]:
     """Combine the alignments of two directions, one sentence pair after the other, by one of `METHODS`.
 
@@ -58,7 +60,7 @@ def symmetrize(
     needs a matrix of more than 2²⁸ cells is refused.
     """
     if method not in METHODS:
-        raise UsageError(f"unknown symmetrisation method `{method}`; known are {', '.join(METHODS)}")
+        raise UsageError(f"method={method!r} is not one of {', '.join(METHODS)}")
     for name, side in (("forward", forward), ("backward", backward)):
         if isinstance(side, str):
             raise UsageError(f"{name} is one string; give a list with one item for each sentence pair")

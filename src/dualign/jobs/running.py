@@ -89,4 +89,4 @@ def separate_outputs(*paths: str | None) -> None:
     places = [path if path == "-" else os.path.realpath(path) for path in given]
     for path, place in zip(given, places, strict=True):
         if places.count(place) > 1:
-            raise UsageError(f"two outputs have the same place, {path}; give each its own")
+            raise UsageError(f"two outputs are written to the same place, {path}; give each its own")

@@ -262,7 +262,9 @@ def _note_unused(text: Bitext, aligner: Aligner, run: Run) -> None:
     lengths, widths = text.source.lengths, text.target.lengths
     if empty := int(((lengths == 0) | (widths == 0)).sum()):
         have = "has" if empty == 1 else "have"
-        run.note(f"note: {empty:,} of {len(text):,} pairs {have} an empty side; not learnt from, no links")
+        run.note(
+            f"note: {empty:,} of {len(text):,} pairs {have} an empty side; skipped in training, no links"
+        )
     limit = aligner.options.max_length
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
     if (long & usable(text, limit)).any():
@@ -285,7 +287,7 @@ def _note_unknown(aligner: Aligner, pairs: Sequence[Pair], run: Run) -> None:
         if 2 * unknown > len(words):
             run.note(
                 f"warning: the model does not know {100 * unknown / len(words):.0f} % of the {name} words at "
-                "the beginning; is it of these languages, in this order?"
+                "the beginning; was it trained on these languages, in this order?"
             )
 
 

@@ -124,6 +124,15 @@ class OptionValues(TypedDict, total=False):
     quantile: float
 
 
+def suggestion(name: str) -> str:
+    """What to write instead of an unknown option: one of a similar name, or any of those there are."""
+    from difflib import get_close_matches
+
+    known = sorted(f.name for f in fields(Options))
+    close = get_close_matches(name, known, 1)
+    return f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Settings of an aligner; each field's metadata has its documentation."""
@@ -243,10 +252,10 @@ class Options:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Options:
-        """Options from keywords; an unknown one is an error that lists those there are."""
+        """Options from keywords; an unknown one is an error that suggests another."""
         known = {f.name for f in fields(cls)}
         if unknown := sorted(settings.keys() - known):
-            raise UsageError(f"unknown option {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+            raise UsageError(f"unknown option {', '.join(unknown)}; {suggestion(unknown[0])}")
         return cls(**settings)
 
     def as_dict(self) -> dict[str, Any]:

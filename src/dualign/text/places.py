@@ -65,7 +65,7 @@ def writing(path: str, final: str) -> None:
     if replaced in places.read:
         raise _lost(path)
     if final in places.written:
-        raise UsageError(f"two outputs have the same place, {path}; give each its own")
+        raise UsageError(f"two outputs are written to the same place, {path}; give each its own")
     places.written[final] = replaced
 
 

@@ -185,3 +185,10 @@ def test_binary_models_are_recognised(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "kenlm", None)
     with pytest.raises(dualign.DataError, match=r"lm\.binary: a binary model of KenLM; install its package"):
         LanguageModel.read(str(path))
+
+
+def test_sentences_may_be_strings_but_not_all_of_them_one():
+    split = LanguageModel.train([["a", "b"], ["b"]], 2)
+    assert LanguageModel.train(["a b", "b"], 2).words == split.words
+    with pytest.raises(dualign.DataError, match="one string"):
+        LanguageModel.train("a b", 2)

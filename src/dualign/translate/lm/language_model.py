@@ -15,6 +15,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.text.arpa import Arpa, read_arpa
+from dualign.text.lines import tokenize
 from dualign.text.streams import open_binary_output, open_input
 from dualign.translate.lm import trie
 from dualign.translate.lm.kenlm_model import KenlmFile
@@ -86,11 +87,17 @@ class LanguageModel:
         return cls(words, *_trie(len(words), grams))
 
     @classmethod
-    def train(cls, sentences: Sequence[Sequence[str]], order: int = 3) -> LanguageModel:
-        """Interpolated modified Kneser-Ney from tokenised sentences; see `kneser_ney`."""
+    def train(cls, sentences: Sequence[str | Sequence[str]], order: int = 3) -> LanguageModel:
+        """Interpolated modified Kneser-Ney from sentences; see `kneser_ney`.
+
+        A sentence is a list of tokens, or a string to be split at white space.
+        """
         from dualign.translate.lm.kneser_ney import estimate
 
-        return cls.of_arpa(estimate(sentences, order))
+        if isinstance(sentences, str):
+            raise DataError("sentences is one string; give a list of sentences")
+        split = [tokenize(each) if isinstance(each, str) else each for each in sentences]
+        return cls.of_arpa(estimate(split, order))
 
     def save(self, path: str) -> None:
         """Write the arrays to one file, whole or not at all; `load` reads it much faster than ARPA."""

@@ -437,7 +437,7 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
         (["--max-length", "0"], "--max-length 0 must be at least 1"),
         (["--threads", "0"], "threads"),
         (["--errors", "ignore"], "errors"),
-        (["--set", "colour=red"], "--set colour=red: write NAME=VALUE with one of"),
+        (["--set", "colour=red"], "--set colour=red: write NAME=VALUE with an option"),
         (["--set", "threshold"], "--set threshold: write NAME=VALUE"),
         (["--set", "slack=much"], "--set slack=much: not a number"),
         (["--set", "rounds=0.5"], "--set rounds=0.5: not a whole number"),
@@ -476,10 +476,12 @@ def test_one_place_for_two_things_is_refused(files, tmp_path, capsys):
     assert "only one file" in failure(capsys, "-", files[1], "--tune", "-", code=2)
     here = str(tmp_path / "x")
     roundabout = os.path.join(str(tmp_path), ".", "x")
-    assert "two outputs have the same place" in failure(
+    assert "two outputs are written to the same place" in failure(
         capsys, *files, "-o", here, "--report", roundabout, code=2
     )
-    assert "two outputs have the same place" in failure(capsys, *files, "--probabilities", "-", code=2)
+    assert "two outputs are written to the same place" in failure(
+        capsys, *files, "--probabilities", "-", code=2
+    )
 
 
 @pytest.mark.parametrize(

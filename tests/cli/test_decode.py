@@ -166,7 +166,7 @@ def test_options_without_effect_are_noted(scores: str, capsys) -> None:
         (["--concave", "rows"], "--concave rows is not one of source, target, both"),
         (["--decoder", "viterbi"], "--decoder viterbi is not one of submodular, matching"),
         (["--target", "x"], "--target needs --source"),
-        (["--report", "-"], "two outputs have the same place"),
+        (["--report", "-"], "two outputs are written to the same place"),
     ],
 )
 def test_wrong_options_exit_with_2(scores: str, arguments: list[str], message: str, capsys) -> None:

@@ -117,10 +117,10 @@ def test_two_outputs_have_two_places(text, capsys):
     table = str(place / "table")
     extract = ["phrases", "extract", source, target, links, "-o", table]
     assert run([*extract, "--reordering", str(place / "." / "table")]) == 2
-    assert "two outputs have the same place" in capsys.readouterr().err
+    assert "two outputs are written to the same place" in capsys.readouterr().err
     assert run([*extract, "--reordering", f"{table}.s2t", "--dictionary", table]) == 2
     assert run(["phrases", "align", table, source, target, "--report", "-"]) == 2
-    assert "two outputs have the same place" in capsys.readouterr().err
+    assert "two outputs are written to the same place" in capsys.readouterr().err
 
 
 def test_texts_and_links_must_be_of_the_same_pairs(text, capsys):

@@ -56,7 +56,7 @@ def test_an_input_is_not_overwritten(place, command, lost, capsys):
 
 def test_two_outputs_in_one_place(place, capsys):
     assert run(["phrases", "extract", "s", "t", "links", "-o", "table", "--reordering", "table"]) == 2
-    assert "two outputs have the same place, table" in capsys.readouterr().err
+    assert "two outputs are written to the same place, table" in capsys.readouterr().err
     assert not (place / "table").exists()
 
 

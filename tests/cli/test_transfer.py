@@ -236,7 +236,7 @@ def test_overlapping_tags_are_named(source: str, message: str, tmp_path: Path) -
         (("spans", "a", "b", "l", "--threshold", "1"), "--threshold 1.0 must be"),
         (("markup", "a", "b", "l", "--threshold", "1"), "--threshold 1.0 must be"),
         (("tags", "a", "b.conllu", "l", "--bio"), "BIO tags are not parts of speech"),
-        (("tree", "a", "b", "l", "-o", "x", "--report", "x"), "two outputs have the same place"),
+        (("tree", "a", "b", "l", "-o", "x", "--report", "x"), "two outputs are written to the same place"),
     ],
 )
 def test_wrong_usage_ends_with_two(arguments: tuple[str, ...], message: str) -> None:

@@ -19,6 +19,7 @@ from tests.decode.joint.instances import (
 from tests.oracles.agreement import shortest_path
 
 import dualign
+from dualign.core.clocks import Clock
 from dualign.decode.joint.baselines import constrain
 from dualign.decode.joint.bidirectional import METHODS, bidirectional, solve
 from dualign.decode.joint.bound import WORK, rounds_at_once
@@ -139,7 +140,7 @@ def test_constraints_put_back_close_gaps_that_the_relaxation_leaves():
             problem = hmm_like(seed, 7, 7, kind, noise=3.0).problem
             optimum = solve(problem, "exact").score
             plain = solve(problem, "relax")
-            outcome = constrain.search(problem, 1e-6)
+            outcome = constrain.search(problem, 1e-6, Clock())
             assert outcome.bound >= optimum - CLOSE
             added += outcome.constraints
             if not plain.certified:
@@ -155,7 +156,7 @@ def test_a_lattice_that_may_not_grow_still_bounds(monkeypatch):
     best = -shortest_path(start, distances)
     for room in (10, 1500):
         monkeypatch.setattr(constrain, "MOST_EDGES", room)
-        outcome = constrain.search(instance.problem, 1e-6)
+        outcome = constrain.search(instance.problem, 1e-6, Clock())
         assert outcome.rounds > 400
         assert outcome.bound >= best - CLOSE
         assert all(bound >= best - CLOSE for bound, _ in outcome.trace)

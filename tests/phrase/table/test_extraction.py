@@ -161,7 +161,7 @@ def test_nothing_to_extract_gives_an_empty_table(tmp_path):
 
 def test_failed_extraction_leaves_no_table_and_names_the_pair(tmp_path):
     text = [*corpus(3), ((["a"], ["b"]), Alignment.of([(0, 1)]))]
-    with pytest.raises(DataError, match=r"links\.txt, line 4.*position 0 or 1"):
+    with pytest.raises(DataError, match=r"links\.txt, line 4: link 0-1 is outside"):
         build_table(text, str(tmp_path / "table"), place="links.txt, line")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(DataError, match="no such directory"):

@@ -291,3 +291,8 @@ def test_a_text_without_a_usable_pair_is_warned_about(tmp_path, caplog):
 def test_what_a_side_is_follows_from_its_name_unless_told():
     assert jobs.AnnotatedFiles("a.conllu.gz", "b.txt", "l").conllu() == (True, False)
     assert jobs.AnnotatedFiles("a.conllu", "b", "l", False, True).conllu() == (False, True)
+
+
+def test_signatures_of_jobs_are_short_and_the_same_on_every_run():
+    assert repr(jobs.Run()) == "Run()"
+    assert repr(jobs.Run(threads=2)) == "Run(threads=2)"

@@ -24,7 +24,7 @@ def _ignore(*_: object) -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """Settings that all jobs share. The callbacks do nothing unless given, except `warn`, which logs."""
 
@@ -40,6 +40,10 @@ class Run:
     """Called after each round of training."""
     warn: Callable[[str], None] = logging.getLogger("dualign").warning
     """Called when the result is probably not what was wanted."""
+
+    def __repr__(self) -> str:
+        changed = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        return f"Run({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
     def counted(self, items: Iterable[Item], what: str) -> Iterator[Item]:
         """Pass `items` on, and report how many are done."""

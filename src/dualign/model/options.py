@@ -138,8 +138,8 @@ class Options:
     """Settings of an aligner; each field's metadata has its documentation."""
 
     model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
-    ibm1_rounds: int = option(2, "rounds of IBM Model 1, with which every model begins")
-    rounds: int = option(3, "further rounds, of the model itself")
+    ibm1_rounds: int = option(2, "rounds of IBM Model 1, with which every model starts")
+    rounds: int = option(3, "rounds of the model itself, after those of IBM Model 1")
     constraint: str = option(
         "agreement", "training: none, agreement; for the hmm also symmetric or bijective"
     )
@@ -150,19 +150,19 @@ class Options:
     max_length: int = option(100, "longest sentence, in words, that takes part in training")
     null: float = option(0.15, "probability that a word is linked to nothing")
     floor: float = option(1e-8, "probability of a link between words that never occurred together")
-    prune: float = option(1e-4, "least probability of an entry of the lexicon after IBM Model 1")
+    prune: float = option(1e-4, "minimum probability of an entry of the lexicon after IBM Model 1")
     stem_letters: int = option(4, "words with the same first letters share evidence")
     stem_weight: float = option(10.0, "how much, in pseudo-counts; 0 switches it off")
     form_weight: float = option(3.0, "pseudo-counts for words of similar spelling; 0 switches it off")
     jump_words: int = option(
-        1000, "how many words per side, the most frequent, have jump weights of their own; at most 10000"
+        1000, "how many words per side, the most frequent, have their own jump weights; at most 10000"
     )
     jump_weight: float = option(
-        100.0, "how strongly these are drawn to the usual ones, in pseudo-counts, at least 1"
+        100.0, "how strongly these are shrunk towards the common ones, in pseudo-counts, at least 1"
     )
     slack: float = option(0.6, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.1, "projection: how far from its optimum it may stop")
-    evaluations: int = option(5, "projection: most forward-backward evaluations per pair")
+    evaluations: int = option(5, "projection: maximum number of forward-backward evaluations per pair")
     mixture: bool = option(
         False, "symmetric projection of the mixture of both directions (Graça et al., Eq. 15)"
     )
@@ -170,16 +170,16 @@ class Options:
         "soft-union", "soft-union, posterior, viterbi, bidirectional, submodular or matching"
     )
     symmetrize: str = option(
-        "grow-diag-final-and", "how links of both directions are joined (posterior, viterbi, bidirectional)"
+        "grow-diag-final-and", "how links of both directions are combined (posterior, viterbi, bidirectional)"
     )
     threshold: float = option(
-        0.45, "least link probability, or score (all decoders but viterbi and bidirectional)"
+        0.45, "minimum link probability, or score (all decoders but viterbi and bidirectional)"
     )
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")
     unsupported: float = option(-3.0, "bidirectional, soft: cost of a link without a counterpart")
-    nodes: int = option(1000, "bidirectional: most search nodes per pair; 0 for no limit")
-    time_limit: float = option(0.0, "bidirectional: most seconds per pair; 0 for no limit")
+    nodes: int = option(1000, "bidirectional: maximum number of search nodes per pair; 0 for no limit")
+    time_limit: float = option(0.0, "bidirectional: maximum number of seconds per pair; 0 for no limit")
     scores: str = option(
         "posterior",
         "what submodular and matching add up: posterior, forward-posterior, backward-posterior; "
@@ -187,10 +187,12 @@ class Options:
     )
     alpha: float = option(0.5, "submodular: the links of a word are worth their sum to this power")
     concave: str = option("both", "submodular: whose further links are worth less: source, target or both")
-    source_limit: int = option(2, "submodular: most links of a source word; 0 for no limit")
-    target_limit: int = option(2, "submodular: most links of a target word; 0 for no limit")
+    source_limit: int = option(2, "submodular: maximum number of links of a source word; 0 for no limit")
+    target_limit: int = option(2, "submodular: maximum number of links of a target word; 0 for no limit")
     quantile: float = option(
-        0.0, "submodular: limit a word further to the links it had in over this share of the text; 0: do not"
+        0.0,
+        "submodular: also limit a word to the number of links that is enough for more than this share of its "
+        "occurrences; 0 switches it off",
     )
 
     def __post_init__(self) -> None:

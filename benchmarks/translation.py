@@ -30,7 +30,7 @@ from typing import Any
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, parser, record
 from dualign.core.certified import Certified
-from dualign.measure.bleu_score import bleu
+from dualign.measure.bleu import bleu
 from dualign.measure.table import markdown
 from dualign.text.brackets import Tree, escaped, parse_tree
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode

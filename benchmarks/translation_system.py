@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, parser, record
 from benchmarks.translation import halves, share
-from dualign.measure.bleu_score import bleu
+from dualign.measure.bleu import bleu
 from dualign.measure.table import markdown
 from dualign.translate import Grammar, decode
 from dualign.translate.system import WEIGHTS, Translator, train_system

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dualign.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from dualign.measure.bleu_score import bleu
     from dualign.measure.bootstrap import Comparison, Interval, compare, confidence_interval
     from dualign.measure.breakdown import Breakdown, by_frequency, word_frequencies
     from dualign.measure.curves import Curve, curve
@@ -18,14 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Breakdown", "Comparison", "Curve", "Evaluation", "Interval", "PhraseEvaluation", "SpanReport",
-    "TreeReport", "Usage", "bleu", "by_frequency", "compare", "confidence_interval", "curve", "evaluate",
+    "TreeReport", "Usage", "by_frequency", "compare", "confidence_interval", "curve", "evaluate",
     "evaluate_phrases", "measure", "phrases_of_links", "span_report", "tree_report", "word_frequencies",
 ]  # fmt: skip
 
 _HOMES = {
     name: module
     for module, names in {
-        "bleu_score": "bleu",
         "bootstrap": "Comparison Interval compare confidence_interval",
         "breakdown": "Breakdown by_frequency word_frequencies",
         "curves": "Curve curve",

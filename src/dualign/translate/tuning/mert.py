@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.measure.bleu_score import bleu_of_counts
+from dualign.measure.bleu import bleu_of_counts
 from dualign.translate.tuning.envelopes import envelopes
 
 LEAST_GAIN = 0.01

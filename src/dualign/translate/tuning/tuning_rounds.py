@@ -16,7 +16,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.threads import ordered_map
-from dualign.measure.bleu_score import bleu_counts, bleu_of_counts
+from dualign.measure.bleu import bleu_counts, bleu_of_counts
 from dualign.translate.forest.forest_builder import Parsed
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.search.passes import cube_trees

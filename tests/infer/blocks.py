@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ from tests.learn.corpora import encoded
 from tests.oracles.chain import Parameters
 
 from dualign.infer.blocks import COLD, Block, Given, Warm, block_of
-from dualign.infer.chains import Sums
 from dualign.infer.multipliers import Constraint
 from dualign.infer.posteriors import expectations
 from dualign.model.jumps import Jumps
@@ -90,14 +88,6 @@ def random_pair(seed: int, I: int, J: int) -> OnePair:
     )
 
 
-def added(parts: Iterable[Sums]) -> Sums:
-    """The sums of all jobs."""
-    first, *others = parts
-    for part in others:
-        first = Sums(*(into + more for into, more in zip(first, part, strict=True)))
-    return first
-
-
 def posteriors(
     pair: OnePair,
     rules: Constraint,
@@ -111,6 +101,6 @@ def posteriors(
     block = pair.block(multipliers)._replace(warm=warm)
     if given is not None:
         block = block._replace(given=given)
-    sums = added(expectations(block, rules, 1, posterior))
+    sums = expectations(block, rules, 1, posterior)
     there, back = posterior.T.reshape(2, I, J)
     return Outcome(there, back, float(sums.totals[0]), float(sums.totals[1]))

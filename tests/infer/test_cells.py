@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.learn.corpora import encoded, random_pairs
 
 from dualign.infer.cells import block_bounds, find_cells, word_ranges
+from dualign.model.lexicon import Lexicon
 
 pytestmark = pytest.mark.kernel
 
@@ -21,9 +22,11 @@ lexicons = st.lists(
 )
 
 
-def arrays_of(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+def lexicon_of(rows: list[list[int]], target_words: int) -> Lexicon:
     offsets = np.cumsum([0, *(len(row) for row in rows)])
-    return offsets, np.array([w for row in rows for w in row], np.int32)
+    columns = np.array([w for row in rows for w in row], np.int32)
+    table = np.random.default_rng(0).random((len(columns), 2), np.float32)
+    return Lexicon(offsets, columns, table, *(np.ones(n, np.float32) for n in (target_words, len(rows))))
 
 
 def twin(pairs, rows: list[list[int]]) -> list[list[tuple[int, int]]]:
@@ -45,20 +48,19 @@ def twin(pairs, rows: list[list[int]]) -> list[list[tuple[int, int]]]:
     threads=st.sampled_from([1, 2, 7]),
 )
 def test_cells_are_those_of_the_dictionary_for_any_thread_count(pairs, rows, threads):
-    offsets, columns = arrays_of(rows)
-    cells = find_cells(encoded(pairs), offsets, columns, TARGET_WORDS, threads)
+    lexicon = lexicon_of(rows, TARGET_WORDS)
+    cells = find_cells(encoded(pairs), lexicon, threads)
     sizes = [len(source) * len(target) for source, target in pairs]
     np.testing.assert_array_equal(cells.first, np.cumsum([0, *sizes]))
     expected = twin(pairs, rows)
-    token = 0
-    for n, (source, target) in enumerate(pairs):
-        for i in range(len(source)):
-            slot = cells.first[n] + i * len(target)
-            used = slice(slot, slot + cells.filled[token])
-            found = list(zip(cells.position[used].tolist(), cells.entry[used].tolist(), strict=True))
-            assert found == expected[token]
-            token += 1
-    assert token == len(cells.filled)
+    for token, own in enumerate(expected):
+        used = slice(cells.begin[token], cells.begin[token] + cells.filled[token])
+        assert list(zip(cells.position[used].tolist(), cells.entry[used].tolist(), strict=True)) == own
+        np.testing.assert_array_equal(cells.score[used], lexicon.table[cells.entry[used]])
+    assert len(expected) == len(cells.filled)
+    # Rows do not overlap.
+    places = [c for b, f in zip(cells.begin, cells.filled, strict=True) for c in range(b, b + f)]
+    assert len(places) == len(set(places))
 
 
 @given(pairs=st.lists(st.tuples(sentences, sentences), max_size=12), limit=st.integers(1, 60))
@@ -84,16 +86,12 @@ def test_word_ranges_cover_every_word_once(parts, words):
 def test_a_block_of_ordinary_size_has_the_same_cells_for_any_thread_count():
     bitext = encoded(random_pairs(0, 400, 80, 70, 20))
     random = np.random.default_rng(1)
-    offsets, columns = arrays_of([sorted(random.choice(70, 30, replace=False).tolist()) for _ in range(80)])
-    one, two, seven = (find_cells(bitext, offsets, columns, 70, threads) for threads in (1, 2, 7))
+    lexicon = lexicon_of([sorted(random.choice(70, 30, replace=False).tolist()) for _ in range(80)], 70)
+    one, two, seven = (find_cells(bitext, lexicon, threads) for threads in (1, 2, 7))
     for other in (two, seven):
         np.testing.assert_array_equal(one.filled, other.filled)
-        token = 0
-        for n in range(len(bitext)):
-            width = int(bitext.target.lengths[n])
-            for i in range(int(bitext.source.lengths[n])):
-                slot = one.first[n] + i * width
-                used = slice(slot, slot + one.filled[token])
-                np.testing.assert_array_equal(one.position[used], other.position[used])
-                np.testing.assert_array_equal(one.entry[used], other.entry[used])
-                token += 1
+        for k in range(len(one.filled)):
+            mine = slice(one.begin[k], one.begin[k] + one.filled[k])
+            theirs = slice(other.begin[k], other.begin[k] + other.filled[k])
+            for name in ("position", "entry", "score"):
+                np.testing.assert_array_equal(getattr(one, name)[mine], getattr(other, name)[theirs])

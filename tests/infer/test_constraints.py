@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.bitexts import SOURCE, TARGET, write_bitext, write_lines
-from tests.infer.blocks import OnePair, added, random_pair
+from tests.infer.blocks import OnePair, random_pair
 from tests.learn.corpora import encoded
 from tests.oracles.constraints import Dual, OracleRule, Projected, bijective, project, symmetric
 
@@ -95,7 +95,7 @@ def projected(
     I, J, _ = pair.emission.shape
     posterior = np.full((I * J, 2), np.nan, np.float32)
     how = Constraint(KINDS[kind], slack, tolerance, limit, mixture)
-    sums = added(expectations(block_with(pair, rules), how, 1, posterior))
+    sums = expectations(block_with(pair, rules), how, 1, posterior)
     likelihood, evaluations, _, divergence = sums.totals.tolist()
     return Outcome(posterior.T.reshape(2, I, J).astype(float), likelihood, evaluations, divergence)
 
@@ -345,7 +345,7 @@ def objective(bitext: Bitext, model: Model, kind: str, constraints=None) -> floa
     posterior = np.empty((block.first[-1], 2), np.float32)
     totals = []
     for how in ("none", kind):
-        sums = added(expectations(block, constraint_of(options, how), 1, posterior))
+        sums = expectations(block, constraint_of(options, how), 1, posterior)
         totals.append(sums.totals)
     return float(totals[0][0] - totals[1][3])
 

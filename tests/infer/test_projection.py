@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.infer.blocks import OnePair, added, posteriors, random_pair
+from tests.infer.blocks import OnePair, posteriors, random_pair
 from tests.oracles.chain import enumerate_chain
 from tests.oracles.projection import project
 
@@ -221,11 +221,9 @@ def pairs_together(pairs: Sequence[OnePair]) -> Block:
         jumps=jumps,
         first=first,
         filled=np.concatenate([b.filled for b in blocks]),
+        begin=np.concatenate([b.begin + c for b, c in zip(blocks, first, strict=False)]).astype(np.int32),
         position=np.concatenate([b.position for b in blocks]),
-        entry=np.concatenate([b.entry + begin for b, begin in zip(blocks, first, strict=False)]).astype(
-            np.int32
-        ),
-        table=np.concatenate([b.table for b in blocks]),
+        score=np.concatenate([b.score for b in blocks]),
         null_target=np.concatenate([b.null_target for b in blocks]),
         null_source=np.concatenate([b.null_source for b in blocks]),
     )
@@ -245,7 +243,7 @@ def test_a_pair_does_not_notice_its_company(kind, ruled, seed, shapes):
     if ruled:
         block = block._replace(given=rules_of(pairs))
     posterior = np.full((block.first[-1], 2), np.nan, np.float32)
-    total = added(expectations(block, rules, 1, posterior))
+    total = expectations(block, rules, 1, posterior)
     alone = [posteriors(pair, rules, given=rules_of([pair]) if ruled else None) for pair in pairs]
     for n, outcome in enumerate(alone):
         there, back = posterior[block.first[n] : block.first[n + 1]].T
@@ -287,7 +285,7 @@ def test_lanky_pairs_are_not_put_together():
         assert job.alone == (longest > 128)
     rules = rules_by_name("symmetric")
     posterior = np.full((block.first[-1], 2), np.nan, np.float32)
-    added(expectations(block, rules, 1, posterior))
+    expectations(block, rules, 1, posterior)
     for n, pair in enumerate(pairs):
         there, _ = posterior[block.first[n] : block.first[n + 1]].T
         np.testing.assert_array_equal(there, posteriors(pair, rules).target_chooses.ravel())
@@ -306,11 +304,11 @@ def test_statistics_and_warm_starts_do_not_notice_company():
     for _ in range(2):
         block = pairs_together(pairs)._replace(warm=together)
         posterior = np.full((block.first[-1], 2), np.nan, np.float32)
-        total = added(expectations(block, rules, 1, posterior, collect=True))
+        total = expectations(block, rules, 1, posterior, collect=True)
         single = []
         for n, (pair, warm) in enumerate(zip(pairs, alone, strict=True)):
             own = np.full((len(pair.emission.reshape(-1, 2)), 2), np.nan, np.float32)
-            single.append(added(expectations(pair.block()._replace(warm=warm), rules, 1, own, collect=True)))
+            single.append(expectations(pair.block()._replace(warm=warm), rules, 1, own, collect=True))
             np.testing.assert_array_equal(posterior[block.first[n] : block.first[n + 1]], own)
             used = together.used[n]
             assert used == warm.used[0]

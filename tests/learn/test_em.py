@@ -37,7 +37,7 @@ def synthetic_pairs(count: int, vocabulary: int = 60, mean_length: float = 8.0):
 def start(pairs, words: int, options: Options = PLAIN, threads: int = 2):
     """What EM begins with: the bitext, a model after Model 1, and the priors."""
     bitext = encoded(pairs)
-    lexicon = prune(train_ibm1(bitext, words, words, 3, threads), options.prune)
+    lexicon = prune(train_ibm1(bitext, words, words, 3, threads), options.prune, threads)
     names = [f"s{v}" for v in range(words)], [f"t{w}" for w in range(words)]
     priors = make_priors(
         lexicon, *names, options.stem_letters, options.stem_weight, options.form_weight, threads

@@ -107,7 +107,7 @@ def test_pruning_keeps_exactly_the_entries_over_the_limit(least):
     whole = train_ibm1(encoded(random_pairs(6, 80, 20, 25, 7)), 20, 25, 5, 1)
     before = entries(whole)
     nulls = whole.null_target.copy(), whole.null_source.copy()
-    after = prune(whole, least)
+    after = prune(whole, least, 2)
     kept = {cell: p for cell, p in before.items() if np.sqrt(p[0]) * np.sqrt(p[1]) > np.float32(least)}
     assert entries(after) == kept
     assert len(after.columns) == len(after.table) == after.rows[-1] == len(kept)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 
+from dualign.learn.expected_counts import Counts
 from dualign.learn.ibm1 import train_ibm1
 from dualign.learn.smoothing import UNSEEN, make_priors, reestimate_lexicon
 from dualign.model.forms import ALIKE, POWER, forms_of, similarity
@@ -66,7 +67,7 @@ def test_equals_the_formula(seed, stem_letters, stem_weight, form_weight):
     lexicon, counts = small_lexicon(seed)
     priors = make_priors(lexicon, SOURCE, TARGET, stem_letters, stem_weight, form_weight, 2)
     nulls = np.arange(1.0, len(TARGET) + 1), np.arange(2.0, len(SOURCE) + 2)
-    new = reestimate_lexicon(lexicon, counts, *nulls, priors, 2)
+    new = reestimate_lexicon(lexicon, Counts(counts, *nulls), priors, 2)
     cells = list(entries(lexicon))
     there = twin(
         dict(zip(cells, counts[:, 0], strict=True)), (SOURCE, TARGET), stem_letters, stem_weight, form_weight
@@ -95,7 +96,8 @@ def test_rows_and_columns_add_up_to_one_and_threads_change_no_bit(stem_weight, f
     results = []
     for threads in (1, 2, 7):
         priors = make_priors(lexicon, *words, 3, stem_weight, form_weight, threads)
-        results.append(reestimate_lexicon(lexicon, counts, np.ones(120), np.ones(120), priors, threads))
+        expected = Counts(counts, np.ones(120), np.ones(120))
+        results.append(reestimate_lexicon(lexicon, expected, priors, threads))
     for other in results[1:]:
         assert_same_bits(results[0], other)
     table = results[0].table
@@ -121,7 +123,7 @@ def test_a_form_never_counted_borrows_from_its_siblings():
     counts = np.array([[9.0, 9.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
     plain = make_priors(lexicon, ["house", "houses"], ["haus", "die"], 4, 0.0, 0.0, 1)
     pooled = make_priors(lexicon, ["house", "houses"], ["haus", "die"], 4, 10.0, 0.0, 1)
-    without = reestimate_lexicon(lexicon, counts, np.ones(2), np.ones(2), plain, 1)
-    helped = reestimate_lexicon(lexicon, counts, np.ones(2), np.ones(2), pooled, 1)
+    without = reestimate_lexicon(lexicon, Counts(counts, np.ones(2), np.ones(2)), plain, 1)
+    helped = reestimate_lexicon(lexicon, Counts(counts, np.ones(2), np.ones(2)), pooled, 1)
     assert without.table[2, 0] == 0
     np.testing.assert_allclose(helped.table[2:, 0], [0.9, 0.1], rtol=1e-6)

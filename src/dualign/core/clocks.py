@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from time import perf_counter
+from time import perf_counter, thread_time
 
 from dualign.core.errors import UsageError
 
@@ -37,6 +37,11 @@ class Clock:
         seconds = self.seconds
         self.began += seconds
         return seconds
+
+
+def processor_seconds() -> float:
+    """Processor time that the calling thread has used."""
+    return thread_time()
 
 
 def check_time_limit(time_limit: float | None) -> None:

@@ -174,6 +174,26 @@ def _write(typing, array, k, x):  # type: ignore[no-untyped-def]
 
 
 @_extending.intrinsic
+def prefetch(typing, array, k):  # type: ignore[no-untyped-def]
+    """Ask for element k of a C-ordered array, counted over all its axes, which will be read soon.
+
+    It changes nothing but the time; k may be out of bounds.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del signature
+        data = context.make_array(array)(context, builder, value=values[0]).data
+        pointer = builder.bitcast(builder.gep(data, [values[1]]), _ir.IntType(8).as_pointer())
+        declared = _ir.FunctionType(_ir.VoidType(), [pointer.type, _INT, _INT, _INT])
+        function = _numba.core.cgutils.get_or_insert_function(builder.module, declared, "llvm.prefetch.p0i8")
+        # To be read, and kept in every cache; data, not code.
+        builder.call(function, [pointer, _INT(0), _INT(3), _INT(1)])
+        return context.get_dummy_value()
+
+    return _types.void(array, _types.intp), generate
+
+
+@_extending.intrinsic
 def width(typing, like):  # type: ignore[no-untyped-def]
     """The number of lanes."""
     lanes = LANES if like is _EIGHT else 1

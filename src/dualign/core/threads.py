@@ -1,19 +1,21 @@
 """Running kernels on several threads. Kernels release the GIL, so plain threads use all cores.
 
 Jobs are cut independently of the number of threads and their results come back in the order of the jobs;
-whoever reduces them in that order gets the same bits for any number of threads.
+whoever reduces them in that order gets the same bits for any number of threads. `ordered_map` is for jobs by
+themselves, `in_stages` for work that is cut differently from one stage to the next.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from operator import index
-from threading import local
-from typing import TypeVar
+from threading import Condition, Thread, local
+from typing import Generic, NamedTuple, TypeVar
 
 from dualign.core.errors import UsageError
 
@@ -72,8 +74,8 @@ def _choose_processor(numbers: Iterator[int]) -> None:
         _place.here = frozenset({allowed[next(numbers) % len(allowed)]})
 
 
-def _apart(function: Callable[[J], R], job: J) -> R:
-    """Run a job on this thread's processor, from which the system may still move it.
+def _take_place() -> None:
+    """Go to this thread's processor, from which the system may still move it.
 
     A thread that slept is taken for idle, and some schedulers wake it where its neighbours run already: two
     threads then share one processor while another has nothing to do.
@@ -82,4 +84,167 @@ def _apart(function: Callable[[J], R], job: J) -> R:
         with suppress(OSError):
             os.sched_setaffinity(0, _place.here)
             os.sched_setaffinity(0, _place.anywhere)
+
+
+def _apart(function: Callable[[J], R], job: J) -> R:
+    _take_place()
     return function(job)
+
+
+class Stage(NamedTuple):
+    """Tasks that can run at the same time.
+
+    If they are `in_turn`, they begin when those of the work before, of its own stage in turn, are done.
+    """
+
+    tasks: Sequence[Callable[[], object]]
+    in_turn: bool = False
+
+
+Work = Generator[Stage, None, R]
+"""Work that yields its stages one by one, each when the tasks of the one before are done."""
+
+
+def in_stages(works: Iterable[Work[R]], threads: int, ahead: int) -> Iterator[R]:
+    """What each work returns, in order; at most `ahead` of them are under way at the same time.
+
+    A thread takes the next task of the earliest work that has one, and so does not wait while later works
+    have something to do. What a work does between its stages runs on one of the threads, too.
+    """
+    if threads == 1:
+        yield from map(_run, works)
+        return
+    crew: _Crew[R] = _Crew(iter(works), ahead)
+    numbers = count()
+    members = [Thread(target=crew.work, args=(numbers,), daemon=True) for _ in range(threads)]
+    try:
+        for member in members:
+            member.start()
+        yield from crew.results()
+    finally:
+        crew.stop()
+        for member in members:
+            member.join()
+
+
+def _run(work: Work[R]) -> R:
+    """Run all stages here."""
+    while True:
+        try:
+            stage = next(work)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        for task in stage.tasks:
+            task()
+
+
+class _Flight(Generic[R]):
+    """A work under way: the tasks that nobody has taken, and how many are running."""
+
+    def __init__(self, work: Work[R]) -> None:
+        self.work = work
+        self.tasks: deque[Callable[[], object]] = deque()
+        self.running = 0
+        self.in_turn = self.passed = self.done = False
+        self.result: R
+
+    def advance(self) -> list[Callable[[], object]] | None:
+        """Go on to the next stage; None after the last."""
+        try:
+            stage = next(self.work)
+        except StopIteration as end:
+            self.result = end.value
+            return None
+        self.passed = self.passed or self.in_turn
+        self.in_turn = stage.in_turn
+        return list(stage.tasks)
+
+
+class _Crew(Generic[R]):
+    """Threads that share the works under way."""
+
+    def __init__(self, works: Iterator[Work[R]], ahead: int) -> None:
+        self.works, self.ahead = works, ahead
+        self.flights: deque[_Flight[R]] = deque()
+        self.change = Condition()
+        self.exhausted = self.stopped = False
+        self.error: BaseException | None = None
+
+    def work(self, numbers: Iterator[int]) -> None:
+        """Take tasks until there are no more."""
+        _choose_processor(numbers)
+        while (taken := self._take()) is not None:
+            flight, task = taken
+            try:
+                if task is None:
+                    self._resume(flight)
+                else:
+                    task()
+                    with self.change:
+                        flight.running -= 1
+            except BaseException as error:
+                with self.change:
+                    self.error = self.error or error
+                    self.stopped = True
+                    self.change.notify_all()
+
+    def _resume(self, flight: _Flight[R]) -> None:
+        tasks = flight.advance()
+        with self.change:
+            flight.running -= 1
+            if tasks is None:
+                flight.done = flight.passed = True
+            else:
+                flight.tasks.extend(tasks)
+            self.change.notify_all()
+
+    def _take(self) -> tuple[_Flight[R], Callable[[], object] | None] | None:
+        """The next task, or a work (with None) whose next stage is to come; waits for one."""
+        with self.change:
+            while not self.stopped:
+                if (found := self._find()) is not None:
+                    found[0].running += 1
+                    return found
+                if self.exhausted and not self.flights:
+                    return None
+                self.change.wait()
+                _take_place()
+        return None
+
+    def _find(self) -> tuple[_Flight[R], Callable[[], object] | None] | None:
+        before = True  # whether all works before have had their stage in turn
+        for flight in self.flights:
+            if flight.tasks and (before or not flight.in_turn):
+                return flight, flight.tasks.popleft()
+            if not flight.tasks and not flight.running and not flight.done:
+                return flight, None
+            before = before and flight.passed
+        if len(self.flights) < self.ahead and not self.exhausted:
+            work = next(self.works, None)
+            if work is not None:
+                self.flights.append(_Flight(work))
+                return self.flights[-1], None
+            self.exhausted = True
+            self.change.notify_all()
+        return None
+
+    def results(self) -> Iterator[R]:
+        """What the works return, in their order."""
+        while True:
+            with self.change:
+                while not self.stopped and not (self.flights and self.flights[0].done):
+                    if self.exhausted and not self.flights:
+                        return
+                    self.change.wait()
+                if self.error is not None:
+                    raise self.error
+                flight = self.flights.popleft()
+                self.change.notify_all()
+            yield flight.result
+
+    def stop(self) -> None:
+        """Let every thread end after its present task."""
+        with self.change:
+            self.stopped = True
+            self.change.notify_all()

@@ -10,7 +10,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.infer.cells import Pairs, find_cells, lengths_of, pairs_of
+from dualign.infer.cells import Cells, Pairs, find_cells, lengths_of, pairs_of
 from dualign.infer.unknown import add_unknown_cells
 from dualign.model.jumps import Jumps
 from dualign.text.bitext import Bitext
@@ -57,21 +57,19 @@ COLD = Warm(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32),
 
 
 class Block(NamedTuple):
-    """Sentence pairs with their cells (see `dualign.infer.cells`) and the parameters that score them.
+    """Sentence pairs with their cells (see `dualign.infer.cells.Cells`) and the parameters of their chains.
 
-    Cells with an entry beyond `table` read `extra` (float32, same layout):
-    words that the lexicon does not know. `prior`, `prior_begin`: tables of position probabilities (see
+    `prior`, `prior_begin`: tables of position probabilities (see
     `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
     `warm` is read and written by the projection.
     """
 
     pairs: Pairs
     first: Array
+    begin: Array
     filled: Array
     position: Array
-    entry: Array
-    table: Array
-    extra: Array
+    score: Array
     null_target: Array
     null_source: Array
     weights: Array
@@ -107,33 +105,42 @@ def batch_of(W: int, order: Array, pairs: Pairs) -> Batch:
     return Batch(chosen, len(order), I, J)
 
 
+Rules = Callable[[list[tuple[list[str], list[str]]]], Given]
+"""What turns the pairs' words into constraints on their posteriors."""
+
+
 def block_of(
     model: Model,
     part: Bitext,
     threads: int,
     unknown: tuple[Sequence[str], Sequence[str]] = ((), ()),
-    give: Callable[[list[tuple[list[str], list[str]]]], Given] | None = None,
+    give: Rules | None = None,
 ) -> Block:
-    """The block of a few thousand pairs; `unknown` lists the words numbered after the vocabularies' own.
+    """The block of a few thousand pairs; `unknown` lists the words numbered after the vocabularies' own."""
+    return block_with(model, part, find_cells(part, model.lexicon, threads), unknown, give)
 
-    `give`, if there is one, turns the pairs' words into constraints on their posteriors.
-    """
+
+def block_with(
+    model: Model,
+    part: Bitext,
+    cells: Cells,
+    unknown: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    give: Rules | None = None,
+) -> Block:
+    """`block_of`, when its cells have been found."""
     lexicon = model.lexicon
-    cells = find_cells(part, lexicon.rows, lexicon.columns, len(model.target), threads)
     if any(unknown):
-        extra = add_unknown_cells(
+        add_unknown_cells(
             cells, part, lexicon, (model.source, model.target), unknown, model.options.stem_letters
         )
-    else:
-        extra = lexicon.table[:0]
     if model.positions is not None:
         prior, prior_begin = model.positions.tables(part)
     else:
         prior, prior_begin = np.empty(0, np.float32), np.empty(0, np.int64)
     given = NOTHING_GIVEN if give is None else give(words_of(model, part, unknown))
     return Block(
-        pairs_of(part), *cells, lexicon.table, extra, lexicon.null_target, lexicon.null_source,
-        model.weights, model.jumps, prior, prior_begin, given,
+        pairs_of(part), cells.first, cells.begin, cells.filled, cells.position, cells.score,
+        lexicon.null_target, lexicon.null_source, model.weights, model.jumps, prior, prior_begin, given,
     )  # fmt: skip
 
 

@@ -1,10 +1,12 @@
 """Cells: which lexicon entry belongs to each (source token, target token) of a block of sentence pairs.
 
-A block has one slot for each cell (i, j) of each pair, `first[n] + i · J + j`; the cells of a source token
-that have an entry are packed at the front of its row of slots. The rows of the lexicon are visited word by
-word: a word's row is spread over an array indexed by target word, and all occurrences of the word in the
-block read from it. That costs one pass over the rows of the words that occur, and about two nanoseconds
-per cell, with no search and no hash table.
+The rows of the lexicon are visited word by word: a word's row is spread over an array indexed by target word,
+and all occurrences of the word in the block read from it. That costs one pass over the rows of the words that
+occur, and a few nanoseconds per cell, with no search and no hash table. The cells that have an entry are
+packed one after the other, word by word of the source side, with their scores: who asks for a sentence finds
+those of a token next to each other, and who adds up counts goes through all of them from end to end.
+
+Apart from that, each cell (i, j) of each pair has a *slot*, `first[n] + i · J + j`, which numbers posteriors.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.lanes import prefetch
 from dualign.core.threads import ordered_map
+from dualign.model.lexicon import Lexicon
 from dualign.text.bitext import Bitext
 
 BLOCK_CELLS = 1 << 23
@@ -33,27 +37,32 @@ class Pairs(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Slots of a block.
+    """Slots of a block, and its cells that have an entry.
 
-    `first` int64 (pairs + 1): first slot of each pair. `filled` int32 (source tokens): how many slots of the
-    token's row are used. `position` int32 and `entry` int32 (slots): target position and lexicon entry.
+    `first` int64 (pairs + 1): first slot of each pair. The cells of source token k are `begin[k]` …
+    `begin[k] + filled[k]` (int32) of `position` and `entry` int32, their target positions and lexicon
+    entries, and of `score` float32 (…, 2), p(w | v) and p(v | w).
     """
 
     first: Array
+    begin: Array
     filled: Array
     position: Array
     entry: Array
+    score: Array
 
 
 class Occurrences(NamedTuple):
     """Token positions grouped by word: those of word v are `where[starts[v] : starts[v + 1]]`.
 
-    `sentence` int32 (tokens): the sentence of each token.
+    `sentence` int32, likewise: the sentence of each occurrence. `reach` int64 (words + 1): how many cells the
+    words before v have at most. Words that the lexicon does not number are left out.
     """
 
     starts: Array
     where: Array
     sentence: Array
+    reach: Array
 
 
 def pairs_of(bitext: Bitext) -> Pairs:
@@ -84,78 +93,127 @@ def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, in
     return bounds
 
 
-def find_cells(bitext: Bitext, rows: Array, columns: Array, target_words: int, threads: int) -> Cells:
-    """The cells of a block, for the lexicon whose row v is `columns[rows[v] : rows[v + 1]]`.
+class Room(NamedTuple):
+    """Arrays for the cells of a block: see `Cells`."""
 
-    Words numbered beyond the lexicon's have no cells.
-    """
+    position: Array
+    entry: Array
+    score: Array
+
+    @classmethod
+    def of(cls, slots: int) -> Room:
+        """Room for as many cells as there are slots."""
+        return cls(np.empty(slots, np.int32), np.empty(slots, np.int32), np.empty((slots, 2), np.float32))
+
+
+class Lookup(NamedTuple):
+    """A block whose cells are to be found in a lexicon."""
+
+    pairs: Pairs
+    words: Occurrences
+    lexicon: Lexicon
+    cells: Cells
+
+    def ranges(self, parts: int) -> list[tuple[int, int]]:
+        """Ranges of source words, for `visit_rows`, with about the same number of cells."""
+        return word_ranges(self.words.reach, parts)
+
+
+def look_up(bitext: Bitext, lexicon: Lexicon, room: Room | None = None) -> Lookup:
+    """Prepare to find the cells of a block; `room`, if given, is used for them."""
     pairs = pairs_of(bitext)
     first = np.zeros(len(bitext) + 1, np.int64)
     np.cumsum(bitext.source.lengths * bitext.target.lengths, out=first[1:])
-    filled = np.zeros(len(pairs.source), np.int32)
-    cells = Cells(first, filled, np.empty(first[-1], np.int32), np.empty(first[-1], np.int32))
-    index = occurrences(pairs.source, pairs.source_offsets, len(rows) - 1)
+    tokens = len(pairs.source)
+    begin, filled = np.empty(tokens, np.int32), np.zeros(tokens, np.int32)
+    words = occurrences(pairs, len(lexicon.rows) - 1, begin)
+    return Lookup(pairs, words, lexicon, Cells(first, begin, filled, *(room or Room.of(first[-1]))))
 
-    def fill(bounds: tuple[int, int]) -> None:
-        visit_rows(*bounds, index, pairs, rows, columns, target_words, cells)
 
-    list(ordered_map(fill, word_ranges(index.starts, threads), threads))
-    return cells
+def find_cells(bitext: Bitext, lexicon: Lexicon, threads: int) -> Cells:
+    """The cells of a block. Words numbered beyond the lexicon's have none yet, but room for them."""
+    lookup = look_up(bitext, lexicon)
+    list(ordered_map(lambda bounds: visit_rows(*bounds, lookup), lookup.ranges(threads), threads))
+    return lookup.cells
 
 
 def word_ranges(starts: Array, parts: int) -> list[tuple[int, int]]:
-    """Cut the source words into ranges with about the same number of occurrences."""
+    """Cut the words into ranges with about the same share of what `starts` (words + 1) adds up."""
     cuts = np.searchsorted(starts, np.linspace(0, starts[-1], parts + 1)[1:-1])
     edges = [0, *cuts.tolist(), len(starts) - 1]
     return [(a, b) for a, b in pairwise(edges) if a < b]
 
 
 @kernel()
-def occurrences(source: Array, source_offsets: Array, words: int) -> Occurrences:
-    """Where each source word occurs; tokens numbered `words` or more are left out."""
-    starts = np.zeros(words + 1, np.int64)
-    for k in range(len(source)):
-        if source[k] < words:
-            starts[source[k] + 1] += 1
+def occurrences(pairs: Pairs, words: int, begin: Array) -> Occurrences:
+    """Where each source word occurs; tokens numbered `words` or more are left out.
+
+    For these, `begin` is set, after all others: they have room for a whole row of cells.
+    """
+    source, source_offsets, target_offsets = pairs.source, pairs.source_offsets, pairs.target_offsets
+    starts, reach = np.zeros(words + 1, np.int64), np.zeros(words + 1, np.int64)
+    for n in range(len(source_offsets) - 1):
+        J = target_offsets[n + 1] - target_offsets[n]
+        for k in range(source_offsets[n], source_offsets[n + 1]):
+            if source[k] < words:
+                starts[source[k] + 1] += 1
+                reach[source[k] + 1] += J
     for v in range(words):
         starts[v + 1] += starts[v]
+        reach[v + 1] += reach[v]
     fill = starts[:-1].copy()
-    where = np.empty(starts[words], np.int32)
-    sentence = np.empty(len(source), np.int32)
+    where, sentence = np.empty(starts[words], np.int32), np.empty(starts[words], np.int32)
+    end = reach[words]
     for n in range(len(source_offsets) - 1):
         for k in range(source_offsets[n], source_offsets[n + 1]):
-            sentence[k] = n
             if source[k] < words:
-                where[fill[source[k]]] = k
+                p = fill[source[k]]
+                where[p], sentence[p] = k, n
                 fill[source[k]] += 1
-    return Occurrences(starts, where, sentence)
+            else:
+                begin[k] = end
+                end += target_offsets[n + 1] - target_offsets[n]
+    return Occurrences(starts, where, sentence, reach)
 
 
 @kernel()
-def visit_rows(
-    v0: int, v1: int, index: Occurrences, pairs: Pairs, rows: Array, columns: Array, target_words: int,
-    cells: Cells,
-) -> None:  # fmt: skip
-    """Fill the slots of all occurrences of the source words v0..v1."""
-    starts, position, entry = index.starts, cells.position, cells.entry
+def visit_rows(v0: int, v1: int, lookup: Lookup) -> int:
+    """Find the cells of all occurrences of the source words v0..v1; returns where the last of them ends.
+
+    Behind a token's cells there is room for those with words that the lexicon does not know.
+    """
+    pairs, index, lexicon, cells = lookup
+    rows, columns, table = lexicon.rows, lexicon.columns, lexicon.table
+    position, entry, score = cells.position, cells.entry, cells.score
+    target, target_offsets, target_words = pairs.target, pairs.target_offsets, len(lexicon.null_target)
     row = np.full(target_words + 1, -1, np.int32)
+    first, last = index.starts[v0], index.starts[v1]
+    begins, ends = np.empty(last - first, np.int32), np.empty(last - first, np.int32)
+    end = index.reach[v0]
     for v in range(v0, v1):
-        if starts[v] == starts[v + 1]:
+        if index.starts[v] == index.starts[v + 1]:
             continue
         for m in range(rows[v], rows[v + 1]):
             row[columns[m]] = m
-        for p in range(starts[v], starts[v + 1]):
-            k = index.where[p]
-            n = index.sentence[k]
-            begin = pairs.target_offsets[n]
-            J = pairs.target_offsets[n + 1] - begin
-            slot = cells.first[n] + (k - pairs.source_offsets[n]) * J
-            end = slot
-            for j in range(J):
-                # Written whether or not there is an entry, and kept only if so: half of the cells have one,
-                # in no pattern that a branch could predict. Words without a number here read the last, −1.
-                m = row[min(pairs.target[begin + j], target_words)]
-                position[end] = j
+        for p in range(index.starts[v], index.starts[v + 1]):
+            n = index.sentence[p]
+            prefetch(target, target_offsets[index.sentence[min(p + 2, last - 1)]])
+            begin, unknown = end, 0
+            for t in range(target_offsets[n], target_offsets[n + 1]):
+                # Written whether or not there is an entry, and kept only if so: most cells have one, in no
+                # pattern that a branch could predict. Words without a number here read the last, −1.
+                w = min(target[t], target_words)
+                m = row[w]
+                position[end] = t - target_offsets[n]
                 entry[end] = m
                 end += m >= rows[v]
-            cells.filled[k] = end - slot
+                unknown += w == target_words
+            begins[p - first], ends[p - first] = begin, end
+            for c in range(begin, end):
+                score[c, 0], score[c, 1] = table[entry[c], 0], table[entry[c], 1]
+            end += unknown
+    # Apart from the rest, so that the processor can do several of these at the same time.
+    for p in range(first, last):
+        k = index.where[p]
+        cells.begin[k], cells.filled[k] = begins[p - first], ends[p - first] - begins[p - first]
+    return end

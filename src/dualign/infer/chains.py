@@ -23,7 +23,8 @@ class Sums(NamedTuple):
     (see `dualign.model.jumps`); `openings` likewise: Σ 1 / Z over all their jumps, times the number of places
     for this one; `starts` float64 (2, 11): first positions 0..9 and beyond;
     `totals` float64 (4): log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence
-    KL(q ‖ p) of the projections when ε = 0.
+    KL(q ‖ p) of the projections when ε = 0. Where several sums are kept, all arrays have one more axis in
+    front.
     """
 
     jumps: Array

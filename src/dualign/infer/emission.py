@@ -6,7 +6,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.core.lanes import Vector, load, spread, store, width
+from dualign.core.lanes import Vector, load, prefetch, spread, store, width
 from dualign.infer.blocks import Batch, Block
 from dualign.infer.cells import lengths_of
 from dualign.model.jumps import FLOOR, NEAR, NULL_FLOOR
@@ -44,7 +44,7 @@ def emit(
         for j in range(J):
             store(E1, (i * J + j) * W, load(like, by_target, j * W) * x)
     pairs, weights = block.pairs, block.weights
-    position, entry, table, extra = block.position, block.entry, block.table, block.extra
+    position, score = block.position, block.score
     null_target, null_source = block.null_target, block.null_source
     for lane in range(W):
         n = batch.pair[lane]
@@ -65,18 +65,15 @@ def emit(
             null[1, i * W + lane] = weights[1, NULL_FLOOR]
             if v < len(null_source):
                 null[1, i * W + lane] += null_source[v]
-            slot = block.first[n] + i * breadth
-            for c in range(slot, slot + block.filled[s + i]):
+            begin = block.begin[s + i]
+            soon = block.begin[min(s + i + 4, len(block.begin) - 1)]
+            prefetch(position, soon)
+            prefetch(score, 2 * soon)
+            prefetch(score, 2 * soon + 16)
+            for c in range(begin, begin + block.filled[s + i]):
                 j = position[c]
-                m = entry[c]
-                there, back = (j * I + i) * W + lane, (i * J + j) * W + lane
-                if m < len(table):
-                    E0[there] += table[m, 0]
-                    E1[back] += table[m, 1]
-                else:
-                    m -= len(table)
-                    E0[there] += extra[m, 0]
-                    E1[back] += extra[m, 1]
+                E0[(j * I + i) * W + lane] += score[c, 0]
+                E1[(i * J + j) * W + lane] += score[c, 1]
 
 
 @kernel()

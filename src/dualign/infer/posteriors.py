@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,11 +11,12 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
 from dualign.core.jit import kernel
-from dualign.core.lanes import LANES, Vector, eight, width
+from dualign.core.lanes import LANES, Vector, eight, greater, load, spread, store, width
+from dualign.core.phases import timed
 from dualign.core.threads import ordered_map
-from dualign.infer.blocks import Block, batch_of, block_of
-from dualign.infer.cells import block_bounds
-from dualign.infer.chains import Sums, make_chains, prepare, run_chains
+from dualign.infer.blocks import Batch, Block, batch_of, block_of
+from dualign.infer.cells import block_bounds, lengths_of
+from dualign.infer.chains import Chains, Sums, make_chains, prepare, run_chains
 from dualign.infer.choices import independent, priors_of
 from dualign.infer.emission import emissions
 from dualign.infer.multipliers import (
@@ -95,8 +96,7 @@ def posteriors_of_parts(
 def posteriors_of_block(options: Options, block: Block, kind: str, threads: int) -> Array:
     """Posteriors of all cells of a block, projected by one of `KINDS`: float32 (slots, 2)."""
     posterior = np.empty((block.first[-1], 2), np.float32)
-    for _ in expectations(block, constraint_of(options, kind), threads, posterior):
-        pass
+    expectations(block, constraint_of(options, kind), threads, posterior)
     return posterior
 
 
@@ -140,54 +140,102 @@ def cut(order: Array, cells: Array, lanes: int) -> list[Array]:
     return np.split(order, lanes * (1 + np.flatnonzero(np.diff(job))))
 
 
+class Output(NamedTuple):
+    """Where the posteriors of a block's pairs go; empty arrays for what is not wanted.
+
+    `posterior` float32 (slots, 2): all cells, p(b_j = i), then p(a_i = j). For the counts of EM only the
+    cells that have an entry matter: theirs take the place of the scores in `dualign.infer.cells.Cells`, if
+    the directions `agree`, both the product of the two. `null_target`, `null_source` float32 (tokens): what
+    is left for null.
+    """
+
+    posterior: Array
+    null_target: Array
+    null_source: Array
+    agree: bool
+
+
+def only_posteriors(posterior: Array) -> Output:
+    """An output of posteriors, and of nothing for EM."""
+    none = np.empty(0, np.float32)
+    return Output(posterior, none, none, False)
+
+
 def expectations(
     block: Block, constraint: Constraint, threads: int, posterior: Array, collect: bool = False
-) -> Iterator[Sums]:
-    """Posteriors of all pairs into `posterior`; what each job adds up, also statistics to `collect`."""
+) -> Sums:
+    """Posteriors of all pairs into `posterior`; what they add up to, also statistics to `collect`."""
+    jobs = jobs_of(block)
     classes = block.jumps.classes if collect else 0
+    sums = new_sums(classes, len(jobs))
+    tasks = expectation_tasks(block, jobs, constraint, only_posteriors(posterior), sums)
+    list(ordered_map(lambda task: task(), tasks, threads))
+    total = new_sums(classes, 1)
+    add_in_order(sums, total)
+    return Sums(*(array[0] for array in total))
 
-    def run(job: Job) -> Sums:
-        sums = new_sums(classes)
+
+def expectation_tasks(
+    block: Block, jobs: Sequence[Job], constraint: Constraint, output: Output, sums: Sums
+) -> list[Callable[[], None]]:
+    """A task for each job; it fills its part of the output, and its row of the sums."""
+
+    def task(number: int, job: Job) -> None:
+        own = Sums(*(array[number] for array in sums))
         if len(block.prior) > 0:
-            expect_alone(job.pairs, block, sums, posterior)
+            expect_alone(job.pairs, block, own, output)
         else:
-            posteriors = expect_long if job.alone else expect
-            posteriors(job.pairs, block, constraint, sums, posterior)
-        return sums
+            (expect_long if job.alone else expect)(job.pairs, block, constraint, own, output)
 
-    return ordered_map(run, jobs_of(block), threads)
+    measured = timed("posteriors", task)
+    return [partial(measured, number, job) for number, job in enumerate(jobs)]
 
 
-def new_sums(classes: int) -> Sums:
-    """Zeros to add to; with no `classes`, no statistics."""
-    rows = 2 if classes else 0
+def new_sums(classes: int, rows: int) -> Sums:
+    """Zeros to add to, in `rows` rows; with no `classes`, no statistics."""
+    directions = 2 if classes else 0
     return Sums(
-        np.zeros((rows, classes, NEAR + 1)),
-        np.zeros((rows, classes, NEAR + 1)),
-        np.zeros((rows, STARTS + 1)),
-        np.zeros(4),
+        np.zeros((rows, directions, classes, NEAR + 1)),
+        np.zeros((rows, directions, classes, NEAR + 1)),
+        np.zeros((rows, directions, STARTS + 1)),
+        np.zeros((rows, 4)),
     )
 
 
 @kernel()
-def expect(order: Array, block: Block, constraint: Constraint, sums: Sums, posterior: Array) -> None:
-    """Posteriors of the pairs in `order` into `posterior`, float32 (slots, 2); statistics added to `sums`.
-
-    The cell (i, j) of pair n is at slot `first[n] + i · J + j`: p(b_j = i), then p(a_i = j). No pair has an
-    empty side. If `sums.jumps` is empty no statistics are collected.
-    """
-    expect_in_step(eight(), order, block, constraint, sums, posterior)
+def add_in_order(sums: Sums, total: Sums) -> None:
+    """Add the rows of `sums`, one after the other, to the one row of `total`."""
+    for row in range(len(sums.totals)):
+        for k in range(4):
+            total.totals[0, k] += sums.totals[row, k]
+        for d in range(sums.starts.shape[1]):
+            for k in range(sums.starts.shape[2]):
+                total.starts[0, d, k] += sums.starts[row, d, k]
+            for c in range(sums.jumps.shape[2]):
+                for k in range(sums.jumps.shape[3]):
+                    total.jumps[0, d, c, k] += sums.jumps[row, d, c, k]
+                    total.openings[0, d, c, k] += sums.openings[row, d, c, k]
 
 
 @kernel()
-def expect_long(order: Array, block: Block, constraint: Constraint, sums: Sums, posterior: Array) -> None:
+def expect(order: Array, block: Block, constraint: Constraint, sums: Sums, output: Output) -> None:
+    """Posteriors of the pairs in `order` into `output`; statistics added to `sums`.
+
+    The cell (i, j) of pair n is at slot `first[n] + i · J + j`. No pair has an empty side. If `sums.jumps` is
+    empty no statistics are collected.
+    """
+    expect_in_step(eight(), order, block, constraint, sums, output)
+
+
+@kernel()
+def expect_long(order: Array, block: Block, constraint: Constraint, sums: Sums, output: Output) -> None:
     """`expect` for pairs that are too large to have eight of them in memory."""
-    expect_in_step(np.float32(0), order, block, constraint, sums, posterior)
+    expect_in_step(np.float32(0), order, block, constraint, sums, output)
 
 
 @kernel()
 def expect_in_step(
-    like: Vector, order: Array, block: Block, constraint: Constraint, sums: Sums, posterior: Array
+    like: Vector, order: Array, block: Block, constraint: Constraint, sums: Sums, output: Output
 ) -> None:
     """`expect`, as many pairs at a time as `like` has lanes."""
     W = width(like)
@@ -221,18 +269,62 @@ def expect_in_step(
                 sums.totals[0] += chains.likelihood[0, lane] + chains.likelihood[1, lane]
                 sums.totals[1] += 1
         sums.totals[2] += batch.used
-        P0, P1 = chains.posterior[0], chains.posterior[1]
-        for lane in range(batch.used):
-            J = chains.length[0, lane]
-            for i in range(chains.length[1, lane]):
-                slot = block.first[batch.pair[lane]] + i * J
-                for j in range(J):
-                    posterior[slot + j, 0] = P0[(j * batch.I + i) * W + lane]
-                    posterior[slot + j, 1] = P1[(i * batch.J + j) * W + lane]
+        if len(output.posterior) > 0:
+            keep_posteriors(W, batch, block.first, chains, output.posterior)
+        if len(output.null_source) > 0:
+            keep_shares(like, batch, block, chains, output)
+
+
+@kernel(allocates=False)
+def keep_posteriors(W: int, batch: Batch, first: Array, chains: Chains, posterior: Array) -> None:
+    """Write the posteriors of a batch's pairs to their slots."""
+    P0, P1 = chains.posterior[0], chains.posterior[1]
+    for lane in range(batch.used):
+        J = chains.length[0, lane]
+        for i in range(chains.length[1, lane]):
+            slot = first[batch.pair[lane]] + i * J
+            for j in range(J):
+                posterior[slot + j, 0] = P0[(j * batch.I + i) * W + lane]
+                posterior[slot + j, 1] = P1[(i * batch.J + j) * W + lane]
+
+
+@kernel(allocates=False)
+def keep_shares(like: Vector, batch: Batch, block: Block, chains: Chains, output: Output) -> None:
+    """Write what EM counts of a batch's pairs: see `Output`."""
+    W = width(like)
+    P0, P1, pairs = chains.posterior[0], chains.posterior[1], block.pairs
+    unlinked(like, batch.J, batch.I, P0, chains.lines[0])
+    unlinked(like, batch.I, batch.J, P1, chains.lines[1])
+    for lane in range(batch.used):
+        n = batch.pair[lane]
+        s, t = pairs.source_offsets[n], pairs.target_offsets[n]
+        I, J = lengths_of(n, pairs)
+        for j in range(J):
+            output.null_target[t + j] = chains.lines[0, j * W + lane]
+        for i in range(I):
+            output.null_source[s + i] = chains.lines[1, i * W + lane]
+            begin = block.begin[s + i]
+            for c in range(begin, begin + block.filled[s + i]):
+                j = block.position[c]
+                p, q = P0[(j * batch.I + i) * W + lane], P1[(i * batch.J + j) * W + lane]
+                block.score[c, 0] = p * q if output.agree else p
+                block.score[c, 1] = p * q if output.agree else q
+
+
+@kernel(allocates=False)
+def unlinked(like: Vector, R: int, S: int, P: Array, rest: Array) -> None:
+    """`rest[r] = max(0, 1 − Σ_s P[r, s])`, for all lanes."""
+    W = width(like)
+    one, none = spread(like, np.float32(1)), spread(like, np.float32(0))
+    for r in range(R):
+        left = one
+        for k in range(r * S * W, (r + 1) * S * W, W):
+            left = left - load(like, P, k)
+        store(rest, r * W, greater(left, none))
 
 
 @kernel()
-def expect_alone(order: Array, block: Block, sums: Sums, posterior: Array) -> None:
+def expect_alone(order: Array, block: Block, sums: Sums, output: Output) -> None:
     """`expect` by position tables, where words choose without looking at their neighbours."""
     for n in order:
         E0, E1, null0, null1 = emissions(n, block)
@@ -245,5 +337,31 @@ def expect_alone(order: Array, block: Block, sums: Sums, posterior: Array) -> No
         sums.totals[2] += 1
         for i in range(I):
             for j in range(J):
-                posterior[block.first[n] + i * J + j, 0] = there[j, i]
-                posterior[block.first[n] + i * J + j, 1] = back[i, j]
+                output.posterior[block.first[n] + i * J + j, 0] = there[j, i]
+                output.posterior[block.first[n] + i * J + j, 1] = back[i, j]
+        if len(output.null_source) > 0:
+            keep_choices(n, block, there, back, output)
+
+
+@kernel(allocates=False)
+def keep_choices(n: int, block: Block, P0: Array, P1: Array, output: Output) -> None:
+    """`keep_shares` of one pair, whose posteriors are `P0` (J, I) and `P1` (I, J)."""
+    pairs = block.pairs
+    s, t = pairs.source_offsets[n], pairs.target_offsets[n]
+    I, J = lengths_of(n, pairs)
+    one, none = np.float32(1), np.float32(0)
+    for j in range(J):
+        left = one
+        for i in range(I):
+            left -= P0[j, i]
+        output.null_target[t + j] = max(none, left)
+    for i in range(I):
+        left = one
+        for j in range(J):
+            left -= P1[i, j]
+        output.null_source[s + i] = max(none, left)
+        begin = block.begin[s + i]
+        for c in range(begin, begin + block.filled[s + i]):
+            p, q = P0[block.position[c], i], P1[i, block.position[c]]
+            block.score[c, 0] = p * q if output.agree else p
+            block.score[c, 1] = p * q if output.agree else q

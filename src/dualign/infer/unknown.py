@@ -48,20 +48,17 @@ def add_unknown_cells(
     vocabularies: tuple[Vocabulary, Vocabulary],
     unknown: tuple[Sequence[str], Sequence[str]],
     stem_letters: int,
-) -> Array:
+) -> None:
     """Add to `cells`, in place, those of the words that are numbered after the vocabularies' own.
 
-    Returns the scores (float32 [new, 2]) of their entries, which are numbered after the lexicon's.
+    Their entries are −1: they have a score of their own.
     """
     pairs = pairs_of(bitext)
-    most = count_unknown(pairs, len(vocabularies[0]), len(vocabularies[1]))
-    extra = np.empty((most, 2), np.float32)
-    if most == 0:
-        return extra
+    if not has_unknown(pairs, len(vocabularies[0]), len(vocabularies[1])):
+        return
     source = describe(bitext.source.tokens, vocabularies[0], unknown[0], stem_letters)
     target = describe(bitext.target.tokens, vocabularies[1], unknown[1], stem_letters)
-    used = score_unknown(pairs, source, target, len(vocabularies[1]), lexicon, cells, extra)
-    return extra[:used]
+    score_unknown(pairs, source, target, len(vocabularies[1]), lexicon, cells)
 
 
 def describe(tokens: Array, vocabulary: Vocabulary, new: Sequence[str], stem_letters: int) -> Words:
@@ -84,35 +81,23 @@ def describe(tokens: Array, vocabulary: Vocabulary, new: Sequence[str], stem_let
 
 
 @kernel()
-def count_unknown(pairs: Pairs, source_words: int, target_words: int) -> int:
-    """Number of cells with an unknown word."""
-    cells = 0
-    for n in range(len(pairs.source_offsets) - 1):
-        I, J = lengths_of(n, pairs)
-        known_source = 0
-        for k in range(pairs.source_offsets[n], pairs.source_offsets[n + 1]):
-            known_source += pairs.source[k] < source_words
-        known_target = 0
-        for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
-            known_target += pairs.target[k] < target_words
-        cells += I * J - known_source * known_target
-    return cells
+def has_unknown(pairs: Pairs, source_words: int, target_words: int) -> bool:
+    """Whether there is a word that is numbered after these."""
+    found = False
+    for v in pairs.source:
+        found = found or v >= source_words
+    for w in pairs.target:
+        found = found or w >= target_words
+    return found
 
 
 @kernel()
 def score_unknown(
-    pairs: Pairs,
-    source: Words,
-    target: Words,
-    known_targets: int,
-    lexicon: Lexicon,
-    cells: Cells,
-    extra: Array,
-) -> int:
-    """Append the scored cells to their rows of slots, and the scores to `extra`; returns how many."""
+    pairs: Pairs, source: Words, target: Words, known_targets: int, lexicon: Lexicon, cells: Cells
+) -> None:
+    """Append the scored cells to those of their source tokens."""
     rows, columns, table = lexicon.rows, lexicon.columns, lexicon.table
     known_sources = len(rows) - 1
-    used = 0
     places = np.zeros(1 << 10, np.int64)
     # Scores of one source token: with each known target word, and with each stem of unknown target words.
     by_word = np.zeros((known_targets, 2), np.float32)
@@ -144,7 +129,6 @@ def score_unknown(
                         by_stem[g, 1] += table[m, 1] / members
             x = source.local[s + i]
             a = source.forms.letters[source.forms.offsets[x] : source.forms.offsets[x + 1]]
-            row = cells.first[n] + i * J
             for j in range(J):
                 w = pairs.target[t + j]
                 p = q = np.float32(0)
@@ -161,12 +145,11 @@ def score_unknown(
                     p += np.float32(LIKENESS * alike**POWER)
                     q += np.float32(LIKENESS * alike**POWER)
                 if p > 0 or q > 0:
-                    slot = row + cells.filled[s + i]
-                    cells.position[slot] = j
-                    cells.entry[slot] = len(table) + used
+                    c = cells.begin[s + i] + cells.filled[s + i]
+                    cells.position[c] = j
+                    cells.entry[c] = -1
+                    cells.score[c, 0], cells.score[c, 1] = p, q
                     cells.filled[s + i] += 1
-                    extra[used, 0], extra[used, 1] = p, q
-                    used += 1
             if v >= known_sources:
                 g = source.stem[v]
                 for k in range(source.members[g], source.members[g + 1]):
@@ -175,4 +158,3 @@ def score_unknown(
                         by_word[columns[m], 0] = by_word[columns[m], 1] = 0
             else:
                 by_stem[:] = 0
-    return used

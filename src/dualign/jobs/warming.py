@@ -89,11 +89,12 @@ def compile_chains() -> None:
 
 def compile_long() -> None:
     """The posteriors' kernel for pairs with a very long sentence."""
-    from dualign.infer.posteriors import constraint_of, expect_long, new_sums
+    from dualign.infer.posteriors import Job, constraint_of, expectation_tasks, new_sums, only_posteriors
 
     model, block, posterior = untrained()
+    jobs = [Job(np.arange(len(SOURCE)), alone=True)]
     rules = constraint_of(model.options, "symmetric")
-    expect_long(np.arange(len(SOURCE)), block, rules, new_sums(0), posterior)
+    expectation_tasks(block, jobs, rules, only_posteriors(posterior), new_sums(0, 1))[0]()
 
 
 def compile_others() -> None:
@@ -112,8 +113,10 @@ def compile_others() -> None:
 def compile_usual() -> None:
     """The kernels of training and decoding that every run needs, except the posteriors'."""
     from dualign.decode.links import joined, links_of_block
-    from dualign.infer.blocks import block_of
-    from dualign.learn.expected_counts import add_counts, add_null_counts
+    from dualign.infer.blocks import block_with
+    from dualign.infer.cells import look_up, visit_rows
+    from dualign.infer.posteriors import Output, add_in_order, new_sums
+    from dualign.learn.expected_counts import Counts, add_counts, add_null_counts
     from dualign.learn.ibm1 import prune, train_ibm1
     from dualign.learn.smoothing import make_priors, reestimate_lexicon
     from dualign.text.numbering import Side
@@ -121,14 +124,18 @@ def compile_usual() -> None:
 
     model, bitext = untrained_model()
     words = model.source.words, model.target.words
-    lexicon = prune(train_ibm1(bitext, len(words[0]), len(words[1]), 2, 1), 1e-9)
+    lexicon = prune(train_ibm1(bitext, len(words[0]), len(words[1]), 2, 1), 1e-9, 1)
     priors = make_priors(lexicon, *words, 4, 1.0, 1.0, 1)
-    counts, nulls = np.zeros(lexicon.table.shape), [np.zeros(len(side)) for side in words]
-    model = replace(model, lexicon=reestimate_lexicon(lexicon, counts, nulls[1], nulls[0], priors, 1))
-    block = block_of(model, bitext, 1)
-    posterior = np.zeros((len(block.entry), 2), np.float32)
-    add_counts(0, len(words[0]), block, True, posterior, counts, nulls[0])
-    add_null_counts(block, posterior, nulls[1])
+    counts = Counts(np.zeros(lexicon.table.shape), np.zeros(len(words[1])), np.zeros(len(words[0])))
+    lexicon = reestimate_lexicon(lexicon, counts, priors, 1)
+    lookup = look_up(bitext, lexicon)
+    end = visit_rows(0, len(words[0]), lookup)
+    block = block_with(model, bitext, lookup.cells)
+    posterior, nulls = np.zeros((block.first[-1], 2), np.float32), np.zeros(len(SOURCE) * 3, np.float32)
+    output = Output(posterior, nulls, nulls, True)
+    add_counts(0, len(words[0]), end, lookup, output, counts)
+    add_null_counts(lookup, output, counts)
+    add_in_order(new_sums(1, 1), new_sums(1, 1))
     links = joined([links_of_block(model.options, block, posterior, 1)], np.zeros(len(bitext), np.bool_))
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
     Side().add(b"a b\n")
@@ -158,7 +165,7 @@ def untrained() -> tuple[Model, Any, Array]:
 
     model, bitext = untrained_model()
     block = block_of(model, bitext, 1)
-    return model, block, np.zeros((len(block.entry), 2), np.float32)
+    return model, block, np.zeros((block.first[-1], 2), np.float32)
 
 
 def untrained_model() -> tuple[Model, Bitext]:

@@ -17,16 +17,76 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.infer.cells import Occurrences, Pairs
+from dualign.infer.cells import Pairs
 from dualign.model.lexicon import Lexicon
+
+
+class Appearances(NamedTuple):
+    """The sentences in which source word v occurs are `sentence[starts[v] : starts[v + 1]]`, in order.
+
+    One that it occurs in twice is there twice. `starts` int64 (words + 1), `sentence` int32 (tokens).
+    """
+
+    starts: Array
+    sentence: Array
 
 
 class Corpus(NamedTuple):
     """Sentence pairs, where each source word occurs in them, and the number of target words."""
 
-    words: Occurrences
+    words: Appearances
     pairs: Pairs
     target_words: int
+
+
+@kernel()
+def count_words(n0: int, n1: int, pairs: Pairs, counts: Array) -> None:
+    """`counts[v + 1]` += how often source word v occurs in sentences n0..n1."""
+    for k in range(pairs.source_offsets[n0], pairs.source_offsets[n1]):
+        counts[pairs.source[k] + 1] += 1
+
+
+@kernel()
+def list_sentences(n0: int, n1: int, pairs: Pairs, place: Array, sentence: Array) -> None:
+    """List the occurrences in sentences n0..n1, those of word v from `place[v]` on."""
+    for n in range(n0, n1):
+        for k in range(pairs.source_offsets[n], pairs.source_offsets[n + 1]):
+            v = pairs.source[k]
+            sentence[place[v]] = n
+            place[v] += 1
+
+
+@kernel()
+def add_even_shares(n0: int, n1: int, pairs: Pairs, null_target: Array, null_source: Array) -> None:
+    """What null takes of the tokens of sentences n0..n1 under uniform posteriors, by word (float64)."""
+    for n in range(n0, n1):
+        s0, s1 = pairs.source_offsets[n], pairs.source_offsets[n + 1]
+        t0, t1 = pairs.target_offsets[n], pairs.target_offsets[n + 1]
+        for k in range(t0, t1):
+            null_target[pairs.target[k]] += 1.0 / (s1 - s0 + 1)
+        for k in range(s0, s1):
+            null_source[pairs.source[k]] += 1.0 / (t1 - t0 + 1)
+
+
+@kernel()
+def add_null_shares(n0: int, n1: int, pairs: Pairs, null: Array, total: Array, null_target: Array) -> float:
+    """What null takes of the target tokens of sentences n0..n1, by word; returns their log-likelihood.
+
+    `null` float32 (words): p(w | null); `total` as `totals` has filled it.
+    """
+    likelihood = 0.0
+    product = 1.0
+    for n in range(n0, n1):
+        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
+            w = pairs.target[k]
+            null_target[w] += null[w] * total[k]
+            # A logarithm for each token would cost more than all the rest.
+            product *= total[k] * (I + 1.0)
+            if product < 1e-200 or product > 1e200:
+                likelihood -= np.log(product)
+                product = 1.0
+    return likelihood - np.log(product)
 
 
 @kernel()
@@ -37,7 +97,7 @@ def count_entries(v0: int, v1: int, corpus: Corpus, sizes: Array) -> None:
     for v in range(v0, v1):
         size = 0
         for p in range(index.starts[v], index.starts[v + 1]):
-            n = index.sentence[index.where[p]]
+            n = index.sentence[p]
             for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
                 w = pairs.target[k]
                 if mark[w] != v:
@@ -56,7 +116,7 @@ def first_round(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, column_sums:
         begin = lexicon.rows[v]
         end = begin
         for p in range(index.starts[v], index.starts[v + 1]):
-            n = index.sentence[index.where[p]]
+            n = index.sentence[p]
             c0 = 1.0 / (pairs.source_offsets[n + 1] - pairs.source_offsets[n] + 1)
             c1 = 1.0 / (pairs.target_offsets[n + 1] - pairs.target_offsets[n] + 1)
             for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
@@ -102,26 +162,24 @@ def totals(n0: int, n1: int, corpus: Corpus, lexicon: Lexicon, total: Array) -> 
     for k in range(pairs.target_offsets[n0], pairs.target_offsets[n1]):
         total[k] = lexicon.null_target[pairs.target[k]]
     row = np.zeros(target_words, np.float32)
-    first = pairs.source_offsets[n0]
-    last = pairs.source_offsets[n1]
     for v in range(len(index.starts) - 1):
         lo = index.starts[v]
         hi = index.starts[v + 1]
         end = hi
         while lo < end:  # the first occurrence in these sentences
             middle = (lo + end) // 2
-            if index.where[middle] < first:
+            if index.sentence[middle] < n0:
                 lo = middle + 1
             else:
                 end = middle
-        if lo == hi or index.where[lo] >= last:
+        if lo == hi or index.sentence[lo] >= n1:
             continue
         for m in range(lexicon.rows[v], lexicon.rows[v + 1]):
             row[lexicon.columns[m]] = lexicon.table[m, 0]
         for p in range(lo, hi):
-            if index.where[p] >= last:
+            n = index.sentence[p]
+            if n >= n1:
                 break
-            n = index.sentence[index.where[p]]
             for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
                 total[k] += row[pairs.target[k]]
     for k in range(pairs.target_offsets[n0], pairs.target_offsets[n1]):
@@ -148,7 +206,7 @@ def second_half(
             t1[columns[m]] = t[m, 1]
         null_count = 0.0
         for p in range(index.starts[v], index.starts[v + 1]):
-            n = index.sentence[index.where[p]]
+            n = index.sentence[p]
             begin = pairs.target_offsets[n]
             end = pairs.target_offsets[n + 1]
             z = null[v]
@@ -172,17 +230,25 @@ def second_half(
 
 
 @kernel()
-def keep_entries(lexicon: Lexicon, least: float, new_rows: Array) -> int:
-    """Move the entries with √(t0 · t1) > least to the front, in place; returns how many there are."""
+def count_kept(v0: int, v1: int, lexicon: Lexicon, least: float, sizes: Array) -> None:
+    """`sizes[v]` = number of entries of row v with √(t0 · t1) > least."""
+    rows, t = lexicon.rows, lexicon.table
+    for v in range(v0, v1):
+        size = 0
+        for m in range(rows[v], rows[v + 1]):
+            size += np.sqrt(t[m, 0]) * np.sqrt(t[m, 1]) > least
+        sizes[v] = size
+
+
+@kernel()
+def copy_kept(v0: int, v1: int, lexicon: Lexicon, least: float, kept: Lexicon) -> None:
+    """Copy those entries to the rows of `kept`."""
     rows, columns, t = lexicon.rows, lexicon.columns, lexicon.table
-    size = 0
-    new_rows[0] = 0
-    for v in range(len(rows) - 1):
+    for v in range(v0, v1):
+        to = kept.rows[v]
         for m in range(rows[v], rows[v + 1]):
             if np.sqrt(t[m, 0]) * np.sqrt(t[m, 1]) > least:
-                columns[size] = columns[m]
-                t[size, 0] = t[m, 0]
-                t[size, 1] = t[m, 1]
-                size += 1
-        new_rows[v + 1] = size
-    return size
+                kept.columns[to] = columns[m]
+                kept.table[to, 0] = t[m, 0]
+                kept.table[to, 1] = t[m, 1]
+                to += 1

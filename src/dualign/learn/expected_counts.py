@@ -2,59 +2,48 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.infer.blocks import Block
-from dualign.infer.cells import lengths_of
+from dualign.infer.cells import Lookup, lengths_of
+from dualign.infer.posteriors import Output
+
+
+class Counts(NamedTuple):
+    """Expected counts, float64: of the lexicon's entries (entries, 2), and of null by word."""
+
+    links: Array
+    null_target: Array
+    null_source: Array
 
 
 @kernel()
-def add_counts(
-    v0: int, v1: int, block: Block, agree: bool, posterior: Array, counts: Array, null_source: Array
-) -> None:
-    """Add the posteriors of the cells of source words v0..v1 to the counts (float64) of their entries.
+def add_counts(v0: int, v1: int, end: int, lookup: Lookup, output: Output, counts: Counts) -> None:
+    """Add the posteriors of the cells of source words v0..v1, the last of which ends at `end`, to the counts.
 
-    If they `agree`, both directions count the product of their posteriors (Liang et al. 2006). `null_source`
-    float64 (source words) gains what is left of each of their tokens. Each count gets its addends in corpus
-    order whatever the ranges are, so threads may share the arrays.
+    Word by word, so that the counts of a word's row stay in cache. Each count gets its addends in the order
+    of the text whatever the ranges are, and ranges share no count.
     """
-    pairs = block.pairs
-    for n in range(len(pairs.source_offsets) - 1):
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
-        s = pairs.source_offsets[n]
-        for k in range(s, pairs.source_offsets[n + 1]):
-            v = pairs.source[k]
-            if v0 <= v < v1:
-                slot = block.first[n] + (k - s) * J
-                for c in range(slot, slot + block.filled[k]):
-                    m = block.entry[c]
-                    p = slot + block.position[c]
-                    p0, p1 = posterior[p, 0], posterior[p, 1]
-                    if agree:
-                        p0 = p1 = p0 * p1
-                    counts[m, 0] += p0
-                    counts[m, 1] += p1
-                rest = np.float32(1)
-                for p in range(slot, slot + J):
-                    rest -= posterior[p, 1]
-                null_source[v] += max(np.float32(0), rest)
+    index, entry, share, links = lookup.words, lookup.cells.entry, lookup.cells.score, counts.links
+    for c in range(index.reach[v0], end):
+        m = entry[c]
+        links[m, 0] += share[c, 0]
+        links[m, 1] += share[c, 1]
+    for v in range(v0, v1):
+        null = counts.null_source[v]
+        for p in range(index.starts[v], index.starts[v + 1]):
+            null += output.null_source[index.where[p]]
+        counts.null_source[v] = null
 
 
 @kernel()
-def add_null_counts(block: Block, posterior: Array, null_target: Array) -> None:
-    """`null_target` float64 (target words) gains the probability that each token is linked to nothing."""
-    pairs = block.pairs
-    for n in range(len(pairs.source_offsets) - 1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        t = pairs.target_offsets[n]
-        J = pairs.target_offsets[n + 1] - t
-        for j in range(J):
-            rest = np.float32(1)
-            for i in range(I):
-                rest -= posterior[block.first[n] + i * J + j, 0]
-            null_target[pairs.target[t + j]] += max(np.float32(0), rest)
+def add_null_counts(lookup: Lookup, output: Output, counts: Counts) -> None:
+    """Add the probability that each target token is linked to nothing to the counts of their words."""
+    target, null_target = lookup.pairs.target, counts.null_target
+    for k in range(len(target)):
+        null_target[target[k]] += output.null_target[k]
 
 
 @kernel()

@@ -8,18 +8,24 @@ and the same with the sides exchanged. Uniform start, so the first round only co
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.phases import timed
 from dualign.core.threads import ordered_map, spans
-from dualign.infer.cells import occurrences, pairs_of, word_ranges
+from dualign.core.workspace import Workspace
+from dualign.infer.cells import Pairs, pairs_of, word_ranges
 from dualign.learn import cooccurrence as kernels
 from dualign.model.lexicon import Lexicon
 from dualign.text.bitext import Bitext
 
-PARTS = 16
-"""Word ranges for which sums by target word are kept apart and then added in order, for any thread count."""
+RANGES = 128
+"""Ranges of source words, handled by one task each; sums by target word are added in their order."""
+
+PARTS = 32
+"""Ranges of sentences, likewise."""
 
 
 def train_ibm1(
@@ -29,69 +35,147 @@ def train_ibm1(
     rounds: int,
     threads: int,
     report: Callable[[int, float], None] = lambda number, likelihood: None,
+    workspace: Workspace | None = None,
 ) -> Lexicon:
     """Run `rounds` of EM; `report` gets each round's number and log-likelihood before its update."""
-    pairs = pairs_of(bitext)
-    index = occurrences(pairs.source, pairs.source_offsets, source_words)
-    corpus = kernels.Corpus(index, pairs, target_words)
-    ranges = word_ranges(index.starts, PARTS)
-    sizes = np.zeros(source_words + 1, np.int64)
-
-    def count(bounds: tuple[int, int]) -> None:
-        kernels.count_entries(*bounds, corpus, sizes[1:])
-
-    list(ordered_map(count, ranges, threads))
-    rows = np.cumsum(sizes)
-    lengths, widths = bitext.source.lengths, bitext.target.lengths
-    lexicon = Lexicon(
-        rows,
-        np.empty(rows[-1], np.int32),
-        np.empty((rows[-1], 2), np.float32),
-        shares(pairs.target, np.repeat(1.0 / (lengths + 1), widths), target_words),
-        shares(pairs.source, np.repeat(1.0 / (widths + 1), lengths), source_words),
+    return _Training(bitext, (source_words, target_words), threads, workspace or Workspace()).run(
+        rounds, report
     )
 
-    def begin(bounds: tuple[int, int]) -> Array:
-        sums = np.zeros(target_words)
-        kernels.first_round(*bounds, corpus, lexicon, sums)
-        return sums
 
-    divide(lexicon, list(ordered_map(begin, ranges, threads)), threads)
-    # Before it every word was as probable as any other.
-    tokens = len(pairs.source), len(pairs.target)
-    report(1, -float(np.dot(tokens, np.log((source_words, target_words)))))
-    total = np.empty(len(pairs.target), np.float32)
-    null_counts = np.empty(source_words)
+class _Training:
+    """A corpus, seen by ranges of words or by parts of its sentences."""
 
-    def weigh(bounds: tuple[int, int]) -> None:
-        kernels.totals(*bounds, corpus, lexicon, total)
+    def __init__(self, bitext: Bitext, words: tuple[int, int], threads: int, workspace: Workspace) -> None:
+        self.pairs = pairs_of(bitext)
+        self.words, self.threads, self.workspace = words, threads, workspace
+        self.parts = spans(len(bitext), max(1, -(-len(bitext) // PARTS)))
+        index = appearances(self.pairs, words[0], self.parts, threads, workspace)
+        self.corpus = kernels.Corpus(index, self.pairs, words[1])
+        self.ranges = word_ranges(index.starts, RANGES)
+        cells = np.concatenate(([0], np.cumsum(bitext.source.lengths * bitext.target.lengths)))
+        # Ranges of sentences that share nothing but the rows they read: few, as each reads all of them.
+        shares = np.linspace(0, cells[-1], (threads if threads <= 4 else 2 * threads) + 1)
+        self.equal = [(a, b) for a, b in pairwise(np.searchsorted(cells, shares).tolist()) if a < b]
 
-    def count_again(bounds: tuple[int, int]) -> tuple[Array, float]:
-        sums = np.zeros(target_words)
-        return sums, kernels.second_half(*bounds, corpus, lexicon, total, sums, null_counts)
+    def run(self, rounds: int, report: Callable[[int, float], None]) -> Lexicon:
+        """All rounds."""
+        source_words, target_words = self.words
+        lexicon = self._first()
+        # Before it every word was as probable as any other.
+        tokens = len(self.pairs.source), len(self.pairs.target)
+        report(1, -float(np.dot(tokens, np.log((source_words, target_words)))))
+        if rounds == 1:
+            return lexicon
+        total = self.workspace.empty(tokens[1], np.float32, hot=True)
+        for number in range(2, rounds + 1):
+            lexicon, likelihood = self._again(lexicon, total)
+            report(number, likelihood)
+        return lexicon
 
-    for number in range(2, rounds + 1):
-        # Ranges of sentences share nothing but the rows they read: as few as there are threads.
-        list(ordered_map(weigh, spans(len(bitext), -(-len(bitext) // threads)), threads))
-        likelihood = -np.log(total).sum(dtype=np.float64) - np.dot(widths, np.log(lengths + 1.0))
-        parts = list(ordered_map(count_again, ranges, threads))
-        report(number, float(likelihood) + sum(part[1] for part in parts))
-        divide(lexicon, [part[0] for part in parts], threads)
-        null_target = shares(pairs.target, lexicon.null_target[pairs.target] * total, target_words)
-        lexicon = lexicon._replace(null_target=null_target, null_source=normal(null_counts))
-    return lexicon
+    def _first(self) -> Lexicon:
+        """The entries, after the first round, which only counts co-occurrences."""
+        source_words, target_words = self.words
+        rows = np.zeros(source_words + 1, np.int64)
+        self._each(
+            "entries", self.ranges, lambda bounds: kernels.count_entries(*bounds, self.corpus, rows[1:])
+        )
+        np.cumsum(rows, out=rows)
+
+        def even(bounds: tuple[int, int]) -> tuple[Array, Array]:
+            shares = np.zeros(target_words), np.zeros(source_words)
+            kernels.add_even_shares(*bounds, self.pairs, *shares)
+            return shares
+
+        nulls = np.zeros(target_words), np.zeros(source_words)
+        for shares in ordered_map(timed("IBM 1: null", even), self.parts, self.threads):
+            for into, more in zip(nulls, shares, strict=True):
+                into += more
+        size = int(rows[-1])
+        columns, table = self.workspace.empty(size, np.int32), self.workspace.empty((size, 2), np.float32)
+        lexicon = Lexicon(rows, columns, table, *map(normal, nulls))
+
+        def begin(bounds: tuple[int, int]) -> Array:
+            sums = np.zeros(target_words)
+            kernels.first_round(*bounds, self.corpus, lexicon, sums)
+            return sums
+
+        column_sums = np.zeros(target_words)
+        for sums in ordered_map(timed("IBM 1: first round", begin), self.ranges, self.threads):
+            column_sums += sums
+        self._divide(lexicon, column_sums)
+        return lexicon
+
+    def _again(self, lexicon: Lexicon, total: Array) -> tuple[Lexicon, float]:
+        """A further round, in the same table, and the log-likelihood before it; `total` is scratch."""
+        source_words, target_words = self.words
+        self._each("totals", self.equal, lambda bounds: kernels.totals(*bounds, self.corpus, lexicon, total))
+        null_target, likelihood = self._null_shares(lexicon, total)
+        null_source = np.empty(source_words)
+
+        def count(bounds: tuple[int, int]) -> tuple[Array, float]:
+            sums = np.zeros(target_words)
+            return sums, kernels.second_half(*bounds, self.corpus, lexicon, total, sums, null_source)
+
+        column_sums = np.zeros(target_words)
+        for sums, part in ordered_map(timed("IBM 1: counts", count), self.ranges, self.threads):
+            column_sums += sums
+            likelihood += part
+        self._divide(lexicon, column_sums)
+        return lexicon._replace(null_target=normal(null_target), null_source=normal(null_source)), likelihood
+
+    def _null_shares(self, lexicon: Lexicon, total: Array) -> tuple[Array, float]:
+        """What null takes of the target tokens, by word, and the log-likelihood of these."""
+        target_words = self.words[1]
+
+        def share(bounds: tuple[int, int]) -> tuple[Array, float]:
+            sums = np.zeros(target_words)
+            return sums, kernels.add_null_shares(*bounds, self.pairs, lexicon.null_target, total, sums)
+
+        null, likelihood = np.zeros(target_words), 0.0
+        for sums, part in ordered_map(timed("IBM 1: null", share), self.parts, self.threads):
+            null += sums
+            likelihood += part
+        return null, likelihood
+
+    def _divide(self, lexicon: Lexicon, column_sums: Array) -> None:
+        """Normalise p(v | w) by its sums over v."""
+        parts = spans(len(lexicon.columns), 1 << 20)
+        self._each("dividing", parts, lambda bounds: kernels.divide_columns(*bounds, lexicon, column_sums))
+
+    def _each(
+        self, name: str, ranges: list[tuple[int, int]], function: Callable[[tuple[int, int]], None]
+    ) -> None:
+        list(ordered_map(timed(f"IBM 1: {name}", function), ranges, self.threads))
 
 
-def divide(lexicon: Lexicon, parts_of_sums: list[Array], threads: int) -> None:
-    """Normalise p(v | w) by its sums over v, given in parts."""
-    sums = np.sum(parts_of_sums, axis=0)
-    parts = spans(len(lexicon.columns), 1 << 20)
-    list(ordered_map(lambda bounds: kernels.divide_columns(*bounds, lexicon, sums), parts, threads))
+def appearances(
+    pairs: Pairs, words: int, parts: list[tuple[int, int]], threads: int, workspace: Workspace
+) -> kernels.Appearances:
+    """Where each source word occurs; counted, then listed, part by part of the sentences."""
 
+    def count(bounds: tuple[int, int]) -> Array:
+        counts = np.zeros(words + 1, np.int32)
+        kernels.count_words(*bounds, pairs, counts)
+        return counts
 
-def shares(words: Array, weights: Array, vocabulary: int) -> Array:
-    """Distribution of the words, each token with its weight."""
-    return normal(np.bincount(words, weights, vocabulary))
+    counts = list(ordered_map(timed("IBM 1: index", count), parts, threads))
+    starts = np.zeros(words + 1, np.int64)
+    for each in counts:
+        starts += each
+    np.cumsum(starts, out=starts)
+    sentence = workspace.empty(len(pairs.source), np.int32)
+    place = starts[:-1].copy()
+    places = []
+    for each in counts:
+        places.append(place.copy())
+        place += each[1:]
+
+    def fill(number: int) -> None:
+        kernels.list_sentences(*parts[number], pairs, places[number], sentence)
+
+    list(ordered_map(timed("IBM 1: index", fill), range(len(parts)), threads))
+    return kernels.Appearances(starts, sentence)
 
 
 def normal(counts: Array) -> Array:
@@ -99,14 +183,26 @@ def normal(counts: Array) -> Array:
     return (counts / max(counts.sum(), 1e-300)).astype(np.float32)
 
 
-def prune(lexicon: Lexicon, least: float) -> Lexicon:
+def prune(lexicon: Lexicon, least: float, threads: int) -> Lexicon:
     """Drop the entries whose two probabilities have a geometric mean of at most `least`.
 
     What is improbable in both directions takes no part in any alignment, yet makes up most of the table.
-    The given lexicon's arrays are overwritten.
     """
-    rows = np.empty_like(lexicon.rows)
-    size = kernels.keep_entries(lexicon, least, rows)
-    return lexicon._replace(
-        rows=rows, columns=lexicon.columns[:size].copy(), table=lexicon.table[:size].copy()
+    ranges = word_ranges(lexicon.rows, RANGES)
+    rows = np.zeros_like(lexicon.rows)
+
+    def count(bounds: tuple[int, int]) -> None:
+        kernels.count_kept(*bounds, lexicon, least, rows[1:])
+
+    list(ordered_map(timed("pruning", count), ranges, threads))
+    np.cumsum(rows, out=rows)
+    size = int(rows[-1])
+    kept = lexicon._replace(
+        rows=rows, columns=np.empty(size, np.int32), table=np.empty((size, 2), np.float32)
     )
+
+    def copy(bounds: tuple[int, int]) -> None:
+        kernels.copy_kept(*bounds, lexicon, least, kept)
+
+    list(ordered_map(timed("pruning", copy), ranges, threads))
+    return kept

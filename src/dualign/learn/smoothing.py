@@ -11,13 +11,17 @@ round; with κ = 0 it is plain maximum likelihood.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.core.threads import ordered_map, spans
+from dualign.core.phases import phase, timed
+from dualign.core.threads import ordered_map
+from dualign.learn.expected_counts import Counts
 from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity, stems_of
 from dualign.model.lexicon import Lexicon
 from dualign.text.bitext import GrowingVocabulary
@@ -26,17 +30,45 @@ UNSEEN = 200.0
 """Pseudo-counts of null for words beyond the text: in a small text null must not be sure of anything."""
 
 
+PARTS = 32
+"""Ranges of stems for which sums by target word are kept apart, then added in order, for any thread count."""
+
+TASKS = 256
+"""Ranges of stems that are handled by one task each where nothing has to be added up between them."""
+
+
+class Stems(NamedTuple):
+    """The stems of the words of both sides, and of the entries.
+
+    `entry` int32 (entries): number of the pair of stems; `entries`: how many pairs there are; `source`,
+    `target` int32 (words): number of the stem; `order` int32 (source words): the words of a stem next to each
+    other, in their own order. The numbers of the entries' pairs of stems go up in this order.
+    """
+
+    entry: Array
+    entries: int
+    source: Array
+    target: Array
+    order: Array
+
+    def ranges(self, rows: Array, parts: int) -> list[tuple[int, int]]:
+        """Cut `order` into ranges of whole stems with about the same number of entries each."""
+        before = np.concatenate(([0], np.cumsum(np.diff(rows)[self.order])))
+        begins = np.concatenate(
+            ([0], np.flatnonzero(np.diff(self.source[self.order])) + 1, [len(self.order)])
+        )
+        cuts = np.searchsorted(before[begins], np.linspace(0, before[-1], parts + 1)[1:-1])
+        edges = begins[np.concatenate(([0], cuts, [len(begins) - 1]))]
+        return [(a, b) for a, b in pairwise(edges.tolist()) if a < b]
+
+
 class Priors(NamedTuple):
     """What smoothing needs to know about the entries.
 
-    `stem_entry` int32 (entries): number of the pair of stems; `source_stem`, `target_stem` int32 (words);
     `alike` float32 (entries): κ_f · similarity^4; `stem_weight`: κ_s.
     """
 
-    stem_entry: Array
-    stem_entries: int
-    source_stem: Array
-    target_stem: Array
+    stems: Stems
     alike: Array
     stem_weight: float
 
@@ -51,63 +83,135 @@ def make_priors(
     threads: int,
 ) -> Priors:
     """Prepare the priors of a lexicon's entries."""
-    source_stem = stems_of(source_words, stem_letters, GrowingVocabulary())
-    target_stem = stems_of(target_words, stem_letters, GrowingVocabulary())
-    order = np.argsort(source_stem, kind="stable").astype(np.int32)
-    stem_entry = np.empty(len(lexicon.columns), np.int32)
-    entries = number_stems(lexicon, source_stem, target_stem, order, stem_entry)
+    with phase("stems"):
+        source_stem = stems_of(source_words, stem_letters, GrowingVocabulary())
+        target_stem = stems_of(target_words, stem_letters, GrowingVocabulary())
+    stems = number_stems(lexicon, source_stem, target_stem, threads)
     alike = np.zeros(len(lexicon.columns), np.float32)
     if form_weight > 0:
-        sources, targets = forms_of(source_words), forms_of(target_words)
+        sources, targets = map(timed("spelling", forms_of), (source_words, target_words))
 
         def compare(bounds: tuple[int, int]) -> None:
-            compare_forms(*bounds, lexicon, sources, targets, form_weight, alike)
+            compare_forms(*bounds, stems.order, lexicon, sources, targets, form_weight, alike)
 
-        list(ordered_map(compare, spans(len(source_words), 1 << 10), threads))
-    return Priors(stem_entry, entries, source_stem, target_stem, alike, stem_weight)
+        list(ordered_map(timed("spelling", compare), stems.ranges(lexicon.rows, TASKS), threads))
+    return Priors(stems, alike, stem_weight)
 
 
-def reestimate_lexicon(
-    lexicon: Lexicon, counts: Array, null_target: Array, null_source: Array, priors: Priors, threads: int
-) -> Lexicon:
-    """New probabilities from expected counts: `counts` float64 (entries, 2), the nulls' float64 by word."""
+def number_stems(lexicon: Lexicon, source_stem: Array, target_stem: Array, threads: int) -> Stems:
+    """Number the pairs of stems that the entries belong to."""
+    order = np.argsort(source_stem, kind="stable").astype(np.int32)
+    stems = Stems(np.empty(len(lexicon.columns), np.int32), 0, source_stem, target_stem, order)
+    ranges = stems.ranges(lexicon.rows, PARTS)
+
+    def number(bounds: tuple[int, int]) -> int:
+        return number_from_zero(*bounds, lexicon, stems)
+
+    sizes = list(ordered_map(timed("stems", number), ranges, threads))
+    ends = np.cumsum(sizes)
+
+    def shift(job: tuple[tuple[int, int], int]) -> None:
+        shift_numbers(*job[0], lexicon, stems, job[1])
+
+    list(ordered_map(timed("stems", shift), zip(ranges, ends - sizes, strict=True), threads))
+    return stems._replace(entries=int(ends[-1]) if len(ends) else 0)
+
+
+def reestimate_lexicon(lexicon: Lexicon, counts: Counts, priors: Priors, threads: int) -> Lexicon:
+    """New probabilities from expected counts."""
     table = np.empty_like(lexicon.table)
-    list(ordered_map(lambda d: smooth(d, lexicon, priors, counts, table), (0, 1), min(threads, 2)))
-    nulls = [(count / (count.sum() + UNSEEN)).astype(np.float32) for count in (null_target, null_source)]
+    stems = priors.stems
+    parts = stems.ranges(lexicon.rows, PARTS)
+    source_words, target_words = len(lexicon.null_source), len(lexicon.null_target)
+    pooled = Pooled(
+        np.zeros((stems.entries, 2)), np.zeros((source_words, 2)), np.zeros((target_words, 2)),
+        np.zeros((source_words + 1, 2)), np.zeros((target_words + 1, 2)),
+    )  # fmt: skip
+
+    def by_target(kernel: Callable[..., None]) -> Array:
+        """Run a kernel on all parts; the sums by target word of each, added in order."""
+
+        def run(bounds: tuple[int, int]) -> Array:
+            sums = np.zeros((target_words, 2))
+            kernel(*bounds, lexicon, priors, counts, pooled, table, sums)
+            return sums
+
+        total = np.zeros((target_words, 2))
+        for sums in ordered_map(timed("smoothing", run), parts, threads):
+            total += sums
+        return total
+
+    pooled.by_target[:] = by_target(pool)
+    timed("smoothing", add_up_stems)(stems, pooled)
+    norm = by_target(smooth)
+
+    def share(bounds: tuple[int, int]) -> None:
+        divide(*bounds, lexicon, stems, norm, table)
+
+    list(ordered_map(timed("smoothing", share), parts, threads))
+    nulls = [
+        (count / (count.sum() + UNSEEN)).astype(np.float32)
+        for count in (counts.null_target, counts.null_source)
+    ]
     return lexicon._replace(table=table, null_target=nulls[0], null_source=nulls[1])
 
 
+class Pooled(NamedTuple):
+    """Counts of both directions, float64 (…, 2): by pair of stems, word, and stem of each side."""
+
+    stem_entries: Array
+    by_source: Array
+    by_target: Array
+    source_stems: Array
+    target_stems: Array
+
+
 @kernel()
-def number_stems(
-    lexicon: Lexicon, source_stem: Array, target_stem: Array, order: Array, stem_entry: Array
-) -> int:
-    """Number the pairs of stems that the entries belong to; `order` groups the source words by stem."""
+def number_from_zero(k0: int, k1: int, lexicon: Lexicon, stems: Stems) -> int:
+    """Number the pairs of stems of the words `order[k0:k1]`; returns how many there are."""
     rows, columns = lexicon.rows, lexicon.columns
-    place = np.full(len(target_stem), -1, np.int64)
+    place = np.full(len(stems.target), -1, np.int64)
     begin = 0
     end = 0
     stem = -1
-    for v in order:
-        if source_stem[v] != stem:
-            stem = source_stem[v]
+    for k in range(k0, k1):
+        v = stems.order[k]
+        if stems.source[v] != stem:
+            stem = stems.source[v]
             begin = end
         for m in range(rows[v], rows[v + 1]):
-            s = target_stem[columns[m]]
+            s = stems.target[columns[m]]
             if place[s] < begin:
                 place[s] = end
                 end += 1
-            stem_entry[m] = place[s]
+            stems.entry[m] = place[s]
     return end
 
 
 @kernel()
+def shift_numbers(k0: int, k1: int, lexicon: Lexicon, stems: Stems, by: int) -> None:
+    """Add to the numbers of the pairs of stems of the words `order[k0:k1]`."""
+    for k in range(k0, k1):
+        v = stems.order[k]
+        for m in range(lexicon.rows[v], lexicon.rows[v + 1]):
+            stems.entry[m] += by
+
+
+@kernel()
 def compare_forms(
-    v0: int, v1: int, lexicon: Lexicon, sources: Forms, targets: Forms, weight: float, alike: Array
+    k0: int,
+    k1: int,
+    order: Array,
+    lexicon: Lexicon,
+    sources: Forms,
+    targets: Forms,
+    weight: float,
+    alike: Array,
 ) -> None:
-    """`alike[m] = weight · similarity^4` for the entries of source words v0..v1."""
+    """`alike[m] = weight · similarity^4` for the entries of the source words `order[k0:k1]`."""
     rows, columns = lexicon.rows, lexicon.columns
     places = np.zeros(1 << 10, np.int64)
-    for v in range(v0, v1):
+    for v in order[k0:k1]:
         a = sources.letters[sources.offsets[v] : sources.offsets[v + 1]]
         for m in range(rows[v], rows[v + 1]):
             w = columns[m]
@@ -119,38 +223,75 @@ def compare_forms(
 
 
 @kernel()
-def smooth(d: int, lexicon: Lexicon, priors: Priors, counts: Array, table: Array) -> None:
-    """Column d of `table` from column d of `counts`: normalised over rows (d = 0) or columns (d = 1)."""
-    rows, columns, target_words = lexicon.rows, lexicon.columns, len(lexicon.null_target)
-    stem_entry, source_stem, target_stem = priors.stem_entry, priors.source_stem, priors.target_stem
-    stem_counts = np.zeros(priors.stem_entries)
-    source_words = len(rows) - 1
-    by_source = np.zeros(source_words)
-    by_target = np.zeros(target_words)
-    for v in range(source_words):
+def pool(
+    k0: int, k1: int, lexicon: Lexicon, priors: Priors, counts: Counts, pooled: Pooled, table: Array,
+    by_target: Array,
+) -> None:  # fmt: skip
+    """Counts of the words `order[k0:k1]` by word and by pair of stems, and by target word to `by_target`."""
+    rows, columns, stems, links = lexicon.rows, lexicon.columns, priors.stems, counts.links
+    for k in range(k0, k1):
+        v = stems.order[k]
+        first = second = 0.0
         for m in range(rows[v], rows[v + 1]):
-            c = counts[m, d]
-            stem_counts[stem_entry[m]] += c
-            by_source[v] += c
-            by_target[columns[m]] += c
-    # The word's share in its stem, and the stem's total, on each side.
-    source_total = np.zeros(source_words + 1)
-    target_total = np.zeros(target_words + 1)
-    for v in range(source_words):
-        source_total[source_stem[v]] += by_source[v]
-    for w in range(target_words):
-        target_total[target_stem[w]] += by_target[w]
-    norm = np.zeros(source_words if d == 0 else target_words)
-    for v in range(source_words):
-        source_stem_total = max(source_total[source_stem[v]], 1e-300)
+            c, d = links[m, 0], links[m, 1]
+            s, w = stems.entry[m], columns[m]
+            pooled.stem_entries[s, 0] += c
+            pooled.stem_entries[s, 1] += d
+            by_target[w, 0] += c
+            by_target[w, 1] += d
+            first += c
+            second += d
+        pooled.by_source[v, 0], pooled.by_source[v, 1] = first, second
+
+
+@kernel()
+def add_up_stems(stems: Stems, pooled: Pooled) -> None:
+    """The totals of the stems on both sides."""
+    for d in range(2):
+        for v in range(len(stems.source)):
+            pooled.source_stems[stems.source[v], d] += pooled.by_source[v, d]
+        for w in range(len(stems.target)):
+            pooled.target_stems[stems.target[w], d] += pooled.by_target[w, d]
+
+
+@kernel()
+def smooth(
+    k0: int, k1: int, lexicon: Lexicon, priors: Priors, counts: Counts, pooled: Pooled, table: Array,
+    norm: Array,
+) -> None:  # fmt: skip
+    """Counts and pseudo-counts of the words `order[k0:k1]`, the first direction's already normalised.
+
+    What the second has to be divided by is added to `norm[:, 1]`, by target word.
+    """
+    rows, columns, stems = lexicon.rows, lexicon.columns, priors.stems
+    least, weight = 1e-300, priors.stem_weight
+    for k in range(k0, k1):
+        v = stems.order[k]
+        stem = stems.source[v]
+        there, back = max(pooled.source_stems[stem, 0], least), max(pooled.source_stems[stem, 1], least)
+        z = 0.0
         for m in range(rows[v], rows[v + 1]):
-            w = columns[m]
-            pooled = priors.stem_weight * stem_counts[stem_entry[m]] / source_stem_total
-            pooled /= max(target_total[target_stem[w]], 1e-300)
-            c = counts[m, d] + priors.alike[m] + pooled * (by_target[w] if d == 0 else by_source[v])
-            table[m, d] = c
-            norm[v if d == 0 else w] += c
-    for v in range(source_words):
+            w, s = columns[m], stems.entry[m]
+            of_target = stems.target[w]
+            x = weight * pooled.stem_entries[s, 0] / there
+            x /= max(pooled.target_stems[of_target, 0], least)
+            c = counts.links[m, 0] + priors.alike[m] + x * pooled.by_target[w, 0]
+            table[m, 0] = c
+            z += c
+            x = weight * pooled.stem_entries[s, 1] / back
+            x /= max(pooled.target_stems[of_target, 1], least)
+            c = counts.links[m, 1] + priors.alike[m] + x * pooled.by_source[v, 1]
+            table[m, 1] = c
+            norm[w, 1] += c
         for m in range(rows[v], rows[v + 1]):
-            z = norm[v if d == 0 else columns[m]]
-            table[m, d] = table[m, d] / z if z > 0 else 0.0
+            table[m, 0] = table[m, 0] / z if z > 0 else 0.0
+
+
+@kernel()
+def divide(k0: int, k1: int, lexicon: Lexicon, stems: Stems, norm: Array, table: Array) -> None:
+    """Normalise the second direction of the words `order[k0:k1]`."""
+    for k in range(k0, k1):
+        v = stems.order[k]
+        for m in range(lexicon.rows[v], lexicon.rows[v + 1]):
+            z = norm[lexicon.columns[m], 1]
+            table[m, 1] = table[m, 1] / z if z > 0 else 0.0

@@ -10,6 +10,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
+from dualign.core.phases import phase
+from dualign.core.workspace import Workspace
 from dualign.infer.blocks import Warm
 from dualign.infer.constraints import ConstraintSet
 from dualign.learn.em import em_round, warm_starts
@@ -65,22 +67,25 @@ def train(
     report: Callable[[Progress], None] = lambda progress: None,
     judge: Callable[[Model], float] | None = None,
     constraints: ConstraintSet | None = None,
+    workspace: Workspace | None = None,
 ) -> Model:
     """Learn a model of the pairs that are not empty and not over `options.max_length`.
 
     With `judge`, which says how good a model is (for example on a few pairs with gold links), training stops
     at the first round of the HMM that does not improve on the one before, and returns the better; rounds with
     a projection get their turn before that. A set of `constraints` of your own joins `options.constraint` in
-    the last quarter of the rounds.
+    the last quarter of the rounds. The `workspace` says how much memory may be used; it changes no result.
     """
+    workspace = workspace or Workspace()
     if constraints is not None and options.model != "hmm":
         raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
     chosen = usable(text, options.max_length)
     if not chosen.any():
         raise NothingToLearn(len(text))
     # Words that occur only in other pairs are unknown to the model.
-    left, source = with_words_that_occur(text.source.select(chosen), text.source_words)
-    right, target = with_words_that_occur(text.target.select(chosen), text.target_words)
+    with phase("choosing pairs"):
+        left, source = with_words_that_occur(text.source.select(chosen), text.source_words)
+        right, target = with_words_that_occur(text.target.select(chosen), text.target_words)
     bitext = Bitext(left, right)
     tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
 
@@ -90,8 +95,8 @@ def train(
         )
 
     rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
-    lexicon = train_ibm1(bitext, len(source), len(target), rounds, threads, tell("IBM 1", rounds))
-    lexicon = prune(lexicon, options.prune)
+    lexicon = train_ibm1(bitext, len(source), len(target), rounds, threads, tell("IBM 1", rounds), workspace)
+    lexicon = prune(lexicon, options.prune, threads)
     priors = make_priors(
         lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
     )
@@ -106,14 +111,15 @@ def train(
     then = tell(STAGES[options.model], options.rounds)
     best, enough = -np.inf, False
     warm: list[Warm] = []
-    for number, constraint in enumerate(schedule(options, constraints), 1):
+    rounds_to_come = schedule(options, constraints)
+    for number, constraint in enumerate(rounds_to_come, 1):
         projected = constraint not in ("none", "agreement")
         if enough and not projected:
             continue
-        if projected and not warm:
-            warm = warm_starts(bitext)
+        if projected and not warm and number < len(rounds_to_come):
+            warm = warm_starts(bitext, workspace)
         given = constraints if projected else None
-        done = em_round(bitext, model, priors, constraint, threads, given, warm)
+        done = em_round(bitext, model, priors, constraint, threads, given, warm, workspace)
         then(number, done.objective, done.evaluations)
         if judge is not None:
             value = judge(done.model)

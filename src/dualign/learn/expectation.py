@@ -1,0 +1,155 @@
+"""The E-step: posteriors of a whole text, block by block, added up to expected counts and statistics.
+
+A block goes through three stages, each cut into tasks of its own: its cells are found word by word, its
+posteriors computed pair by pair, and its counts added word by word, in the order of the blocks. Threads work
+on several blocks at a time (`dualign.core.threads.in_stages`), so that none waits at the end of a stage.
+Every sum has a fixed order of its addends: that of the text, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from threading import Lock
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.phases import timed
+from dualign.core.threads import Stage, Work, in_stages
+from dualign.core.workspace import Workspace
+from dualign.infer.blocks import Block, Given, Rules, Warm, block_with
+from dualign.infer.cells import Lookup, Room, look_up, visit_rows
+from dualign.infer.chains import Sums
+from dualign.infer.multipliers import Constraint
+from dualign.infer.posteriors import Output, add_in_order, expectation_tasks, jobs_of, new_sums
+from dualign.learn.expected_counts import Counts, add_counts, add_null_counts, add_positions
+from dualign.model.model import Model
+from dualign.model.positions import starts, table_sizes
+from dualign.text.bitext import Bitext
+
+RANGES = 24
+"""Ranges of source words whose cells are found, and counts added, by one task each."""
+
+MOST_AT_ONCE = 4
+"""Blocks under way at the same time: one in each stage, and one to spare."""
+
+
+class Expectation:
+    """One E-step over all pairs of a bitext, none of them empty; see `run`.
+
+    `agree`: both directions count the product of their posteriors (Liang et al. 2006). `rules`, if given,
+    turn pairs into constraints on their posteriors.
+    """
+
+    def __init__(
+        self, bitext: Bitext, model: Model, constraint: Constraint, agree: bool, rules: Rules | None = None
+    ) -> None:
+        self.bitext, self.model, self.constraint, self.agree = bitext, model, constraint, agree
+        self.rules = None if rules is None else one_at_a_time(rules)
+        lexicon = model.lexicon
+        self.counts = Counts(
+            np.zeros(lexicon.table.shape),
+            np.zeros(len(lexicon.null_target)),
+            np.zeros(len(lexicon.null_source)),
+        )
+        self.places = Places(bitext) if model.positions is not None else None
+        self._sums = new_sums(model.jumps.classes, 1)
+        self._buffers: list[Buffers] = []
+
+    @property
+    def sums(self) -> Sums:
+        """The statistics of all pairs."""
+        return Sums(*(array[0] for array in self._sums))
+
+    def run(
+        self, bounds: Sequence[tuple[int, int]], warm: Sequence[Warm], threads: int, workspace: Workspace
+    ) -> None:
+        """Add up the blocks with these bounds; `warm` has the multipliers of each, or is empty."""
+        source, target = self.bitext.source, self.bitext.target
+        begins = [begin for begin, _ in bounds]
+        slots = int(np.add.reduceat(source.lengths * target.lengths, begins).max())
+        tokens = [int(np.add.reduceat(side.lengths, begins).max()) for side in (source, target)]
+        dense = self.model.positions is not None
+        one = Buffers.size(slots, dense)
+        at_once = min(len(bounds), workspace.at_once(MOST_AT_ONCE if threads > 1 else 1, one))
+        self._buffers = [Buffers(slots, tokens, dense) for _ in range(at_once)]
+        works = (self._block(*each, warm[n] if warm else None) for n, each in enumerate(bounds))
+        for sums in in_stages(works, threads, at_once):
+            timed("statistics", add_in_order)(sums, self._sums)
+
+    def _block(self, begin: int, end: int, warm: Warm | None) -> Work[Sums]:
+        buffers = self._buffers.pop()
+        part = self.bitext.slice(begin, end)
+        lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers.room)
+        ranges = lookup.ranges(RANGES)
+        ends = np.empty(len(ranges), np.int64)
+
+        def find(number: int) -> None:
+            ends[number] = visit_rows(*ranges[number], lookup)
+
+        find = timed("cells", find)
+        yield Stage([partial(find, number) for number in range(len(ranges))])
+        block = block_with(self.model, part, lookup.cells, give=self.rules)
+        if warm is not None:
+            block = block._replace(warm=warm)
+        jobs = timed("cutting jobs", jobs_of)(block)
+        sums = new_sums(self.model.jumps.classes, len(jobs))
+        output = buffers.output(lookup, self.agree)
+        yield Stage(expectation_tasks(block, jobs, self.constraint, output, sums))
+        count, count_nulls = timed("counts", add_counts), timed("counts of null", add_null_counts)
+        tasks = [
+            partial(count, *each, end, lookup, output, self.counts)
+            for each, end in zip(ranges, ends.tolist(), strict=True)
+        ]
+        tasks.append(partial(count_nulls, lookup, output, self.counts))
+        if self.places is not None:
+            tasks.append(partial(self.places.add, block, output.posterior, begin, end))
+        yield Stage(tasks, in_turn=True)
+        self._buffers.append(buffers)
+        return sums
+
+
+def one_at_a_time(rules: Rules) -> Rules:
+    """The same rules, which are the user's code, never called by two threads at the same time."""
+    lock = Lock()
+
+    def guarded(pairs: list[tuple[list[str], list[str]]]) -> Given:
+        with lock:
+            return rules(pairs)
+
+    return guarded
+
+
+class Buffers:
+    """Arrays for one block, used again and again: fresh ones would cost as much as filling them."""
+
+    def __init__(self, slots: int, tokens: Sequence[int], dense: bool) -> None:
+        self.room = Room.of(slots)
+        self.posterior = np.empty((slots if dense else 0, 2), np.float32)
+        self.null_source, self.null_target = (np.empty(number, np.float32) for number in tokens)
+
+    @staticmethod
+    def size(slots: int, dense: bool) -> int:
+        """About how many bytes they take: half of the cells have an entry."""
+        return slots * (8 + (8 if dense else 0))
+
+    def output(self, lookup: Lookup, agree: bool) -> Output:
+        """Where the posteriors of a block go."""
+        null_target = self.null_target[: len(lookup.pairs.target)]
+        null_source = self.null_source[: len(lookup.pairs.source)]
+        return Output(self.posterior, null_target, null_source, agree)
+
+
+class Places:
+    """Expected position counts of Model 2, for all pairs of lengths in a bitext."""
+
+    def __init__(self, bitext: Bitext) -> None:
+        lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
+        self.lengths, of_pair = np.unique(lengths, axis=0, return_inverse=True)
+        self.of_pair = starts(self.lengths)[of_pair.ravel()]
+        self.counts = np.zeros(table_sizes(self.lengths).sum())
+
+    def add(self, block: Block, posterior: Array, begin: int, end: int) -> None:
+        """Add the posteriors of a block, pairs begin..end of the bitext."""
+        add_positions(block, posterior, self.of_pair[begin:end], self.counts)

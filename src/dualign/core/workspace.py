@@ -222,11 +222,12 @@ class Growing:
     """A flat array that is filled from its beginning on, of a length that is not known before its end.
 
     It lies in pieces that never move, so that they can be filled in parallel; `finished` joins them, and
-    gives each back once it is copied.
+    gives each back once it is copied. If it gets no longer than `expected`, there is one piece and no copy.
     """
 
-    def __init__(self, dtype: npt.DTypeLike, workspace: Workspace) -> None:
+    def __init__(self, dtype: npt.DTypeLike, workspace: Workspace, expected: int = 0) -> None:
         self.length = 0
+        self._expected = expected
         self._dtype = dtype
         self._workspace = workspace
         self._pieces: deque[Array] = deque()
@@ -235,7 +236,8 @@ class Growing:
     def room(self, size: int) -> Array:
         """The next `size` elements, for the caller to write."""
         if not self._pieces or len(self._pieces[-1]) - self._filled[-1] < size:
-            piece = max(size, min(max(self.length, SMALL // 16), SEGMENT))
+            usual = min(max(self.length, SMALL // 16), SEGMENT) if self._pieces else self._expected
+            piece = max(size, usual)
             self._pieces.append(self._workspace.empty(piece, self._dtype))
             self._filled.append(0)
         begin = self._filled[-1]

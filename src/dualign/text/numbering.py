@@ -10,6 +10,7 @@ replace the block's numbers by those. Only one string per word is made.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise, zip_longest
@@ -26,20 +27,19 @@ from dualign.core.workspace import Growing, Workspace
 from dualign.text.bitext import Numbered, Sentences
 from dualign.text.checks import same_length
 from dualign.text.lines import checked, normal_block, read_blocks, refuse_block
-from dualign.text.octets import eight_bytes, is_plain, octets, white_space, word_end
+from dualign.text.octets import eight_bytes, first_marked, is_plain, octets, stops, white_space, word_end
 
 BLOCK = 1 << 20
 """Bytes of a block. Few words of a larger one would be new to the table of its file; it takes more memory."""
 
-_TAG = np.uint64(0xFFFFFFFF00000000)
-_NUMBER = np.uint64(0xFFFFFFFF)
+_BYTE, _BLANK, _NEWLINE = np.uint64(0xFF), np.uint64(32), np.uint64(10)
 
 
 class Words(NamedTuple):
     """Word w is the `sizes[w]` bytes of `letters` (see `dualign.text.octets`) from `begins[w]` on.
 
-    `slots` (a power of two of them, at most half full) hold 0, or the upper half of a word's hash and the
-    number after the word's own, at `hashes[w]` or after it.
+    `slots` (a power of two of them, at most half full) hold at `hashes[w]`, or after it, that hash and a mark
+    (see `mark_of`) of the word; the mark of a free one is 0.
     """
 
     letters: Array
@@ -81,7 +81,7 @@ def encode_files(
     checked(errors)
     workspace = Workspace() if workspace is None else workspace
     paths = source, target
-    sides = Side(workspace), Side(workspace)
+    sides = Side(workspace, _expected(source)), Side(workspace, _expected(target))
 
     def placed() -> Iterator[Placed]:
         jobs = _by_turns(paths, threads)
@@ -96,6 +96,14 @@ def encode_files(
     (left, source_words), (right, target_words) = (side.finished(threads) for side in sides)
     text = Numbered(left, right, source_words, target_words)
     return text.lowered(threads, workspace, in_place=True) if lowercase else text
+
+
+def _expected(path: str) -> int:
+    """A number of tokens that a file rarely exceeds unless it is compressed, or a pipe."""
+    try:
+        return os.stat(path).st_size // 4
+    except (OSError, ValueError):
+        return 0  # standard input; and what else is wrong is said when it is opened
 
 
 def _by_turns(paths: Iterable[str], threads: int) -> Iterator[tuple[int, bytes | DataError]]:
@@ -133,8 +141,8 @@ def number_block(lines: bytes, errors: str = "strict") -> Block | None:
         if normal is None:
             return None
         text, size = octets(normal), len(normal)
-    tokens, ends = np.empty(size // 2 + 1, np.int32), np.empty(lines.count(b"\n"), np.int64)
-    words = _room_for_words(text, 256 + size // 64)
+    tokens, ends = np.empty(size // 2 + 1, np.int32), np.empty(np.count_nonzero(np.frombuffer(lines, np.uint8) == 10), np.int64)
+    words = _room_for_words(text, 256 if size < BLOCK // 8 else BLOCK // 64)
     done = np.zeros(4, np.int64)
     while not number_words(text, size, words, done, tokens, ends):
         words = _grown(words, int(done[1]), 2 * len(words.begins))
@@ -144,11 +152,11 @@ def number_block(lines: bytes, errors: str = "strict") -> Block | None:
 class Side:
     """The words and sentences of the blocks of a file that were read so far."""
 
-    def __init__(self, workspace: Workspace | None = None) -> None:
+    def __init__(self, workspace: Workspace | None = None, expected: int = 0) -> None:
         workspace = Workspace() if workspace is None else workspace
         self.words = _room_for_words(np.empty(2, np.uint64), 256)
         self.known = self.used = 0
-        self.tokens, self.offsets = Growing(np.int32, workspace), Growing(np.int64, workspace)
+        self.tokens, self.offsets = Growing(np.int32, workspace, expected), Growing(np.int64, workspace)
         self.offsets.room(1)[0] = 0
 
     def __len__(self) -> int:
@@ -192,7 +200,7 @@ class Side:
 
 def _room_for_words(letters: Array, most: int) -> Words:
     begins, sizes, hashes = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint64)
-    return Words(letters, begins, sizes, hashes, np.zeros(1 << (2 * most - 1).bit_length(), np.uint64))
+    return Words(letters, begins, sizes, hashes, np.zeros((1 << (2 * most - 1).bit_length(), 2), np.uint64))
 
 
 def _grown(words: Words, known: int, most: int) -> Words:
@@ -216,9 +224,9 @@ def place_words(words: Words, known: int) -> None:
     for word in range(known):
         code = words.hashes[word]
         slot = np.int64(code) & mask
-        while words.slots[slot] != 0:
+        while words.slots[slot, 1] != 0:
             slot = (slot + 1) & mask
-        words.slots[slot] = (code & _TAG) | np.uint64(word + 1)
+        words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, words.sizes[word])
 
 
 @kernel()
@@ -231,27 +239,33 @@ def number_words(text: Array, size: int, words: Words, done: Array, tokens: Arra
     at, known, filled, line = done
     while at < size:
         x = eight_bytes(text, at)
-        gap = white_space(x)
-        if gap > 0:
-            if x & np.uint64(0xFF) == 10:
-                ends[line] = filled
-                line += 1
-            at += gap
-            continue
-        end = word_end(text, at)
-        code = hash_of(text, at, end - at)
+        marks = stops(x)
+        size_here = first_marked(marks) if marks != 0 else 0
+        if size_here > 0 and x >> np.uint64(8 * size_here) & _BYTE == _BLANK:
+            end, blank = at + size_here, 1
+            code = mixed(x & (~np.uint64(0) >> np.uint64(64 - 8 * size_here)))
+        else:
+            gap = white_space(x)
+            if gap > 0:
+                if x & _BYTE == _NEWLINE:
+                    ends[line] = filled
+                    line += 1
+                at += gap
+                continue
+            end, blank = word_end(text, at), 0
+            code = hash_of(text, at, end - at)
         slot = slot_of(words, text, at, end - at, code)
-        word = np.int64(words.slots[slot] & _NUMBER) - 1
+        word = np.int64(words.slots[slot, 1] >> np.uint64(1)) - 1
         if word < 0:
             if known == len(words.begins):
                 break
             word = known
             words.begins[word], words.sizes[word], words.hashes[word] = at, end - at, code
-            words.slots[slot] = (code & _TAG) | np.uint64(word + 1)
+            words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, end - at)
             known += 1
         tokens[filled] = word
         filled += 1
-        at = end
+        at = end + blank
     done[0], done[1], done[2], done[3] = at, known, filled, line
     return at >= size
 
@@ -268,13 +282,13 @@ def add_words(
     for k in range(count):
         begin, size, code = new.begins[k], new.sizes[k], new.hashes[k]
         slot = slot_of(words, new.letters, begin, size, code)
-        word = np.int64(words.slots[slot] & _NUMBER) - 1
+        word = np.int64(words.slots[slot, 1] >> np.uint64(1)) - 1
         if word < 0:
             word = known
             for b in range(size):  # an assignment of slices would load a part of Numba at every start
                 letters[used + b] = eight_bytes(new.letters, begin + b) & np.uint64(0xFF)
             words.begins[word], words.sizes[word], words.hashes[word] = used, size, code
-            words.slots[slot] = (code & _TAG) | np.uint64(word + 1)
+            words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, size)
             used += size
             known += 1
         number[k] = word
@@ -295,19 +309,26 @@ def renumber_block(
 @kernel(allocates=False)
 def slot_of(words: Words, text: Array, begin: int, size: int, code: np.uint64) -> int:
     """The place of a word in the table, or the free one where it belongs."""
-    mask = np.int64(len(words.slots) - 1)
-    slot = np.int64(code) & mask
+    last = len(words.slots) - 1
+    slot = np.int64(code) & last
     while True:
-        found = words.slots[slot]
-        if found == 0:
+        mark = words.slots[slot, 1]
+        if mark == 0:
             return slot
-        if (found ^ code) & _TAG == 0:
-            word = np.int64(found & _NUMBER) - 1
-            if words.hashes[word] == code and words.sizes[word] == size:
-                # Up to eight bytes, different words have different hashes.
-                if size <= 8 or same(words.letters, words.begins[word], text, begin, size):
-                    return slot
-        slot = (slot + 1) & mask
+        if words.slots[slot, 0] == code:
+            # Up to eight bytes, different words have different hashes.
+            if size <= 8 and mark & np.uint64(1) == 0:
+                return slot
+            word = np.int64(mark >> np.uint64(1)) - 1
+            if words.sizes[word] == size and same(words.letters, words.begins[word], text, begin, size):
+                return slot
+        slot = (slot + 1) & last
+
+
+@kernel(allocates=False)
+def mark_of(word: int, size: int) -> np.uint64:
+    """How a word is marked in a slot: by its number, counted from 1, and by whether it is long."""
+    return np.uint64(2 * (word + 1) + (1 if size > 8 else 0))
 
 
 @kernel(allocates=False)

@@ -117,14 +117,17 @@ def white_space(x: np.uint64) -> int:
 
 
 @kernel(allocates=False)
+def stops(x: np.uint64) -> np.uint64:
+    """Marks at those of eight bytes with which white space may begin, or control characters."""
+    lead, two = (x & _FC) ^ _E0, x ^ _C2
+    return (((x - _NOT_WORDS) & ~x) | ((lead - _ONES) & ~lead) | ((two - _ONES) & ~two)) & _HIGH
+
+
+@kernel(allocates=False)
 def word_end(text: Array, at: int) -> int:
     """Where the word that has its first character here ends."""
     while True:
-        x = eight_bytes(text, at)
-        lead = (x & _FC) ^ _E0
-        two = x ^ _C2
-        marks = ((x - _NOT_WORDS) & ~x) | ((lead - _ONES) & ~lead) | ((two - _ONES) & ~two)
-        marks &= _HIGH
+        marks = stops(eight_bytes(text, at))
         if marks == 0:
             at += 8
             continue

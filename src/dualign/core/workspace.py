@@ -12,6 +12,7 @@ import math
 import mmap
 import os
 import re
+import sys
 import tempfile
 import threading
 import weakref
@@ -46,7 +47,7 @@ COPIERS = 4
 REMEDY = "give another folder for scratch files, or a larger memory budget"
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
 _UNKNOWN = 4 << 30
 _NOT_RESERVED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
@@ -216,6 +217,11 @@ class Workspace:
                 raise
         self.expect(size)
         os.truncate(file, size)
+
+
+def boundless() -> Workspace:
+    """A workspace whose arrays are all in memory."""
+    return Workspace(sys.maxsize)
 
 
 class Growing:

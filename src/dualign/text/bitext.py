@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dualign.core.workspace import Workspace
+from dualign.core.workspace import Workspace, boundless
 
 if TYPE_CHECKING:
     from dualign.text.pairs import Pair
@@ -142,8 +142,8 @@ class Numbered(Bitext):
         if words == [self.source_words, self.target_words]:
             return self
         vocabularies = GrowingVocabulary(), GrowingVocabulary()
-        numbers = [[new[word] for word in side] for new, side in zip(vocabularies, words, strict=True)]
-        bitext = self.renumbered(*numbers, threads, workspace, in_place=in_place)
+        left, right = ([new[word] for word in side] for new, side in zip(vocabularies, words, strict=True))
+        bitext = self.renumbered(left, right, threads, workspace, in_place=in_place)
         return Numbered(bitext.source, bitext.target, *map(list, vocabularies))
 
     def chosen(
@@ -167,20 +167,13 @@ def _renumbered(
 
     if (number == np.arange(len(number), dtype=np.int32)).all():
         return side
-    if in_place:
-        result = side.tokens
-    else:
-        result = (workspace or Workspace()).empty(len(side.tokens), np.int32)
+    result = side.tokens if in_place else (workspace or boundless()).empty(len(side.tokens), np.int32)
     replaced(side.tokens, number, result, threads)
     return Sentences(result, side.offsets)
 
 
 def _chosen(
-    side: Sentences,
-    words: list[str],
-    pairs: npt.NDArray[np.bool_],
-    threads: int,
-    workspace: Workspace | None,
+    side: Sentences, words: list[str], pairs: npt.NDArray[np.bool_], threads: int, workspace: Workspace | None
 ) -> tuple[Sentences, list[str]]:
     """The chosen sentences of a side, and the words that occur in them."""
     from dualign.text.renumbering import occurring, taken
@@ -189,7 +182,7 @@ def _chosen(
     if seen.all() and pairs.all():
         return side, words
     number = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-    room = workspace or Workspace()
+    room = workspace or boundless()
     tokens, offsets = taken(side.tokens, side.offsets, pairs, number, threads, room)
     return Sentences(tokens, offsets), list(compress(words, seen.tolist()))
 

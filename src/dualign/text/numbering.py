@@ -11,7 +11,7 @@ replace the block's numbers by those. Only one string per word is made.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
@@ -23,14 +23,26 @@ from dualign.core.errors import DataError
 from dualign.core.jit import kernel
 from dualign.core.prefetch import prefetched
 from dualign.core.threads import ordered_map
-from dualign.core.workspace import Growing, Workspace
+from dualign.core.workspace import Growing, Workspace, boundless
 from dualign.text.bitext import Numbered, Sentences
 from dualign.text.checks import same_length
 from dualign.text.lines import checked, normal_block, read_blocks, refuse_block
-from dualign.text.octets import eight_bytes, first_marked, is_plain, octets, stops, white_space, word_end
+from dualign.text.octets import (
+    eight_bytes,
+    first_marked,
+    is_plain,
+    octets,
+    signed,
+    stops,
+    white_space,
+    word_end,
+)
 
 BLOCK = 1 << 20
 """Bytes of a block. Few words of a larger one would be new to the table of its file; it takes more memory."""
+
+_FEW, _MANY = 1 << 8, 1 << 14
+"""Words that a table has room for at first: more than a small text, or a block of a large one, often has."""
 
 _BYTE, _BLANK, _NEWLINE = np.uint64(0xFF), np.uint64(32), np.uint64(10)
 
@@ -59,9 +71,10 @@ class Block(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A block and where it goes: `number` has the file's number for each of the block's."""
+    """Tokens and ends of a block, and where they go: `number` has the file's numbers in place of its own."""
 
-    block: Block
+    numbers: Array
+    ends: Array
     number: Array
     begin: int
     tokens: Array
@@ -79,7 +92,7 @@ def encode_files(
 ) -> Numbered:
     """Number the words of two parallel files, as `numbered(read_pairs(source, target), lowercase)` would."""
     checked(errors)
-    workspace = Workspace() if workspace is None else workspace
+    workspace = boundless() if workspace is None else workspace
     paths = source, target
     sides = Side(workspace, _expected(source)), Side(workspace, _expected(target))
 
@@ -106,13 +119,13 @@ def _expected(path: str) -> int:
         return 0  # standard input; and what else is wrong is said when it is opened
 
 
-def _by_turns(paths: Iterable[str], threads: int) -> Iterator[tuple[int, bytes | DataError]]:
+def _by_turns(paths: Sequence[str], threads: int) -> Iterator[tuple[int, bytes | DataError]]:
     """Blocks of the files with the number of their file, by turns: pipes may be filled by one program.
 
     An error comes in place of a block, so that it is raised in its turn, not when a thread has read so far.
     """
     files = [_or_error(read_blocks(path, BLOCK)) for path in paths]
-    if threads > 1:
+    if threads > 1 and all(map(os.path.isfile, paths)):  # a pipe might keep us waiting after an error
         files = [prefetched(file) for file in files]  # two files are decompressed at once
     for turn in zip_longest(*files, fillvalue=b""):
         yield from ((side, block) for side, block in enumerate(turn) if block)
@@ -141,8 +154,11 @@ def number_block(lines: bytes, errors: str = "strict") -> Block | None:
         if normal is None:
             return None
         text, size = octets(normal), len(normal)
-    tokens, ends = np.empty(size // 2 + 1, np.int32), np.empty(np.count_nonzero(np.frombuffer(lines, np.uint8) == 10), np.int64)
-    words = _room_for_words(text, 256 if size < BLOCK // 8 else BLOCK // 64)
+    tokens, ends = (
+        np.empty(size // 2 + 1, np.int32),
+        np.empty(np.count_nonzero(np.frombuffer(lines, np.uint8) == 10), np.int64),
+    )
+    words = _room_for_words(text, _FEW if size < 1 << 17 else _MANY)
     done = np.zeros(4, np.int64)
     while not number_words(text, size, words, done, tokens, ends):
         words = _grown(words, int(done[1]), 2 * len(words.begins))
@@ -153,8 +169,8 @@ class Side:
     """The words and sentences of the blocks of a file that were read so far."""
 
     def __init__(self, workspace: Workspace | None = None, expected: int = 0) -> None:
-        workspace = Workspace() if workspace is None else workspace
-        self.words = _room_for_words(np.empty(2, np.uint64), 256)
+        workspace = boundless() if workspace is None else workspace
+        self.words = _room_for_words(np.zeros(2, np.uint64), _FEW)
         self.known = self.used = 0
         self.tokens, self.offsets = Growing(np.int32, workspace, expected), Growing(np.int64, workspace)
         self.offsets.room(1)[0] = 0
@@ -174,18 +190,14 @@ class Side:
         begin = self.tokens.length
         number = np.empty(block.known, np.int32)
         self._make_room(self.known + block.known, self.used + int(block.words.sizes[: block.known].sum()))
-        letters = self.words.letters.view(np.uint8)
-        self.known, self.used = add_words(
-            block.words, block.known, self.words, letters, self.known, self.used, number
-        )
-        return Placed(
-            block, number, begin, self.tokens.room(len(block.tokens)), self.offsets.room(len(block.ends))
-        )
+        self.known, self.used = add_words(block.words, block.known, self.words, self.known, self.used, number)
+        room = self.tokens.room(len(block.tokens)), self.offsets.room(len(block.ends))
+        return Placed(block.tokens, block.ends, number, begin, *room)
 
     def finished(self, threads: int = 1) -> tuple[Sentences, list[str]]:
         """The sentences and the words; nothing is left here."""
         sentences = Sentences(self.tokens.finished(threads), self.offsets.finished(threads))
-        letters = self.words.letters.view(np.uint8)[: self.used].tobytes()
+        letters = self.words.letters.astype("<u8", copy=False).tobytes()
         begins = [*self.words.begins[: self.known].tolist(), self.used]
         return sentences, [letters[begin:end].decode() for begin, end in pairwise(begins)]
 
@@ -193,7 +205,7 @@ class Side:
         if words > len(self.words.begins):
             self.words = _grown(self.words, self.known, 2 * words)
         if letters > 8 * (len(self.words.letters) - 2):
-            more = np.empty(letters // 4 + 2, np.uint64)
+            more = np.zeros(letters // 4 + 2, np.uint64)
             more[: len(self.words.letters)] = self.words.letters
             self.words = self.words._replace(letters=more)
 
@@ -213,17 +225,16 @@ def _grown(words: Words, known: int, most: int) -> Words:
 
 
 def _renumber(placed: Placed) -> None:
-    block, number, begin, tokens, offsets = placed
-    renumber_block(block.tokens, block.ends, number, begin, tokens, offsets)
+    renumber_block(*placed)
 
 
 @kernel()
 def place_words(words: Words, known: int) -> None:
     """Fill an empty table."""
-    mask = np.int64(len(words.slots) - 1)
+    mask = len(words.slots) - 1
     for word in range(known):
         code = words.hashes[word]
-        slot = np.int64(code) & mask
+        slot = signed(code) & mask
         while words.slots[slot, 1] != 0:
             slot = (slot + 1) & mask
         words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, words.sizes[word])
@@ -240,10 +251,10 @@ def number_words(text: Array, size: int, words: Words, done: Array, tokens: Arra
     while at < size:
         x = eight_bytes(text, at)
         marks = stops(x)
-        size_here = first_marked(marks) if marks != 0 else 0
-        if size_here > 0 and x >> np.uint64(8 * size_here) & _BYTE == _BLANK:
-            end, blank = at + size_here, 1
-            code = mixed(x & (~np.uint64(0) >> np.uint64(64 - 8 * size_here)))
+        short = first_marked(marks) if marks != 0 else 0
+        if short > 0 and x >> np.uint64(8 * short) & _BYTE == _BLANK:
+            end, blank = at + short, 1
+            code = mixed(x & (~np.uint64(0) >> np.uint64(64 - 8 * short)))
         else:
             gap = white_space(x)
             if gap > 0:
@@ -255,7 +266,7 @@ def number_words(text: Array, size: int, words: Words, done: Array, tokens: Arra
             end, blank = word_end(text, at), 0
             code = hash_of(text, at, end - at)
         slot = slot_of(words, text, at, end - at, code)
-        word = np.int64(words.slots[slot, 1] >> np.uint64(1)) - 1
+        word = signed(words.slots[slot, 1] >> np.uint64(1)) - 1
         if word < 0:
             if known == len(words.begins):
                 break
@@ -271,22 +282,21 @@ def number_words(text: Array, size: int, words: Words, done: Array, tokens: Arra
 
 
 @kernel()
-def add_words(
-    new: Words, count: int, words: Words, letters: Array, known: int, used: int, number: Array
-) -> tuple[int, int]:
+def add_words(new: Words, count: int, words: Words, known: int, used: int, number: Array) -> tuple[int, int]:
     """Look up the words of a block in the file's table, adding those it lacks; write their numbers there.
 
-    `letters`: the bytes of `words.letters`, of which `used` are taken. Returns how many words are known now,
-    and how many bytes are taken.
+    Of `words.letters`, `used` bytes are taken, the others are 0. Returns how many words are known now, and
+    how many bytes are taken.
     """
     for k in range(count):
         begin, size, code = new.begins[k], new.sizes[k], new.hashes[k]
         slot = slot_of(words, new.letters, begin, size, code)
-        word = np.int64(words.slots[slot, 1] >> np.uint64(1)) - 1
+        word = signed(words.slots[slot, 1] >> np.uint64(1)) - 1
         if word < 0:
             word = known
-            for b in range(size):  # an assignment of slices would load a part of Numba at every start
-                letters[used + b] = eight_bytes(new.letters, begin + b) & np.uint64(0xFF)
+            for b in range(size):
+                letter = eight_bytes(new.letters, begin + b) & _BYTE
+                words.letters[(used + b) >> 3] |= letter << np.uint64(((used + b) & 7) << 3)
             words.begins[word], words.sizes[word], words.hashes[word] = used, size, code
             words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, size)
             used += size
@@ -310,7 +320,7 @@ def renumber_block(
 def slot_of(words: Words, text: Array, begin: int, size: int, code: np.uint64) -> int:
     """The place of a word in the table, or the free one where it belongs."""
     last = len(words.slots) - 1
-    slot = np.int64(code) & last
+    slot = signed(code) & last
     while True:
         mark = words.slots[slot, 1]
         if mark == 0:
@@ -319,7 +329,7 @@ def slot_of(words: Words, text: Array, begin: int, size: int, code: np.uint64) -
             # Up to eight bytes, different words have different hashes.
             if size <= 8 and mark & np.uint64(1) == 0:
                 return slot
-            word = np.int64(mark >> np.uint64(1)) - 1
+            word = signed(mark >> np.uint64(1)) - 1
             if words.sizes[word] == size and same(words.letters, words.begins[word], text, begin, size):
                 return slot
         slot = (slot + 1) & last
@@ -333,7 +343,7 @@ def mark_of(word: int, size: int) -> np.uint64:
 
 @kernel(allocates=False)
 def hash_of(text: Array, begin: int, size: int) -> np.uint64:
-    """A number for a word; of words of up to eight bytes each has its own, because each step can be undone."""
+    """A number for a word; words of up to eight bytes have different ones, because no step loses anything."""
     code = np.uint64(0)
     while size > 8:
         code = mixed(code ^ eight_bytes(text, begin))

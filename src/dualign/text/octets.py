@@ -81,6 +81,12 @@ def combining_classes() -> Array:
 
 
 @kernel(allocates=False)
+def signed(x: np.uint64) -> int:
+    """The same number, of the kind that we count with: the two kinds together would be floating point."""
+    return int(np.int64(x))
+
+
+@kernel(allocates=False)
 def eight_bytes(text: Array, at: int) -> np.uint64:
     """The bytes from a place on, the first of them lowest."""
     shift = np.uint64((at & 7) << 3)
@@ -92,21 +98,21 @@ def eight_bytes(text: Array, at: int) -> np.uint64:
 def first_marked(marks: np.uint64) -> int:
     """Which of eight bytes is the first that has its highest bit set; there must be one."""
     lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(7)
-    return np.int64((lowest * _PLACES) >> np.uint64(56))
+    return signed((lowest * _PLACES) >> np.uint64(56))
 
 
 @kernel(allocates=False)
 def white_space(x: np.uint64) -> int:
-    """How many bytes of white space (as `str.split()` sees it) these eight begin with, at least; 0 for none."""
-    a = np.int64(x & _BYTE)
+    """How many bytes of white space (as `str.split()` sees it) these begin with, at least; 0 for none."""
+    a = signed(x & _BYTE)
     if a < 0x80:
         return 1 if a == 32 or 9 <= a <= 13 or 28 <= a <= 31 else 0
-    b = np.int64((x >> np.uint64(8)) & _BYTE)
+    b = signed((x >> np.uint64(8)) & _BYTE)
     if a == 0xC2:
         return 2 if b in (0x85, 0xA0) else 0
     if a < 0xE1 or a > 0xE3:
         return 0
-    c = np.int64((x >> np.uint64(16)) & _BYTE)
+    c = signed((x >> np.uint64(16)) & _BYTE)
     if a == 0xE1:  # U+1680
         return 3 if b == 0x9A and c == 0x80 else 0
     if a == 0xE3:  # U+3000
@@ -139,7 +145,7 @@ def word_end(text: Array, at: int) -> int:
 
 @kernel()
 def look_at(text: Array, size: int, classes: Array) -> int:
-    """Whether a text is PLAIN or ODD, by the classes of its characters; UNSURE if they are needed and not given.
+    """Whether a text is PLAIN or ODD; UNSURE if the classes of its characters are needed and not given.
 
     PLAIN: UTF-8 without NUL, where no character is doubtful and none stands after one of a higher class.
     """
@@ -161,8 +167,8 @@ def look_at(text: Array, size: int, classes: Array) -> int:
         if code >= _FIRST_DOUBTFUL:
             if len(classes) == 0:
                 return UNSURE
-            kind = np.int64(classes[code]) if code < len(classes) else _DOUBTFUL
-            if kind == _DOUBTFUL or 0 < kind < last and at == end:
+            kind = int(classes[code]) if code < len(classes) else _DOUBTFUL
+            if kind == _DOUBTFUL or (0 < kind < last and at == end):
                 return ODD
         last = kind
         at += width
@@ -178,14 +184,14 @@ def character(x: np.uint64) -> tuple[int, int]:
     if b & tail != 0x80 or a < 0xC2 or a > 0xF4:
         return 0, 0
     if a < 0xE0:
-        return np.int64((a & np.uint64(0x1F)) << six | b & low), 2
+        return signed((a & np.uint64(0x1F)) << six | b & low), 2
     if c & tail != 0x80:
         return 0, 0
     if a < 0xF0:
-        code = np.int64((a & np.uint64(0xF)) << np.uint64(12) | (b & low) << six | c & low)
+        code = signed((a & np.uint64(0xF)) << np.uint64(12) | (b & low) << six | c & low)
         return code, 3 if code >= 0x800 and not 0xD800 <= code < 0xE000 else 0
     if d & tail != 0x80:
         return 0, 0
     high = (a & np.uint64(0x7)) << np.uint64(18) | (b & low) << np.uint64(12)
-    code = np.int64(high | (c & low) << six | d & low)
+    code = signed(high | (c & low) << six | d & low)
     return code, 4 if 0x10000 <= code <= 0x10FFFF else 0

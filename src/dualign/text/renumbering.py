@@ -1,4 +1,4 @@
-"""Flat arrays of numbered words, copied in part and renumbered: spans of sentences in parallel, no other copy.
+"""Flat arrays of numbered words, copied in part and renumbered: spans of sentences in parallel.
 
 A side of a text is `tokens` int32 and `offsets` int64, as in `dualign.text.bitext.Sentences`. How the work is
 cut does not depend on the number of threads, and each thread writes to a part of the result of its own.
@@ -67,9 +67,7 @@ def taken(
     return new_tokens, new_offsets
 
 
-def fitting(
-    left: Array, right: Array, longest: int, cells: int, threads: int
-) -> npt.NDArray[np.bool_]:
+def fitting(left: Array, right: Array, longest: int, cells: int, threads: int) -> npt.NDArray[np.bool_]:
     """Which pairs, given by the offsets of their sides, have words on both and no more than these limits."""
     result: npt.NDArray[np.bool_] = np.empty(len(left) - 1, np.bool_)
 
@@ -122,7 +120,7 @@ def take_sentences(
     start: int,
     result: tuple[Array, Array],
 ) -> None:
-    """Tokens and ends of the chosen ones of sentences begin..end; before these, the result has `start` tokens."""
+    """Tokens and ends of the chosen ones of sentences begin..end, which have `start` tokens before them."""
     tokens, offsets = text
     new_tokens, new_ends = result
     filled = sentence = 0

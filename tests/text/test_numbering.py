@@ -1,11 +1,18 @@
 """Words numbered from bytes, and links printed by a kernel: the same as by way of Python's strings."""
 
+import gzip
+import lzma
+import os
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dualign
+from dualign.core.workspace import Workspace
+from dualign.text import numbering
 from dualign.text.bitext import numbered
 from dualign.text.numbering import Side, encode_files
 from dualign.text.pairs import read_pairs
@@ -46,21 +53,155 @@ def outcome(run):
     st.booleans(),
     st.sampled_from(["strict", "replace"]),
     st.integers(3, 40),
+    st.integers(1, 60),
 )
-def test_the_same_as_encoding_tokens(tmp_path_factory, source, target, lowercase, errors, block):
+def test_the_same_as_encoding_tokens(tmp_path_factory, source, target, lowercase, errors, piece, block):
     paths = written(tmp_path_factory.mktemp("texts"), source.encode(), target.encode())
+    expected = outcome(lambda: numbered(read_pairs(*paths, errors=errors), lowercase))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dualign.text.lines._BLOCK", block)
-        found = outcome(lambda: encode_files(*paths, lowercase, errors=errors))
-    assert found == outcome(lambda: numbered(read_pairs(*paths, errors=errors), lowercase))
+        patch.setattr("dualign.text.lines._BLOCK", piece)
+        patch.setattr("dualign.text.numbering.BLOCK", block)
+        for threads in (1, 3):
+            found = outcome(lambda n=threads: encode_files(*paths, lowercase, errors=errors, threads=n))
+            assert found == expected
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.binary(max_size=30), st.sampled_from(["strict", "replace"]))
-def test_any_bytes(tmp_path_factory, data, errors):
+@given(st.binary(max_size=30), st.sampled_from(["strict", "replace"]), st.integers(1, 2))
+def test_any_bytes(tmp_path_factory, data, errors, threads):
     paths = written(tmp_path_factory.mktemp("texts"), data, data)
-    found = outcome(lambda: encode_files(*paths, False, errors=errors))
+    found = outcome(lambda: encode_files(*paths, False, errors=errors, threads=threads))
     assert found == outcome(lambda: numbered(read_pairs(*paths, errors=errors), False))
+
+
+@given(
+    st.lists(
+        st.lists(st.text("ab", min_size=1, max_size=3).map(lambda word: word * 8), max_size=9), max_size=9
+    ),
+    st.lists(st.integers(0, 26), min_size=1, max_size=9),
+)
+def test_words_that_differ_late_are_different(lines, cuts):
+    """Sizes around eight and sixteen bytes, where words are compared in other ways."""
+    lines = [[word[: cuts[k % len(cuts)] + 1] for k, word in enumerate(line)] for line in lines]
+    side = Side()
+    for line in lines:
+        side.add((" ".join(line) + "\n").encode())
+    sentences, names = side.finished()
+    assert [names[token] for token in sentences.tokens] == [word for line in lines for word in line]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("bits", [0, 1, 63])
+def test_hashes_that_collide_do_no_harm(bits):
+    """Long words are compared by their letters, short ones by hashes that are never the same."""
+    hashes = numbering.number_block(b"abcdefgh abcdefgha abcdefghb abcdefghabcdefgh\n").words.hashes
+    assert len(set(hashes[:4].tolist())) == 4
+    words = numbering._room_for_words(numbering.octets(b"longer-than-8 longer-than-9 short\n"), 4)
+    code = np.uint64(1) << np.uint64(bits)
+    for word, (begin, size) in enumerate([(0, 13), (14, 13), (28, 5)]):
+        assert words.slots[numbering.slot_of(words, words.letters, begin, size, code), 1] == 0
+        words.begins[word], words.sizes[word], words.hashes[word] = begin, size, code
+        words.slots[:] = 0
+        numbering.place_words(words, word + 1)
+    for word, (begin, size) in enumerate([(0, 13), (14, 13), (28, 5)]):
+        slot = numbering.slot_of(words, words.letters, begin, size, code)
+        assert words.slots[slot, 1] >> np.uint64(1) == word + 1
+
+
+def test_the_same_for_any_number_of_threads_and_any_budget(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    texts = []
+    for _ in range(2):
+        lines = (
+            " ".join(f"{'W' if n % 3 else 'w'}é{n * n}" for n in rng.zipf(1.3, rng.integers(0, 9)) % 5000)
+            for _ in range(3000)
+        )
+        texts.append("".join(f"{line}\n" for line in lines).encode())
+    paths = written(tmp_path, *texts)
+    monkeypatch.setattr(numbering, "BLOCK", 1 << 12)
+    monkeypatch.setattr("dualign.text.lines._BLOCK", 1 << 10)
+    monkeypatch.setattr("dualign.core.workspace.SMALL", 1 << 10)
+    monkeypatch.setattr("dualign.core.workspace.SEGMENT", 1 << 9)
+    for lowercase in (False, True):
+        expected = outcome(lambda low=lowercase: numbered(read_pairs(*paths), low))
+        for threads in (1, 2, 5):
+            for room in (None, Workspace(1, str(tmp_path))):
+                text = encode_files(*paths, lowercase, threads=threads, workspace=room)
+                assert outcome(lambda text=text: text) == expected
+                assert room is None or room.on_disk > 0
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("pack", [(gzip.compress, "gz"), (lzma.compress, "xz")], ids=["gz", "xz"])
+def test_compressed_files(tmp_path, pack, threads):
+    compress, suffix = pack
+    source, target = b"a b c\n" * 3000, b"x y\n" * 3000
+    paths = written(tmp_path, source, target)
+    packed = [f"{path}.{suffix}" for path in paths]
+    for path, data in zip(packed, (source, target), strict=True):
+        with open(path, "wb") as file:
+            file.write(compress(data))
+    found = outcome(lambda: encode_files(*packed, False, threads=threads))
+    assert found == outcome(lambda: encode_files(*paths, False))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_two_pipes_that_one_program_fills(threads):
+    """It cannot go on with one of them as long as the other is full."""
+    (left_end, left), (right_end, right) = os.pipe(), os.pipe()
+    line = b"word " * 50 + b"\n"
+
+    def fill():
+        for _ in range(8000):
+            os.write(left, line)
+            os.write(right, line)
+        os.close(left)
+        os.close(right)
+
+    program = threading.Thread(target=fill, daemon=True)
+    program.start()
+    text = encode_files(f"/dev/fd/{left_end}", f"/dev/fd/{right_end}", True, threads=threads)
+    program.join()
+    os.close(left_end)
+    os.close(right_end)
+    assert len(text) == 8000
+    assert len(text.source.tokens) == len(text.target.tokens) == 400_000
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_the_first_error_is_reported_however_far_threads_have_read(tmp_path, monkeypatch, threads):
+    monkeypatch.setattr(numbering, "BLOCK", 100)
+    monkeypatch.setattr("dualign.text.lines._BLOCK", 100)
+    good, bad = b"good line\n" * 10, b"good\nb\xffd\n" + b"good line\n" * 10
+    source = str(tmp_path / "s.gz")
+    with open(source, "wb") as file:
+        file.write(gzip.compress(good + bad + b"".join(b"%d\n" % n**5 for n in range(300)))[:-50])
+    target = written(tmp_path, b"", good * 9 + b"\0\n")[1]
+    with pytest.raises(dualign.DataError, match=r"s\.gz:12: invalid UTF-8"):
+        encode_files(source, target, True, threads=threads)
+    with pytest.raises(dualign.DataError, match=r"s\.gz: corrupt or truncated"):
+        encode_files(source, source, True, errors="replace", threads=threads)
+
+
+def test_a_missing_file_and_unknown_errors(tmp_path):
+    path = written(tmp_path, b"a\n", b"b\n")[0]
+    for threads in (1, 2):
+        with pytest.raises(dualign.DataError, match="absent: no such file"):
+            encode_files(path, str(tmp_path / "absent"), True, threads=threads)
+    with pytest.raises(dualign.UsageError, match='errors="ignore"'):
+        encode_files(path, path, True, errors="ignore")
+
+
+def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
+    def full(file, begin, size):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    monkeypatch.setattr("dualign.core.workspace.SMALL", 10)
+    paths = written(tmp_path, b"a\n" * 100, b"b\n" * 100)
+    for threads in (1, 2):
+        with pytest.raises(dualign.DataError, match=rf"{tmp_path}: cannot hold .*No space left"):
+            encode_files(*paths, True, threads=threads, workspace=Workspace(1, str(tmp_path)))
 
 
 def test_many_words_over_many_blocks():

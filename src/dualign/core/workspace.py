@@ -7,14 +7,19 @@ has no name from the moment it is opened, so that it vanishes with the process, 
 
 from __future__ import annotations
 
+import errno
 import math
 import mmap
 import os
 import re
+import sys
 import tempfile
 import threading
 import weakref
+from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +27,7 @@ import numpy.typing as npt
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
+from dualign.core.threads import ordered_map
 
 OWN = 250 << 20
 """What the program takes by itself: Python, its libraries, compiled kernels."""
@@ -32,8 +38,18 @@ SHARE = 0.7
 SMALL = 1 << 20
 """Smaller arrays are always in memory."""
 
+SEGMENT = 1 << 22
+"""Most elements of a piece of an array that grows, unless more are asked for at once."""
+
+COPIERS = 4
+"""Most threads that join such pieces: memory has no room for more, and the pieces they hold take some."""
+
+REMEDY = "give another folder for scratch files, or a larger memory budget"
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([KMGT]?)(?:I?B)?\s*", re.IGNORECASE)
+_UNKNOWN = 4 << 30
+_NOT_RESERVED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 def as_bytes(size: str) -> int:
@@ -41,7 +57,10 @@ def as_bytes(size: str) -> int:
     match = _SIZE.fullmatch(size)
     if match is None:
         raise UsageError(f"{size!r} is not a size; write it as 4G or 500M")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
+    found = int(Fraction(match[1]) * _UNITS[match[2].upper()])
+    if found == 0:
+        raise UsageError(f"{size!r} is no memory at all; write a size such as 4G or 500M")
+    return found
 
 
 def in_words(size: float) -> str:
@@ -55,19 +74,22 @@ def in_words(size: float) -> str:
 
 def machine_memory() -> int:
     """Bytes that this process may use: what the machine has, or its control group allows."""
-    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        most = _UNKNOWN  # a system that does not say
     for place in _group_limits():
-        with suppress(OSError, ValueError):
-            most = min(most, int(place.read_text()))  # the newer kind says `max` for no limit
+        with suppress(OSError, ValueError):  # the newer kind says `max` for no limit
+            limit = int(place.read_text())
+            most = min(most, limit) if limit > 0 else most
     return most
 
 
-def _group_limits() -> list[Path]:
+def _group_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> list[Path]:
     """Files with the memory limits of the control groups that we are in, of both kinds."""
-    root = Path("/sys/fs/cgroup")
-    places = []
-    with suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
+    places: list[Path] = []
+    with suppress(OSError, ValueError):
+        for line in own.read_text().splitlines():
             _, kinds, group = line.split(":", 2)
             if kinds == "":
                 base, name = root, "memory.max"
@@ -82,15 +104,32 @@ def _group_limits() -> list[Path]:
 
 
 class Workspace:
-    """Hands out arrays. `memory`: the budget of the whole program in bytes; `folder`: for scratch files."""
+    """Hands out arrays. `memory`: the budget of the whole program in bytes; `folder`: for scratch files.
+
+    With a budget that is smaller than the program itself, all large arrays are in scratch files.
+    """
 
     def __init__(self, memory: int | None = None, folder: str | None = None) -> None:
+        if memory is not None and memory <= 0:
+            raise UsageError(f"memory={memory} must be more than 0")
+        if folder is not None:
+            _check_folder(folder)
         self.memory = int(SHARE * machine_memory()) if memory is None else memory
         self.folder = _scratch_folder() if folder is None else folder
-        self.used = 0
-        """Bytes of the arrays in memory that it has handed out and that are still there."""
-        self.on_disk = 0
         self._lock = threading.Lock()
+        self._sizes = [0, 0]
+        # An array may vanish at any moment, even while this thread holds the lock: a queue needs none.
+        self._returned: deque[tuple[bool, int]] = deque()
+
+    @property
+    def used(self) -> int:
+        """Bytes of the arrays in memory that it has handed out and that are still there."""
+        return self._count(mapped=False)
+
+    @property
+    def on_disk(self) -> int:
+        """Bytes of the arrays in scratch files that are still there."""
+        return self._count(mapped=True)
 
     @property
     def left(self) -> int:
@@ -104,17 +143,13 @@ class Workspace:
         half of the budget there.
         """
         size = math.prod((shape,) if isinstance(shape, int) else shape) * np.dtype(dtype).itemsize
-        with self._lock:
-            mapped = size > SMALL and not hot and self.used + size > (self.memory - OWN) // 2
-            if mapped:
-                self.on_disk += size
-            else:
-                self.used += size
-        if mapped:
-            base: Array = np.frombuffer(self._map(size), np.uint8)
-        else:
-            base = np.empty(size, np.uint8)
-        weakref.finalize(base, self._give_back, size, mapped)
+        mapped = self._take(size, hot)
+        try:
+            base = np.frombuffer(self._map(size), np.uint8) if mapped else np.empty(size, np.uint8)
+        except BaseException:
+            self._returned.append((mapped, size))
+            raise
+        weakref.finalize(base, self._returned.append, (mapped, size)).atexit = False
         return base.view(dtype).reshape(shape)
 
     def zeros(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike, *, hot: bool = False) -> Array:
@@ -127,42 +162,132 @@ class Workspace:
         """How many of the `wanted` pieces of work, each with arrays of `size` bytes, fit side by side."""
         return max(1, min(wanted, self.left // max(size, 1)))
 
-    def _give_back(self, size: int, mapped: bool) -> None:
+    def expect(self, size: int) -> None:
+        """Raise a `DataError` if scratch files of this size in all would not fit on the disk."""
+        try:
+            status = os.statvfs(self.folder)
+        except OSError as error:
+            raise DataError(f"{self.folder}: cannot be used: {error.strerror or error}; {REMEDY}") from None
+        free = status.f_bavail * status.f_frsize
+        if size > free:
+            raise DataError(
+                f"{self.folder}: about {in_words(size)} of scratch files are needed, "
+                f"{in_words(free)} are free; {REMEDY}"
+            )
+
+    def _take(self, size: int, hot: bool) -> bool:
+        """Count an array; whether it goes to a scratch file."""
         with self._lock:
-            if mapped:
-                self.on_disk -= size
-            else:
-                self.used -= size
+            self._settle()
+            mapped = size > SMALL and not hot and self._sizes[False] + size > (self.memory - OWN) // 2
+            self._sizes[mapped] += size
+        return mapped
+
+    def _count(self, *, mapped: bool) -> int:
+        with self._lock:
+            self._settle()
+            return self._sizes[mapped]
+
+    def _settle(self) -> None:
+        """Take note of the arrays that are gone."""
+        while self._returned:
+            mapped, size = self._returned.popleft()
+            self._sizes[mapped] -= size
 
     def _map(self, size: int) -> mmap.mmap:
         """A new scratch file of this size, whose disk space is reserved."""
         try:
             with tempfile.TemporaryFile(prefix="dualign-", dir=self.folder) as file:
-                if hasattr(os, "posix_fallocate"):
-                    os.posix_fallocate(file.fileno(), 0, size)
-                else:
-                    os.truncate(file.fileno(), size)
+                self._reserve(file.fileno(), size)
                 return mmap.mmap(file.fileno(), size)
         except OSError as error:
             raise DataError(
-                f"{self.folder}: cannot hold a scratch file of {in_words(size)}: {error.strerror or error}; "
-                "give another folder for scratch files, or a larger memory budget"
+                f"{self.folder}: cannot hold a scratch file of {in_words(size)}: "
+                f"{error.strerror or error}; {REMEDY}"
             ) from None
 
-    def expect(self, size: int) -> None:
-        """Raise a `DataError` if scratch files of this size in all would not fit on the disk."""
-        status = os.statvfs(self.folder)
-        free = status.f_bavail * status.f_frsize
-        if size > free:
-            raise DataError(
-                f"{self.folder}: about {in_words(size)} of scratch files are needed, "
-                f"{in_words(free)} are free; give another folder for scratch files, or a larger memory budget"
-            )
+    def _reserve(self, file: int, size: int) -> None:
+        """Give a file its size; a disk that is full must say so here, not when the array is written to."""
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file, 0, size)
+                return
+        except OSError as error:
+            if error.errno not in _NOT_RESERVED:
+                raise
+        self.expect(size)
+        os.truncate(file, size)
+
+
+def boundless() -> Workspace:
+    """A workspace whose arrays are all in memory."""
+    return Workspace(sys.maxsize)
+
+
+class Growing:
+    """A flat array that is filled from its beginning on, of a length that is not known before its end.
+
+    It lies in pieces that never move, so that they can be filled in parallel; `finished` joins them, and
+    gives each back once it is copied. If it gets no longer than `expected`, there is one piece and no copy.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike, workspace: Workspace, expected: int = 0) -> None:
+        self.length = 0
+        self._expected = expected
+        self._dtype = dtype
+        self._workspace = workspace
+        self._pieces: deque[Array] = deque()
+        self._filled: deque[int] = deque()
+
+    def room(self, size: int) -> Array:
+        """The next `size` elements, for the caller to write."""
+        if not self._pieces or len(self._pieces[-1]) - self._filled[-1] < size:
+            usual = min(max(self.length, SMALL // 16), SEGMENT) if self._pieces else self._expected
+            piece = max(size, usual)
+            self._pieces.append(self._workspace.empty(piece, self._dtype))
+            self._filled.append(0)
+        begin = self._filled[-1]
+        self._filled[-1] += size
+        self.length += size
+        return self._pieces[-1][begin : begin + size]
+
+    def finished(self, threads: int = 1) -> Array:
+        """The whole array; nothing is left here."""
+        if len(self._pieces) == 1:
+            return self._pieces.pop()[: self._filled.pop()]
+        whole = self._workspace.empty(self.length, self._dtype)
+
+        def pieces() -> Iterator[tuple[Array, Array]]:
+            begin = 0
+            while self._pieces:
+                piece = self._pieces.popleft()[: self._filled.popleft()]
+                yield whole[begin : begin + len(piece)], piece
+                begin += len(piece)
+
+        for _ in ordered_map(_copy, pieces(), min(threads, COPIERS)):
+            pass
+        return whole
+
+
+def _copy(job: tuple[Array, Array]) -> None:
+    there, piece = job
+    there[:] = piece
+
+
+def _check_folder(folder: str) -> None:
+    """Raise a `DataError` if scratch files cannot be made in a folder."""
+    if not os.path.isdir(folder):
+        raise DataError(f"{folder}: no such folder; make it, or give another folder for scratch files")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DataError(f"{folder}: no permission to write scratch files; give another folder for them")
 
 
 def _scratch_folder() -> str:
     """Where scratch files go by default: /tmp is kept in memory on many systems, /var/tmp is not."""
     for folder in (os.environ.get("TMPDIR"), "/var/tmp"):
-        if folder and os.path.isdir(folder) and os.access(folder, os.W_OK):
+        if folder and os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
             return folder
-    return tempfile.gettempdir()
+    try:
+        return tempfile.gettempdir()
+    except OSError:  # no folder at all: said when a scratch file is needed
+        return "/tmp"

@@ -5,15 +5,20 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dualign.core.workspace import Workspace, boundless
+
 if TYPE_CHECKING:
     from dualign.text.pairs import Pair
 
 Ints = npt.NDArray[Any]
+
+_NO_LIMIT = int(np.iinfo(np.int64).max)
 
 
 class GrowingVocabulary(dict[str, int]):
@@ -93,6 +98,14 @@ class Bitext:
         """All pairs, the dropped ones with empty sides."""
         return Bitext(self.source.without(dropped), self.target.without(dropped))
 
+    def fitting(
+        self, longest: int = _NO_LIMIT, cells: int = _NO_LIMIT, *, threads: int = 1
+    ) -> npt.NDArray[np.bool_]:
+        """Which pairs have words on both sides, at most `longest`, and at most `cells` pairs of words."""
+        from dualign.text.renumbering import fitting
+
+        return fitting(self.source.offsets, self.target.offsets, longest, cells, threads)
+
 
 @dataclass(frozen=True, slots=True)
 class Numbered(Bitext):
@@ -101,23 +114,77 @@ class Numbered(Bitext):
     source_words: list[str]
     target_words: list[str]
 
-    def renumbered(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Bitext:
-        """The same sentences, with the numbers that these lists have in place of 0, 1, …"""
-        left, right = np.asarray(source, np.int32), np.asarray(target, np.int32)
-        return Bitext(
-            Sentences(left[self.source.tokens], self.source.offsets),
-            Sentences(right[self.target.tokens], self.target.offsets),
-        )
+    def renumbered(
+        self,
+        source: npt.ArrayLike,
+        target: npt.ArrayLike,
+        threads: int = 1,
+        workspace: Workspace | None = None,
+        *,
+        in_place: bool = False,
+    ) -> Bitext:
+        """The same sentences, with the numbers that these lists have in place of 0, 1, …
 
-    def lowered(self) -> Numbered:
-        """The same sentences in lower case."""
+        A side whose numbers stay what they are is not copied. With `in_place`, none is: the numbers of this
+        text are overwritten.
+        """
+        left, right = (
+            _renumbered(side, np.asarray(numbers, np.int32), threads, workspace, in_place)
+            for side, numbers in ((self.source, source), (self.target, target))
+        )
+        return Bitext(left, right)
+
+    def lowered(
+        self, threads: int = 1, workspace: Workspace | None = None, *, in_place: bool = False
+    ) -> Numbered:
+        """The same sentences in lower case; for the parameters see `renumbered`."""
         words = [list(map(str.lower, side)) for side in (self.source_words, self.target_words)]
         if words == [self.source_words, self.target_words]:
             return self
         vocabularies = GrowingVocabulary(), GrowingVocabulary()
-        numbers = [[new[word] for word in side] for new, side in zip(vocabularies, words, strict=True)]
-        bitext = self.renumbered(*numbers)
+        left, right = ([new[word] for word in side] for new, side in zip(vocabularies, words, strict=True))
+        bitext = self.renumbered(left, right, threads, workspace, in_place=in_place)
         return Numbered(bitext.source, bitext.target, *map(list, vocabularies))
+
+    def chosen(
+        self, pairs: npt.NDArray[np.bool_], threads: int = 1, workspace: Workspace | None = None
+    ) -> Numbered:
+        """The chosen pairs only, and of the words only those that occur in them, in the same order.
+
+        What stays as it is is not copied.
+        """
+        left, source_words = _chosen(self.source, self.source_words, pairs, threads, workspace)
+        right, target_words = _chosen(self.target, self.target_words, pairs, threads, workspace)
+        if left is self.source and right is self.target:
+            return self
+        return Numbered(left, right, source_words, target_words)
+
+
+def _renumbered(
+    side: Sentences, number: npt.NDArray[np.int32], threads: int, workspace: Workspace | None, in_place: bool
+) -> Sentences:
+    from dualign.text.renumbering import replaced
+
+    if (number == np.arange(len(number), dtype=np.int32)).all():
+        return side
+    result = side.tokens if in_place else (workspace or boundless()).empty(len(side.tokens), np.int32)
+    replaced(side.tokens, number, result, threads)
+    return Sentences(result, side.offsets)
+
+
+def _chosen(
+    side: Sentences, words: list[str], pairs: npt.NDArray[np.bool_], threads: int, workspace: Workspace | None
+) -> tuple[Sentences, list[str]]:
+    """The chosen sentences of a side, and the words that occur in them."""
+    from dualign.text.renumbering import occurring, taken
+
+    seen = occurring(side.tokens, side.offsets, pairs, len(words), threads)
+    if seen.all() and pairs.all():
+        return side, words
+    number = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    room = workspace or boundless()
+    tokens, offsets = taken(side.tokens, side.offsets, pairs, number, threads, room)
+    return Sentences(tokens, offsets), list(compress(words, seen.tolist()))
 
 
 def numbered(pairs: Iterable[Pair], lowercase: bool) -> Numbered:

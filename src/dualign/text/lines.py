@@ -18,7 +18,7 @@ The rules, the same for both sides of a bitext and for every file that dualign r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 from unicodedata import is_normalized, normalize
 
 from dualign.core.errors import DataError, UsageError
@@ -34,15 +34,59 @@ _SUFFIXES = {"gzip": ".gz", "xz": ".xz", "zstd": ".zst"}
 
 def read_lines(path: str, errors: str = "strict") -> Iterator[str]:
     """Yield the lines of `path` (see `open_input`) by the rules above, in memory for the longest line."""
-    return _lines(path, _checked(errors))
+    return _lines(path, checked(errors))
 
 
-def read_blocks(path: str, errors: str = "strict") -> Iterator[bytes]:
-    """Yield the same lines in UTF-8, many at a time, each with its `\\n`, and the rules for tokens applied.
+def read_blocks(path: str, size: int) -> Iterator[bytes]:
+    """Yield the bytes of `path` as they are, in blocks of whole lines, of `size` bytes or little more.
 
-    What is left to do is to split at white space.
+    Each line has its `\\n`, the last one too. An empty block comes whenever something has been read that does
+    not fill one yet, so that two pipes that one program fills can be read by turns.
     """
-    return _blocks(path, _checked(errors))
+    held: list[bytes] = []
+    known = 0
+    first = True
+    for piece in _whole_lines(path):
+        if first:
+            _refuse_packed(path, piece)
+            first = False
+        held.append(piece)
+        known += len(piece)
+        if known < size:
+            yield b""
+            continue
+        yield _ended(b"".join(held))
+        held.clear()
+        known = 0
+    if held:
+        yield _ended(b"".join(held))
+
+
+def normal_block(block: bytes, errors: str) -> bytes | None:
+    """A block of whole lines with the rules for tokens applied: what is left is to split at white space.
+
+    None if a line of it is an error.
+    """
+    try:
+        text = block.decode("utf-8", checked(errors))
+    except UnicodeDecodeError:
+        return None
+    if "\0" in text:
+        if errors == "strict":
+            return None
+        text = text.replace("\0", "\ufffd")
+    if not is_normalized("NFC", text):
+        text = normalize("NFC", text)
+    if _BOM in text:
+        text = "".join(f"{' '.join(tokenize(line))}\n" for line in text.split("\n")[:-1])
+    return text.encode()
+
+
+def refuse_block(path: str, block: bytes, number: int) -> NoReturn:
+    """Raise the error of the first bad line of a block whose first line has this number in `path`."""
+    for _ in _lines_before_error(path, block, number):
+        pass
+    raise AssertionError(f"{path}: no bad line")
 
 
 def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T]) -> Iterator[T]:
@@ -66,7 +110,8 @@ def tokenize(line: str) -> list[str]:
     return line.split()
 
 
-def _checked(errors: str) -> str:
+def checked(errors: str) -> str:
+    """A way to treat bytes that are not UTF-8, which must be known."""
     if errors not in ("strict", "replace"):
         raise UsageError(f'errors="{errors}" is not known; use "strict" or "replace"')
     return errors
@@ -84,15 +129,8 @@ def _lines(path: str, errors: str) -> Iterator[str]:
         yield from lines
 
 
-def _blocks(path: str, errors: str) -> Iterator[bytes]:
-    for text in _texts(path, errors):
-        if not text.endswith("\n"):
-            text += "\n"
-        if not is_normalized("NFC", text):
-            text = normalize("NFC", text)
-        if _BOM in text:
-            text = "".join(f"{' '.join(tokenize(line))}\n" for line in text.split("\n")[:-1])
-        yield text.encode()
+def _ended(block: bytes) -> bytes:
+    return block if block.endswith(b"\n") else block + b"\n"
 
 
 def _texts(path: str, errors: str) -> Iterator[str]:

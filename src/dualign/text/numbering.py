@@ -1,181 +1,378 @@
 """Two parallel files as numbers, straight from their bytes: `numbered(read_pairs(…))` without a string per
 token.
 
-A file is read in blocks of whole lines, brought into the normal form of `dualign.text.lines`; a kernel cuts
-them at white space and looks each word up in a hash table by its bytes. Only one string per word is made.
+A file is read in blocks of whole lines. Threads bring them into the normal form of `dualign.text.lines` and
+number the words of each by themselves, from 0 on; a kernel cuts a block at white space and looks each word up
+in a hash table by its bytes. Then, in the order of the blocks, the different words of each are looked up in
+the table of the whole file, which gives the numbers that one pass over the file would give; and threads
+replace the block's numbers by those. Only one string per word is made.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.errors import DataError
 from dualign.core.jit import kernel
+from dualign.core.prefetch import prefetched
+from dualign.core.threads import ordered_map
+from dualign.core.workspace import Growing, Workspace, boundless
 from dualign.text.bitext import Numbered, Sentences
 from dualign.text.checks import same_length
-from dualign.text.lines import read_blocks
+from dualign.text.lines import checked, normal_block, read_blocks, refuse_block
+from dualign.text.octets import (
+    eight_bytes,
+    first_marked,
+    is_plain,
+    octets,
+    signed,
+    stops,
+    white_space,
+    word_end,
+)
 
-_FNV_OFFSET = np.uint64(0xCBF29CE484222325)
-_FNV_PRIME = np.uint64(0x100000001B3)
+BLOCK = 1 << 20
+"""Bytes of a block. Few words of a larger one would be new to the table of its file; it takes more memory."""
+
+_FEW, _MANY = 1 << 8, 1 << 14
+"""Words that a table has room for at first: more than a small text, or a block of a large one, often has."""
+
+_BYTE, _BLANK, _NEWLINE = np.uint64(0xFF), np.uint64(32), np.uint64(10)
 
 
-class _Words(NamedTuple):
-    """Word w is `letters[ends[w - 1] : ends[w]]` (from 0 for the first); `slots` (a power of two of them, at
-    most half full) hold word numbers, or -1, at `hashes[w]` or after it.
+class Words(NamedTuple):
+    """Word w is the `sizes[w]` bytes of `letters` (see `dualign.text.octets`) from `begins[w]` on.
+
+    `slots` (a power of two of them, at most half full) hold at `hashes[w]`, or after it, that hash and a mark
+    (see `mark_of`) of the word; the mark of a free one is 0.
     """
 
     letters: Array
-    ends: Array
+    begins: Array
+    sizes: Array
     hashes: Array
     slots: Array
 
 
-def encode_files(source: str, target: str, lowercase: bool, *, errors: str = "strict") -> Numbered:
+class Block(NamedTuple):
+    """Some lines in numbers of their own: `ends[n]` tokens are in the first n + 1 of them."""
+
+    words: Words
+    known: int
+    tokens: Array
+    ends: Array
+
+
+class Placed(NamedTuple):
+    """Tokens and ends of a block, and where they go: `number` has the file's numbers in place of its own."""
+
+    numbers: Array
+    ends: Array
+    number: Array
+    begin: int
+    tokens: Array
+    offsets: Array
+
+
+def encode_files(
+    source: str,
+    target: str,
+    lowercase: bool,
+    *,
+    errors: str = "strict",
+    threads: int = 1,
+    workspace: Workspace | None = None,
+) -> Numbered:
     """Number the words of two parallel files, as `numbered(read_pairs(source, target), lowercase)` would."""
-    sides = Side(), Side()
-    # By turns: the two may be pipes that one program fills.
-    for blocks in zip_longest(read_blocks(source, errors), read_blocks(target, errors)):
-        for side, block in zip(sides, blocks, strict=True):
-            if block is not None:
-                side.add(block)
-    (left, source_words), (right, target_words) = (side.finished() for side in sides)
-    same_length((source, len(left)), (target, len(right)))
+    checked(errors)
+    workspace = boundless() if workspace is None else workspace
+    paths = source, target
+    sides = Side(workspace, _expected(source)), Side(workspace, _expected(target))
+
+    def placed() -> Iterator[Placed]:
+        jobs = _by_turns(paths, threads)
+        for side, lines, block in ordered_map(partial(_numbered, errors), jobs, threads):
+            if block is None:
+                refuse_block(paths[side], lines, len(sides[side]) + 1)
+            yield sides[side].place(block)
+
+    for _ in ordered_map(_renumber, placed(), threads):
+        pass
+    same_length((source, len(sides[0])), (target, len(sides[1])))
+    (left, source_words), (right, target_words) = (side.finished(threads) for side in sides)
     text = Numbered(left, right, source_words, target_words)
-    return text.lowered() if lowercase else text
+    return text.lowered(threads, workspace, in_place=True) if lowercase else text
+
+
+def _expected(path: str) -> int:
+    """A number of tokens that a file rarely exceeds unless it is compressed, or a pipe."""
+    try:
+        return os.stat(path).st_size // 4
+    except (OSError, ValueError):
+        return 0  # standard input; and what else is wrong is said when it is opened
+
+
+def _by_turns(paths: Sequence[str], threads: int) -> Iterator[tuple[int, bytes | DataError]]:
+    """Blocks of the files with the number of their file, by turns: pipes may be filled by one program.
+
+    An error comes in place of a block, so that it is raised in its turn, not when a thread has read so far.
+    """
+    files = [_or_error(read_blocks(path, BLOCK)) for path in paths]
+    if threads > 1 and all(map(os.path.isfile, paths)):  # a pipe might keep us waiting after an error
+        files = [prefetched(file) for file in files]  # two files are decompressed at once
+    for turn in zip_longest(*files, fillvalue=b""):
+        yield from ((side, block) for side, block in enumerate(turn) if block)
+
+
+def _or_error(blocks: Iterator[bytes]) -> Iterator[bytes | DataError]:
+    try:
+        yield from blocks
+    except DataError as error:
+        yield error
+
+
+def _numbered(errors: str, job: tuple[int, bytes | DataError]) -> tuple[int, bytes, Block | None]:
+    """A block in numbers of its own, with its file and its lines; None if a line of it is an error."""
+    side, lines = job
+    if isinstance(lines, DataError):
+        raise lines
+    return side, lines, number_block(lines, errors)
+
+
+def number_block(lines: bytes, errors: str = "strict") -> Block | None:
+    """The words of whole lines in numbers of their own; None if a line is an error."""
+    text, size = octets(lines), len(lines)
+    if not is_plain(text, size):
+        normal = normal_block(lines, errors)
+        if normal is None:
+            return None
+        text, size = octets(normal), len(normal)
+    tokens, ends = (
+        np.empty(size // 2 + 1, np.int32),
+        np.empty(np.count_nonzero(np.frombuffer(lines, np.uint8) == 10), np.int64),
+    )
+    words = _room_for_words(text, _FEW if size < 1 << 17 else _MANY)
+    done = np.zeros(4, np.int64)
+    while not number_words(text, size, words, done, tokens, ends):
+        words = _grown(words, int(done[1]), 2 * len(words.begins))
+    return Block(words, int(done[1]), tokens[: done[2]], ends)
 
 
 class Side:
     """The words and sentences of the blocks of a file that were read so far."""
 
-    def __init__(self) -> None:
-        self.words = _Words(*(np.empty(0, kind) for kind in (np.uint8, np.int64, np.uint64, np.int32)))
-        self.known = 0
-        self.tokens = [np.empty(0, np.int32)]
-        self.lengths = [np.zeros(1, np.int64)]
+    def __init__(self, workspace: Workspace | None = None, expected: int = 0) -> None:
+        workspace = boundless() if workspace is None else workspace
+        self.words = _room_for_words(np.zeros(2, np.uint64), _FEW)
+        self.known = self.used = 0
+        self.tokens, self.offsets = Growing(np.int32, workspace, expected), Growing(np.int64, workspace)
+        self.offsets.room(1)[0] = 0
 
-    def add(self, block: bytes) -> None:
+    def __len__(self) -> int:
+        return self.offsets.length - 1
+
+    def add(self, lines: bytes) -> None:
         """Number the words of whole lines."""
-        text = np.frombuffer(block, np.uint8)
-        self.words = _with_room(self.words, self.known, len(text))
-        tokens, lengths = np.empty(len(text) // 2 + 1, np.int32), np.empty(block.count(b"\n"), np.int64)
-        self.known, filled = number_words(text, self.words, self.known, tokens, lengths)
-        self.tokens.append(tokens[:filled].copy())
-        self.lengths.append(lengths)
+        block = number_block(lines)
+        if block is None:
+            raise DataError("the lines are not UTF-8, or have NUL characters")
+        _renumber(self.place(block))
 
-    def finished(self) -> tuple[Sentences, list[str]]:
-        """The sentences and the words."""
-        tokens, offsets = np.concatenate(self.tokens), np.cumsum(np.concatenate(self.lengths))
-        ends = self.words.ends[: self.known].tolist()
-        letters = self.words.letters[: max(ends, default=0)].tobytes()
-        words = [letters[begin:end].decode() for begin, end in pairwise([0, *ends])]
-        return Sentences(tokens, offsets), words
+    def place(self, block: Block) -> Placed:
+        """Number the words of the next block; its tokens are still to be renumbered."""
+        begin = self.tokens.length
+        number = np.empty(block.known, np.int32)
+        self._make_room(self.known + block.known, self.used + int(block.words.sizes[: block.known].sum()))
+        self.known, self.used = add_words(block.words, block.known, self.words, self.known, self.used, number)
+        room = self.tokens.room(len(block.tokens)), self.offsets.room(len(block.ends))
+        return Placed(block.tokens, block.ends, number, begin, *room)
+
+    def finished(self, threads: int = 1) -> tuple[Sentences, list[str]]:
+        """The sentences and the words; nothing is left here."""
+        sentences = Sentences(self.tokens.finished(threads), self.offsets.finished(threads))
+        letters = self.words.letters.astype("<u8", copy=False).tobytes()
+        begins = [*self.words.begins[: self.known].tolist(), self.used]
+        return sentences, [letters[begin:end].decode() for begin, end in pairwise(begins)]
+
+    def _make_room(self, words: int, letters: int) -> None:
+        if words > len(self.words.begins):
+            self.words = _grown(self.words, self.known, 2 * words)
+        if letters > 8 * (len(self.words.letters) - 2):
+            more = np.zeros(letters // 4 + 2, np.uint64)
+            more[: len(self.words.letters)] = self.words.letters
+            self.words = self.words._replace(letters=more)
 
 
-def _with_room(words: _Words, known: int, size: int) -> _Words:
-    """The same words, with room for all that a block of this many bytes can bring."""
-    used, most = int(words.ends[known - 1]) if known else 0, known + size // 2 + 1
-    letters = _grown(words.letters, used, used + size)
-    ends, hashes = (_grown(array, known, most) for array in (words.ends, words.hashes))
-    slots = words.slots
-    if len(slots) < 2 * most:
-        slots = np.full(1 << (2 * most).bit_length(), -1, np.int32)
-        place_words(hashes, known, slots)
-    return _Words(letters, ends, hashes, slots)
+def _room_for_words(letters: Array, most: int) -> Words:
+    begins, sizes, hashes = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint64)
+    return Words(letters, begins, sizes, hashes, np.zeros((1 << (2 * most - 1).bit_length(), 2), np.uint64))
 
 
-def _grown(array: Array, used: int, size: int) -> Array:
-    if len(array) >= size:
-        return array
-    grown = np.empty(2 * size, array.dtype)
-    grown[:used] = array[:used]
-    return grown
+def _grown(words: Words, known: int, most: int) -> Words:
+    """The same words in a table with room for more."""
+    more = _room_for_words(words.letters, most)
+    for old, new in zip(words[1:4], more[1:4], strict=True):
+        new[:known] = old[:known]
+    place_words(more, known)
+    return more
+
+
+def _renumber(placed: Placed) -> None:
+    renumber_block(*placed)
 
 
 @kernel()
-def place_words(hashes: Array, known: int, slots: Array) -> None:
+def place_words(words: Words, known: int) -> None:
     """Fill an empty table."""
-    mask = np.uint64(len(slots) - 1)
+    mask = len(words.slots) - 1
     for word in range(known):
-        slot = hashes[word] & mask
-        while slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = word
+        code = words.hashes[word]
+        slot = signed(code) & mask
+        while words.slots[slot, 1] != 0:
+            slot = (slot + 1) & mask
+        words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, words.sizes[word])
 
 
 @kernel()
-def number_words(text: Array, words: _Words, known: int, numbers: Array, counts: Array) -> tuple[int, int]:
-    """Number the words of a block of lines, each with its `\\n`, new ones from `known` on.
+def number_words(text: Array, size: int, words: Words, done: Array, tokens: Array, ends: Array) -> bool:
+    """Number the words of a block of lines, each with its `\\n`, until the table is full or all is `done`.
 
-    Writes the number of each token, and how many tokens each line has; returns how many words are known now,
-    and how many tokens there are.
+    `done` says where in the text we are, and how many words, tokens and lines there were before. Writes the
+    number of each token, and how many tokens the lines up to each have.
     """
-    mask = np.uint64(len(words.slots) - 1)
-    filled = line = before = at = 0
-    size = len(text)
+    at, known, filled, line = done
     while at < size:
-        gap = white_space(text, at)
-        if gap > 0:
-            if text[at] == 10:
-                counts[line] = filled - before
-                before = filled
-                line += 1
-            at += gap
-            continue
-        begin, code = at, _FNV_OFFSET
-        while gap == 0:
-            code = (code ^ np.uint64(text[at])) * _FNV_PRIME
-            at += 1
-            gap = white_space(text, at) if at < size else 1
-        code ^= code >> np.uint64(32)
-        slot = code & mask
-        word = words.slots[slot]
-        while word >= 0 and not (words.hashes[word] == code and same(text, begin, at, words, word)):
-            slot = (slot + np.uint64(1)) & mask
-            word = words.slots[slot]
+        x = eight_bytes(text, at)
+        marks = stops(x)
+        short = first_marked(marks) if marks != 0 else 0
+        if short > 0 and x >> np.uint64(8 * short) & _BYTE == _BLANK:
+            end, blank = at + short, 1
+            code = mixed(x & (~np.uint64(0) >> np.uint64(64 - 8 * short)))
+        else:
+            gap = white_space(x)
+            if gap > 0:
+                if x & _BYTE == _NEWLINE:
+                    ends[line] = filled
+                    line += 1
+                at += gap
+                continue
+            end, blank = word_end(text, at), 0
+            code = hash_of(text, at, end - at)
+        slot = slot_of(words, text, at, end - at, code)
+        word = signed(words.slots[slot, 1] >> np.uint64(1)) - 1
+        if word < 0:
+            if known == len(words.begins):
+                break
+            word = known
+            words.begins[word], words.sizes[word], words.hashes[word] = at, end - at, code
+            words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, end - at)
+            known += 1
+        tokens[filled] = word
+        filled += 1
+        at = end + blank
+    done[0], done[1], done[2], done[3] = at, known, filled, line
+    return at >= size
+
+
+@kernel()
+def add_words(new: Words, count: int, words: Words, known: int, used: int, number: Array) -> tuple[int, int]:
+    """Look up the words of a block in the file's table, adding those it lacks; write their numbers there.
+
+    Of `words.letters`, `used` bytes are taken, the others are 0. Returns how many words are known now, and
+    how many bytes are taken.
+    """
+    for k in range(count):
+        begin, size, code = new.begins[k], new.sizes[k], new.hashes[k]
+        slot = slot_of(words, new.letters, begin, size, code)
+        word = signed(words.slots[slot, 1] >> np.uint64(1)) - 1
         if word < 0:
             word = known
-            end = words.ends[word - 1] if word else 0
-            for k in range(begin, at):  # an assignment of slices would load a part of Numba at every start
-                words.letters[end + k - begin] = text[k]
-            words.ends[word] = end + at - begin
-            words.hashes[word] = code
-            words.slots[slot] = word
+            for b in range(size):
+                letter = eight_bytes(new.letters, begin + b) & _BYTE
+                words.letters[(used + b) >> 3] |= letter << np.uint64(((used + b) & 7) << 3)
+            words.begins[word], words.sizes[word], words.hashes[word] = used, size, code
+            words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, size)
+            used += size
             known += 1
-        numbers[filled] = word
-        filled += 1
-    return known, filled
+        number[k] = word
+    return known, used
 
 
 @kernel()
-def same(text: Array, begin: int, end: int, words: _Words, word: int) -> bool:
-    """Whether `text[begin:end]` is that word."""
-    first = words.ends[word - 1] if word else 0
-    if words.ends[word] - first != end - begin:
-        return False
-    k = 0
-    while k < end - begin and text[begin + k] == words.letters[first + k]:
-        k += 1
-    return k == end - begin
+def renumber_block(
+    numbers: Array, ends: Array, number: Array, begin: int, tokens: Array, offsets: Array
+) -> None:
+    """A block's tokens in the file's numbers, and where its lines end in the file."""
+    for k in range(len(numbers)):
+        tokens[k] = number[numbers[k]]
+    for n in range(len(ends)):
+        offsets[n] = begin + ends[n]
 
 
-@kernel()
-def white_space(text: Array, at: int) -> int:
-    """How many bytes of white space (as `str.split()` sees it, in UTF-8) begin here, at least; 0 for none."""
-    a = text[at]
-    if a < 0x80:
-        return 1 if a == 32 or 9 <= a <= 13 or 28 <= a <= 31 else 0
-    if a == 0xC2:
-        return 2 if text[at + 1] == 0x85 or text[at + 1] == 0xA0 else 0
-    if a < 0xE1 or a > 0xE3:
-        return 0
-    b, c = text[at + 1], text[at + 2]
-    if a == 0xE1:  # U+1680
-        return 3 if b == 0x9A and c == 0x80 else 0
-    if a == 0xE3:  # U+3000
-        return 3 if b == 0x80 and c == 0x80 else 0
-    if b == 0x80:  # U+2000 to U+200A, U+2028, U+2029, U+202F
-        return 3 if c <= 0x8A or c == 0xA8 or c == 0xA9 or c == 0xAF else 0
-    return 3 if b == 0x81 and c == 0x9F else 0  # U+205F
+@kernel(allocates=False)
+def slot_of(words: Words, text: Array, begin: int, size: int, code: np.uint64) -> int:
+    """The place of a word in the table, or the free one where it belongs."""
+    last = len(words.slots) - 1
+    slot = signed(code) & last
+    while True:
+        mark = words.slots[slot, 1]
+        if mark == 0:
+            return slot
+        if words.slots[slot, 0] == code:
+            # Up to eight bytes, different words have different hashes.
+            if size <= 8 and mark & np.uint64(1) == 0:
+                return slot
+            word = signed(mark >> np.uint64(1)) - 1
+            if words.sizes[word] == size and same(words.letters, words.begins[word], text, begin, size):
+                return slot
+        slot = (slot + 1) & last
+
+
+@kernel(allocates=False)
+def mark_of(word: int, size: int) -> np.uint64:
+    """How a word is marked in a slot: by its number, counted from 1, and by whether it is long."""
+    return np.uint64(2 * (word + 1) + (1 if size > 8 else 0))
+
+
+@kernel(allocates=False)
+def hash_of(text: Array, begin: int, size: int) -> np.uint64:
+    """A number for a word; words of up to eight bytes have different ones, because no step loses anything."""
+    code = np.uint64(0)
+    while size > 8:
+        code = mixed(code ^ eight_bytes(text, begin))
+        begin += 8
+        size -= 8
+    return mixed(code ^ first_bytes(text, begin, size))
+
+
+@kernel(allocates=False)
+def mixed(code: np.uint64) -> np.uint64:
+    """A one-to-one function whose upper and lower bits depend on all others."""
+    code = (code ^ (code >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    code = (code ^ (code >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    return code ^ (code >> np.uint64(32))
+
+
+@kernel(allocates=False)
+def first_bytes(text: Array, begin: int, size: int) -> np.uint64:
+    """From one to eight bytes."""
+    return eight_bytes(text, begin) & (~np.uint64(0) >> np.uint64(64 - 8 * size))
+
+
+@kernel(allocates=False)
+def same(left: Array, first: int, right: Array, begin: int, size: int) -> bool:
+    """Whether two words of the same size are the same."""
+    while size > 8:
+        if eight_bytes(left, first) != eight_bytes(right, begin):
+            return False
+        first += 8
+        begin += 8
+        size -= 8
+    return first_bytes(left, first, size) == first_bytes(right, begin, size)

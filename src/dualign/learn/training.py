@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import compress
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.positions import Positions
 from dualign.model.vocabulary import Vocabulary
-from dualign.text.bitext import Bitext, Numbered, Sentences
+from dualign.text.bitext import Bitext, Numbered
 
 LAST_RESORT = 10_000_000
 """Most cells of a pair that is learnt from although it is too long, if there are no others."""
@@ -79,14 +78,13 @@ def train(
     workspace = workspace or Workspace()
     if constraints is not None and options.model != "hmm":
         raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
-    chosen = usable(text, options.max_length)
-    if not chosen.any():
-        raise NothingToLearn(len(text))
-    # Words that occur only in other pairs are unknown to the model.
     with phase("choosing pairs"):
-        left, source = with_words_that_occur(text.source.select(chosen), text.source_words)
-        right, target = with_words_that_occur(text.target.select(chosen), text.target_words)
-    bitext = Bitext(left, right)
+        chosen = usable(text, options.max_length, threads)
+        if not chosen.any():
+            raise NothingToLearn(len(text))
+        # Words that occur only in other pairs are unknown to the model.
+        bitext = text.chosen(chosen, threads, workspace)
+    source, target = bitext.source_words, bitext.target_words
     tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
 
     def tell(stage: str, rounds: int) -> Callable[..., None]:
@@ -136,19 +134,10 @@ def train(
     return model
 
 
-def with_words_that_occur(side: Sentences, words: list[str]) -> tuple[Sentences, list[str]]:
-    """Sentences and a vocabulary of just the words that occur in them, in the same order as before."""
-    seen = np.bincount(side.tokens, minlength=len(words)) > 0
-    number = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-    return Sentences(number[side.tokens], side.offsets), list(compress(words, seen.tolist()))
-
-
-def usable(bitext: Bitext, max_length: int) -> Array:
+def usable(bitext: Bitext, max_length: int, threads: int = 1) -> Array:
     """Which pairs take part in training: none empty, none over the limit, unless there are no others."""
-    lengths, widths = bitext.source.lengths, bitext.target.lengths
-    filled = (lengths > 0) & (widths > 0)
-    short = filled & (lengths <= max_length) & (widths <= max_length)
-    return short if short.any() else filled & (lengths * widths <= LAST_RESORT)
+    short = bitext.fitting(max_length, threads=threads)
+    return short if short.any() else bitext.fitting(cells=LAST_RESORT, threads=threads)
 
 
 def schedule(options: Options, constraints: ConstraintSet | None = None) -> list[str]:

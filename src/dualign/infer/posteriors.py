@@ -47,8 +47,8 @@ MOST_PROJECTED = 1 << 18
 LONGEST_IN_STEP = 128
 """Pairs with a longer sentence are handled one at a time: eight with multipliers would take over 15 MB."""
 
-JOB_CELLS = 1 << 17
-"""Cells of one job: a few milliseconds of work."""
+JOB_CELLS = 1 << 18
+"""Cells of one job: some five milliseconds of work."""
 
 KINDS = {
     "none": LIKELIHOOD,

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dualign.core.workspace import Workspace
+from dualign.core.workspace import Workspace, boundless
 from dualign.infer.blocks import Warm
 from dualign.infer.cells import block_bounds
 from dualign.infer.constraints import ConstraintSet, give, stricter
@@ -54,10 +54,11 @@ def em_round(
         options, rules_of = stricter(options), partial(give, constraints)
     # Rules of the user's own join whatever the options ask for.
     agree = "agreement" in (constraint, options.constraint if constraint == "given" else None)
-    expected = Expectation(bitext, model, constraint_of(options, constraint), agree, rules_of)
-    expected.run(block_bounds(bitext), warm, threads, workspace or Workspace())
+    room = workspace or boundless()
+    expected = Expectation(bitext, model, constraint_of(options, constraint), agree, room)
+    expected.run(block_bounds(bitext), warm, threads, rules_of)
     sums, places = expected.sums, expected.places
-    new = replace(model, lexicon=reestimate_lexicon(model.lexicon, expected.counts, priors, threads))
+    new = replace(model, lexicon=reestimate_lexicon(model.lexicon, expected.counts, priors, threads, room))
     if places is not None:
         new = replace(new, positions=Positions.estimate(places.lengths, places.counts))
     else:

@@ -31,25 +31,24 @@ from dualign.text.bitext import Bitext
 RANGES = 24
 """Ranges of source words whose cells are found, and counts added, by one task each."""
 
-MOST_AT_ONCE = 4
-"""Blocks under way at the same time: one in each stage, and one to spare."""
+MOST_MORE = 8
+"""Blocks under way at the same time beside two: one for every two threads, up to this number."""
 
 
 class Expectation:
     """One E-step over all pairs of a bitext, none of them empty; see `run`.
 
-    `agree`: both directions count the product of their posteriors (Liang et al. 2006). `rules`, if given,
-    turn pairs into constraints on their posteriors.
+    `agree`: both directions count the product of their posteriors (Liang et al. 2006).
     """
 
     def __init__(
-        self, bitext: Bitext, model: Model, constraint: Constraint, agree: bool, rules: Rules | None = None
+        self, bitext: Bitext, model: Model, constraint: Constraint, agree: bool, workspace: Workspace
     ) -> None:
         self.bitext, self.model, self.constraint, self.agree = bitext, model, constraint, agree
-        self.rules = None if rules is None else one_at_a_time(rules)
+        self.workspace = workspace
         lexicon = model.lexicon
         self.counts = Counts(
-            np.zeros(lexicon.table.shape),
+            workspace.zeros(lexicon.table.shape, np.float64, hot=True),
             np.zeros(len(lexicon.null_target)),
             np.zeros(len(lexicon.null_source)),
         )
@@ -63,22 +62,30 @@ class Expectation:
         return Sums(*(array[0] for array in self._sums))
 
     def run(
-        self, bounds: Sequence[tuple[int, int]], warm: Sequence[Warm], threads: int, workspace: Workspace
+        self,
+        bounds: Sequence[tuple[int, int]],
+        warm: Sequence[Warm] = (),
+        threads: int = 1,
+        rules: Rules | None = None,
     ) -> None:
-        """Add up the blocks with these bounds; `warm` has the multipliers of each, or is empty."""
+        """Add up the blocks with these bounds; `warm` has the multipliers of each, or is empty.
+
+        `rules`, if given, turn pairs into constraints on their posteriors.
+        """
         source, target = self.bitext.source, self.bitext.target
         begins = [begin for begin, _ in bounds]
         slots = int(np.add.reduceat(source.lengths * target.lengths, begins).max())
         tokens = [int(np.add.reduceat(side.lengths, begins).max()) for side in (source, target)]
         dense = self.model.positions is not None
-        one = Buffers.size(slots, dense)
-        at_once = min(len(bounds), workspace.at_once(MOST_AT_ONCE if threads > 1 else 1, one))
+        wanted = min(len(bounds), 1 if threads == 1 else 2 + min(threads // 2, MOST_MORE))
+        at_once = self.workspace.at_once(wanted, Buffers.size(slots, dense))
         self._buffers = [Buffers(slots, tokens, dense) for _ in range(at_once)]
-        works = (self._block(*each, warm[n] if warm else None) for n, each in enumerate(bounds))
+        guarded = None if rules is None else one_at_a_time(rules)
+        works = (self._block(*each, warm[n] if warm else None, guarded) for n, each in enumerate(bounds))
         for sums in in_stages(works, threads, at_once):
             timed("statistics", add_in_order)(sums, self._sums)
 
-    def _block(self, begin: int, end: int, warm: Warm | None) -> Work[Sums]:
+    def _block(self, begin: int, end: int, warm: Warm | None, rules: Rules | None) -> Work[Sums]:
         buffers = self._buffers.pop()
         part = self.bitext.slice(begin, end)
         lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers.room)
@@ -90,7 +97,7 @@ class Expectation:
 
         find = timed("cells", find)
         yield Stage([partial(find, number) for number in range(len(ranges))])
-        block = block_with(self.model, part, lookup.cells, give=self.rules)
+        block = block_with(self.model, part, lookup.cells, give=rules)
         if warm is not None:
             block = block._replace(warm=warm)
         jobs = timed("cutting jobs", jobs_of)(block)

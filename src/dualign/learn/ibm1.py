@@ -15,7 +15,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.phases import timed
 from dualign.core.threads import ordered_map, spans
-from dualign.core.workspace import Workspace
+from dualign.core.workspace import Workspace, boundless
 from dualign.infer.cells import Pairs, pairs_of, word_ranges
 from dualign.learn import cooccurrence as kernels
 from dualign.model.lexicon import Lexicon
@@ -38,7 +38,7 @@ def train_ibm1(
     workspace: Workspace | None = None,
 ) -> Lexicon:
     """Run `rounds` of EM; `report` gets each round's number and log-likelihood before its update."""
-    return _Training(bitext, (source_words, target_words), threads, workspace or Workspace()).run(
+    return _Training(bitext, (source_words, target_words), threads, workspace or boundless()).run(
         rounds, report
     )
 
@@ -183,7 +183,7 @@ def normal(counts: Array) -> Array:
     return (counts / max(counts.sum(), 1e-300)).astype(np.float32)
 
 
-def prune(lexicon: Lexicon, least: float, threads: int) -> Lexicon:
+def prune(lexicon: Lexicon, least: float, threads: int, workspace: Workspace | None = None) -> Lexicon:
     """Drop the entries whose two probabilities have a geometric mean of at most `least`.
 
     What is improbable in both directions takes no part in any alignment, yet makes up most of the table.
@@ -197,8 +197,11 @@ def prune(lexicon: Lexicon, least: float, threads: int) -> Lexicon:
     list(ordered_map(timed("pruning", count), ranges, threads))
     np.cumsum(rows, out=rows)
     size = int(rows[-1])
+    room = workspace or boundless()
     kept = lexicon._replace(
-        rows=rows, columns=np.empty(size, np.int32), table=np.empty((size, 2), np.float32)
+        rows=rows,
+        columns=room.empty(size, np.int32, hot=True),
+        table=room.empty((size, 2), np.float32, hot=True),
     )
 
     def copy(bounds: tuple[int, int]) -> None:

@@ -21,6 +21,7 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.phases import phase, timed
 from dualign.core.threads import ordered_map
+from dualign.core.workspace import Workspace, boundless
 from dualign.learn.expected_counts import Counts
 from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity, stems_of
 from dualign.model.lexicon import Lexicon
@@ -117,9 +118,11 @@ def number_stems(lexicon: Lexicon, source_stem: Array, target_stem: Array, threa
     return stems._replace(entries=int(ends[-1]) if len(ends) else 0)
 
 
-def reestimate_lexicon(lexicon: Lexicon, counts: Counts, priors: Priors, threads: int) -> Lexicon:
+def reestimate_lexicon(
+    lexicon: Lexicon, counts: Counts, priors: Priors, threads: int, workspace: Workspace | None = None
+) -> Lexicon:
     """New probabilities from expected counts."""
-    table = np.empty_like(lexicon.table)
+    table = (workspace or boundless()).empty(lexicon.table.shape, np.float32, hot=True)
     stems = priors.stems
     parts = stems.ranges(lexicon.rows, PARTS)
     source_words, target_words = len(lexicon.null_source), len(lexicon.null_target)

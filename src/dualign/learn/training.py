@@ -94,7 +94,7 @@ def train(
 
     rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
     lexicon = train_ibm1(bitext, len(source), len(target), rounds, threads, tell("IBM 1", rounds), workspace)
-    lexicon = prune(lexicon, options.prune, threads)
+    lexicon = prune(lexicon, options.prune, threads, workspace)
     priors = make_priors(
         lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
     )

@@ -174,20 +174,20 @@ class _Crew(Generic[R]):
     def work(self, numbers: Iterator[int]) -> None:
         """Take tasks until there are no more."""
         _choose_processor(numbers)
-        while (taken := self._take()) is not None:
-            flight, task = taken
-            try:
+        try:
+            while (taken := self._take()) is not None:
+                flight, task = taken
                 if task is None:
                     self._resume(flight)
                 else:
                     task()
                     with self.change:
                         flight.running -= 1
-            except BaseException as error:
-                with self.change:
-                    self.error = self.error or error
-                    self.stopped = True
-                    self.change.notify_all()
+        except BaseException as error:
+            with self.change:
+                self.error = self.error or error
+                self.stopped = True
+                self.change.notify_all()
 
     def _resume(self, flight: _Flight[R]) -> None:
         tasks = flight.advance()

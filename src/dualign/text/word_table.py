@@ -113,7 +113,7 @@ def find_words(
         while gap == 0:  # the last line is ended, too
             code = more_of(code, text[at])
             at += 1
-            gap = white_space(text, at)
+            gap = 0 if 32 < text[at] < 0x80 else white_space(text, at)
         code ^= code >> np.uint64(32)
         slot = code & mask
         word = table.slots[slot]

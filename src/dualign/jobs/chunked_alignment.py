@@ -22,12 +22,12 @@ from dualign.jobs.running import Run
 from dualign.jobs.warming import compile_kernels
 from dualign.model.model import Model
 from dualign.text.bitext import Numbered
-from dualign.text.line_blocks import PairedLines, Place
+from dualign.text.line_blocks import BEGINNING, PairedLines, Place
 from dualign.text.pair_blocks import both_sides, read_pair_blocks
 from dualign.text.pairs import Pair
 
 MOSTLY = 0.5
-"""The share of unknown words at the beginning of a text from which we doubt that the model is meant for it."""
+"""With a larger share of unknown words at the beginning of a text, the model is hardly meant for it."""
 
 
 class Chunk(NamedTuple):
@@ -40,12 +40,13 @@ class Chunk(NamedTuple):
 
 
 def chunks_of_files(
-    model: Model, source: str, target: str | None, errors: str, begin: Place = Place()
+    model: Model, source: str, target: str | None, errors: str, begin: Place = BEGINNING
 ) -> Iterator[Chunk]:
     """The text of one or two files from a place on, for a model that is there."""
     for side in (model.source, model.target):
         # Now, because otherwise all threads would begin with it.
-        side.table, side.stems(model.options.stem_letters)  # noqa: B018
+        side.stems(model.options.stem_letters)
+        side.table  # noqa: B018
     blocks = read_pair_blocks(source, target, chunk_size(model), begin=begin, errors=errors)
     for lines in blocks:
         yield Chunk(lines.begin, partial(_encode, model, lines, source, target, errors), lines.end)
@@ -106,7 +107,8 @@ def _note_unknown(model: Model, text: Encoded, run: Run) -> None:
     ):
         unknown = int((side.tokens >= len(vocabulary)).sum())
         if unknown > MOSTLY * len(side.tokens):
+            share = 100 * unknown / len(side.tokens)
             run.note(
-                f"warning: the model does not know {100 * unknown / len(side.tokens):.0f} % of the {name} words "
+                f"warning: the model does not know {share:.0f} % of the {name} words "
                 "at the beginning; was it trained on these languages, in this order?"
             )

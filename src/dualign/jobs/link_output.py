@@ -120,9 +120,7 @@ def write(pieces: Iterable[Piece], outputs: Outputs, run: Run) -> tuple[Counts, 
     return found
 
 
-def write_pieces(
-    pieces: Iterable[Piece], sink: Sink, counts: Counts, run: Run
-) -> tuple[Counts, list[Links]]:
+def write_pieces(pieces: Iterable[Piece], sink: Sink, counts: Counts, run: Run) -> tuple[Counts, list[Links]]:
     """Write pieces after those that are counted already."""
     kept = []
     run.progress(0, "align")

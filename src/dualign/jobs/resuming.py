@@ -54,7 +54,9 @@ def check_resumable(outputs: Outputs, load: str | None, *inputs: str | None) -> 
         if path == "-":
             raise UsageError("resume=True reads the text from where it stopped; name files instead of -")
         if path is not None and os.path.exists(path) and not is_regular(path):
-            raise UsageError(f"resume=True reads the text from where it stopped, but {path} is no regular file")
+            raise UsageError(
+                f"resume=True reads the text from where it stopped, but {path} is no regular file"
+            )
     for path in (outputs.links, outputs.probabilities, outputs.report):
         if path == "-":
             raise UsageError("resume=True goes on with a file that was begun; name one instead of -")
@@ -91,14 +93,12 @@ def about_run(
     files: dict[str, str | None], options: dict[str, Any], outputs: Outputs, errors: str
 ) -> dict[str, Any]:
     """What the result depends on."""
-    about: dict[str, Any] = {
-        name: fingerprint(path, text=name != "model") for name, path in files.items()
-    }
+    about: dict[str, Any] = {name: fingerprint(path, text=name != "model") for name, path in files.items()}
     about |= {"options": options, "errors": errors, "dualign": version("dualign")}
     for name in ("probabilities", "report"):
         path = getattr(outputs, name)
         about[name] = None if path is None else os.path.realpath(path)
-    return json.loads(json.dumps(about))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(about))
 
 
 class Resumable:
@@ -251,5 +251,3 @@ def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     for name in sorted({*before, *now}):
         if before.get(name) != now.get(name):
             yield f"{name} (it was {before.get(name)}, now it is {now.get(name)})"
-
-

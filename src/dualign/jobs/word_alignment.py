@@ -26,7 +26,7 @@ from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import links_inside, same_length
-from dualign.text.line_blocks import Place
+from dualign.text.line_blocks import BEGINNING, Place
 from dualign.text.numbering import encode_files
 from dualign.text.pair_blocks import both_sides, read_pair_blocks
 from dualign.text.pairs import Pair, read_pairs
@@ -140,7 +140,7 @@ def align(
         about = about_run(files, aligner.options.as_dict(), outputs, run.errors)
         counts = _go_on(Resumable(outputs, about), aligner, chunks, outputs, run)
     else:
-        counts, kept = write(align_chunks(aligner, chunks(Place()), outputs, run), outputs, run)
+        counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run), outputs, run)
         if outputs.page is not None:
             write_page(outputs.page, list(read_pairs(source, target, errors=run.errors)), kept, aligner)
     note_counts(counts, aligner, run)
@@ -183,11 +183,7 @@ def train(
 
 
 def _go_on(
-    parts: Resumable,
-    aligner: Aligner,
-    chunks: Callable[[Place], Iterable[Chunk]],
-    outputs: Outputs,
-    run: Run,
+    parts: Resumable, aligner: Aligner, chunks: Callable[[Place], Iterable[Chunk]], outputs: Outputs, run: Run
 ) -> Counts:
     """Align what an earlier run has left."""
     if parts.place.line:
@@ -220,7 +216,9 @@ def _learn(
     aligner = Aligner(threads=run.threads, **options)
     load_kernels(aligner.threads)
     gold = [] if tuning is None else tuning.read_gold(run.errors)
-    begin, text = _read(given, aligner, len(gold) if tuning is not None and tuning.on_input else 0, run, workspace)
+    begin, text = _read(
+        given, aligner, len(gold) if tuning is not None and tuning.on_input else 0, run, workspace
+    )
     labelled = [] if tuning is None else tuning.pairs(begin, gold, run.errors)
     areas: list[float] = []
     judge = None

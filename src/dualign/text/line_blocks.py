@@ -37,6 +37,9 @@ class Place(NamedTuple):
     target: int = 0
 
 
+BEGINNING = Place()
+
+
 class PairedLines(NamedTuple):
     """Some lines of both sides in UTF-8, each with its `\\n`, as they are in the files.
 
@@ -108,7 +111,7 @@ class LineReader:
 
 
 def paired_lines(
-    source: str, target: str | None, lines: int, begin: Place = Place()
+    source: str, target: str | None, lines: int, begin: Place = BEGINNING
 ) -> Iterator[PairedLines]:
     """The lines of two parallel files, or of one with both sides, in blocks of at most this many.
 
@@ -146,7 +149,7 @@ def _fitting(ends: Array, lines: int) -> int:
 
 
 def settled(block: bytes, path: str, before: int, errors: str) -> bytes:
-    """The lines with the rules of `dualign.text.lines` applied; what is left to do is to split at white space.
+    """The lines with the rules of `dualign.text.lines` applied; it is left to split them at white space.
 
     `before`: how many lines of the file come before the block, for messages.
     """

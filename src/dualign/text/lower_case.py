@@ -97,7 +97,7 @@ def begins_letter(text: Array, at: int) -> bool:
     if a < 0x80:
         return 65 <= a <= 90 or 97 <= a <= 122
     letter = code_point(text, at)[0]
-    return 0x391 <= letter <= 0x3A1 or 0x3A3 <= letter <= 0x3CE
+    return bool(0x391 <= letter <= 0x3A1 or 0x3A3 <= letter <= 0x3CE)
 
 
 @kernel(allocates=False)
@@ -116,7 +116,7 @@ def code_point(text: Array, at: int) -> tuple[np.int32, int]:
 
 
 @kernel(allocates=False)
-def put_letter(letter: int, out: Array, size: int) -> int:
+def put_letter(letter: np.int32, out: Array, size: int) -> int:
     """Append a code point in UTF-8, and return the new size."""
     if letter < 0x80:
         out[size] = letter

@@ -12,14 +12,14 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
 from dualign.core.jit import kernel
-from dualign.text.line_blocks import PairedLines, Place, paired_lines, settled
+from dualign.text.line_blocks import BEGINNING, PairedLines, Place, paired_lines, settled
 from dualign.text.lines import read_lines, tokenize
 from dualign.text.numbering import white_space
 from dualign.text.pairs import has_bars, wrong_separators
 
 
 def read_pair_blocks(
-    source: str, target: str | None, lines: int, *, begin: Place = Place(), errors: str = "strict"
+    source: str, target: str | None, lines: int, *, begin: Place = BEGINNING, errors: str = "strict"
 ) -> Iterator[PairedLines]:
     """The text that `read_pairs` reads, in blocks of at most this many pairs, from a place on."""
     if source == target == "-":

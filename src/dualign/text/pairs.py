@@ -49,7 +49,6 @@ def _pairs_of_one(path: str, lines: Iterator[str]) -> Iterator[Pair]:
             yield tokenize(left), tokenize(right)
 
 
-
 def has_bars(line: str, place: str) -> bool:
     """Whether the separator is `|||` and not a tab, by the first line that is not empty."""
     bars = _BARS in tokenize(line)
@@ -62,5 +61,6 @@ def has_bars(line: str, place: str) -> bool:
 
 
 def wrong_separators(place: str, found: int, bars: bool) -> DataError:
+    """The error of a line that has not one separator."""
     name = _BARS if bars else "<TAB>"
     return DataError(f"{place}: {found} separators `{name}`; write one on each line")

@@ -12,7 +12,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.text.bitext import Sentences
-from dualign.text.numbering import place_words, same, white_space
+from dualign.text.numbering import place_words, white_space
 
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
@@ -117,7 +117,7 @@ def find_words(
         code ^= code >> np.uint64(32)
         slot = code & mask
         word = table.slots[slot]
-        while word >= 0 and not (table.hashes[word] == code and same(text, begin, at, table, word)):
+        while word >= 0 and not (table.hashes[word] == code and same_word(text, begin, at, table, word)):
             slot = (slot + np.uint64(1)) & mask
             word = table.slots[slot]
         if word < 0:
@@ -142,7 +142,7 @@ def number_strange(
     for k in range(unknown):
         slot = strange.code[k] & mask
         word = slots[slot]
-        while word >= 0 and not same_bytes(text, strange, firsts[word], k):
+        while word >= 0 and not same_token(text, strange, firsts[word], k):
             slot = (slot + np.uint64(1)) & mask
             word = slots[slot]
         if word < 0:
@@ -155,13 +155,27 @@ def number_strange(
 
 
 @kernel()
-def same_bytes(text: Array, strange: Strange, k: int, m: int) -> bool:
-    """Whether two of the tokens are the same word."""
-    size = strange.end[k] - strange.begin[k]
-    if strange.code[k] != strange.code[m] or strange.end[m] - strange.begin[m] != size:
+def same_token(text: Array, strange: Strange, k: int, m: int) -> bool:
+    """Whether two of the unknown tokens are the same word."""
+    if strange.code[k] != strange.code[m]:
         return False
     a, b = strange.begin[k], strange.begin[m]
-    for n in range(size):
-        if text[a + n] != text[b + n]:
-            return False
-    return True
+    return same_bytes(text[a : strange.end[k]], text[b : strange.end[m]])
+
+
+@kernel()
+def same_word(text: Array, begin: int, end: int, table: WordTable, word: int) -> bool:
+    """Whether `text[begin:end]` is that word of the table."""
+    first = table.ends[word - 1] if word else 0
+    return same_bytes(text[begin:end], table.letters[first : table.ends[word]])
+
+
+@kernel()
+def same_bytes(a: Array, b: Array) -> bool:
+    """Whether two pieces of text are equal."""
+    if len(a) != len(b):
+        return False
+    k = 0
+    while k < len(a) and a[k] == b[k]:
+        k += 1
+    return k == len(a)

@@ -382,7 +382,7 @@ def test_a_failure_while_writing_leaves_no_output(files, model, tmp_path, monkey
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dualign.jobs.link_output.write_links", fail)
+    monkeypatch.setattr("dualign.jobs.link_output.WholeFiles.write", fail)
     assert run(["align", *files, "--model", model, "-o", str(tmp_path / "links"), "--quiet"]) == 1
     assert "No space left" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -53,7 +53,9 @@ class PairedLines(NamedTuple):
     target: bytes | None
     bars: bool | None = None
 
-    def __len__(self) -> int:
+    @property
+    def pairs(self) -> int:
+        """How many pairs these are."""
         return self.end.line - self.begin.line
 
 

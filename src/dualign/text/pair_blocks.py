@@ -53,7 +53,7 @@ def both_sides(
     if lines.target is not None and target is not None:
         return left, settled(lines.target, target, lines.begin.line, errors)
     text = np.frombuffer(left, np.uint8)
-    sides = np.empty((2, len(text) + len(lines)), np.uint8)
+    sides = np.empty((2, len(text) + lines.pairs), np.uint8)
     sizes = np.zeros(2, np.int64)
     line, found = split_lines(text, bool(lines.bars), sides, sizes)
     if line >= 0:

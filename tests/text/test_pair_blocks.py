@@ -76,7 +76,9 @@ def test_one_file_is_read_alike(paths, content, lines, errors):
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 5))
 @pytest.mark.parametrize("name", ["s", "s.gz"])
 def test_reading_goes_on_from_the_end_of_any_block(paths, name, pairs, lines, which):
-    lists = [[text.replace("\n", " ").replace("\0", "") for text in side] for side in zip(*pairs, strict=True)]
+    lists = [
+        [text.replace("\n", " ").replace("\0", "") for text in side] for side in zip(*pairs, strict=True)
+    ]
     contents = ["".join(f"{line}\n" for line in side).encode() for side in lists]
     names = [str(paths[0].with_name(name)), str(paths[1].with_name(name.replace("s", "t")))]
     for path, content in zip(names, contents, strict=True):

@@ -20,6 +20,7 @@ from typing import Any
 from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
 from dualign.jobs.link_output import Counts, Outputs, Piece
+from dualign.model.options import DECODING
 from dualign.text.line_blocks import Place
 from dualign.text.part_files import PartFile, part_of, write_whole
 from dualign.text.streams import explaining, is_regular, pack
@@ -94,7 +95,11 @@ def about_run(
 ) -> dict[str, Any]:
     """What the result depends on."""
     about: dict[str, Any] = {name: fingerprint(path, text=name != "model") for name, path in files.items()}
-    about |= {"options": options, "errors": errors, "dualign": version("dualign")}
+    about |= {
+        "options": {name: options[name] for name in DECODING},
+        "errors": errors,
+        "dualign": version("dualign"),
+    }
     for name in ("probabilities", "report"):
         path = getattr(outputs, name)
         about[name] = None if path is None else os.path.realpath(path)

@@ -140,11 +140,13 @@ class Resumable:
         """
         if not self.is_complete:
             try:
+                if not os.path.exists(self.record):
+                    # Before the parts, which without it would seem to be somebody else's.
+                    self._write_record()
                 for part, size in zip(self._parts, self._sizes, strict=True):
                     if part is not None:
                         with self._with_remedy():
                             part.open(size)
-                self._write_record()
                 yield self
                 if self.place.line == 0:
                     self._write_nothing()

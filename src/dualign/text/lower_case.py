@@ -27,11 +27,13 @@ def lower_block(block: bytes) -> bytes:
         return block.lower()
     text = np.frombuffer(block, np.uint8)
     out = np.empty(len(text) + len(text) // 2 + 1, np.uint8)
-    sigmas = np.empty(block.count(b"\xce\xa3"), np.int64)
-    size, unclear = lower_text(text, lower_forms(), np.empty(0, np.uint8), sigmas, out)
+    places, finals = np.empty(0, np.int64), np.empty(0, np.uint8)
+    size, unclear = lower_text(text, lower_forms(), finals, places, out)
     if unclear:
-        finals = np.array([_is_final(block, at) for at in sigmas[:unclear].tolist()], np.uint8)
-        size, _ = lower_text(text, lower_forms(), finals, sigmas, out)
+        places = np.empty(unclear, np.int64)
+        lower_text(text, lower_forms(), finals, places, out)
+        finals = np.array([_is_final(block, at) for at in places.tolist()], np.uint8)
+        size, _ = lower_text(text, lower_forms(), finals, places, out)
     return out[:size].tobytes()
 
 
@@ -57,11 +59,11 @@ def _is_final(block: bytes, at: int) -> bool:
 
 
 @kernel()
-def lower_text(text: Array, forms: Array, finals: Array, sigmas: Array, out: Array) -> tuple[int, int]:
+def lower_text(text: Array, forms: Array, finals: Array, places: Array, out: Array) -> tuple[int, int]:
     """Write the text in lower case to `out`; returns its size, and how many capital sigmas are unclear.
 
-    Their places are written to `sigmas`. `finals` says of each whether it ends a word; if it is empty, what
-    is written for them does not count.
+    Their places are written to `places`, as far as it has room. `finals` says of each whether it ends a word;
+    if it is empty, what is written for them does not count.
     """
     at = size = unclear = 0
     while at < len(text):
@@ -79,7 +81,8 @@ def lower_text(text: Array, forms: Array, finals: Array, sigmas: Array, out: Arr
         elif letter == _SIGMA:
             letter = np.int32(0x3C3)
             if not begins_letter(text, at + 2):
-                sigmas[unclear] = at
+                if unclear < len(places):
+                    places[unclear] = at
                 if unclear < len(finals) and finals[unclear]:
                     letter = np.int32(0x3C2)
                 unclear += 1

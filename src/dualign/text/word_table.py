@@ -49,7 +49,7 @@ def number_lines(block: bytes, table: WordTable) -> tuple[Sentences, list[str]]:
     """
     text = np.frombuffer(block, np.uint8)
     tokens = np.empty(len(text) // 2 + 1, np.int32)
-    offsets = np.zeros(block.count(b"\n") + 1, np.int64)
+    offsets = np.zeros(np.count_nonzero(text == 10) + 1, np.int64)
     strange = Strange(*(np.empty(len(tokens), kind) for kind in (np.int64, np.int64, np.int64, np.uint64)))
     filled, unknown = find_words(text, table, tokens, offsets, strange)
     firsts = np.empty(unknown, np.int64)

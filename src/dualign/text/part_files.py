@@ -89,10 +89,15 @@ def part_of(path: str) -> str:
 
 def write_whole(path: str, data: bytes) -> None:
     """Replace a small file by another, so that a reader finds one of the two whatever happens."""
-    with explaining(path, "write"):
-        temporary = f"{path}.new"
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+    temporary = f"{path}.new"
+    try:
+        with explaining(path, "write"):
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.remove(temporary)
+        raise

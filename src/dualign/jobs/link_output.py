@@ -33,6 +33,11 @@ class Outputs:
     page: str | None = None
     """An HTML page about the run."""
 
+    @property
+    def streamed(self) -> tuple[str, str | None, str | None]:
+        """The files that are written piece by piece."""
+        return self.links, self.probabilities, self.report
+
     def places(self) -> list[str]:
         """Every path."""
         return [path for path in astuple(self) if path is not None]
@@ -49,6 +54,11 @@ class Piece(NamedTuple):
     counts: Counts
     kept: Links | None
     """For the page."""
+
+    @property
+    def contents(self) -> tuple[bytes, bytes, bytes]:
+        """What goes to each file, in the order of `Outputs.streamed`."""
+        return self.links, self.scored, self.report
 
 
 class Counts(NamedTuple):
@@ -91,7 +101,7 @@ class WholeFiles:
 
     def __init__(self, outputs: Outputs, stack: ExitStack) -> None:
         self._streams: list[tuple[str, IO[bytes] | None]] = []
-        for path in (outputs.links, outputs.probabilities, outputs.report):
+        for path in outputs.streamed:
             stream = stack.enter_context(open_binary_output(path, packed=True)) if path else None
             self._streams.append((path or "", stream))
         self._empty = True
@@ -99,7 +109,7 @@ class WholeFiles:
     def write(self, piece: Piece) -> None:
         """Write a piece."""
         self._empty = False
-        for (_, stream), data in zip(self._streams, piece[1:4], strict=True):
+        for (_, stream), data in zip(self._streams, piece.contents, strict=True):
             if stream is not None:
                 stream.write(data)
 

@@ -58,7 +58,7 @@ def check_resumable(outputs: Outputs, load: str | None, *inputs: str | None) -> 
             raise UsageError(
                 f"resume=True reads the text from where it stopped, but {path} is no regular file"
             )
-    for path in (outputs.links, outputs.probabilities, outputs.report):
+    for path in outputs.streamed:
         if path == "-":
             raise UsageError("resume=True goes on with a file that was begun; name one instead of -")
         if path is not None and os.path.exists(path) and not is_regular(path):
@@ -67,8 +67,7 @@ def check_resumable(outputs: Outputs, load: str | None, *inputs: str | None) -> 
 
 def extra_places(outputs: Outputs) -> list[str]:
     """The files that are written beside the outputs."""
-    files = [path for path in (outputs.links, outputs.probabilities, outputs.report) if path is not None]
-    return [*map(part_of, files), record_of(outputs)]
+    return [*map(part_of, filter(None, outputs.streamed)), record_of(outputs)]
 
 
 def record_of(outputs: Outputs) -> str:
@@ -115,15 +114,14 @@ class Resumable:
         """Where to go on, and what was counted before."""
         self.is_complete = False
         self._about = about
-        paths = (outputs.links, outputs.probabilities, outputs.report)
-        self._parts = [None if path is None else PartFile(path) for path in paths]
+        self._parts = [None if path is None else PartFile(path) for path in outputs.streamed]
         self._sizes = [0, 0, 0]
         self._clock = Clock()
         self._read()
 
     def write(self, piece: Piece) -> None:
         """Write a piece."""
-        for part, data in zip(self._parts, piece[1:4], strict=True):
+        for part, data in zip(self._parts, piece.contents, strict=True):
             if part is not None:
                 part.write(data)
         self.place, self.counts = piece.end, self.counts + piece.counts

@@ -12,10 +12,11 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
-from dualign.core.threads import available
+from dualign.core.threads import available, ordered_map
+from dualign.core.workspace import Workspace
 from dualign.decode.links import Links, Prepared, align_bitext
 from dualign.infer.constraints import ConstraintSet
-from dualign.infer.encoding import parts_of
+from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
 from dualign.infer.posteriors import posteriors_of_bitext
 from dualign.learn.training import Progress, train
 from dualign.model.model import Model
@@ -115,11 +116,12 @@ class Aligner:
         report: Callable[[Progress], None] = lambda progress: None,
         judge: Callable[[Model], float] | None = None,
         constraints: ConstraintSet | None = None,
+        workspace: Workspace | None = None,
     ) -> Aligner:
         """Learn from a text; `report` is called after each round.
 
         For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
-        hold when aligning, too.
+        hold when aligning, too. `workspace` has the room for large arrays, in memory or in scratch files.
         """
         text = as_text(bitext, target)
         if not isinstance(text, Numbered):
@@ -132,6 +134,7 @@ class Aligner:
             self.history.append(progress)
             report(progress)
 
+        del workspace  # TODO: pass it on when `train` takes a workspace
         self._model = train(text, self.options, self.threads, hear, judge, constraints)
         return self
 
@@ -171,9 +174,13 @@ class Aligner:
         return found if isinstance(text, Numbered) else with_words(found, text)
 
     def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[Links]:
-        """Links of a text chunk by chunk; a stream of token-list pairs takes memory for one chunk."""
-        for part in parts_of(self.model, text):
-            yield align_bitext(self.model, part, self.threads, self.constraints)
+        """Links of a text chunk by chunk; of a stream of token-list pairs a few chunks are in memory."""
+        parts = unencoded_parts(self.model, text, chunk_size(self.model))
+        return ordered_map(lambda encode: self.align_part(encode()), parts, self.threads)
+
+    def align_part(self, part: Encoded) -> Links:
+        """Links of a part of a text, on the calling thread alone."""
+        return align_bitext(self.model, part, 1, self.constraints)
 
     def decoder_of(
         self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None

@@ -17,6 +17,7 @@ from dualign.decode import links as aligning
 from dualign.measure.quality import evaluate
 from dualign.model.storage import write_container
 from dualign.text.formats import parse_pharaoh, read_links
+from dualign.text.streams import open_input
 
 FAST = ["--rounds", "2", "--quiet"]
 
@@ -382,7 +383,7 @@ def test_a_failure_while_writing_leaves_no_output(files, model, tmp_path, monkey
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dualign.jobs.link_output.write_links", fail)
+    monkeypatch.setattr("dualign.jobs.link_output.WholeFiles.write", fail)
     assert run(["align", *files, "--model", model, "-o", str(tmp_path / "links"), "--quiet"]) == 1
     assert "No space left" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -567,3 +568,67 @@ def test_text_in_other_languages_than_the_models(files, model, capsys):
     assert "warning" not in capsys.readouterr().err
     assert run(["align", *reversed(files), "--model", model]) == 0
     assert "the model does not know" in capsys.readouterr().err
+
+
+# Texts in chunks.
+
+
+def test_neither_chunks_nor_threads_change_a_byte(files, model, tmp_path, monkeypatch):
+    expected = None
+    for chunk, threads in ((4096, "1"), (7, "1"), (7, "3"), (1, "2")):
+        monkeypatch.setattr("dualign.infer.encoding.CHUNK", chunk)
+        outputs = [str(tmp_path / name) for name in ("links", "p")]
+        arguments = ["-o", outputs[0], "--probabilities", outputs[1], "--threads", threads, "--quiet"]
+        assert run(["align", *reversed(files), "--model", model, *arguments]) == 0
+        found = [Path(path).read_bytes() for path in outputs]
+        expected = expected or found
+        assert found == expected
+
+
+def test_what_is_wrong_in_the_middle_of_a_stream_leaves_no_links(files, model, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("dualign.infer.encoding.CHUNK", 16)
+    whole = gzip.compress(Path(files[0]).read_bytes())
+    cut, short, bad = tmp_path / "cut.gz", tmp_path / "short", tmp_path / "bad"
+    cut.write_bytes(whole[: len(whole) // 2])
+    short.write_text("".join(f"{line}\n" for line in SOURCE[:-3]), "utf-8")
+    bad.write_bytes(b"".join(b"\xff\n" if n == 70 else f"{x}\n".encode() for n, x in enumerate(SOURCE)))
+    for path, message in (
+        (cut, "corrupt or truncated compressed data"),
+        (short, f"has {LINES - 3} lines but"),
+        (bad, f"{bad}:71: invalid UTF-8"),
+    ):
+        shown = failure(
+            capsys, str(path), files[1], "--model", model, "-o", str(tmp_path / "links"), "--threads", "3"
+        )
+        assert message in shown
+        assert str(path) in shown
+        assert sorted(os.listdir(tmp_path)) == ["bad", "cut.gz", "short"]
+
+
+def test_a_very_long_line_among_others(files, model, tmp_path, capsys):
+    source, target = [*SOURCE[:5], "das " * 100_000, *SOURCE[5:9]], [*TARGET[:5], "the " * 150, *TARGET[5:9]]
+    pair = write_lines(tmp_path / "s", source), write_lines(tmp_path / "t", target)
+    assert run(["align", *pair, "--model", model, "--threads", "2"]) == 0
+    shown = capsys.readouterr()
+    assert "1 pair is too long to align" in shown.err
+    lines = shown.out.split("\n")
+    assert lines[5] == ""
+    assert len(lines) == 11
+
+
+def test_an_empty_text_gives_an_empty_archive(model, tmp_path):
+    empty = write_lines(tmp_path / "e", [])
+    for suffix in (".gz", ".xz", ".zst"):
+        out = str(tmp_path / f"links{suffix}")
+        assert run(["align", empty, empty, "--model", model, "-o", out, "--quiet"]) == 0
+        with open_input(out) as stream:
+            assert stream.read() == b""
+
+
+def test_tuning_on_the_first_lines_of_a_pipe(files, model, tmp_path):
+    gold = write_lines(tmp_path / "gold", GOLD)
+    text = "".join(f"{line}\n" for line in SOURCE)
+    options = ["--model", model, "--tune", gold, "--quiet"]
+    piped = dualign("align", "-", files[1], *options, stdin=text)
+    assert piped.returncode == 0
+    assert piped.stdout == dualign("align", *files, *options).stdout

@@ -114,3 +114,91 @@ def test_ctrl_c_during_training_leaves_the_old_model_and_nothing_else(tmp_path: 
     assert "Traceback" not in err
     assert model.read_bytes() == b"old"
     assert sorted(os.listdir(tmp_path)) == ["model", "s", "t"]
+
+
+# Samples, memory and scratch files.
+
+
+def test_a_sample_is_learnt_from_as_if_it_were_the_text(files, tmp_path, capsys):
+    from dualign.text.sampling import keys_of
+
+    keys = keys_of(0, len(SOURCE), 3)
+    chosen = sorted(sorted(range(len(SOURCE)), key=lambda n: keys[n])[:50])
+    small = [
+        write_lines(tmp_path / str(n), [side[k] for k in chosen]) for n, side in enumerate((SOURCE, TARGET))
+    ]
+    assert run(["train", *small, str(tmp_path / "expected"), *FAST]) == 0
+    both = write_lines(tmp_path / "both", [f"{s}\t{t}" for s, t in zip(SOURCE, TARGET, strict=True)])
+    for inputs, threads in ((files, "1"), (files, "3"), ([both], "2")):
+        model = tmp_path / "model"
+        arguments = [*inputs, str(model), "--sample", "50", "--seed", "3", "--threads", threads]
+        assert run(["train", *arguments, "--scratch", str(tmp_path), *FAST]) == 0
+        assert model.read_bytes() == (tmp_path / "expected").read_bytes()
+    names = {"0", "1", "both", "expected", "model", *(Path(path).name for path in files)}
+    assert set(os.listdir(tmp_path)) == names
+
+
+def test_another_seed_draws_another_sample(files, tmp_path):
+    for seed in ("0", "1"):
+        arguments = [*files, str(tmp_path / seed), "--sample", "0.05k", "--seed", seed]
+        assert run(["train", *arguments, *FAST]) == 0
+    assert (tmp_path / "0").read_bytes() != (tmp_path / "1").read_bytes()
+
+
+def test_a_sample_larger_than_the_text_is_the_text(files, tmp_path, capsys):
+    assert run(["train", *files, str(tmp_path / "a"), "--sample", "1M", "--rounds", "2"]) == 0
+    assert f"the text has only {len(SOURCE)} pairs; the sample is all of them" in capsys.readouterr().err
+    assert run(["train", *files, str(tmp_path / "b"), *FAST]) == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_tuning_with_a_sample_is_by_the_first_lines_of_the_text(files, tmp_path, capsys):
+    gold = write_lines(tmp_path / "gold", GOLD)
+    arguments = [*files, str(tmp_path / "model"), "--tune", gold, "--sample", "60", "--rounds", "2"]
+    assert run(["train", *arguments]) == 0
+    assert f"tuned on {len(GOLD)} pairs" in capsys.readouterr().err
+
+
+def test_bad_bytes_outside_the_sample_are_noticed(files, tmp_path, capsys):
+    bad = tmp_path / "bad"
+    bad.write_bytes(Path(files[0]).read_bytes().replace(b"\n", b"\xff\n"))
+    assert run(["train", str(bad), files[1], str(tmp_path / "model"), "--sample", "2", "--quiet"]) == 1
+    assert f"{bad}:1: invalid UTF-8" in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("verb", ["train", "align"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--memory", "much"], "--memory much: 'much' is not a size"),
+        (["--memory", "0"], "--memory 0 must be more than nothing"),
+        (["--scratch", "/no/such/folder"], "--scratch /no/such/folder: there is no such folder"),
+    ],
+)
+def test_room_that_cannot_be_had_is_refused_before_the_work(
+    files, tmp_path, verb, arguments, message, capsys
+):
+    output = [str(tmp_path / "out")] if verb == "train" else ["-o", str(tmp_path / "out")]
+    assert run([verb, *files, *output, *arguments]) == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert "round" not in shown
+
+
+def test_a_scratch_folder_that_cannot_be_written_is_refused(files, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # who runs the tests may be allowed everything
+    assert run(["train", *files, str(tmp_path / "model"), "--scratch", str(tmp_path)]) == 2
+    assert "no permission to write there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", ["none", "0", "1.5", "-2"])
+def test_what_is_no_sample_is_refused(files, tmp_path, wrong, capsys):
+    assert run(["train", *files, str(tmp_path / "model"), f"--sample={wrong}"]) == 2
+    assert f"--sample {wrong}" in capsys.readouterr().err
+
+
+def test_memory_changes_no_byte(files, tmp_path):
+    for name, more in (("a", []), ("b", ["--memory", "300M", "--scratch", str(tmp_path)])):
+        assert run(["train", *files, str(tmp_path / name), *FAST, *more]) == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign.infer.blocks import words_of
-from dualign.infer.encoding import encode_for, parts_of
+from dualign.infer.encoding import encode_for, encode_lines, parts_of, unencoded_parts
 from dualign.model.options import Options
 from dualign.model.vocabulary import Vocabulary
 from dualign.text.bitext import numbered
@@ -30,3 +30,43 @@ def test_numbers_stand_for_the_words_of_the_text(pairs, lowercase, before):
         for vocabulary, new in zip((model.source, model.target), unknown, strict=True):
             assert len({*vocabulary.words, *new}) == len(vocabulary) + len(new)
     assert sum(len(part.bitext) for part in parts_of(model, text)) == len(pairs)
+
+
+@given(st.lists(st.tuples(sentences, sentences), max_size=6), st.booleans(), st.integers(1, 3))
+def test_parts_have_the_words_of_their_pairs_and_no_others(pairs, lowercase, size):
+    model = SimpleNamespace(
+        source=Vocabulary(["b", "a", "A", "é"]),
+        target=Vocabulary(["c"]),
+        options=Options(lowercase=lowercase),
+    )
+    expected = [tuple([w.lower() if lowercase else w for w in side] for side in pair) for pair in pairs]
+    for text in (numbered(pairs, False), pairs):
+        found = []
+        for encode in unencoded_parts(model, text, size):
+            part, unknown = encode()
+            assert len(part) <= size
+            for side, new, vocabulary in zip(
+                (part.source, part.target), unknown, (model.source, model.target), strict=True
+            ):
+                assert set(side.tokens[side.tokens >= len(vocabulary)]) == set(
+                    range(len(vocabulary), len(vocabulary) + len(new))
+                )
+            found += words_of(model, part, unknown)
+        assert found == expected
+
+
+@given(st.lists(st.tuples(sentences, sentences), max_size=6), st.booleans())
+def test_lines_are_numbered_as_their_words_are(pairs, lowercase):
+    model = SimpleNamespace(
+        source=Vocabulary(["b", "a", "A", "é"]),
+        target=Vocabulary(["c"]),
+        options=Options(lowercase=lowercase),
+    )
+    sides = ["".join(f"{' '.join(pair[n])}\n" for pair in pairs).encode() for n in (0, 1)]
+    found, expected = encode_lines(model, *sides), encode_for(model, pairs)
+    assert found.unknown == expected.unknown
+    for name in ("source", "target"):
+        for array in ("tokens", "offsets"):
+            left, right = (getattr(getattr(each.bitext, name), array) for each in (found, expected))
+            assert left.dtype == right.dtype
+            assert left.tolist() == right.tolist()

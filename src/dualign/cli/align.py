@@ -6,7 +6,20 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import settings
-from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Source, Target, Threads, option
+from dualign.cli.options import (
+    Errors,
+    Memory,
+    OnErrors,
+    Output,
+    Quiet,
+    Report,
+    Scratch,
+    Source,
+    Target,
+    Threads,
+    flag,
+    option,
+)  # fmt: skip
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
@@ -37,14 +50,20 @@ def align(
     glossary: settings.GlossaryFile = None,
     html_report: Annotated[str | None, option("FILE", "Also write a page about the run.")] = None,
     set_: settings.Set = None,
+    resume: Annotated[
+        bool, flag("--resume", "With --model: go on where the same command was stopped, if it was.")
+    ] = False,
     threads: Threads = None,
+    memory: Memory = None,
+    scratch: Scratch = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
     """Learn from two parallel files and write the links of each line.
 
     A link is `i-j`: source word i and target word j, counted from 0. With --model nothing is
-    learnt: the saved model aligns the text.
+    learnt: the saved model aligns the text, of any size, chunk by chunk. To learn from a part of a
+    large text, draw a sample (dualign train --sample), then align all of it with the model.
     """
     chosen = settings.chosen(
         set_, model=model_type, decoder=decoder, symmetrize=symmetrize, threshold=threshold,
@@ -57,5 +76,8 @@ def align(
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
-    with on_screen(quiet, output, threads, errors, rate=True) as run:
-        jobs.align(source, target, outputs, load=model, tuning=tuning, glossary=glossary, run=run, **chosen)
+    with on_screen(quiet, output, threads, errors, rate=True, memory=memory, scratch=scratch) as run:
+        jobs.align(
+            source, target, outputs, load=model, tuning=tuning, glossary=glossary, resume=resume, run=run,
+            **chosen,
+        )  # fmt: skip

@@ -35,6 +35,10 @@ def argument(metavar: str, help: str) -> Any:
 
 Quiet = Annotated[bool, flag("--quiet -q", "No progress and no notes on stderr.")]
 Threads = Annotated[int | None, option("N", "Threads to compute with; the result is the same.", min=1)]
+Memory = Annotated[
+    str | None, option("SIZE", "Memory to use, such as 4G; what does not fit goes to scratch files.")
+]
+Scratch = Annotated[str | None, option("DIR", "Folder for scratch files.")]
 Errors = Annotated[OnErrors, option(None, "Bytes that are not UTF-8: stop, or replace them by U+FFFD.")]
 AsJson = Annotated[bool, flag("--json", "Print one JSON object; rates are fractions, not per cent.")]
 

@@ -21,7 +21,14 @@ _CLOCK_EVERY = 256  # lines between two looks at the clock
 
 @contextmanager
 def on_screen(
-    quiet: bool, output: str = "", threads: int | None = None, errors: str = "strict", *, rate: bool = False
+    quiet: bool,
+    output: str = "",
+    threads: int | None = None,
+    errors: str = "strict",
+    *,
+    rate: bool = False,
+    memory: str | None = None,
+    scratch: str | None = None,
 ) -> Iterator[Run]:
     """Settings of a job that is shown on stderr; `quiet` leaves only warnings.
 
@@ -29,13 +36,13 @@ def on_screen(
     or with `rate` they stay, with the number of sentence pairs per second.
     """
     if quiet:
-        yield Run(threads, errors, warn=_Screen(rate).warn)
+        yield Run(threads, errors, warn=_Screen(rate).warn, memory=memory, scratch=scratch)
         return
     screen = _Screen(rate)
     shown = _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
     progress = screen.progress if shown else screen.begin
     try:
-        yield Run(threads, errors, screen.note, progress, screen.round, screen.warn)
+        yield Run(threads, errors, screen.note, progress, screen.round, screen.warn, memory, scratch)
     finally:
         screen.clear()
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import settings
-from dualign.cli.options import Errors, OnErrors, Quiet, Threads, argument
+from dualign.cli.options import Errors, Memory, OnErrors, Quiet, Scratch, Threads, argument, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
@@ -30,7 +30,13 @@ def train(
     keep_case: settings.KeepCase = False,
     glossary: settings.GlossaryFile = None,
     set_: settings.Set = None,
+    sample: Annotated[
+        str | None, option("N", "Learn from this many pairs, drawn at random: 500000, 500k, 2.5M.")
+    ] = None,
+    seed: Annotated[int, option("N", "Of the random numbers that draw the sample.")] = 0,
     threads: Threads = None,
+    memory: Memory = None,
+    scratch: Scratch = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
@@ -44,5 +50,8 @@ def train(
     source, *others, model = files
     target = others[0] if others else None
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
-    with on_screen(quiet, "", threads, errors) as run:
-        jobs.train(source, target, model, tuning=tuning, glossary=glossary, run=run, **chosen)
+    with on_screen(quiet, "", threads, errors, memory=memory, scratch=scratch) as run:
+        jobs.train(
+            source, target, model, tuning=tuning, glossary=glossary, sample=sample, seed=seed, run=run,
+            **chosen,
+        )  # fmt: skip

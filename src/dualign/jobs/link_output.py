@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from math import isfinite, isnan
-from typing import IO, Any
+from typing import IO, Any, NamedTuple, Protocol
 
 from dualign.aligner import Aligner, alignments
-from dualign.core.clocks import Clock
 from dualign.decode.links import Links
 from dualign.jobs.running import Run
+from dualign.text.line_blocks import Place
 from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
-from dualign.text.streams import open_binary_output, open_output
+from dualign.text.streams import open_binary_output, open_output, pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,53 +33,125 @@ class Outputs:
     page: str | None = None
     """An HTML page about the run."""
 
+    @property
+    def streamed(self) -> tuple[str, str | None, str | None]:
+        """The files that are written piece by piece."""
+        return self.links, self.probabilities, self.report
+
     def places(self) -> list[str]:
         """Every path."""
         return [path for path in astuple(self) if path is not None]
 
 
-def write(
-    links: Iterator[Links], aligner: Aligner, outputs: Outputs, pairs: Callable[[], Sequence[Pair]], run: Run
-) -> None:
-    """Write links, and what else is wanted, chunk by chunk; nothing appears under a final name before
-    everything is written. `pairs` reads the text again, for the page."""
-    line = too_long = proved = 0
-    kept: list[Links] = []
+class Piece(NamedTuple):
+    """What is written about some consecutive pairs, compressed by the name of its file."""
+
+    end: Place
+    """The place in the text after them."""
+    links: bytes
+    scored: bytes
+    report: bytes
+    counts: Counts
+    kept: Links | None
+    """For the page."""
+
+    @property
+    def contents(self) -> tuple[bytes, bytes, bytes]:
+        """What goes to each file, in the order of `Outputs.streamed`."""
+        return self.links, self.scored, self.report
+
+
+class Counts(NamedTuple):
+    """Of pairs: how many were aligned, how many were too long for it, and of how many the best links are
+    proved."""
+
+    pairs: int = 0
+    too_long: int = 0
+    proved: int = 0
+
+    def __add__(self, other: object) -> Counts:
+        assert isinstance(other, Counts)
+        return Counts(self.pairs + other.pairs, self.too_long + other.too_long, self.proved + other.proved)
+
+
+def printed(links: Links, outputs: Outputs, begin: Place, end: Place, seconds: float) -> Piece:
+    """What is written about the pairs between two places in a text, whose alignment took these seconds."""
+    arrays = links.source, links.target, links.probability, links.begin, links.count
+    scored = report = b""
+    if outputs.probabilities is not None:
+        scored = pack(print_links(*arrays, True), outputs.probabilities)
+    if outputs.report is not None:
+        lines = io.StringIO()
+        write_report(links, begin.line, seconds / max(len(links), 1), lines)
+        report = pack(lines.getvalue().encode(), outputs.report)
+    counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()))
+    kept = links if outputs.page is not None else None
+    return Piece(end, pack(print_links(*arrays, False), outputs.links), scored, report, counts, kept)
+
+
+class Sink(Protocol):
+    """Takes the pieces of a text in their order."""
+
+    def write(self, piece: Piece) -> None:
+        """Write a piece."""
+
+
+class WholeFiles:
+    """Writes to files that appear under their names when all is written."""
+
+    def __init__(self, outputs: Outputs, stack: ExitStack) -> None:
+        self._streams: list[tuple[str, IO[bytes] | None]] = []
+        for path in outputs.streamed:
+            stream = stack.enter_context(open_binary_output(path, packed=True)) if path else None
+            self._streams.append((path or "", stream))
+        self._empty = True
+
+    def write(self, piece: Piece) -> None:
+        """Write a piece."""
+        self._empty = False
+        for (_, stream), data in zip(self._streams, piece.contents, strict=True):
+            if stream is not None:
+                stream.write(data)
+
+    def finish(self) -> None:
+        """A compressed text of no lines has some bytes, too."""
+        for path, stream in self._streams:
+            if self._empty and stream is not None:
+                stream.write(pack(b"", path))
+
+
+def write(pieces: Iterable[Piece], outputs: Outputs, run: Run) -> tuple[Counts, list[Links]]:
+    """Write links, and what else is wanted, piece by piece; nothing appears under a final name before
+    everything is written. Returns what was counted, and what was kept for the page."""
     with ExitStack() as stack:
-        out = stack.enter_context(open_binary_output(outputs.links))
-        scored = (
-            stack.enter_context(open_binary_output(outputs.probabilities)) if outputs.probabilities else None
-        )
-        report = stack.enter_context(open_output(outputs.report)) if outputs.report else None
-        run.progress(0, "align")
-        clock = Clock()
-        for chunk in links:
-            seconds = clock.seconds / max(len(chunk), 1)
-            write_links(chunk, out, scored)
-            if report is not None:
-                write_report(chunk, line, seconds, report)
-            if outputs.page is not None:
-                kept.append(chunk)
-            line += len(chunk)
-            too_long += int(chunk.too_long.sum())
-            proved += int(chunk.certified.sum())
-            run.progress(line, "align")
-            clock.restart()
+        files = WholeFiles(outputs, stack)
+        found = write_pieces(pieces, files, Counts(), run)
+        files.finish()
+    return found
+
+
+def write_pieces(pieces: Iterable[Piece], sink: Sink, counts: Counts, run: Run) -> tuple[Counts, list[Links]]:
+    """Write pieces after those that are counted already."""
+    kept = []
+    run.progress(0, "align")
+    for piece in pieces:
+        sink.write(piece)
+        counts += piece.counts
+        if piece.kept is not None:
+            kept.append(piece.kept)
+        run.progress(counts.pairs, "align")
+    return counts, kept
+
+
+def note_counts(counts: Counts, aligner: Aligner, run: Run) -> None:
+    """Tell what is worth knowing about the pairs that were aligned."""
     if aligner.options.decoder == "bidirectional":
-        run.note(f"{proved:,} of {line:,} alignments are proved optimal")
-    if too_long:
-        has = "pair is" if too_long == 1 else "pairs are"
-        run.note(f"warning: {too_long:,} {has} too long to align (over 10 million cells), and without links")
-    if outputs.page is not None:
-        write_page(outputs.page, pairs(), kept, aligner)
-
-
-def write_links(chunk: Links, out: IO[bytes], scored: IO[bytes] | None) -> None:
-    """A line for each pair: `i-j …`, and `i-j:probability …` where wanted."""
-    links = chunk.source, chunk.target, chunk.probability, chunk.begin, chunk.count
-    out.write(print_links(*links, False))
-    if scored is not None:
-        scored.write(print_links(*links, True))
+        run.note(f"{counts.proved:,} of {counts.pairs:,} alignments are proved optimal")
+    if counts.too_long:
+        has = "pair is" if counts.too_long == 1 else "pairs are"
+        run.note(
+            f"warning: {counts.too_long:,} {has} too long to align (over 10 million cells), and without links"
+        )
 
 
 def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> None:

@@ -13,6 +13,7 @@ from dualign.core.errors import UsageError
 from dualign.text.places import kept_apart
 
 if TYPE_CHECKING:
+    from dualign.core.workspace import Workspace
     from dualign.learn.training import Progress
 
 Item = TypeVar("Item")
@@ -40,10 +41,37 @@ class Run:
     """Called after each round of training."""
     warn: Callable[[str], None] = logging.getLogger("dualign").warning
     """Called when the result is probably not what was wanted."""
+    memory: int | str | None = None
+    """How much memory to use, in bytes or as `4G`; what does not fit lies in scratch files. The result is the
+    same. By default, most of what the machine has."""
+    scratch: str | None = None
+    """The folder for scratch files."""
 
     def __repr__(self) -> str:
         changed = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
         return f"Run({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
+
+    def workspace(self) -> Workspace:
+        """Room for large arrays, as `memory` and `scratch` say; refuses what cannot be had."""
+        from dualign.core.workspace import Workspace, as_bytes
+
+        memory = self.memory
+        if isinstance(memory, str):
+            try:
+                memory = as_bytes(memory)
+            except UsageError as error:
+                raise UsageError(f"memory={self.memory}: {error}") from None
+        if memory is not None and (isinstance(memory, bool) or not hasattr(memory, "__index__")):
+            raise UsageError(f"memory={memory!r} must be a number of bytes, or a size such as 4G")
+        if memory is not None and memory < 1:
+            raise UsageError(f"memory={self.memory} must be more than nothing; write a size such as 4G")
+        scratch = None if self.scratch is None else os.fspath(self.scratch)
+        if scratch is not None:
+            if not os.path.isdir(scratch):
+                raise UsageError(f"scratch={scratch}: there is no such folder; make it first")
+            if not os.access(scratch, os.W_OK | os.X_OK):
+                raise UsageError(f"scratch={scratch}: no permission to write there; name another folder")
+        return Workspace(memory, scratch)
 
     def counted(self, items: Iterable[Item], what: str) -> Iterator[Item]:
         """Pass `items` on, and report how many are done."""

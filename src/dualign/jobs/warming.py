@@ -101,12 +101,15 @@ def compile_others() -> None:
     """All other kernels of training and decoding."""
     from dualign.decode.links import links_of_block
     from dualign.infer.blocks import block_of
-    from dualign.infer.encoding import encode_for
+    from dualign.infer.encoding import encode_lines
+    from dualign.text.line_blocks import PairedLines, Place
+    from dualign.text.pair_blocks import both_sides
 
     compile_usual()
+    both_sides(PairedLines(Place(), Place(1, 10), b"a ||| \xc3\xa9\n", None, True), "-", None)
     model, block, posterior = untrained()
     links_of_block(replace(model.options, decoder="viterbi"), block, posterior, 1)
-    text, unknown = encode_for(model, [(["new", "a"], ["x", "newer"])])
+    text, unknown = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
     block_of(model, text, 1, unknown)
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from dualign.aligner import Aligner
 from dualign.core.errors import DataError, UsageError
-from dualign.decode.links import Links
+from dualign.core.threads import ordered_map
+from dualign.core.workspace import Workspace
 from dualign.infer.constraints import Glossary
-from dualign.infer.encoding import CHUNK
 from dualign.infer.posteriors import LONGEST_IN_STEP
-from dualign.jobs.link_output import Outputs, write
+from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text
+from dualign.jobs.link_output import Counts, Outputs, note_counts, write, write_page, write_pieces
+from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels, load_kernels
 from dualign.learn.training import NothingToLearn, usable
@@ -24,10 +26,16 @@ from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import links_inside, same_length
+from dualign.text.line_blocks import BEGINNING, Place
 from dualign.text.numbering import encode_files
+from dualign.text.pair_blocks import both_sides, read_pair_blocks
 from dualign.text.pairs import Pair, read_pairs
 from dualign.text.places import refuse_inputs
-from dualign.text.streams import open_output
+from dualign.text.sampling import as_count, sampled
+from dualign.text.streams import is_regular, open_output
+
+SAMPLED_LINES = 1 << 14
+"""Lines that are read together when a sample is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,7 @@ def align(
     load: str | None = None,
     tuning: str | Tuning | None = None,
     glossary: str | None = None,
+    resume: bool = False,
     run: Run = SILENT,
     **options: Any,
 ) -> Aligner:
@@ -89,19 +98,30 @@ def align(
 
     Without `target`, each line of `source` has both sides. `output` is the file of links, or all files to
     write. `tuning` chooses threshold and decoder parameters by gold links. `glossary` is a file of known
-    translations. For `options` see `dualign.Options`.
+    translations. With `resume`, a run that was stopped goes on where it was (see `dualign.jobs.resuming`).
+    For `options` see `dualign.Options`.
     """
     outputs = output if isinstance(output, Outputs) else Outputs(output)
     tuning = _tuning(tuning)
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
-    _check_places(outputs, source, target, load, tuning, glossary)
+    if resume:
+        check_resumable(outputs, load, source, target)
+    _check_places(outputs, source, target, load, tuning, glossary, extra_places(outputs) if resume else [])
+    workspace = run.workspace()
     if load is None:
         _note_idle(Options.of(options), options, run, outputs)
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER))
-    if load is None:
+    if load is not None:
+        if tuning is not None and tuning.early_stop:
+            raise UsageError("early stopping is for training, but a saved model is given")
+        aligner = Aligner.load(load, threads=run.threads).set_options(**options)
+        _note_idle(aligner.options, options, run, outputs)
+        aligner.constraints = _read_glossary(glossary, run)
+        chunks = _ready(aligner, source, target, tuning, run)
+    else:
         try:
-            text, aligner = _learn(source, target, options, tuning, glossary, run)
+            text, aligner = _learn(_Text(source, target), options, tuning, glossary, run, workspace)
         except NothingToLearn as error:
             if error.pairs == 0 or outputs.model is not None or outputs.page is not None:
                 raise
@@ -109,17 +129,21 @@ def align(
             with open_output(outputs.links) as out:
                 out.write("\n" * error.pairs)
             return Aligner(threads=run.threads, **options)
-        links: Iterator[Links] = aligner.align_stream(text)
-    else:
-        if tuning is not None and tuning.early_stop:
-            raise UsageError("early stopping is for training, but a saved model is given")
-        aligner = Aligner.load(load, threads=run.threads).set_options(**options)
-        _note_idle(aligner.options, options, run, outputs)
-        aligner.constraints = _read_glossary(glossary, run)
-        links = aligner.align_stream(_ready(aligner, source, target, tuning, run))
+
+        def chunks(begin: Place) -> Iterator[Chunk]:
+            return chunks_of_text(aligner.model, text)
+
     if outputs.model is not None:
         aligner.save(outputs.model)
-    write(links, aligner, outputs, lambda: list(read_pairs(source, target, errors=run.errors)), run)
+    if resume:
+        files = {"source": source, "target": target, "model": load, "glossary": glossary}
+        about = about_run(files, aligner.options.as_dict(), outputs, run.errors)
+        counts = _go_on(Resumable(outputs, about), aligner, chunks, outputs, run)
+    else:
+        counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run), outputs, run)
+        if outputs.page is not None:
+            write_page(outputs.page, list(read_pairs(source, target, errors=run.errors)), kept, aligner)
+    note_counts(counts, aligner, run)
     return aligner
 
 
@@ -131,39 +155,70 @@ def train(
     *,
     tuning: str | Tuning | None = None,
     glossary: str | None = None,
+    sample: int | str | None = None,
+    seed: int = 0,
     run: Run = SILENT,
     **options: Any,
 ) -> Aligner:
-    """Learn a model from a bitext and save it as `output`; returns the aligner. Keywords as for `align`."""
+    """Learn a model from a bitext and save it as `output`; returns the aligner. Keywords as for `align`.
+
+    With a `sample`, learn from that many pairs, such as 500000 or "2.5M", drawn at random from the whole text
+    by a generator with this `seed`.
+    """
     tuning = _tuning(tuning)
     outputs = Outputs(model=output)
+    size = None if sample is None else as_count(sample)
     _check_places(outputs, source, target, None, tuning, glossary)
+    workspace = run.workspace()
+    if size is not None and tuning is not None and tuning.on_input and not _can_read_again(source, target):
+        raise UsageError(
+            "a sample reads the whole text, and tuning its first lines once more; name files for both sides"
+        )
     _note_idle(Options.of(options), options, run, outputs, only_training=True)
     compile_kernels(run.note, *WORD_ALIGNER)
-    _, aligner = _learn(source, target, options, tuning, glossary, run)
+    text = _Text(source, target, size, seed)
+    _, aligner = _learn(text, options, tuning, glossary, run, workspace)
     aligner.save(output)
     return aligner
 
 
+def _go_on(
+    parts: Resumable, aligner: Aligner, chunks: Callable[[Place], Iterable[Chunk]], outputs: Outputs, run: Run
+) -> Counts:
+    """Align what an earlier run has left."""
+    if parts.place.line:
+        run.note(f"going on after {parts.place.line:,} pairs")
+    with parts.opened():
+        if not parts.is_complete:
+            pieces = align_chunks(aligner, chunks(parts.place), outputs, run)
+            write_pieces(pieces, parts, parts.counts, run)
+    return parts.counts
+
+
+class _Text(NamedTuple):
+    """The files of a text to learn from: both sides, or one with both; how many pairs to draw, if not all."""
+
+    source: str
+    target: str | None
+    sample: int | None = None
+    seed: int = 0
+
+
 def _learn(
-    source: str,
-    target: str | None,
+    given: _Text,
     options: dict[str, Any],
     tuning: Tuning | None,
     glossary: str | None,
     run: Run,
+    workspace: Workspace,
 ) -> tuple[Numbered, Aligner]:
     """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner."""
     aligner = Aligner(threads=run.threads, **options)
     load_kernels(aligner.threads)
     gold = [] if tuning is None else tuning.read_gold(run.errors)
-    begin: list[Pair] = []
-    if target is not None and (tuning is None or not tuning.on_input):
-        text = encode_files(source, target, aligner.options.lowercase, errors=run.errors)
-    else:
-        pairs = read_pairs(source, target, errors=run.errors)
-        begin = list(islice(pairs, len(gold))) if tuning is not None and tuning.on_input else []
-        text = numbered(chain(begin, pairs), aligner.options.lowercase)
+    begin, text = _read(
+        given, aligner, len(gold) if tuning is not None and tuning.on_input else 0, run, workspace
+    )
     labelled = [] if tuning is None else tuning.pairs(begin, gold, run.errors)
     areas: list[float] = []
     judge = None
@@ -180,7 +235,7 @@ def _learn(
         compile_kernels(run.note, "long")
     run.progress(0, "train")
     constraints = _read_glossary(glossary, run)
-    aligner.fit(text, report=run.round, judge=judge, constraints=constraints)
+    aligner.fit(text, report=run.round, judge=judge, constraints=constraints, workspace=workspace)
     _note_unused(text, aligner, run)
     if judge is not None:
         numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
@@ -190,29 +245,52 @@ def _learn(
     return text, aligner
 
 
+def _read(
+    given: _Text, aligner: Aligner, first: int, run: Run, workspace: Workspace
+) -> tuple[list[Pair], Numbered]:
+    """The first pairs of a text, as many as are wanted, and the numbered text, or a sample of it."""
+    source, target, size, seed = given
+    begin: list[Pair] = []
+    if size is not None:
+        if first:
+            begin = list(islice(read_pairs(source, target, errors=run.errors), first))
+        blocks = read_pair_blocks(source, target, SAMPLED_LINES, errors=run.errors)
+        plain = ordered_map(
+            lambda lines: both_sides(lines, source, target, run.errors), blocks, aligner.threads
+        )
+        with sampled(plain, size, seed, workspace.folder) as sample:
+            if sample.size < size:
+                run.note(f"note: the text has only {sample.lines:,} pairs; the sample is all of them")
+            return begin, _encode_files(sample.source, sample.target, aligner, run, workspace)
+    if target is not None and not first:
+        return begin, _encode_files(source, target, aligner, run, workspace)
+    pairs = read_pairs(source, target, errors=run.errors)
+    begin = list(islice(pairs, first))
+    return begin, numbered(chain(begin, pairs), aligner.options.lowercase)
+
+
+def _encode_files(source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace) -> Numbered:
+    """Number the words of two files."""
+    del workspace  # TODO: pass threads=aligner.threads, workspace=workspace when `encode_files` takes them
+    return encode_files(source, target, aligner.options.lowercase, errors=run.errors)
+
+
 def _ready(
     aligner: Aligner, source: str, target: str | None, tuning: Tuning | None, run: Run
-) -> Iterator[Pair]:
-    """The pairs to align by a saved model, which is tuned first; kernels for very long sentences are
-    compiled before the first of these."""
-    pairs: Iterator[Pair] = read_pairs(source, target, errors=run.errors)
+) -> Callable[[Place], Iterator[Chunk]]:
+    """The chunks, from a place on, of a text to align by a saved model, which is tuned first."""
     if tuning is not None:
         gold = tuning.read_gold(run.errors)
+        pairs = read_pairs(source, target, errors=run.errors)
         begin = list(islice(pairs, len(gold))) if tuning.on_input else []
         _tune(aligner, tuning.pairs(begin, gold, run.errors), gold, run)
-        pairs = chain(begin, pairs)
-    begin = list(islice(pairs, CHUNK))
-    _note_unknown(aligner, begin, run)
-    return _with_kernels(chain(begin, pairs), run)
+        if tuning.on_input and not _can_read_again(source, target):
+            return lambda _: chunks_of_text(aligner.model, chain(begin, pairs))
+    return lambda place: chunks_of_files(aligner.model, source, target, run.errors, place)
 
 
-def _with_kernels(pairs: Iterable[Pair], run: Run) -> Iterator[Pair]:
-    ready = False
-    for pair in pairs:
-        if not ready and max(len(pair[0]), len(pair[1])) > LONGEST_IN_STEP:
-            compile_kernels(run.note, "long")
-            ready = True
-        yield pair
+def _can_read_again(source: str, target: str | None) -> bool:
+    return is_regular(source) and (target is None or is_regular(target))
 
 
 def _tuning(given: str | Tuning | None) -> Tuning | None:
@@ -276,21 +354,6 @@ def _note_unused(text: Bitext, aligner: Aligner, run: Run) -> None:
         )
 
 
-def _note_unknown(aligner: Aligner, pairs: Sequence[Pair], run: Run) -> None:
-    """Warn where the first pairs of a text are in other languages than the model's."""
-    model = aligner.model
-    for side, vocabulary, name in ((0, model.source, "source"), (1, model.target, "target")):
-        words = [word for pair in pairs for word in pair[side]]
-        if model.options.lowercase:
-            words = [word.lower() for word in words]
-        unknown = sum(word not in vocabulary.numbers for word in words)
-        if 2 * unknown > len(words):
-            run.note(
-                f"warning: the model does not know {100 * unknown / len(words):.0f} % of the {name} words at "
-                "the beginning; was it trained on these languages, in this order?"
-            )
-
-
 def _check_places(
     outputs: Outputs,
     source: str,
@@ -298,14 +361,15 @@ def _check_places(
     model: str | None,
     tuning: Tuning | None,
     glossary: str | None,
+    beside: Sequence[str] = (),
 ) -> None:
     """Refuse before the work what could not be written after it: two outputs in one place, or in that of an
-    input, or in a folder that does not exist."""
+    input, or in a folder that does not exist. `beside` are further files that will be written."""
     labelled = (None, None, None) if tuning is None else (tuning.gold, tuning.source, tuning.target)
     one_standard_input(source, target, *labelled, glossary)
     if outputs.model is not None:
         checked_path(outputs.model)
-    places = outputs.places()
+    places = [*outputs.places(), *beside]
     refuse_inputs(places, (source, target, model, *labelled, glossary))
     separate_outputs(*places)
     for place in places:

@@ -3,28 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.text.word_table import WordTable, table_of
 
 
-@dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Words in the order of their numbers."""
+    """Words in the order of their numbers.
 
-    words: list[str]
-    numbers: dict[str, int] = field(init=False, repr=False, compare=False)
-    _stems: dict[int, dict[str, list[int]]] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
+    A vocabulary that was read from a file is bytes at first; strings are made of them when somebody asks.
+    """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "numbers", {word: number for number, word in enumerate(self.words)})
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+
+    @classmethod
+    def of_text(cls, text: Array) -> Vocabulary:
+        """The words of UTF-8 text (uint8), each ended by a line feed."""
+        vocabulary = cls.__new__(cls)
+        vocabulary._text = text
+        return vocabulary
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({self.words!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.words == other.words
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
-        return len(self.words)
+        return self._size
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words."""
+        return self._text.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each word."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def table(self) -> WordTable:
+        """The words by their bytes."""
+        return table_of(self._text)
 
     def stems(self, letters: int) -> dict[str, list[int]]:
         """The numbers of the words with the same first letters; worked out once."""
@@ -37,14 +64,27 @@ class Vocabulary:
 
     def arrays(self) -> dict[str, Array]:
         """The words as UTF-8, each ended by a line feed (no token contains one)."""
-        text = "".join(f"{word}\n" for word in self.words).encode("utf-8", "surrogatepass")
-        return {"words": np.frombuffer(text, np.uint8)}
+        return {"words": self._text}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], prefix: str) -> Vocabulary:
-        """The inverse of `arrays`."""
-        text = arrays[f"{prefix}words"].tobytes().decode("utf-8", "surrogatepass")
-        return cls(text.split("\n")[:-1])
+        """The inverse of `arrays`; a ValueError if these are no words."""
+        text = arrays[f"{prefix}words"]
+        text.tobytes().decode("utf-8", "surrogatepass")
+        return cls.of_text(text)
+
+    @cached_property
+    def _text(self) -> Array:
+        text = "".join(f"{word}\n" for word in self.words).encode("utf-8", "surrogatepass")
+        return np.frombuffer(text, np.uint8)
+
+    @cached_property
+    def _size(self) -> int:
+        return len(self.words) if "words" in self.__dict__ else int(np.count_nonzero(self._text == 10))
+
+    @cached_property
+    def _stems(self) -> dict[int, dict[str, list[int]]]:
+        return {}
 
 
 class Unknowns(dict[str, int]):

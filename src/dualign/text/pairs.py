@@ -35,21 +35,32 @@ def _pairs_of_one(path: str, lines: Iterator[str]) -> Iterator[Pair]:
     for number, line in enumerate(lines, 1):
         tokens = tokenize(line)
         if bars is None and tokens:
-            bars = _BARS in tokens
-            if not bars and "\t" not in line:
-                raise DataError(
-                    f"{path}:{number}: no separator; "
-                    "write `source ||| target` or `source<TAB>target` on each line, or name two files"
-                )
+            bars = has_bars(line, f"{path}:{number}")
         if not tokens and (bars or "\t" not in line):
             yield [], []
             continue
         if (found := tokens.count(_BARS) if bars else line.count("\t")) != 1:
-            name = _BARS if bars else "<TAB>"
-            raise DataError(f"{path}:{number}: {found} separators `{name}`; write one on each line")
+            raise wrong_separators(f"{path}:{number}", found, bool(bars))
         if bars:
             at = tokens.index(_BARS)
             yield tokens[:at], tokens[at + 1 :]
         else:
             left, right = line.split("\t")
             yield tokenize(left), tokenize(right)
+
+
+def has_bars(line: str, place: str) -> bool:
+    """Whether the separator is `|||` and not a tab, by the first line that is not empty."""
+    bars = _BARS in tokenize(line)
+    if not bars and "\t" not in line:
+        raise DataError(
+            f"{place}: no separator; "
+            "write `source ||| target` or `source<TAB>target` on each line, or name two files"
+        )
+    return bars
+
+
+def wrong_separators(place: str, found: int, bars: bool) -> DataError:
+    """The error of a line that has not one separator."""
+    name = _BARS if bars else "<TAB>"
+    return DataError(f"{place}: {found} separators `{name}`; write one on each line")

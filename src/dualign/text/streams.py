@@ -39,14 +39,17 @@ _STANDARD_OUTPUT = ("-", "/dev/stdout")
 _DESCRIPTORS = ("/dev/stderr", "/dev/fd/", "/proc/")
 
 
-def open_input(path: str) -> io.BufferedReader:
-    """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open."""
+def open_input(path: str, begin: int = 0) -> io.BufferedReader:
+    """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open.
+
+    The first `begin` bytes are passed over: at no cost in a plain file.
+    """
     if path == "-":
         buffer = getattr(sys.stdin, "buffer", None)
         if buffer is None:
             raise DataError("standard input is closed; redirect a file into it, or name one")
-        return io.BufferedReader(_Source("standard input", buffer), _BLOCK)
-    with _explaining(path, "read"):
+        return _after(begin, "standard input", io.BufferedReader(_Source("standard input", buffer), _BLOCK))
+    with explaining(path, "read"):
         file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
     status = os.fstat(file.fileno())
     try:
@@ -56,13 +59,27 @@ def open_input(path: str) -> io.BufferedReader:
         raise
     method = _method(path)
     if method is None:
-        return io.BufferedReader(_Source(path, file, file), _BLOCK)
+        if stat.S_ISREG(status.st_mode) and begin <= status.st_size:
+            file.seek(begin)
+            begin = 0
+        return _after(begin, path, io.BufferedReader(_Source(path, file, file), _BLOCK))
     if stat.S_ISREG(status.st_mode) and status.st_size == 0:
         # `gzip.GzipFile` reads no bytes as an empty text; we refuse them, like gzip(1).
         file.close()
         raise DataError(f"{path}: the file is empty, without a {method} header; write it again")
     stream, damage = _decompressor(file, method)
-    return io.BufferedReader(_Source(path, stream, file, damage), _BLOCK)
+    return _after(begin, path, io.BufferedReader(_Source(path, stream, file, damage), _BLOCK))
+
+
+def _after(begin: int, name: str, stream: io.BufferedReader) -> io.BufferedReader:
+    """The stream after its first bytes."""
+    while begin > 0:
+        part = stream.read1(min(begin, _BLOCK))
+        if not part:
+            stream.close()
+            raise DataError(f"{name}: ends {begin} bytes before the place to go on from; it has changed")
+        begin -= len(part)
+    return stream
 
 
 @contextmanager
@@ -101,7 +118,7 @@ def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]
         sys.stdout.flush()
         sink = _Sink("standard output", buffer, owned=False)
     else:
-        with _explaining(path, "write"):
+        with explaining(path, "write"):
             final = _replaceable(path)
             if final is None:
                 file = open(path, "wb")  # noqa: SIM115 - closed by `_Sink.finish` or `_Sink.abandon`
@@ -117,7 +134,7 @@ def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]
         writer.flush()
         sink.finish(sync=temporary is not None)
         if temporary is not None and final is not None:
-            with _explaining(path, "write"):
+            with explaining(path, "write"):
                 os.replace(temporary, final)
             written(final)
     except BaseException:
@@ -149,7 +166,7 @@ class _Source(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        with _explaining(self._name, "read"):
+        with explaining(self._name, "read"):
             try:
                 # Not `readinto`: lines from a pipe are passed on when they come, not when a block is full.
                 return self._stream.readinto1(buffer)
@@ -181,7 +198,7 @@ class _Sink(io.RawIOBase):
     def compress(self, method: str | None) -> None:
         """Compress what will be written; a separate step, because writing the header may fail."""
         if method is not None:
-            with _explaining(self._name, "write"):
+            with explaining(self._name, "write"):
                 self._stream = _compressor(self._file, method)
 
     def writable(self) -> bool:
@@ -189,13 +206,13 @@ class _Sink(io.RawIOBase):
 
     def write(self, data: ReadableBuffer, /) -> int:
         if not self._abandoned:
-            with _explaining(self._name, "write"):
+            with explaining(self._name, "write"):
                 self._stream.write(data)
         return memoryview(data).nbytes
 
     def finish(self, *, sync: bool) -> None:
         """Write what compressor and buffer hold back, down to the disk if `sync`; close if `owned`."""
-        with _explaining(self._name, "write"):
+        with explaining(self._name, "write"):
             if self._stream is not self._file:
                 self._stream.close()
             self._file.flush()
@@ -255,6 +272,11 @@ def plain_name(path: str) -> str:
     """The last part of a path, without its compression suffix."""
     name, suffix = os.path.splitext(os.path.basename(path))
     return name if suffix in _METHODS else name + suffix
+
+
+def is_regular(path: str) -> bool:
+    """Whether it is a file that can be read again, unlike a pipe or standard input."""
+    return path != "-" and os.path.isfile(path)
 
 
 def _method(path: str) -> str | None:
@@ -325,7 +347,7 @@ def _create_like(final: str, temporary: str) -> io.BufferedWriter:
 
 
 @contextmanager
-def _explaining(name: str, action: str) -> Iterator[None]:
+def explaining(name: str, action: str) -> Iterator[None]:
     """Turn an operating system's error into a `DataError` that says what to do."""
     try:
         yield

@@ -1,0 +1,258 @@
+"""Alignment that goes on where it was stopped, by whatever: a signal, a full disk, a power cut.
+
+While a text is being aligned, the outputs are `FILE.part`, and `LINKS.resume` beside the links tells how far
+they go: a place in the text, and the size of each part there. It is written every few seconds, after the
+parts are safely on the disk, and replaced as a whole. Whoever goes on cuts the parts to these sizes and the
+text at that place, so what is written twice is the same. It also holds what the result depends on; if
+that has changed, going on would mix two results, and is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from typing import Any
+
+from dualign.core.clocks import Clock
+from dualign.core.errors import DataError, UsageError
+from dualign.jobs.link_output import Counts, Outputs, Piece
+from dualign.model.options import DECODING
+from dualign.text.line_blocks import Place
+from dualign.text.part_files import PartFile, part_of, write_whole
+from dualign.text.streams import explaining, is_regular, pack
+
+EVERY = 5.0
+"""Seconds between two records of how far we are."""
+
+_HEAD = 1 << 20
+_KIND = "dualign align"
+_NAMES = {
+    "source": "the source text",
+    "target": "the target text",
+    "model": "the model",
+    "glossary": "the glossary",
+    "errors": "the treatment of bytes that are not UTF-8",
+    "dualign": "the version of dualign",
+    "probabilities": "the file of probabilities",
+    "report": "the report",
+}
+
+
+def check_resumable(outputs: Outputs, load: str | None, *inputs: str | None) -> None:
+    """Refuse what cannot be gone on with."""
+    if load is None:
+        raise UsageError(
+            "resume=True is for aligning with a saved model, training cannot go on where it was stopped; "
+            "train a model first (dualign train), then align with it"
+        )
+    if outputs.page is not None:
+        raise UsageError("resume=True cannot write a page about the run; write a report instead")
+    for path in inputs:
+        if path == "-":
+            raise UsageError("resume=True reads the text from where it stopped; name files instead of -")
+        if path is not None and os.path.exists(path) and not is_regular(path):
+            raise UsageError(
+                f"resume=True reads the text from where it stopped, but {path} is no regular file"
+            )
+    for path in outputs.streamed:
+        if path == "-":
+            raise UsageError("resume=True goes on with a file that was begun; name one instead of -")
+        if path is not None and os.path.exists(path) and not is_regular(path):
+            raise UsageError(f"resume=True goes on with a file that was begun, but {path} is no regular file")
+
+
+def extra_places(outputs: Outputs) -> list[str]:
+    """The files that are written beside the outputs."""
+    return [*map(part_of, filter(None, outputs.streamed)), record_of(outputs)]
+
+
+def record_of(outputs: Outputs) -> str:
+    """Where it is written how far we are."""
+    return f"{os.path.realpath(outputs.links)}.resume"
+
+
+def fingerprint(path: str | None, *, text: bool = True) -> dict[str, Any] | None:
+    """What tells one content of a file from another without reading all of it.
+
+    A model, unlike a `text`, begins with checksums of all that follows, and may be a copy.
+    """
+    if path is None:
+        return None
+    with explaining(path, "read"), open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        head = hashlib.sha256(file.read(_HEAD)).hexdigest()
+    found = {"bytes": status.st_size, "beginning": head}
+    return found | {"changed": status.st_mtime_ns} if text else found
+
+
+def about_run(
+    files: dict[str, str | None], options: dict[str, Any], outputs: Outputs, errors: str
+) -> dict[str, Any]:
+    """What the result depends on."""
+    about: dict[str, Any] = {name: fingerprint(path, text=name != "model") for name, path in files.items()}
+    about |= {
+        "options": {name: options[name] for name in DECODING},
+        "errors": errors,
+        "dualign": version("dualign"),
+    }
+    for name in ("probabilities", "report"):
+        path = getattr(outputs, name)
+        about[name] = None if path is None else os.path.realpath(path)
+    return json.loads(json.dumps(about))
+
+
+class Resumable:
+    """The parts of the outputs, and the record of how far they go."""
+
+    def __init__(self, outputs: Outputs, about: dict[str, Any]) -> None:
+        self.record = record_of(outputs)
+        self.place, self.counts = Place(), Counts()
+        """Where to go on, and what was counted before."""
+        self.is_complete = False
+        self._about = about
+        self._parts = [None if path is None else PartFile(path) for path in outputs.streamed]
+        self._sizes = [0, 0, 0]
+        self._clock = Clock()
+        self._read()
+
+    def write(self, piece: Piece) -> None:
+        """Write a piece."""
+        for part, data in zip(self._parts, piece.contents, strict=True):
+            if part is not None:
+                part.write(data)
+        self.place, self.counts = piece.end, self.counts + piece.counts
+        self._sizes = [0 if part is None else part.size for part in self._parts]
+        if self._clock.seconds >= EVERY:
+            self._keep()
+            self._clock.restart()
+
+    @contextmanager
+    def opened(self) -> Iterator[Resumable]:
+        """Inside, pieces can be written; at the end, the parts get their final names.
+
+        If something goes wrong, what is there is kept for the next time.
+        """
+        if not self.is_complete:
+            try:
+                if not os.path.exists(self.record):
+                    # Before the parts, which without it would seem to be somebody else's.
+                    self._write_record()
+                for part, size in zip(self._parts, self._sizes, strict=True):
+                    if part is not None:
+                        with self._with_remedy():
+                            part.open(size)
+                yield self
+                if self.place.line == 0:
+                    self._write_nothing()
+                self.is_complete = True
+                self._keep()
+            except BaseException:
+                with suppress(Exception):
+                    self._keep()
+                raise
+            finally:
+                for part in self._parts:
+                    if part is not None:
+                        part.close()
+        else:
+            yield self
+        for part, size in zip(self._parts, self._sizes, strict=True):
+            if part is not None:
+                with self._with_remedy():
+                    part.complete(size)
+        with explaining(self.record, "write"):
+            os.remove(self.record)
+
+    def _write_nothing(self) -> None:
+        """A compressed text of no lines has some bytes, too."""
+        for part in self._parts:
+            if part is not None:
+                part.write(pack(b"", part.path))
+        self._sizes = [0 if part is None else part.size for part in self._parts]
+
+    def _keep(self) -> None:
+        for part in self._parts:
+            if part is not None:
+                part.sync()
+        self._write_record()
+
+    def _write_record(self) -> None:
+        state = {
+            "kind": _KIND,
+            "about": self._about,
+            "place": list(self.place),
+            "counts": list(self.counts),
+            "sizes": self._sizes,
+            "complete": self.is_complete,
+        }
+        write_whole(self.record, _sealed(state))
+
+    def _read(self) -> None:
+        """Take up the record, if there is one."""
+        if not os.path.exists(self.record):
+            for part in self._parts:
+                if part is not None and os.path.exists(part.part):
+                    raise DataError(
+                        f"{part.part} exists, but not {self.record}, which tells how to go on with it; "
+                        "remove or rename it to start afresh"
+                    )
+            return
+        with explaining(self.record, "read"), open(self.record, "rb") as file:
+            content = file.read()
+        try:
+            state = _unsealed(content)
+        except (ValueError, KeyError, TypeError):
+            raise DataError(f"{self.record}: damaged, cannot tell how to go on; {self._afresh}") from None
+        if differences := list(_differences(state["about"], self._about)):
+            raise DataError(
+                f"{self.record}: belongs to another run: {', '.join(differences)} changed; "
+                f"give the same files and options as before, or {self._afresh}"
+            )
+        self.place, self.counts = Place(*state["place"]), Counts(*state["counts"])
+        self._sizes, self.is_complete = state["sizes"], state["complete"]
+
+    @property
+    def _afresh(self) -> str:
+        files = [self.record, *(part.part for part in self._parts if part is not None)]
+        return f"remove {' and '.join(files)} to start afresh"
+
+    @contextmanager
+    def _with_remedy(self) -> Iterator[None]:
+        try:
+            yield
+        except DataError as error:
+            if "another process" in str(error):
+                raise
+            raise DataError(f"{error}; {self._afresh}") from None
+
+
+def _sealed(state: dict[str, Any]) -> bytes:
+    """A record with a sum that tells whether it is whole."""
+    text = json.dumps(state, sort_keys=True)
+    return f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode()
+
+
+def _unsealed(content: bytes) -> dict[str, Any]:
+    """The inverse; a ValueError if it is not such a record."""
+    seal, text, rest = content.decode().split("\n")
+    if rest or hashlib.sha256(text.encode()).hexdigest() != seal:
+        raise ValueError
+    state: dict[str, Any] = json.loads(text)
+    if state["kind"] != _KIND:
+        raise ValueError
+    return state
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    """What has changed between two runs, in words."""
+    for name in sorted({*old, *new} - {"options"}):
+        if old.get(name) != new.get(name):
+            yield _NAMES.get(name, name)
+    before, now = old.get("options", {}), new.get("options", {})
+    for name in sorted({*before, *now}):
+        if before.get(name) != now.get(name):
+            yield f"{name} (it was {before.get(name)}, now it is {now.get(name)})"

@@ -1,0 +1,109 @@
+"""Sentence pairs as blocks of bytes: what `dualign.text.pairs.read_pairs` reads, without a string per line.
+
+`read_pair_blocks` cuts the files into blocks of lines; `both_sides`, on any thread, makes plain text of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import UsageError
+from dualign.core.jit import kernel
+from dualign.text.line_blocks import BEGINNING, PairedLines, Place, paired_lines, settled
+from dualign.text.lines import read_lines, tokenize
+from dualign.text.numbering import white_space
+from dualign.text.pairs import has_bars, wrong_separators
+
+
+def read_pair_blocks(
+    source: str, target: str | None, lines: int, *, begin: Place = BEGINNING, errors: str = "strict"
+) -> Iterator[PairedLines]:
+    """The text that `read_pairs` reads, in blocks of at most this many pairs, from a place on."""
+    if source == target == "-":
+        raise UsageError("source and target cannot both be standard input; name a file for one of them")
+    blocks = paired_lines(source, target, lines, begin)
+    if target is not None:
+        yield from blocks
+        return
+    bars = _separator(source, read_lines(source, errors), 1) if begin.line else None
+    for block in blocks:
+        if bars is None:
+            before = block.begin.line
+            text = settled(block.source, source, before, errors).decode().split("\n")
+            bars = _separator(source, text, before + 1)
+        yield block._replace(bars=bars)
+
+
+def _separator(path: str, lines: Iterable[str], number: int) -> bool | None:
+    """Whether the lines, counted from `number` on, have bars, by the first that is not empty."""
+    for at, line in enumerate(lines, number):
+        if tokenize(line):
+            return has_bars(line, f"{path}:{at}")
+    return None
+
+
+def both_sides(
+    lines: PairedLines, source: str, target: str | None, errors: str = "strict"
+) -> tuple[bytes, bytes]:
+    """The lines of each side of a block of these files, to be split at white space."""
+    left = settled(lines.source, source, lines.begin.line, errors)
+    if lines.target is not None and target is not None:
+        return left, settled(lines.target, target, lines.begin.line, errors)
+    text = np.frombuffer(left, np.uint8)
+    sides = np.empty((2, len(text) + lines.pairs), np.uint8)
+    sizes = np.zeros(2, np.int64)
+    line, found = split_lines(text, bool(lines.bars), sides, sizes)
+    if line >= 0:
+        raise wrong_separators(f"{source}:{lines.begin.line + line + 1}", found, bool(lines.bars))
+    return sides[0, : sizes[0]].tobytes(), sides[1, : sizes[1]].tobytes()
+
+
+@kernel()
+def split_lines(text: Array, bars: bool, sides: Array, sizes: Array) -> tuple[int, int]:
+    """Write the two sides of each line; (-1, 1), or a line without one separator and how many it has."""
+    at = line = 0
+    while at < len(text):
+        found, words, begin, end, after = look_for_separator(text, at, bars)
+        if words == 0 and (bars or found == 0):
+            begin = end = at
+        elif found != 1:
+            return line, found
+        for k in range(at, begin):
+            sides[0, sizes[0] + k - at] = text[k]
+        for k in range(end, after):
+            sides[1, sizes[1] + k - end] = text[k]
+        sizes[0] += begin - at + 1
+        sizes[1] += after - end + 1
+        sides[0, sizes[0] - 1] = sides[1, sizes[1] - 1] = 10
+        at = after + 1
+        line += 1
+    return -1, 1
+
+
+@kernel()
+def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int, int, int]:
+    """How many separators and words the line has that begins here; where the first separator begins and ends,
+    and where the line does."""
+    found = words = 0
+    first = last = at
+    while text[at] != 10:
+        gap = white_space(text, at)
+        begin = at
+        if gap > 0:
+            tab = text[at] == 9
+            at += gap
+            hit = tab and not bars
+        else:
+            while gap == 0:
+                at += 1
+                gap = white_space(text, at)
+            words += 1
+            hit = bars and at - begin == 3 and text[begin] == text[begin + 1] == text[begin + 2] == 124
+        if hit:
+            if found == 0:
+                first, last = begin, at
+            found += 1
+    return found, words, first, last, at

@@ -1,0 +1,135 @@
+"""Blocks of lines hold the pairs that `read_pairs` reads, with the same errors, however they are cut."""
+
+from __future__ import annotations
+
+import gzip
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dualign.core.errors import DataError
+from dualign.text import line_blocks
+from dualign.text.line_blocks import SETTLED, Place
+from dualign.text.pair_blocks import both_sides, read_pair_blocks
+from dualign.text.pairs import read_pairs
+
+pytestmark = pytest.mark.kernel
+
+PIECES = [
+    *"aé ", "\u00a0", "\u3000", "\u2028", "\ufeff", "e\u0301", "\u0301", "\r", "\n", "\n", "\t", " ||| ",
+    "|||", "語", "🙂", "\u212b", "가", "\u11a8", "Ж", "b\x00", "\u0085",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+BYTES = st.one_of(
+    TEXTS.map(str.encode),
+    st.lists(st.sampled_from([*map(str.encode, PIECES), b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80"])).map(
+        b"".join
+    ),
+)
+
+
+def outcome(read):
+    try:
+        return [tuple(map(list, pair)) for pair in read()]
+    except DataError as error:
+        return str(error)
+
+
+def pairs_in_blocks(source, target, lines, errors, begin=line_blocks.BEGINNING):
+    for block in read_pair_blocks(source, target, lines, errors=errors, begin=begin):
+        sides = [side.decode().split("\n") for side in both_sides(block, source, target, errors)]
+        assert [len(side) for side in sides] == [block.pairs + 1] * 2
+        yield from ((s.split(), t.split()) for s, t in zip(*(side[:-1] for side in sides), strict=True))
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("texts")
+    return folder / "s", folder / "t"
+
+
+@given(BYTES, BYTES, st.integers(1, 5), st.sampled_from(["strict", "replace"]))
+def test_two_files_are_read_alike(paths, source, target, lines, errors):
+    for path, content in zip(paths, (source, target), strict=True):
+        path.write_bytes(content)
+    names = [str(path) for path in paths]
+    expected = outcome(lambda: read_pairs(*names, errors=errors))
+    found = outcome(lambda: pairs_in_blocks(*names, lines, errors))
+    if isinstance(expected, str) and isinstance(found, str):
+        return  # of two errors, which comes first depends on the blocks
+    assert found == expected
+
+
+@given(BYTES, st.integers(1, 5), st.sampled_from(["strict", "replace"]))
+def test_one_file_is_read_alike(paths, content, lines, errors):
+    paths[0].write_bytes(content)
+    name = str(paths[0])
+    expected = outcome(lambda: read_pairs(name, errors=errors))
+    found = outcome(lambda: pairs_in_blocks(name, None, lines, errors))
+    if isinstance(expected, str) and isinstance(found, str):
+        return
+    assert found == expected
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 5))
+@pytest.mark.parametrize("name", ["s", "s.gz"])
+def test_reading_goes_on_from_the_end_of_any_block(paths, name, pairs, lines, which):
+    lists = [
+        [text.replace("\n", " ").replace("\0", "") for text in side] for side in zip(*pairs, strict=True)
+    ]
+    contents = ["".join(f"{line}\n" for line in side).encode() for side in lists]
+    names = [str(paths[0].with_name(name)), str(paths[1].with_name(name.replace("s", "t")))]
+    for path, content in zip(names, contents, strict=True):
+        with open(path, "wb") as file:
+            file.write(gzip.compress(content) if path.endswith(".gz") else content)
+    blocks = list(read_pair_blocks(*names, lines))
+    begin = blocks[which % len(blocks)].end
+    whole = list(pairs_in_blocks(*names, lines, "strict"))
+    assert list(pairs_in_blocks(*names, lines, "strict", begin)) == whole[begin.line :]
+
+
+def test_blocks_end_where_they_are_large_enough(tmp_path, monkeypatch):
+    monkeypatch.setattr(line_blocks, "BLOCK_BYTES", 10)
+    for name, lines in (("s", ["a" * 4, "b" * 30, "c", "d"]), ("t", ["x"] * 4)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    names = str(tmp_path / "s"), str(tmp_path / "t")
+    blocks = list(read_pair_blocks(*names, 100))
+    assert [block.pairs for block in blocks] == [1, 1, 2]
+    assert blocks[-1].end == Place(4, 40, 8)
+
+
+@pytest.mark.parametrize(("lines", "others"), [(5, 3), (3, 5), (0, 2), (40, 3)])
+def test_files_of_different_length_are_noticed_at_the_end(tmp_path, lines, others):
+    names = str(tmp_path / "s"), str(tmp_path / "t")
+    for name, count in zip(names, (lines, others), strict=True):
+        with open(name, "w") as file:
+            file.write("a\n" * count)
+    found = []
+    with pytest.raises(DataError, match=f"s has {lines} lines but .*t has {others};"):
+        found.extend(pairs_in_blocks(*names, 2, "strict"))
+    assert len(found) == min(lines, others)
+
+
+def test_packed_data_without_a_suffix_are_refused(tmp_path):
+    (tmp_path / "s").write_bytes(gzip.compress(b"a\n"))
+    (tmp_path / "t").write_bytes(b"x\n")
+    names = str(tmp_path / "s"), str(tmp_path / "t")
+    with pytest.raises(DataError, match="looks like gzip data"):
+        list(pairs_in_blocks(*names, 2, "strict"))
+
+
+def test_settled_letters_compose_with_nothing():
+    seconds = set()
+    for code in range(0x110000):
+        parts = unicodedata.decomposition(chr(code)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            seconds.add(int(parts[1], 16))
+    jamo = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
+    for first, last in SETTLED:
+        for code in range(first, last + 1):
+            assert unicodedata.is_normalized("NFC", chr(code)), hex(code)
+            assert not unicodedata.combining(chr(code)), hex(code)
+            assert code not in seconds | jamo, hex(code)
+            assert code not in (0, 0xFEFF)

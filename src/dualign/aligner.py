@@ -134,8 +134,7 @@ class Aligner:
             self.history.append(progress)
             report(progress)
 
-        del workspace  # TODO: pass it on when `train` takes a workspace
-        self._model = train(text, self.options, self.threads, hear, judge, constraints)
+        self._model = train(text, self.options, self.threads, hear, judge, constraints, workspace)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

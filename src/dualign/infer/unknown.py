@@ -29,13 +29,13 @@ LIKENESS = 0.3
 class Words(NamedTuple):
     """The words of one side of a block.
 
-    `local` int32 (tokens): number of the token's word in the block, and `forms` by that number. `stem` int32
-    (words of the vocabulary, then unknown ones): a number for the stems that unknown words have, else −1.
-    The known words with stem g are `member[members[g] : members[g + 1]]`.
+    `forms` of the vocabulary's words, and `new_forms` of the unknown ones, which are numbered after these.
+    `stem` int32 (words of the vocabulary, then unknown ones): a number for the stems that unknown words
+    have, else −1. The known words with stem g are `member[members[g] : members[g + 1]]`.
     """
 
-    local: Array
     forms: Forms
+    new_forms: Forms
     stem: Array
     members: Array
     member: Array
@@ -56,16 +56,14 @@ def add_unknown_cells(
     pairs = pairs_of(bitext)
     if not has_unknown(pairs, len(vocabularies[0]), len(vocabularies[1])):
         return
-    source = describe(bitext.source.tokens, vocabularies[0], unknown[0], stem_letters)
-    target = describe(bitext.target.tokens, vocabularies[1], unknown[1], stem_letters)
+    source = describe(vocabularies[0], unknown[0], stem_letters)
+    target = describe(vocabularies[1], unknown[1], stem_letters)
     score_unknown(pairs, source, target, len(vocabularies[1]), lexicon, cells)
 
 
-def describe(tokens: Array, vocabulary: Vocabulary, new: Sequence[str], stem_letters: int) -> Words:
+def describe(vocabulary: Vocabulary, new: Sequence[str], stem_letters: int) -> Words:
     """Forms and stems of the words of a block."""
-    numbers, local = np.unique(tokens, return_inverse=True)
     known = len(vocabulary)
-    words = [vocabulary.words[n] if n < known else new[n - known] for n in numbers.tolist()]
     stems: dict[str, int] = {}
     for word in new:
         stems.setdefault(word[:stem_letters], len(stems))
@@ -77,7 +75,17 @@ def describe(tokens: Array, vocabulary: Vocabulary, new: Sequence[str], stem_let
     stem = np.full(known + len(new), -1, np.int32)
     stem[member] = np.repeat(np.arange(len(stems), dtype=np.int32), np.diff(members))
     stem[known:] = [stems[word[:stem_letters]] for word in new]
-    return Words(local.astype(np.int32).ravel(), forms_of(words), stem, members, member)
+    return Words(vocabulary.forms, forms_of(new), stem, members, member)
+
+
+@kernel()
+def letters_of(word: int, words: Words) -> Array:
+    """The letters of a word of the vocabulary, or of an unknown one."""
+    known = len(words.forms.offsets) - 1
+    if word < known:
+        return words.forms.letters[words.forms.offsets[word] : words.forms.offsets[word + 1]]
+    new, word = words.new_forms, word - known
+    return new.letters[new.offsets[word] : new.offsets[word + 1]]
 
 
 @kernel()
@@ -127,8 +135,7 @@ def score_unknown(
                         members = target.members[g + 1] - target.members[g]
                         by_stem[g, 0] += table[m, 0] / members
                         by_stem[g, 1] += table[m, 1] / members
-            x = source.local[s + i]
-            a = source.forms.letters[source.forms.offsets[x] : source.forms.offsets[x + 1]]
+            a = letters_of(v, source)
             for j in range(J):
                 w = pairs.target[t + j]
                 p = q = np.float32(0)
@@ -138,9 +145,7 @@ def score_unknown(
                     p, q = by_stem[target.stem[w], 0], by_stem[target.stem[w], 1]
                 elif w < known_targets:
                     p, q = by_word[w, 0], by_word[w, 1]
-                y = target.local[t + j]
-                b = target.forms.letters[target.forms.offsets[y] : target.forms.offsets[y + 1]]
-                alike = similarity(a, b, places)
+                alike = similarity(a, letters_of(w, target), places)
                 if alike >= ALIKE:
                     p += np.float32(LIKENESS * alike**POWER)
                     q += np.float32(LIKENESS * alike**POWER)

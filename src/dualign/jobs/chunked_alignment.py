@@ -46,7 +46,7 @@ def chunks_of_files(
     for side in (model.source, model.target):
         # Now, because otherwise all threads would begin with it.
         side.stems(model.options.stem_letters)
-        side.table  # noqa: B018
+        side.table, side.forms  # noqa: B018
     blocks = read_pair_blocks(source, target, chunk_size(model), begin=begin, errors=errors)
     for lines in blocks:
         yield Chunk(lines.begin, partial(_encode, model, lines, source, target, errors), lines.end)

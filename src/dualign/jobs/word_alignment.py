@@ -271,8 +271,14 @@ def _read(
 
 def _encode_files(source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace) -> Numbered:
     """Number the words of two files."""
-    del workspace  # TODO: pass threads=aligner.threads, workspace=workspace when `encode_files` takes them
-    return encode_files(source, target, aligner.options.lowercase, errors=run.errors)
+    return encode_files(
+        source,
+        target,
+        aligner.options.lowercase,
+        errors=run.errors,
+        threads=aligner.threads,
+        workspace=workspace,
+    )
 
 
 def _ready(

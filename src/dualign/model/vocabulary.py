@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.model.forms import Forms, forms_of
 from dualign.text.word_table import WordTable, table_of
 
 
@@ -52,6 +53,11 @@ class Vocabulary:
     def table(self) -> WordTable:
         """The words by their bytes."""
         return table_of(self._text)
+
+    @cached_property
+    def forms(self) -> Forms:
+        """How the words are written, to compare them with others."""
+        return forms_of(self.words)
 
     def stems(self, letters: int) -> dict[str, list[int]]:
         """The numbers of the words with the same first letters; worked out once."""

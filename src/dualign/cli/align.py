@@ -11,6 +11,7 @@ from dualign.cli.options import (
     Memory,
     OnErrors,
     Output,
+    Profile,
     Quiet,
     Report,
     Scratch,
@@ -20,7 +21,7 @@ from dualign.cli.options import (
     flag,
     option,
 )  # fmt: skip
-from dualign.cli.screen import on_screen
+from dualign.cli.screen import Limits, on_screen
 from dualign.core.errors import UsageError
 
 
@@ -56,6 +57,7 @@ def align(
     threads: Threads = None,
     memory: Memory = None,
     scratch: Scratch = None,
+    profile: Profile = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
@@ -76,7 +78,8 @@ def align(
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
-    with on_screen(quiet, output, threads, errors, rate=True, memory=memory, scratch=scratch) as run:
+    limits = Limits(threads, memory, scratch, profile)
+    with on_screen(quiet, output, limits, errors, rate=True) as run:
         jobs.align(
             source, target, outputs, load=model, tuning=tuning, glossary=glossary, resume=resume, run=run,
             **chosen,

@@ -39,6 +39,9 @@ Memory = Annotated[
     str | None, option("SIZE", "Memory to use, such as 4G; what does not fit goes to scratch files.")
 ]
 Scratch = Annotated[str | None, option("DIR", "Folder for scratch files.")]
+Profile = Annotated[
+    str | None, option("FILE", "Also write where the time went, and how much memory it took, as JSON.")
+]
 Errors = Annotated[OnErrors, option(None, "Bytes that are not UTF-8: stop, or replace them by U+FFFD.")]
 AsJson = Annotated[bool, flag("--json", "Print one JSON object; rates are fractions, not per cent.")]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dualign.cli.exits import say
@@ -19,30 +20,47 @@ PAUSE = 0.5  # seconds; a short file shows nothing at all
 _CLOCK_EVERY = 256  # lines between two looks at the clock
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a job may use, and where it tells what it used: see `Run`."""
+
+    threads: int | None = None
+    memory: str | None = None
+    scratch: str | None = None
+    profile: str | None = None
+
+
 @contextmanager
 def on_screen(
     quiet: bool,
     output: str = "",
-    threads: int | None = None,
+    limits: Limits | int | None = None,
     errors: str = "strict",
     *,
     rate: bool = False,
-    memory: str | None = None,
-    scratch: str | None = None,
 ) -> Iterator[Run]:
-    """Settings of a job that is shown on stderr; `quiet` leaves only warnings.
+    """Settings of a job that is shown on stderr; `quiet` leaves only warnings. `limits` may be threads only.
 
     Counts of lines are shown on a terminal, but not where the `output` itself goes there: they come and go,
     or with `rate` they stay, with the number of sentence pairs per second.
     """
-    if quiet:
-        yield Run(threads, errors, warn=_Screen(rate).warn, memory=memory, scratch=scratch)
-        return
+    limits = limits if isinstance(limits, Limits) else Limits(limits)
     screen = _Screen(rate)
+    run = Run(
+        limits.threads,
+        errors,
+        warn=screen.warn,
+        memory=limits.memory,
+        scratch=limits.scratch,
+        profile=limits.profile,
+    )
+    if quiet:
+        yield run
+        return
     shown = _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
     progress = screen.progress if shown else screen.begin
     try:
-        yield Run(threads, errors, screen.note, progress, screen.round, screen.warn, memory, scratch)
+        yield replace(run, note=screen.note, progress=progress, round=screen.round)
     finally:
         screen.clear()
 

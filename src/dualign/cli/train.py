@@ -6,8 +6,8 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import settings
-from dualign.cli.options import Errors, Memory, OnErrors, Quiet, Scratch, Threads, argument, option
-from dualign.cli.screen import on_screen
+from dualign.cli.options import Errors, Memory, OnErrors, Profile, Quiet, Scratch, Threads, argument, option
+from dualign.cli.screen import Limits, on_screen
 from dualign.core.errors import UsageError
 
 
@@ -37,6 +37,7 @@ def train(
     threads: Threads = None,
     memory: Memory = None,
     scratch: Scratch = None,
+    profile: Profile = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
@@ -50,7 +51,7 @@ def train(
     source, *others, model = files
     target = others[0] if others else None
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
-    with on_screen(quiet, "", threads, errors, memory=memory, scratch=scratch) as run:
+    with on_screen(quiet, "", Limits(threads, memory, scratch, profile), errors) as run:
         jobs.train(
             source, target, model, tuning=tuning, glossary=glossary, sample=sample, seed=seed, run=run,
             **chosen,

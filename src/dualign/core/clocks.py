@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from time import perf_counter, thread_time
+from time import perf_counter, process_time, thread_time
 
 from dualign.core.errors import UsageError
 
@@ -42,6 +42,11 @@ class Clock:
 def processor_seconds() -> float:
     """Processor time that the calling thread has used."""
     return thread_time()
+
+
+def all_processor_seconds() -> float:
+    """Processor time that all threads of this process have used."""
+    return process_time()
 
 
 def check_time_limit(time_limit: float | None) -> None:

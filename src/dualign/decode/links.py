@@ -9,6 +9,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
+from dualign.core.phases import timed
 from dualign.core.threads import ordered_map, spans
 from dualign.decode import choosing as kernels
 from dualign.decode.symmetrize import METHODS
@@ -104,9 +105,8 @@ def decode(
     model: Model, options: Options, parts: Iterable[tuple[Array, Block]], threads: int, too_long: Array
 ) -> Links:
     """The links of consecutive blocks, given with their posteriors, by the decoder of the options."""
-    found = [
-        links_of_block(options, block, posterior, threads, model.fertilities) for posterior, block in parts
-    ]
+    choose = timed("choosing links", links_of_block)
+    found = [choose(options, block, posterior, threads, model.fertilities) for posterior, block in parts]
     return joined(found, too_long)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.phases import phase
 from dualign.infer.cells import Cells, Pairs, find_cells, lengths_of, pairs_of
 from dualign.infer.unknown import add_unknown_cells
 from dualign.model.jumps import Jumps
@@ -130,9 +131,10 @@ def block_with(
     """`block_of`, when its cells have been found."""
     lexicon = model.lexicon
     if any(unknown):
-        add_unknown_cells(
-            cells, part, lexicon, (model.source, model.target), unknown, model.options.stem_letters
-        )
+        with phase("unknown words"):
+            add_unknown_cells(
+                cells, part, lexicon, (model.source, model.target), unknown, model.options.stem_letters
+            )
     if model.positions is not None:
         prior, prior_begin = model.positions.tables(part)
     else:

@@ -19,6 +19,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.lanes import prefetch
+from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.model.lexicon import Lexicon
 from dualign.text.bitext import Bitext
@@ -132,8 +133,9 @@ def look_up(bitext: Bitext, lexicon: Lexicon, room: Room | None = None) -> Looku
 
 def find_cells(bitext: Bitext, lexicon: Lexicon, threads: int) -> Cells:
     """The cells of a block. Words numbered beyond the lexicon's have none yet, but room for them."""
-    lookup = look_up(bitext, lexicon)
-    list(ordered_map(lambda bounds: visit_rows(*bounds, lookup), lookup.ranges(threads), threads))
+    with phase("cells"):
+        lookup = look_up(bitext, lexicon)
+        list(ordered_map(lambda bounds: visit_rows(*bounds, lookup), lookup.ranges(threads), threads))
     return lookup.cells
 
 

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -132,12 +133,17 @@ class Glossary:
                     yield Rule.at_least(self.strength, [(direction, i, j) for i, j in choices])
 
 
+_ONE_AT_A_TIME = Lock()
+"""Sets of constraints may be the user's own code: two threads never call it at the same time."""
+
+
 def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Given:
     """The rules of a block's pairs, checked, as kernels take them."""
     per_pair = []
     rules: list[Rule] = []
     for source, target in pairs:
-        found = list(constraints.rules(source, target))
+        with _ONE_AT_A_TIME:
+            found = list(constraints.rules(source, target))
         for rule in found:
             check(rule, len(source), len(target))
         per_pair.append(len(found))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from dualign.aligner import Aligner
 from dualign.core.clocks import Clock
+from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.infer.encoding import Encoded, chunk_size, encode_lines, unencoded_parts
 from dualign.infer.posteriors import LONGEST_IN_STEP
@@ -69,13 +70,15 @@ def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, ru
 
     def work(chunk: Chunk) -> Piece:
         clock = Clock()
-        text = chunk.encode()
+        with phase("numbering"):
+            text = chunk.encode()
         compile_long.if_needed(text)
         if chunk.begin.line == 0:
             _note_unknown(aligner.model, text, run)
         links = aligner.align_part(text)
         end = chunk.end or Place(chunk.begin.line + len(links))
-        return printed(links, outputs, chunk.begin, end, clock.seconds)
+        with phase("printing"):
+            return printed(links, outputs, chunk.begin, end, clock.seconds)
 
     return ordered_map(work, chunks, aligner.threads)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -46,6 +47,8 @@ class Run:
     same. By default, most of what the machine has."""
     scratch: str | None = None
     """The folder for scratch files."""
+    profile: str | None = None
+    """A file to write, as JSON, where the time went, phase by phase, and how much memory it took."""
 
     def __repr__(self) -> str:
         changed = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
@@ -90,10 +93,25 @@ def job(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
 
     @wraps(function)
     def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with kept_apart():
+        run = kwargs.get("run")
+        with kept_apart(), profiled(run if isinstance(run, Run) else SILENT, function.__name__):
             return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
 
     return wrapped
+
+
+@contextmanager
+def profiled(run: Run, name: str) -> Iterator[None]:
+    """Write `run.profile`, if one is wanted, when the block has ended without an error."""
+    if run.profile is None:
+        yield
+        return
+    from dualign.jobs.profiling import Profile
+
+    profile = Profile(name, run)
+    with profile.measuring():
+        yield
+    profile.write(run.profile)
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from dualign.aligner import Aligner
 from dualign.core.errors import DataError, UsageError
+from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace
 from dualign.infer.constraints import Glossary
@@ -271,14 +272,15 @@ def _read(
 
 def _encode_files(source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace) -> Numbered:
     """Number the words of two files."""
-    return encode_files(
-        source,
-        target,
-        aligner.options.lowercase,
-        errors=run.errors,
-        threads=aligner.threads,
-        workspace=workspace,
-    )
+    with phase("reading"):
+        return encode_files(
+            source,
+            target,
+            aligner.options.lowercase,
+            errors=run.errors,
+            threads=aligner.threads,
+            workspace=workspace,
+        )
 
 
 def _ready(

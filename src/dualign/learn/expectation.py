@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from threading import Lock
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from dualign.core.arrays import Array
 from dualign.core.phases import timed
 from dualign.core.threads import Stage, Work, in_stages
 from dualign.core.workspace import Workspace
-from dualign.infer.blocks import Block, Given, Rules, Warm, block_with
+from dualign.infer.blocks import Block, Rules, Warm, block_with
 from dualign.infer.cells import Lookup, Room, look_up, visit_rows
 from dualign.infer.chains import Sums
 from dualign.infer.multipliers import Constraint
@@ -80,8 +79,7 @@ class Expectation:
         wanted = min(len(bounds), 1 if threads == 1 else 2 + min(threads // 2, MOST_MORE))
         at_once = self.workspace.at_once(wanted, Buffers.size(slots, dense))
         self._buffers = [Buffers(slots, tokens, dense) for _ in range(at_once)]
-        guarded = None if rules is None else one_at_a_time(rules)
-        works = (self._block(*each, warm[n] if warm else None, guarded) for n, each in enumerate(bounds))
+        works = (self._block(*each, warm[n] if warm else None, rules) for n, each in enumerate(bounds))
         for sums in in_stages(works, threads, at_once):
             timed("statistics", add_in_order)(sums, self._sums)
 
@@ -115,17 +113,6 @@ class Expectation:
         yield Stage(tasks, in_turn=True)
         self._buffers.append(buffers)
         return sums
-
-
-def one_at_a_time(rules: Rules) -> Rules:
-    """The same rules, which are the user's code, never called by two threads at the same time."""
-    lock = Lock()
-
-    def guarded(pairs: list[tuple[list[str], list[str]]]) -> Given:
-        with lock:
-            return rules(pairs)
-
-    return guarded
 
 
 class Buffers:

@@ -1,0 +1,75 @@
+"""Where the time of a job goes, and how much memory it takes: a file that users can send us."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+from dualign.core.clocks import Clock, all_processor_seconds
+from dualign.core.phases import Phases, measuring
+from dualign.core.threads import available
+from dualign.core.workspace import machine_memory
+from dualign.jobs.running import Run
+from dualign.text.streams import open_output
+
+
+class Profile:
+    """Measures a job. `contents` says nothing about the text or the names of files."""
+
+    def __init__(self, job: str, run: Run) -> None:
+        self._job, self._run = job, run
+        self._clock = Clock()
+        self._phases = Phases()
+        self._seconds = self._processor = 0.0
+
+    @contextmanager
+    def measuring(self) -> Iterator[None]:
+        """Measure what is done in the block."""
+        self._clock.restart()
+        before = all_processor_seconds()
+        with measuring() as self._phases:
+            yield
+        self._seconds, self._processor = self._clock.seconds, all_processor_seconds() - before
+
+    def contents(self) -> dict[str, Any]:
+        """What is written: seconds by the clock, processor seconds, and both for each phase.
+
+        A phase's seconds by the clock are added up over threads: where they are more than its processor
+        seconds, threads had to wait.
+        """
+        unit = 1 if sys.platform == "darwin" else 1024
+        return {
+            "job": self._job,
+            "versions": {name: version(name) for name in ("dualign", "numba", "numpy")}
+            | {"python": platform.python_version()},
+            "machine": {
+                "system": f"{platform.system()} {platform.machine()}",
+                "processors": os.cpu_count(),
+                "memory": machine_memory(),
+            },
+            "threads": available(self._run.threads),
+            "memory": self._run.memory,
+            "seconds": round(self._seconds, 3),
+            "processor_seconds": round(self._processor, 3),
+            "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
+            "phases": {
+                name: {
+                    "seconds": round(phase.seconds, 3),
+                    "processor_seconds": round(phase.processor, 3),
+                    "calls": phase.calls,
+                }
+                for name, phase in self._phases.by_name.items()
+            },
+        }
+
+    def write(self, path: str) -> None:
+        """Write the contents as JSON."""
+        with open_output(path) as stream:
+            stream.write(json.dumps(self.contents(), indent=1) + "\n")

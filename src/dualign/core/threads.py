@@ -39,6 +39,11 @@ def spans(length: int, size: int) -> list[tuple[int, int]]:
     return [(begin, min(begin + size, length)) for begin in range(0, length, size)]
 
 
+def pieces(work: int, each: int, most: int) -> int:
+    """Into how many pieces to cut some work, so that each has enough to do: at least one, at most `most`."""
+    return max(1, min(most, work // each))
+
+
 def ordered_map(function: Callable[[J], R], jobs: Iterable[J], threads: int) -> Iterator[R]:
     """Results of `function` for each job, in the order of the jobs.
 

@@ -114,6 +114,8 @@ class Workspace:
             raise UsageError(f"memory={memory} must be more than 0")
         if folder is not None:
             _check_folder(folder)
+        self.given = memory is not None
+        """Whether somebody has chosen the budget."""
         self.memory = int(SHARE * machine_memory()) if memory is None else memory
         self.folder = _scratch_folder() if folder is None else folder
         self._lock = threading.Lock()
@@ -161,6 +163,14 @@ class Workspace:
     def at_once(self, wanted: int, size: int) -> int:
         """How many of the `wanted` pieces of work, each with arrays of `size` bytes, fit side by side."""
         return max(1, min(wanted, self.left // max(size, 1)))
+
+    def demand(self, size: int, what: str) -> None:
+        """Raise a `UsageError` if the budget that was given has no room for arrays in memory of this size."""
+        if self.given and size + OWN > self.memory:
+            raise UsageError(
+                f"memory={in_words(self.memory)} is too little: {what} needs about {in_words(size + OWN)}; "
+                "give more, or learn from fewer pairs"
+            )
 
     def expect(self, size: int) -> None:
         """Raise a `DataError` if scratch files of this size in all would not fit on the disk."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.phases import timed
-from dualign.core.threads import Stage, Work, in_stages
+from dualign.core.threads import Stage, Work, in_stages, pieces
 from dualign.core.workspace import Workspace
 from dualign.infer.blocks import Block, Rules, Warm, block_with
 from dualign.infer.cells import Lookup, Room, look_up, visit_rows
@@ -28,7 +28,7 @@ from dualign.model.positions import starts, table_sizes
 from dualign.text.bitext import Bitext
 
 RANGES = 24
-"""Ranges of source words whose cells are found, and counts added, by one task each."""
+"""Most ranges of source words whose cells are found, and counts added, by one task each."""
 
 MOST_MORE = 8
 """Blocks under way at the same time beside two: one for every two threads, up to this number."""
@@ -87,7 +87,7 @@ class Expectation:
         buffers = self._buffers.pop()
         part = self.bitext.slice(begin, end)
         lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers.room)
-        ranges = lookup.ranges(RANGES)
+        ranges = lookup.ranges(pieces(int(lookup.cells.first[-1]), 1 << 17, RANGES))
         ends = np.empty(len(ranges), np.int64)
 
         def find(number: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.phases import timed
-from dualign.core.threads import ordered_map, spans
+from dualign.core.threads import ordered_map, pieces, spans
 from dualign.core.workspace import Workspace, boundless
 from dualign.infer.cells import Pairs, pairs_of, word_ranges
 from dualign.learn import cooccurrence as kernels
@@ -22,10 +22,10 @@ from dualign.model.lexicon import Lexicon
 from dualign.text.bitext import Bitext
 
 RANGES = 128
-"""Ranges of source words, handled by one task each; sums by target word are added in their order."""
+"""Most ranges of source words, handled by one task each; sums by target word are added in their order."""
 
 PARTS = 32
-"""Ranges of sentences, likewise."""
+"""Most ranges of sentences, likewise."""
 
 
 def train_ibm1(
@@ -49,11 +49,12 @@ class _Training:
     def __init__(self, bitext: Bitext, words: tuple[int, int], threads: int, workspace: Workspace) -> None:
         self.pairs = pairs_of(bitext)
         self.words, self.threads, self.workspace = words, threads, workspace
-        self.parts = spans(len(bitext), max(1, -(-len(bitext) // PARTS)))
+        cells = np.concatenate(([0], np.cumsum(bitext.source.lengths * bitext.target.lengths)))
+        parts = pieces(len(self.pairs.source), 1 << 15, PARTS)
+        self.parts = spans(len(bitext), max(1, -(-len(bitext) // parts)))
         index = appearances(self.pairs, words[0], self.parts, threads, workspace)
         self.corpus = kernels.Corpus(index, self.pairs, words[1])
-        self.ranges = word_ranges(index.starts, RANGES)
-        cells = np.concatenate(([0], np.cumsum(bitext.source.lengths * bitext.target.lengths)))
+        self.ranges = word_ranges(index.starts, pieces(int(cells[-1]), 1 << 17, RANGES))
         # Ranges of sentences that share nothing but the rows they read: few, as each reads all of them.
         shares = np.linspace(0, cells[-1], (threads if threads <= 4 else 2 * threads) + 1)
         self.equal = [(a, b) for a, b in pairwise(np.searchsorted(cells, shares).tolist()) if a < b]
@@ -188,7 +189,7 @@ def prune(lexicon: Lexicon, least: float, threads: int, workspace: Workspace | N
 
     What is improbable in both directions takes no part in any alignment, yet makes up most of the table.
     """
-    ranges = word_ranges(lexicon.rows, RANGES)
+    ranges = word_ranges(lexicon.rows, pieces(len(lexicon.columns), 1 << 16, RANGES))
     rows = np.zeros_like(lexicon.rows)
 
     def count(bounds: tuple[int, int]) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.core.phases import phase, timed
-from dualign.core.threads import ordered_map
+from dualign.core.threads import ordered_map, pieces
 from dualign.core.workspace import Workspace, boundless
 from dualign.learn.expected_counts import Counts
 from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity, stems_of
@@ -32,10 +32,10 @@ UNSEEN = 200.0
 
 
 PARTS = 32
-"""Ranges of stems for which sums by target word are kept apart, then added in order, for any thread count."""
+"""Most ranges of stems for which sums by target word are kept apart, to be added in order."""
 
 TASKS = 256
-"""Ranges of stems that are handled by one task each where nothing has to be added up between them."""
+"""Most ranges of stems that are handled by one task each where nothing has to be added up between them."""
 
 
 class Stems(NamedTuple):
@@ -52,8 +52,9 @@ class Stems(NamedTuple):
     target: Array
     order: Array
 
-    def ranges(self, rows: Array, parts: int) -> list[tuple[int, int]]:
+    def ranges(self, rows: Array, most: int) -> list[tuple[int, int]]:
         """Cut `order` into ranges of whole stems with about the same number of entries each."""
+        parts = pieces(len(self.entry), 1 << 15, most)
         before = np.concatenate(([0], np.cumsum(np.diff(rows)[self.order])))
         begins = np.concatenate(
             ([0], np.flatnonzero(np.diff(self.source[self.order])) + 1, [len(self.order)])

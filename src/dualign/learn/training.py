@@ -27,6 +27,9 @@ from dualign.text.bitext import Bitext, Numbered
 LAST_RESORT = 10_000_000
 """Most cells of a pair that is learnt from although it is too long, if there are no others."""
 
+BYTES_PER_ENTRY = 44
+"""Of the lexicon in training: word, old and new probabilities, counts, and what smoothing knows of it."""
+
 STAGES = {"hmm": "HMM", "ibm1": "IBM 1", "ibm2": "IBM 2"}
 
 
@@ -92,9 +95,14 @@ def train(
             Progress(stage, number, rounds, objective, tokens, len(bitext), evaluations)
         )
 
+    # Sums by word, of every thread and of both sides, and what IBM Model 1 knows of every target token.
+    by_word = 24 * (threads + 4) * (len(source) + len(target))
+    workspace.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
     rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
     lexicon = train_ibm1(bitext, len(source), len(target), rounds, threads, tell("IBM 1", rounds), workspace)
     lexicon = prune(lexicon, options.prune, threads, workspace)
+    entries = len(lexicon.columns)
+    workspace.demand(by_word + BYTES_PER_ENTRY * entries, f"a lexicon of {entries:,} entries")
     priors = make_priors(
         lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
     )

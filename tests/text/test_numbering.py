@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import os
+import sys
 import threading
 
 import numpy as np
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 import dualign
 from dualign.core.workspace import Workspace
+from dualign.model.vocabulary import Unknowns, Vocabulary
 from dualign.text import numbering
 from dualign.text.bitext import numbered
-from dualign.text.numbering import Side, encode_files
+from dualign.text.numbering import Side, encode_files, number_lines, table_of
 from dualign.text.pairs import read_pairs
 from dualign.text.printing import print_links
 
@@ -260,3 +262,48 @@ def test_halves_are_rounded_to_the_even_side(millionths):
     one = np.ones(1, np.int32)
     printed = print_links(one, one, np.array([p]), np.zeros(1, np.int64), one, True).decode()
     assert printed == f"1-1:{float(p):.6f}\n"
+
+
+WORDS = st.text(st.sampled_from("abAé語🙂\u200b"), min_size=1, max_size=3) | st.sampled_from(
+    ["ΟΔΟΣ", "οδος", "Σ", "σ", "Α.Σ.", "İΣ", "x" * 8, "X" * 9, "x" * 17]
+)
+BLANKS = st.sampled_from([" ", "\t", "\u00a0", "\u3000", "  ", "\x1c"])
+
+
+@given(
+    st.lists(WORDS | st.sampled_from(["", "a\0", "\0", "a b", "\ud800"]), max_size=30, unique=True),
+    st.lists(st.lists(st.tuples(WORDS, BLANKS), max_size=8), max_size=6),
+    st.booleans(),
+)
+def test_numbers_by_a_table_are_those_of_a_dictionary(known, lines, lowercase):
+    """Also where the table has words that no line can have, as a model of other lists of words does."""
+    text = "".join("".join(f"{blank}{word}" for word, blank in line) + "\n" for line in lines)
+    vocabulary = Vocabulary(known)
+    sentences, new = number_lines(text.encode(), vocabulary.table, lowercase)
+    unknowns = Unknowns(vocabulary)
+    words = [[word.lower() if lowercase else word for word in line.split()] for line in text.split("\n")[:-1]]
+    expected = [[unknowns[word] for word in line] for line in words]
+    found = [sentences.slice(n, n + 1).tokens.tolist() for n in range(len(sentences))]
+    assert found == expected
+    assert new == unknowns.new
+
+
+def test_every_letter_is_lowered_as_python_does():
+    letters = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c <= 0xDFFF and chr(c).split()]
+    sentences, new = number_lines((" ".join(letters) + "\n").encode(), table_of(np.empty(0, np.uint8)), True)
+    assert [new[token] for token in sentences.tokens] == [letter.lower() for letter in letters]
+
+
+def test_a_table_of_many_words_has_every_one():
+    words = [f"w{n}" for n in range(20_000)]
+    table = table_of(np.frombuffer("".join(f"{word}\n" for word in words).encode(), np.uint8))
+    sentences, new = number_lines((" ".join(reversed(words)) + "\n").encode(), table)
+    assert sentences.tokens.tolist() == list(range(20_000))[::-1]
+    assert new == []
+
+
+def test_a_table_without_words_knows_none():
+    sentences, new = number_lines(b"a b a\n\n", table_of(np.empty(0, np.uint8)))
+    assert sentences.tokens.tolist() == [0, 1, 0]
+    assert sentences.offsets.tolist() == [0, 3, 3]
+    assert new == ["a", "b"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import unicodedata
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from dualign.core.errors import DataError
 from dualign.text import line_blocks
-from dualign.text.line_blocks import SETTLED, Place
+from dualign.text.line_blocks import Place
 from dualign.text.pair_blocks import both_sides, read_pair_blocks
 from dualign.text.pairs import read_pairs
 
@@ -118,18 +117,3 @@ def test_packed_data_without_a_suffix_are_refused(tmp_path):
     names = str(tmp_path / "s"), str(tmp_path / "t")
     with pytest.raises(DataError, match="looks like gzip data"):
         list(pairs_in_blocks(*names, 2, "strict"))
-
-
-def test_settled_letters_compose_with_nothing():
-    seconds = set()
-    for code in range(0x110000):
-        parts = unicodedata.decomposition(chr(code)).split()
-        if len(parts) == 2 and not parts[0].startswith("<"):
-            seconds.add(int(parts[1], 16))
-    jamo = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
-    for first, last in SETTLED:
-        for code in range(first, last + 1):
-            assert unicodedata.is_normalized("NFC", chr(code)), hex(code)
-            assert not unicodedata.combining(chr(code)), hex(code)
-            assert code not in seconds | jamo, hex(code)
-            assert code not in (0, 0xFEFF)

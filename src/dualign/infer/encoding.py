@@ -13,8 +13,7 @@ from dualign.core.arrays import Array
 from dualign.core.threads import spans
 from dualign.model.vocabulary import Unknowns, Vocabulary
 from dualign.text.bitext import Bitext, Numbered, Sentences, encode
-from dualign.text.lower_case import lower_block
-from dualign.text.word_table import number_lines
+from dualign.text.numbering import number_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,10 +54,9 @@ def encode_for(model: Model, text: Numbered | Iterable[Pair]) -> Encoded:
 
 def encode_lines(model: Model, source: bytes, target: bytes) -> Encoded:
     """The same for lines of both sides, each with its `\\n`, in the form of `dualign.text.lines`."""
-    if model.options.lowercase:
-        source, target = lower_block(source), lower_block(target)
-    left, new_left = number_lines(source, model.source.table)
-    right, new_right = number_lines(target, model.target.table)
+    lowercase = model.options.lowercase
+    left, new_left = number_lines(source, model.source.table, lowercase)
+    right, new_right = number_lines(target, model.target.table, lowercase)
     return Encoded(Bitext(left, right), (new_left, new_right))
 
 

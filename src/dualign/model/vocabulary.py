@@ -9,7 +9,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.model.forms import Forms, forms_of
-from dualign.text.word_table import WordTable, table_of
+from dualign.text.numbering import Words, table_of
 
 
 class Vocabulary:
@@ -50,7 +50,7 @@ class Vocabulary:
         return {word: number for number, word in enumerate(self.words)}
 
     @cached_property
-    def table(self) -> WordTable:
+    def table(self) -> Words:
         """The words by their bytes."""
         return table_of(self._text)
 

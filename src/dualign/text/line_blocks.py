@@ -8,25 +8,21 @@ are worked on at the same time. Blocks are cut by the content alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from types import TracebackType
 from typing import NamedTuple
-from unicodedata import is_normalized, normalize
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import DataError
-from dualign.core.jit import kernel
 from dualign.text.checks import same_length
-from dualign.text.lines import _lines_before_error, _refuse_packed, tokenize
+from dualign.text.lines import refuse_block, refuse_packed
+from dualign.text.octets import normal_form
 from dualign.text.streams import open_input
 
 BLOCK_BYTES = 1 << 20
 """Bytes of a block; only a longer line makes a longer one."""
 
 _READ = 1 << 18
-_BOM = "\ufeff"
 
 
 class Place(NamedTuple):
@@ -156,78 +152,8 @@ def settled(block: bytes, path: str, before: int, errors: str) -> bytes:
     `before`: how many lines of the file come before the block, for messages.
     """
     if before == 0:
-        _refuse_packed(path, block)
-    if is_settled(np.frombuffer(block, np.uint8), _settled_letters()):
-        return block
-    try:
-        text = block.decode("utf-8", errors)
-    except UnicodeDecodeError:
-        raise _first_error(path, block, before) from None
-    if "\0" in text:
-        if errors == "strict":
-            raise _first_error(path, block, before)
-        text = text.replace("\0", "\ufffd")
-    if not is_normalized("NFC", text):
-        text = normalize("NFC", text)
-    if _BOM in text:
-        text = "\n".join(map(_without_marks, text.split("\n")))
-    return text.encode()
-
-
-def _without_marks(line: str) -> str:
-    """The tokens of a line; tabs stay, since they may separate the sides of a pair."""
-    return "\t".join(" ".join(tokenize(part)) for part in line.split("\t"))
-
-
-def _first_error(path: str, block: bytes, before: int) -> DataError:
-    """The error in a block that has one."""
-    try:
-        for _ in _lines_before_error(path, block, before + 1):
-            pass
-    except DataError as error:
-        return error
-    raise AssertionError("the block has no error")
-
-
-SETTLED = (
-    (0x0001, 0x02FF), (0x0391, 0x03A1), (0x03A3, 0x03CE), (0x0400, 0x0482), (0x048A, 0x052F),
-    (0x05D0, 0x05EA), (0x0621, 0x064A), (0x2010, 0x2027), (0x2030, 0x205E), (0x20A0, 0x20BF),
-    (0x2190, 0x21FF), (0x3001, 0x3029), (0x3041, 0x3096), (0x30A1, 0x30FA), (0x4E00, 0x9FFF),
-    (0xAC00, 0xD7A3), (0xFF01, 0xFF5E), (0x1F300, 0x1F64F),
-)  # fmt: skip
-"""Common letters that no neighbour composes with, so that a text of them alone is in normal form C."""
-
-
-@cache
-def _settled_letters() -> Array:
-    letters = np.zeros(0x20000, np.bool_)
-    for first, last in SETTLED:
-        letters[first : last + 1] = True
-    return letters
-
-
-@kernel()
-def is_settled(text: Array, letters: Array) -> bool:
-    """Whether lines, the last of them ended, are valid UTF-8 and have such letters only."""
-    at, size = 0, len(text)
-    while at < size:
-        a = text[at]
-        if a < 0x80:
-            if a == 0:
-                return False
-            at += 1
-            continue
-        width = 2 if a < 0xE0 else 3 if a < 0xF0 else 4
-        if a < 0xC2 or a > 0xF4:
-            return False
-        letter = np.int64(a & (0x7F >> width))
-        for k in range(1, width):
-            # The last byte of all is a line feed: a letter that is cut off ends there at the latest.
-            if text[at + k] & 0xC0 != 0x80:
-                return False
-            letter = letter << 6 | np.int64(text[at + k] & 0x3F)
-        # Overlong forms and surrogates are not among the letters.
-        if letter >= len(letters) or not letters[letter] or letter < (0x80, 0x800, 0x10000)[width - 2]:
-            return False
-        at += width
-    return True
+        refuse_packed(path, block)
+    normal = normal_form(block, errors)
+    if normal is None:
+        refuse_block(path, block, before + 1)
+    return normal

@@ -48,7 +48,7 @@ def read_blocks(path: str, size: int) -> Iterator[bytes]:
     first = True
     for piece in _whole_lines(path):
         if first:
-            _refuse_packed(path, piece)
+            refuse_packed(path, piece)
             first = False
         held.append(piece)
         known += len(piece)
@@ -78,8 +78,13 @@ def normal_block(block: bytes, errors: str) -> bytes | None:
     if not is_normalized("NFC", text):
         text = normalize("NFC", text)
     if _BOM in text:
-        text = "".join(f"{' '.join(tokenize(line))}\n" for line in text.split("\n")[:-1])
+        text = "\n".join(map(_without_marks, text.split("\n")))
     return text.encode()
+
+
+def _without_marks(line: str) -> str:
+    """The tokens of a line; tabs stay, since they may separate the sides of a pair."""
+    return "\t".join(" ".join(tokenize(part)) for part in line.split("\t"))
 
 
 def refuse_block(path: str, block: bytes, number: int) -> NoReturn:
@@ -87,6 +92,14 @@ def refuse_block(path: str, block: bytes, number: int) -> NoReturn:
     for _ in _lines_before_error(path, block, number):
         pass
     raise AssertionError(f"{path}: no bad line")
+
+
+def refuse_packed(path: str, beginning: bytes) -> None:
+    """Compressed data are recognised by their suffix only; refuse them without it."""
+    for magic, method in _PACKED.items():
+        if beginning.startswith(magic):
+            remedy = "decompress it first" if path == "-" else f"name the file {_SUFFIXES[method]}"
+            raise DataError(f"{path}: looks like {method} data; {remedy}")
 
 
 def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T]) -> Iterator[T]:
@@ -138,7 +151,7 @@ def _texts(path: str, errors: str) -> Iterator[str]:
     number = 1  # of the first line in the next piece
     for piece in _whole_lines(path):
         if number == 1:
-            _refuse_packed(path, piece)
+            refuse_packed(path, piece)
         try:
             text = piece.decode("utf-8", errors)
         except UnicodeDecodeError:
@@ -167,14 +180,6 @@ def _whole_lines(path: str) -> Iterator[bytes]:
                 begun.append(block)
         if rest := b"".join(begun):
             yield rest
-
-
-def _refuse_packed(path: str, beginning: bytes) -> None:
-    """Compressed data are recognised by their suffix only; refuse them without it."""
-    for magic, method in _PACKED.items():
-        if beginning.startswith(magic):
-            remedy = "decompress it first" if path == "-" else f"name the file {_SUFFIXES[method]}"
-            raise DataError(f"{path}: looks like {method} data; {remedy}")
 
 
 def _lines_before_error(path: str, piece: bytes, number: int) -> Iterator[str]:

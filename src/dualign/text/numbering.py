@@ -1,11 +1,13 @@
-"""Two parallel files as numbers, straight from their bytes: `numbered(read_pairs(…))` without a string per
-token.
+"""Lines as numbers, straight from their bytes: two parallel files as `numbered(read_pairs(…))` would number
+them, or a block of lines by words that are known, without a string per token.
 
-A file is read in blocks of whole lines. Threads bring them into the normal form of `dualign.text.lines` and
-number the words of each by themselves, from 0 on; a kernel cuts a block at white space and looks each word up
-in a hash table by its bytes. Then, in the order of the blocks, the different words of each are looked up in
-the table of the whole file, which gives the numbers that one pass over the file would give; and threads
-replace the block's numbers by those. Only one string per word is made.
+Lines are numbered in blocks. A kernel cuts a block at white space and numbers its words from 0 on, by a hash
+table of their bytes. Only its different words are then looked up in a larger table, and the block's numbers
+replaced by those found there.
+
+For files, threads number the blocks; their words are looked up in the table of the whole file, and added to
+it, in the order of the blocks, which gives the numbers that one pass over the file would give. The table of
+known words is never written once it is made, so any thread can number a block by it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -26,11 +28,12 @@ from dualign.core.threads import ordered_map
 from dualign.core.workspace import Growing, Workspace, boundless
 from dualign.text.bitext import Numbered, Sentences
 from dualign.text.checks import same_length
-from dualign.text.lines import checked, normal_block, read_blocks, refuse_block
+from dualign.text.lines import checked, read_blocks, refuse_block
 from dualign.text.octets import (
+    as_bytes,
     eight_bytes,
     first_marked,
-    is_plain,
+    normal_form,
     octets,
     signed,
     stops,
@@ -143,21 +146,45 @@ def _numbered(errors: str, job: tuple[int, bytes | DataError]) -> tuple[int, byt
     side, lines = job
     if isinstance(lines, DataError):
         raise lines
-    return side, lines, number_block(lines, errors)
+    normal = normal_form(lines, errors)
+    return side, lines, None if normal is None else number_block(normal)
 
 
-def number_block(lines: bytes, errors: str = "strict") -> Block | None:
-    """The words of whole lines in numbers of their own; None if a line is an error."""
+def table_of(text: Array) -> Words:
+    """The table of different words, each ended by a `\\n` (uint8)."""
+    ends = np.flatnonzero(text == 10)
+    words = _room_for_words(octets(text), len(ends))
+    words.begins[:1], words.begins[1:] = 0, ends[:-1] + 1
+    words.sizes[:] = ends - words.begins
+    hash_words(words)
+    place_words(words, len(ends))
+    return words
+
+
+def number_lines(lines: bytes, table: Words, lowercase: bool = False) -> tuple[Sentences, list[str]]:
+    """The words of lines in normal form, each with its `\\n`, in the numbers of a table.
+
+    Words that are not in it are numbered after it, in the order in which they occur; they are returned, too.
+    """
+    block = number_block(lines)
+    words, known = block.words, block.known
+    if lowercase:
+        # No word has a `\n`, so that Python sees where each ends; and each is one token of its line.
+        lowered = number_block(_spelled(words, np.arange(known)).decode().lower().encode())
+        words, known = lowered.words, lowered.known
+    number, unknown = _looked_up(words, known, table, len(table.begins))
+    new = _spelled(words, unknown).decode().split("\n")[:-1]
+    if lowercase:
+        number = number[lowered.tokens]
+    tokens, offsets = np.empty(len(block.tokens), np.int32), np.zeros(len(block.ends) + 1, np.int64)
+    renumber_block(block.tokens, block.ends, number, 0, tokens, offsets[1:])
+    return Sentences(tokens, offsets), new
+
+
+def number_block(lines: bytes) -> Block:
+    """The words of lines in normal form, each with its `\\n`, in numbers of their own."""
     text, size = octets(lines), len(lines)
-    if not is_plain(text, size):
-        normal = normal_block(lines, errors)
-        if normal is None:
-            return None
-        text, size = octets(normal), len(normal)
-    tokens, ends = (
-        np.empty(size // 2 + 1, np.int32),
-        np.empty(np.count_nonzero(np.frombuffer(lines, np.uint8) == 10), np.int64),
-    )
+    tokens, ends = np.empty(size // 2 + 1, np.int32), np.empty(lines.count(b"\n"), np.int64)
     words = _room_for_words(text, _FEW if size < 1 << 17 else _MANY)
     done = np.zeros(4, np.int64)
     while not number_words(text, size, words, done, tokens, ends):
@@ -179,27 +206,23 @@ class Side:
         return self.offsets.length - 1
 
     def add(self, lines: bytes) -> None:
-        """Number the words of whole lines."""
-        block = number_block(lines)
-        if block is None:
-            raise DataError("the lines are not UTF-8, or have NUL characters")
-        _renumber(self.place(block))
+        """Number the words of whole lines in normal form."""
+        _renumber(self.place(number_block(lines)))
 
     def place(self, block: Block) -> Placed:
         """Number the words of the next block; its tokens are still to be renumbered."""
         begin = self.tokens.length
-        number = np.empty(block.known, np.int32)
-        self._make_room(self.known + block.known, self.used + int(block.words.sizes[: block.known].sum()))
-        self.known, self.used = add_words(block.words, block.known, self.words, self.known, self.used, number)
+        number, new = _looked_up(block.words, block.known, self.words, self.known)
+        self._make_room(self.known + len(new), self.used + _bytes_of(block.words, new))
+        self.used = add_words(block.words, new, self.words, self.known, self.used)
+        self.known += len(new)
         room = self.tokens.room(len(block.tokens)), self.offsets.room(len(block.ends))
         return Placed(block.tokens, block.ends, number, begin, *room)
 
     def finished(self, threads: int = 1) -> tuple[Sentences, list[str]]:
         """The sentences and the words; nothing is left here."""
         sentences = Sentences(self.tokens.finished(threads), self.offsets.finished(threads))
-        letters = self.words.letters.astype("<u8", copy=False).tobytes()
-        begins = [*self.words.begins[: self.known].tolist(), self.used]
-        return sentences, [letters[begin:end].decode() for begin, end in pairwise(begins)]
+        return sentences, as_bytes(self.words.letters, self.used).decode().split("\n")[:-1]
 
     def _make_room(self, words: int, letters: int) -> None:
         if words > len(self.words.begins):
@@ -224,8 +247,38 @@ def _grown(words: Words, known: int, most: int) -> Words:
     return more
 
 
+def _looked_up(words: Words, count: int, table: Words, known: int) -> tuple[Array, Array]:
+    """The numbers of so many words by a table, and which of them are not among its known ones.
+
+    They are numbered after these.
+    """
+    number, missing = np.empty(count, np.int32), np.empty(count, np.int64)
+    return number, missing[: find_words(words, table, known, number, missing)]
+
+
+def _spelled(words: Words, which: Array) -> bytes:
+    """Some words in UTF-8, each with its `\\n`."""
+    size = _bytes_of(words, which)
+    letters = np.zeros(size // 8 + 1, np.uint64)
+    copy_words(words, which, letters, 0)
+    return as_bytes(letters, size)
+
+
+def _bytes_of(words: Words, which: Array) -> int:
+    return int(words.sizes[which].sum()) + len(which)
+
+
 def _renumber(placed: Placed) -> None:
     renumber_block(*placed)
+
+
+@kernel()
+def hash_words(words: Words) -> None:
+    """The hashes of words, and 0 for those that no line can have, since they are empty or end with a NUL."""
+    for word in range(len(words.begins)):
+        begin, size = words.begins[word], words.sizes[word]
+        is_word = size > 0 and eight_bytes(words.letters, begin + size - 1) & _BYTE != 0
+        words.hashes[word] = hash_of(words.letters, begin, size) if is_word else np.uint64(0)
 
 
 @kernel()
@@ -282,27 +335,50 @@ def number_words(text: Array, size: int, words: Words, done: Array, tokens: Arra
 
 
 @kernel()
-def add_words(new: Words, count: int, words: Words, known: int, used: int, number: Array) -> tuple[int, int]:
-    """Look up the words of a block in the file's table, adding those it lacks; write their numbers there.
+def find_words(new: Words, table: Words, known: int, number: Array, missing: Array) -> int:
+    """Look words up in a table; those that are missing are listed and numbered after the known ones.
 
-    Of `words.letters`, `used` bytes are taken, the others are 0. Returns how many words are known now, and
-    how many bytes are taken.
+    `number` has one element per word. Returns how many are missing.
     """
-    for k in range(count):
-        begin, size, code = new.begins[k], new.sizes[k], new.hashes[k]
-        slot = slot_of(words, new.letters, begin, size, code)
-        word = signed(words.slots[slot, 1] >> np.uint64(1)) - 1
+    found = 0
+    for k in range(len(number)):
+        slot = slot_of(table, new.letters, new.begins[k], new.sizes[k], new.hashes[k])
+        word = signed(table.slots[slot, 1] >> np.uint64(1)) - 1
         if word < 0:
-            word = known
-            for b in range(size):
-                letter = eight_bytes(new.letters, begin + b) & _BYTE
-                words.letters[(used + b) >> 3] |= letter << np.uint64(((used + b) & 7) << 3)
-            words.begins[word], words.sizes[word], words.hashes[word] = used, size, code
-            words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, size)
-            used += size
-            known += 1
+            missing[found] = k
+            word = known + found
+            found += 1
         number[k] = word
-    return known, used
+    return found
+
+
+@kernel()
+def add_words(new: Words, which: Array, words: Words, known: int, used: int) -> int:
+    """Add some words to a table that lacks them; returns how many bytes of its letters are taken then."""
+    end = copy_words(new, which, words.letters, used)
+    for k in which:
+        size, code = new.sizes[k], new.hashes[k]
+        slot = slot_of(words, new.letters, new.begins[k], size, code)
+        words.begins[known], words.sizes[known], words.hashes[known] = used, size, code
+        words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(known, size)
+        used += size + 1
+        known += 1
+    return end
+
+
+@kernel()
+def copy_words(words: Words, which: Array, letters: Array, used: int) -> int:
+    """Write some words, each with its `\\n`, after the `used` bytes that are taken; the others are 0.
+
+    Returns how many are taken then.
+    """
+    for k in which:
+        begin, size = words.begins[k], words.sizes[k]
+        for b in range(size + 1):
+            letter = eight_bytes(words.letters, begin + b) & _BYTE if b < size else _NEWLINE
+            letters[used >> 3] |= letter << np.uint64((used & 7) << 3)
+            used += 1
+    return used
 
 
 @kernel()

@@ -15,6 +15,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.text.lines import normal_block
 
 PLAIN, ODD, UNSURE = range(3)
 """What a look at a text can find: see `look_at`."""
@@ -37,14 +38,27 @@ _BOM = 0xFEFF
 _UNLISTED = np.zeros(0, np.uint8)
 
 
-def octets(text: bytes) -> Array:
-    """A text as kernels read it."""
+def octets(text: bytes | Array) -> Array:
+    """A text (uint8, if it is an array) as kernels read it."""
     size = len(text)
     found = np.empty((size >> 3) + 3, np.uint64)
     inside = found.view(np.uint8)
     inside[:size] = np.frombuffer(text, np.uint8)
     inside[size:] = 10
     return found if sys.byteorder == "little" else found.byteswap()
+
+
+def as_bytes(text: Array, size: int) -> bytes:
+    """The first `size` bytes of a text that kernels have written."""
+    return text.astype("<u8", copy=False).view(np.uint8)[:size].tobytes()
+
+
+def normal_form(lines: bytes, errors: str) -> bytes | None:
+    """Whole lines by the rules of `dualign.text.lines`, to be split at white space; None if one is an error.
+
+    Where a kernel sees that they are in that form already, threads need not wait for each other.
+    """
+    return lines if is_plain(octets(lines), len(lines)) else normal_block(lines, errors)
 
 
 def is_plain(text: Array, size: int) -> bool:

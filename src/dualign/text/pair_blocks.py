@@ -14,8 +14,10 @@ from dualign.core.errors import UsageError
 from dualign.core.jit import kernel
 from dualign.text.line_blocks import BEGINNING, PairedLines, Place, paired_lines, settled
 from dualign.text.lines import read_lines, tokenize
-from dualign.text.numbering import white_space
+from dualign.text.octets import eight_bytes, octets, white_space, word_end
 from dualign.text.pairs import has_bars, wrong_separators
+
+_BYTE = np.uint64(0xFF)
 
 
 def read_pair_blocks(
@@ -52,58 +54,53 @@ def both_sides(
     left = settled(lines.source, source, lines.begin.line, errors)
     if lines.target is not None and target is not None:
         return left, settled(lines.target, target, lines.begin.line, errors)
-    text = np.frombuffer(left, np.uint8)
-    sides = np.empty((2, len(text) + lines.pairs), np.uint8)
+    sides = np.empty((2, len(left) + lines.pairs), np.uint8)
     sizes = np.zeros(2, np.int64)
-    line, found = split_lines(text, bool(lines.bars), sides, sizes)
+    line, found = split_lines(octets(left), len(left), bool(lines.bars), sides, sizes)
     if line >= 0:
         raise wrong_separators(f"{source}:{lines.begin.line + line + 1}", found, bool(lines.bars))
     return sides[0, : sizes[0]].tobytes(), sides[1, : sizes[1]].tobytes()
 
 
 @kernel()
-def split_lines(text: Array, bars: bool, sides: Array, sizes: Array) -> tuple[int, int]:
+def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) -> tuple[int, int]:
     """Write the two sides of each line; (-1, 1), or a line without one separator and how many it has."""
     at = line = 0
-    while at < len(text):
+    while at < size:
         found, words, begin, end, after = look_for_separator(text, at, bars)
         if words == 0 and (bars or found == 0):
             begin = end = at
         elif found != 1:
             return line, found
-        for k in range(at, begin):
-            sides[0, sizes[0] + k - at] = text[k]
-        for k in range(end, after):
-            sides[1, sizes[1] + k - end] = text[k]
-        sizes[0] += begin - at + 1
-        sizes[1] += after - end + 1
-        sides[0, sizes[0] - 1] = sides[1, sizes[1] - 1] = 10
+        for side, first, last in ((0, at, begin), (1, end, after)):
+            for k in range(first, last):
+                sides[side, sizes[side] + k - first] = eight_bytes(text, k) & _BYTE
+            sizes[side] += last - first + 1
+            sides[side, sizes[side] - 1] = 10
         at = after + 1
         line += 1
     return -1, 1
 
 
-@kernel()
+@kernel(allocates=False)
 def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int, int, int]:
     """How many separators and words the line has that begins here; where the first separator begins and ends,
     and where the line does."""
     found = words = 0
     first = last = at
-    while text[at] != 10:
-        gap = white_space(text, at)
-        begin = at
+    while True:
+        x = eight_bytes(text, at)
+        if x & _BYTE == 10:
+            return found, words, first, last, at
+        begin, gap = at, white_space(x)
         if gap > 0:
-            tab = text[at] == 9
             at += gap
-            hit = tab and not bars
+            hit = x & _BYTE == 9 and not bars
         else:
-            while gap == 0:
-                at += 1
-                gap = white_space(text, at)
+            at = word_end(text, at)
             words += 1
-            hit = bars and at - begin == 3 and text[begin] == text[begin + 1] == text[begin + 2] == 124
+            hit = bars and at - begin == 3 and x & np.uint64(0xFFFFFF) == 0x7C7C7C
         if hit:
             if found == 0:
                 first, last = begin, at
             found += 1
-    return found, words, first, last, at

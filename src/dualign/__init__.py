@@ -65,9 +65,9 @@ _attribute, _ = lazily(__name__, _HOMES | dict.fromkeys(_ROOMS, ""))
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from dualign.core.release import release
 
-        return version("dualign")
+        return release()
     return _attribute(name)
 
 

@@ -29,7 +29,9 @@ def align(
     source: Source,
     target: Target = None,
     output: Output = "-",
-    model: Annotated[str | None, option("MODEL", "Align with this saved model; train none.")] = None,
+    model: Annotated[
+        str | None, option("MODEL", "Align with this saved model; train none.", "--model")
+    ] = None,
     save: Annotated[str | None, option("MODEL", "Save the model.")] = None,
     decoder: settings.Decoder = None,
     symmetrize: settings.Symmetrize = None,

@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
-from importlib.metadata import version
 from math import isfinite, isnan
 from typing import IO, Any, NamedTuple, Protocol
 
 from dualign.aligner import Aligner, alignments
+from dualign.core.release import release
 from dualign.decode.links import Links
 from dualign.jobs.running import Run
 from dualign.text.line_blocks import Place
@@ -188,7 +188,7 @@ def write_page(path: str, pairs: Sequence[Pair], chunks: Sequence[Links], aligne
         write_report(chunk, line, 0.0, report)
         line += len(chunk)
     shown = ("model", "constraint", "projection", "decoder", "threshold")
-    facts = {name: str(getattr(aligner.options, name)) for name in shown} | {"dualign": version("dualign")}
+    facts = {name: str(getattr(aligner.options, name)) for name in shown} | {"dualign": release()}
     about = About("Word alignment", aligner.history, report.getvalue().splitlines(), facts)
     found = [alignment for chunk in chunks for alignment in alignments(chunk)]
     with open_output(path) as stream:

@@ -14,11 +14,11 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.metadata import version
 from typing import Any
 
 from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
+from dualign.core.release import release
 from dualign.jobs.link_output import Counts, Outputs, Piece
 from dualign.model.options import DECODING
 from dualign.text.line_blocks import Place
@@ -94,11 +94,7 @@ def about_run(
 ) -> dict[str, Any]:
     """What the result depends on."""
     about: dict[str, Any] = {name: fingerprint(path, text=name != "model") for name, path in files.items()}
-    about |= {
-        "options": {name: options[name] for name in DECODING},
-        "errors": errors,
-        "dualign": version("dualign"),
-    }
+    about |= {"options": {name: options[name] for name in DECODING}, "errors": errors, "dualign": release()}
     for name in ("probabilities", "report"):
         path = getattr(outputs, name)
         about[name] = None if path is None else os.path.realpath(path)

@@ -65,7 +65,7 @@ class _Training:
         lexicon = self._first()
         # Before it every word was as probable as any other.
         tokens = len(self.pairs.source), len(self.pairs.target)
-        report(1, -float(np.dot(tokens, np.log((source_words, target_words)))))
+        report(1, -float(tokens[0] * np.log(source_words) + tokens[1] * np.log(target_words)))
         if rounds == 1:
             return lexicon
         total = self.workspace.empty(tokens[1], np.float32, hot=True)

@@ -73,6 +73,8 @@ def choice_weights(weights: Array, counts: Array, departures: Array, available: 
     available = np.vstack((available, np.ones(len(counts))))
     w = weights / weights.sum(dtype=float)
     for _ in range(STEPS):
-        w = counts / ((departures / (available @ w)) @ available)
+        # Not `@`: for a linear-algebra library these are too small, and its threads would keep cores busy.
+        rates = departures / (available * w).sum(axis=1)
+        w = counts / (rates[:, None] * available).sum(axis=0)
         w /= w.sum()
     return w

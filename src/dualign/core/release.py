@@ -1,0 +1,13 @@
+"""Which version of dualign this is."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+
+def release() -> str:
+    """The version that is installed, or `unknown` where dualign runs from its sources alone."""
+    try:
+        return version("dualign")
+    except PackageNotFoundError:
+        return "unknown"

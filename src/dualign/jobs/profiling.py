@@ -14,17 +14,17 @@ from typing import Any
 
 from dualign.core.clocks import Clock, all_processor_seconds
 from dualign.core.phases import Phases, measuring
+from dualign.core.release import release
 from dualign.core.threads import available
 from dualign.core.workspace import machine_memory
-from dualign.jobs.running import Run
 from dualign.text.streams import open_output
 
 
 class Profile:
     """Measures a job. `contents` says nothing about the text or the names of files."""
 
-    def __init__(self, job: str, run: Run) -> None:
-        self._job, self._run = job, run
+    def __init__(self, job: str, threads: int | None, memory: int | str | None) -> None:
+        self._job, self._threads, self._memory = job, threads, memory
         self._clock = Clock()
         self._phases = Phases()
         self._seconds = self._processor = 0.0
@@ -47,15 +47,15 @@ class Profile:
         unit = 1 if sys.platform == "darwin" else 1024
         return {
             "job": self._job,
-            "versions": {name: version(name) for name in ("dualign", "numba", "numpy")}
-            | {"python": platform.python_version()},
+            "versions": {"dualign": release(), "python": platform.python_version()}
+            | {name: version(name) for name in ("numba", "numpy")},
             "machine": {
                 "system": f"{platform.system()} {platform.machine()}",
                 "processors": os.cpu_count(),
                 "memory": machine_memory(),
             },
-            "threads": available(self._run.threads),
-            "memory": self._run.memory,
+            "threads": available(self._threads),
+            "memory": self._memory,
             "seconds": round(self._seconds, 3),
             "processor_seconds": round(self._processor, 3),
             "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,

@@ -108,7 +108,7 @@ def profiled(run: Run, name: str) -> Iterator[None]:
         return
     from dualign.jobs.profiling import Profile
 
-    profile = Profile(name, run)
+    profile = Profile(name, run.threads, run.memory)
     with profile.measuring():
         yield
     profile.write(run.profile)

@@ -166,26 +166,23 @@ def number_lines(lines: bytes, table: Words, lowercase: bool = False) -> tuple[S
 
     Words that are not in it are numbered after it, in the order in which they occur; they are returned, too.
     """
-    block = number_block(lines)
-    words, known = block.words, block.known
+    block = words = number_block(lines)
+    if lowercase:  # one word per line, which Python lowers by itself; it stays one token
+        words = number_block(_spelled(block, np.arange(block.known)).lower().encode(), block.known)
+    number, missing = _looked_up(words, table, len(table.begins))
+    new = _spelled(words, missing).split("\n")[:-1]
     if lowercase:
-        # No word has a `\n`, so that Python sees where each ends; and each is one token of its line.
-        lowered = number_block(_spelled(words, np.arange(known)).decode().lower().encode())
-        words, known = lowered.words, lowered.known
-    number, unknown = _looked_up(words, known, table, len(table.begins))
-    new = _spelled(words, unknown).decode().split("\n")[:-1]
-    if lowercase:
-        number = number[lowered.tokens]
+        number = number[words.tokens]
     tokens, offsets = np.empty(len(block.tokens), np.int32), np.zeros(len(block.ends) + 1, np.int64)
     renumber_block(block.tokens, block.ends, number, 0, tokens, offsets[1:])
     return Sentences(tokens, offsets), new
 
 
-def number_block(lines: bytes) -> Block:
-    """The words of lines in normal form, each with its `\\n`, in numbers of their own."""
+def number_block(lines: bytes, most: int = 0) -> Block:
+    """The words of lines in normal form, each with its `\\n`, in numbers of their own; `most` if known."""
     text, size = octets(lines), len(lines)
     tokens, ends = np.empty(size // 2 + 1, np.int32), np.empty(lines.count(b"\n"), np.int64)
-    words = _room_for_words(text, _FEW if size < 1 << 17 else _MANY)
+    words = _room_for_words(text, most or (_FEW if size < 1 << 17 else _MANY))
     done = np.zeros(4, np.int64)
     while not number_words(text, size, words, done, tokens, ends):
         words = _grown(words, int(done[1]), 2 * len(words.begins))
@@ -212,7 +209,7 @@ class Side:
     def place(self, block: Block) -> Placed:
         """Number the words of the next block; its tokens are still to be renumbered."""
         begin = self.tokens.length
-        number, new = _looked_up(block.words, block.known, self.words, self.known)
+        number, new = _looked_up(block, self.words, self.known)
         self._make_room(self.known + len(new), self.used + _bytes_of(block.words, new))
         self.used = add_words(block.words, new, self.words, self.known, self.used)
         self.known += len(new)
@@ -247,21 +244,21 @@ def _grown(words: Words, known: int, most: int) -> Words:
     return more
 
 
-def _looked_up(words: Words, count: int, table: Words, known: int) -> tuple[Array, Array]:
-    """The numbers of so many words by a table, and which of them are not among its known ones.
+def _looked_up(block: Block, table: Words, known: int) -> tuple[Array, Array]:
+    """The numbers of a block's words by a table of so many, and which of them it lacks.
 
-    They are numbered after these.
+    These are numbered after the known ones.
     """
-    number, missing = np.empty(count, np.int32), np.empty(count, np.int64)
-    return number, missing[: find_words(words, table, known, number, missing)]
+    number, missing = np.empty(block.known, np.int32), np.empty(block.known, np.int64)
+    return number, missing[: find_words(block.words, table, known, number, missing)]
 
 
-def _spelled(words: Words, which: Array) -> bytes:
-    """Some words in UTF-8, each with its `\\n`."""
-    size = _bytes_of(words, which)
+def _spelled(block: Block, which: Array) -> str:
+    """Some words of a block, each with its `\\n`."""
+    size = _bytes_of(block.words, which)
     letters = np.zeros(size // 8 + 1, np.uint64)
-    copy_words(words, which, letters, 0)
-    return as_bytes(letters, size)
+    copy_words(block.words, which, letters, 0)
+    return as_bytes(letters, size).decode()
 
 
 def _bytes_of(words: Words, which: Array) -> int:

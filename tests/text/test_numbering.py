@@ -16,9 +16,10 @@ from dualign.core.workspace import Workspace
 from dualign.model.vocabulary import Unknowns, Vocabulary
 from dualign.text import numbering
 from dualign.text.bitext import numbered
-from dualign.text.numbering import Side, encode_files, number_lines, table_of
+from dualign.text.numbering import Side, encode_files, number_lines
 from dualign.text.pairs import read_pairs
 from dualign.text.printing import print_links
+from dualign.text.word_table import place_words, room_for_words, slot_of, table_of
 
 pytestmark = pytest.mark.kernel
 
@@ -98,15 +99,15 @@ def test_hashes_that_collide_do_no_harm(bits):
     """Long words are compared by their letters, short ones by hashes that are never the same."""
     hashes = numbering.number_block(b"abcdefgh abcdefgha abcdefghb abcdefghabcdefgh\n").words.hashes
     assert len(set(hashes[:4].tolist())) == 4
-    words = numbering._room_for_words(numbering.octets(b"longer-than-8 longer-than-9 short\n"), 4)
+    words = room_for_words(numbering.octets(b"longer-than-8 longer-than-9 short\n"), 4)
     code = np.uint64(1) << np.uint64(bits)
     for word, (begin, size) in enumerate([(0, 13), (14, 13), (28, 5)]):
-        assert words.slots[numbering.slot_of(words, words.letters, begin, size, code), 1] == 0
+        assert words.slots[slot_of(words, words.letters, begin, size, code), 1] == 0
         words.begins[word], words.sizes[word], words.hashes[word] = begin, size, code
         words.slots[:] = 0
-        numbering.place_words(words, word + 1)
+        place_words(words, word + 1)
     for word, (begin, size) in enumerate([(0, 13), (14, 13), (28, 5)]):
-        slot = numbering.slot_of(words, words.letters, begin, size, code)
+        slot = slot_of(words, words.letters, begin, size, code)
         assert words.slots[slot, 1] >> np.uint64(1) == word + 1
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.core.errors import DataError
+from dualign.core.errors import DataError, UsageError
 from dualign.text import line_blocks
 from dualign.text.line_blocks import Place
 from dualign.text.pair_blocks import both_sides, read_pair_blocks
@@ -117,3 +117,8 @@ def test_packed_data_without_a_suffix_are_refused(tmp_path):
     names = str(tmp_path / "s"), str(tmp_path / "t")
     with pytest.raises(DataError, match="looks like gzip data"):
         list(pairs_in_blocks(*names, 2, "strict"))
+
+
+def test_an_unknown_way_to_treat_errors_is_refused(paths):
+    with pytest.raises(UsageError, match='errors="ignore"'):
+        next(read_pair_blocks(*map(str, paths), 2, errors="ignore"))

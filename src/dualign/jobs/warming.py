@@ -22,7 +22,7 @@ from dualign.core.clocks import Clock
 from dualign.core.jit import compiled_mark
 from dualign.core.threads import available
 from dualign.model.options import Options
-from dualign.text.bitext import Bitext, GrowingVocabulary, encode
+from dualign.text.bitext import Bitext, GrowingVocabulary, Numbered, encode
 
 if TYPE_CHECKING:
     from dualign.model.model import Model
@@ -142,6 +142,9 @@ def compile_usual() -> None:
     links = joined([links_of_block(model.options, block, posterior, 1)], np.zeros(len(bitext), np.bool_))
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
     Side().add(b"a b\n")
+    text = Numbered(bitext.source, bitext.target, *words)
+    text.renumbered([1, 2, 0], [1, 2, 0])
+    text.chosen(text.fitting() & (np.arange(len(SOURCE)) > 0))
 
 
 def compile_agreement() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.model.forms import Forms, forms_of
-from dualign.text.numbering import Words, table_of
+from dualign.text.word_table import Words, table_of
 
 
 class Vocabulary:

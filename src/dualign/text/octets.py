@@ -20,6 +20,9 @@ from dualign.text.lines import normal_block
 PLAIN, ODD, UNSURE = range(3)
 """What a look at a text can find: see `look_at`."""
 
+BYTE = np.uint64(0xFF)
+"""The first of eight bytes."""
+
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
 _NOT_WORDS = np.uint64(0x2121212121212121)
@@ -27,7 +30,6 @@ _C2 = np.uint64(0xC2C2C2C2C2C2C2C2)
 _FC = np.uint64(0xFCFCFCFCFCFCFCFC)
 _E0 = np.uint64(0xE0E0E0E0E0E0E0E0)
 _PLACES = np.uint64(0x0001020304050607)
-_BYTE = np.uint64(0xFF)
 
 _FIRST_DOUBTFUL, _LAST_LISTED = 0x300, 0x30000
 """Characters below the first are in normal form C next to any other; those from the last on are rare."""
@@ -118,15 +120,15 @@ def first_marked(marks: np.uint64) -> int:
 @kernel(allocates=False)
 def white_space(x: np.uint64) -> int:
     """How many bytes of white space (as `str.split()` sees it) these begin with, at least; 0 for none."""
-    a = signed(x & _BYTE)
+    a = signed(x & BYTE)
     if a < 0x80:
         return 1 if a == 32 or 9 <= a <= 13 or 28 <= a <= 31 else 0
-    b = signed((x >> np.uint64(8)) & _BYTE)
+    b = signed((x >> np.uint64(8)) & BYTE)
     if a == 0xC2:
         return 2 if b in (0x85, 0xA0) else 0
     if a < 0xE1 or a > 0xE3:
         return 0
-    c = signed((x >> np.uint64(16)) & _BYTE)
+    c = signed((x >> np.uint64(16)) & BYTE)
     if a == 0xE1:  # U+1680
         return 3 if b == 0x9A and c == 0x80 else 0
     if a == 0xE3:  # U+3000
@@ -193,7 +195,7 @@ def look_at(text: Array, size: int, classes: Array) -> int:
 @kernel(allocates=False)
 def character(x: np.uint64) -> tuple[int, int]:
     """The code and width in bytes of a character that is not ASCII; width 0 if it is not UTF-8."""
-    a, b, c, d = x & _BYTE, x >> np.uint64(8) & _BYTE, x >> np.uint64(16) & _BYTE, x >> np.uint64(24) & _BYTE
+    a, b, c, d = x & BYTE, x >> np.uint64(8) & BYTE, x >> np.uint64(16) & BYTE, x >> np.uint64(24) & BYTE
     six, tail, low = np.uint64(6), np.uint64(0xC0), np.uint64(0x3F)
     if b & tail != 0x80 or a < 0xC2 or a > 0xF4:
         return 0, 0

@@ -13,11 +13,9 @@ from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
 from dualign.core.jit import kernel
 from dualign.text.line_blocks import BEGINNING, PairedLines, Place, paired_lines, settled
-from dualign.text.lines import read_lines, tokenize
-from dualign.text.octets import eight_bytes, octets, white_space, word_end
+from dualign.text.lines import checked, read_lines, tokenize
+from dualign.text.octets import BYTE, eight_bytes, octets, white_space, word_end
 from dualign.text.pairs import has_bars, wrong_separators
-
-_BYTE = np.uint64(0xFF)
 
 
 def read_pair_blocks(
@@ -26,6 +24,7 @@ def read_pair_blocks(
     """The text that `read_pairs` reads, in blocks of at most this many pairs, from a place on."""
     if source == target == "-":
         raise UsageError("source and target cannot both be standard input; name a file for one of them")
+    checked(errors)
     blocks = paired_lines(source, target, lines, begin)
     if target is not None:
         yield from blocks
@@ -74,7 +73,7 @@ def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) 
             return line, found
         for side, first, last in ((0, at, begin), (1, end, after)):
             for k in range(first, last):
-                sides[side, sizes[side] + k - first] = eight_bytes(text, k) & _BYTE
+                sides[side, sizes[side] + k - first] = eight_bytes(text, k) & BYTE
             sizes[side] += last - first + 1
             sides[side, sizes[side] - 1] = 10
         at = after + 1
@@ -90,12 +89,12 @@ def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int,
     first = last = at
     while True:
         x = eight_bytes(text, at)
-        if x & _BYTE == 10:
+        if x & BYTE == 10:
             return found, words, first, last, at
         begin, gap = at, white_space(x)
         if gap > 0:
             at += gap
-            hit = x & _BYTE == 9 and not bars
+            hit = x & BYTE == 9 and not bars
         else:
             at = word_end(text, at)
             words += 1

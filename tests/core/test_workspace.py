@@ -72,8 +72,8 @@ def test_what_is_not_a_size_is_refused(size: str) -> None:
 
 @pytest.mark.parametrize("size", ["0", "0G", "0.0001"])
 def test_no_memory_at_all_is_refused(size: str) -> None:
-    with pytest.raises(UsageError, match="no memory at all"):
-        as_bytes(size)
+    with pytest.raises(UsageError, match="must be more than nothing"):
+        Workspace(as_bytes(size))
 
 
 def test_sizes_in_words() -> None:
@@ -89,7 +89,7 @@ def test_sizes_in_words() -> None:
 
 @pytest.mark.parametrize("memory", [0, -1])
 def test_a_budget_must_be_positive(memory: int) -> None:
-    with pytest.raises(UsageError, match=f"memory={memory} must be more than 0"):
+    with pytest.raises(UsageError, match=f"memory={memory} must be more than nothing"):
         Workspace(memory)
 
 
@@ -164,19 +164,19 @@ def test_an_array_that_cannot_be_made_is_not_counted(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named() -> None:
-    with pytest.raises(DataError, match=r"/nowhere/at/all: no such folder"):
+    with pytest.raises(UsageError, match=r"scratch=/nowhere/at/all: there is no such folder"):
         Workspace(1 << 30, "/nowhere/at/all")
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match=r"file: no such folder"):
+    with pytest.raises(UsageError, match=r"file: there is no such folder"):
         Workspace(1 << 30, str(tmp_path / "file"))
 
 
 def test_a_folder_without_rights_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(DataError, match=f"{tmp_path}: no permission to write scratch files"):
+    with pytest.raises(UsageError, match=f"{tmp_path}: no permission to write there"):
         Workspace(1 << 30, str(tmp_path))
 
 

@@ -194,6 +194,8 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> NoReturn:
     """Run the command line of this process."""
     signal.signal(signal.SIGTERM, _end)
+    # We never multiply matrices that are worth it, and OpenBLAS keeps its threads busy for a while.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
     code = run(sys.argv[1:])
     # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the

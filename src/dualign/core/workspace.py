@@ -57,10 +57,7 @@ def as_bytes(size: str) -> int:
     match = _SIZE.fullmatch(size)
     if match is None:
         raise UsageError(f"{size!r} is not a size; write it as 4G or 500M")
-    found = int(Fraction(match[1]) * _UNITS[match[2].upper()])
-    if found == 0:
-        raise UsageError(f"{size!r} is no memory at all; write a size such as 4G or 500M")
-    return found
+    return int(Fraction(match[1]) * _UNITS[match[2].upper()])
 
 
 def in_words(size: float) -> str:
@@ -111,7 +108,7 @@ class Workspace:
 
     def __init__(self, memory: int | None = None, folder: str | None = None) -> None:
         if memory is not None and memory <= 0:
-            raise UsageError(f"memory={memory} must be more than 0")
+            raise UsageError(f"memory={memory} must be more than nothing; write a size such as 4G")
         if folder is not None:
             _check_folder(folder)
         self.given = memory is not None
@@ -285,11 +282,11 @@ def _copy(job: tuple[Array, Array]) -> None:
 
 
 def _check_folder(folder: str) -> None:
-    """Raise a `DataError` if scratch files cannot be made in a folder."""
+    """Raise a `UsageError` if scratch files cannot be made in a folder."""
     if not os.path.isdir(folder):
-        raise DataError(f"{folder}: no such folder; make it, or give another folder for scratch files")
+        raise UsageError(f"scratch={folder}: there is no such folder; make it first")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise DataError(f"{folder}: no permission to write scratch files; give another folder for them")
+        raise UsageError(f"scratch={folder}: no permission to write there; name another folder")
 
 
 def _scratch_folder() -> str:

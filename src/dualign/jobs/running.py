@@ -66,15 +66,7 @@ class Run:
                 raise UsageError(f"memory={self.memory}: {error}") from None
         if memory is not None and (isinstance(memory, bool) or not hasattr(memory, "__index__")):
             raise UsageError(f"memory={memory!r} must be a number of bytes, or a size such as 4G")
-        if memory is not None and memory < 1:
-            raise UsageError(f"memory={self.memory} must be more than nothing; write a size such as 4G")
-        scratch = None if self.scratch is None else os.fspath(self.scratch)
-        if scratch is not None:
-            if not os.path.isdir(scratch):
-                raise UsageError(f"scratch={scratch}: there is no such folder; make it first")
-            if not os.access(scratch, os.W_OK | os.X_OK):
-                raise UsageError(f"scratch={scratch}: no permission to write there; name another folder")
-        return Workspace(memory, scratch)
+        return Workspace(memory, None if self.scratch is None else os.fspath(self.scratch))
 
     def counted(self, items: Iterable[Item], what: str) -> Iterator[Item]:
         """Pass `items` on, and report how many are done."""

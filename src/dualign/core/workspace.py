@@ -117,8 +117,11 @@ class Workspace:
         self.folder = _scratch_folder() if folder is None else folder
         self._lock = threading.Lock()
         self._sizes = [0, 0]
-        # An array may vanish at any moment, even while this thread holds the lock: a queue needs none.
-        self._returned: deque[tuple[bool, int]] = deque()
+        self._alive: dict[int, tuple[weakref.ref[Array], bool, int]] = {}
+        # An array may vanish at any moment, even while this thread holds the lock: a queue needs none. Its
+        # method is all that is called then. In a function of ours, Ctrl-C would be lost: what is raised
+        # while an array vanishes is dropped.
+        self._gone: deque[weakref.ref[Array]] = deque()
 
     @property
     def used(self) -> int:
@@ -146,9 +149,12 @@ class Workspace:
         try:
             base = np.frombuffer(self._map(size), np.uint8) if mapped else np.empty(size, np.uint8)
         except BaseException:
-            self._returned.append((mapped, size))
+            with self._lock:
+                self._sizes[mapped] -= size
             raise
-        weakref.finalize(base, self._returned.append, (mapped, size)).atexit = False
+        reference = weakref.ref(base, self._gone.append)
+        with self._lock:
+            self._alive[id(reference)] = reference, mapped, size
         return base.view(dtype).reshape(shape)
 
     def zeros(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike, *, hot: bool = False) -> Array:
@@ -197,8 +203,8 @@ class Workspace:
 
     def _settle(self) -> None:
         """Take note of the arrays that are gone."""
-        while self._returned:
-            mapped, size = self._returned.popleft()
+        while self._gone:
+            _, mapped, size = self._alive.pop(id(self._gone.popleft()))
             self._sizes[mapped] -= size
 
     def _map(self, size: int) -> mmap.mmap:

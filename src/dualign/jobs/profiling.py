@@ -10,20 +10,28 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any
+from operator import index
+from typing import TYPE_CHECKING, Any
 
 from dualign.core.clocks import Clock, all_processor_seconds
 from dualign.core.phases import Phases, measuring
 from dualign.core.threads import available
 from dualign.core.workspace import machine_memory
-from dualign.jobs.running import Run
-from dualign.text.streams import open_output
+from dualign.text.streams import check_output, open_output
+
+if TYPE_CHECKING:
+    from dualign.jobs.running import Run
 
 
 class Profile:
-    """Measures a job. `contents` says nothing about the text or the names of files."""
+    """Measures a job. `contents` says nothing about the text or the names of files.
+
+    A `run.profile` that cannot be written is refused when it is made: before the work.
+    """
 
     def __init__(self, job: str, run: Run) -> None:
+        if run.profile is not None:
+            check_output(os.fspath(run.profile))
         self._job, self._run = job, run
         self._clock = Clock()
         self._phases = Phases()
@@ -45,6 +53,7 @@ class Profile:
         seconds, threads had to wait.
         """
         unit = 1 if sys.platform == "darwin" else 1024
+        memory = self._run.memory
         return {
             "job": self._job,
             "versions": {name: version(name) for name in ("dualign", "numba", "numpy")}
@@ -55,7 +64,7 @@ class Profile:
                 "memory": machine_memory(),
             },
             "threads": available(self._run.threads),
-            "memory": self._run.memory,
+            "memory": memory if memory is None or isinstance(memory, str) else index(memory),
             "seconds": round(self._seconds, 3),
             "processor_seconds": round(self._processor, 3),
             "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
@@ -71,5 +80,5 @@ class Profile:
 
     def write(self, path: str) -> None:
         """Write the contents as JSON."""
-        with open_output(path) as stream:
+        with open_output(os.fspath(path)) as stream:
             stream.write(json.dumps(self.contents(), indent=1) + "\n")

@@ -12,7 +12,7 @@ lexical table. `--phases` adds a table of the processor time of each phase, for 
 from __future__ import annotations
 
 import os
-from argparse import Namespace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,6 +32,48 @@ HEAD = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Point:
+    """One run: a text, a number of threads, and what the command took."""
+
+    text: Text
+    threads: int
+    usage: Usage
+    profile: dict[str, Any]
+    model_bytes: int
+    base: Usage
+    """Of a tiny text."""
+    digest: str
+
+    @property
+    def per_word(self) -> float:
+        """Microseconds."""
+        return 1e6 * self.usage.seconds / self.text.words
+
+    @property
+    def beyond(self) -> float:
+        """Bytes per pair beyond the program and the table."""
+        return (self.usage.peak_bytes - self.base.peak_bytes - self.model_bytes) / self.text.pairs
+
+    def content(self, first: Point) -> dict[str, Any]:
+        """For the file of results."""
+        return {
+            "pairs": self.text.pairs, "words": self.text.words, "threads": self.threads,
+            **self.usage.as_dict(), "speed_up": first.usage.seconds / self.usage.seconds,
+            "model_bytes": self.model_bytes, "base_peak_bytes": self.base.peak_bytes,
+            "bytes_per_pair": self.beyond, "profile": self.profile,
+        }  # fmt: skip
+
+    def row(self, first: Point, before: Point | None) -> tuple[str, ...]:
+        """For the table; `first` has the same text on the first number of threads, `before` a smaller one."""
+        return (
+            f"{self.text.pairs:,}", f"{self.text.words:,}", f"{self.threads}", f"{self.usage.seconds:.1f}",
+            f"{self.usage.cpu_seconds:.1f}", f"{first.usage.seconds / self.usage.seconds:.2f}",
+            f"{self.per_word:.2f}", "" if before is None else f"{self.per_word / before.per_word:.2f}",
+            f"{self.usage.peak_bytes / 1e6:,.0f}", f"{self.model_bytes / 1e6:,.1f}", f"{self.beyond:,.0f}",
+        )  # fmt: skip
+
+
 def main() -> None:
     options = parser("Measure dualign's time and memory over corpus sizes.", "cost_curve.jsonl", several=True)
     add_data(options)
@@ -49,65 +91,47 @@ def main() -> None:
     memory = f"; --memory {given.memory}" if given.memory else ""
     print(f"{name}; seed of the shuffle: {given.seed}{memory}", flush=True)
     rows = []
-    profiles: list[dict[str, Any]] = []
-    before: dict[int, float] = {}
+    points: list[Point] = []
     with TemporaryDirectory(prefix="dualign-cost-") as folder:
-        place = Path(folder)
-        bases = {}
-        for threads in given.threads:
-            with kept_to(threads):
-                bases[threads] = warm_up(folder, threads)
+        bases = {threads: smallest(folder, threads) for threads in given.threads}
         corpus = Corpus(given.data, name, given.seed)
         for size in sizes:
             if size is not None and size > len(corpus):
                 print(f"{size:,} pairs: skipped, the corpus has {len(corpus):,}", flush=True)
                 continue
-            text = corpus.write(place, size)
-            profiles = []
-            first: Usage | None = None
-            digests = set()
+            text = corpus.write(Path(folder), size)
+            before = {point.threads: point for point in points}
+            points = []
             for threads in given.threads:
-                usage, profile = measured(text, place, threads, given)
-                first = first or usage
-                profiles.append(profile)
-                digests.add(digest_of(str(place / "model"), str(place / "links")))
-                table = os.path.getsize(place / "model")
-                beyond = (usage.peak_bytes - bases[threads].peak_bytes - table) / text.pairs
-                per_word = 1e6 * usage.seconds / text.words
-                record(
-                    given.json,
-                    {
-                        "corpus": name, "pairs": text.pairs, "words": text.words, "threads": threads,
-                        "seed": given.seed, "memory": given.memory, **usage.as_dict(),
-                        "speed_up": first.seconds / usage.seconds, "model_bytes": table,
-                        "base_peak_bytes": bases[threads].peak_bytes, "bytes_per_pair": beyond,
-                        "profile": profile,
-                    },
-                )  # fmt: skip
-                row = (
-                    f"{text.pairs:,}", f"{text.words:,}", f"{threads}", f"{usage.seconds:.1f}",
-                    f"{usage.cpu_seconds:.1f}", f"{first.seconds / usage.seconds:.2f}", f"{per_word:.2f}",
-                    f"{per_word / before[threads]:.2f}" if threads in before else "",
-                    f"{usage.peak_bytes / 1e6:,.0f}", f"{table / 1e6:,.1f}", f"{beyond:,.0f}",
-                )  # fmt: skip
-                before[threads] = per_word
-                print(" ".join(row), flush=True)
-                rows.append(row)
-            if len(digests) > 1:
-                raise DataError(f"{text.pairs:,} pairs: the bytes depend on the number of threads, a bug")
+                point = measured(text, Path(folder), threads, bases[threads], given.memory)
+                points.append(point)
+                run = {"corpus": name, "seed": given.seed, "memory": given.memory}
+                record(given.json, run | point.content(points[0]))
+                rows.append(point.row(points[0], before.get(threads)))
+                print(" ".join(rows[-1]), flush=True)
+                if point.digest != points[0].digest:
+                    raise DataError(f"{threads} threads: other bytes than with {points[0].threads}, a bug")
     print("\n" + markdown(HEAD, rows, left=0))
-    if given.phases and profiles:
-        print("\n" + phase_table(f"{rows[-1][0]} pairs", profiles))
+    if given.phases and points:
+        print("\n" + phase_table(f"{rows[-1][0]} pairs", [point.profile for point in points]))
 
 
-def measured(text: Text, place: Path, threads: int, given: Namespace) -> tuple[Usage, dict[str, Any]]:
-    """What training and aligning took, and where their time went."""
-    command = [*DUALIGN, "align", str(text.source), str(text.target), "-o", str(place / "links")]
-    more = ["--save", str(place / "model"), "--threads", str(threads), "--quiet"]
-    if given.memory is not None:
-        more += ["--memory", given.memory]
+def smallest(folder: str, threads: int) -> Usage:
+    """What a tiny text takes; compiles kernels."""
     with kept_to(threads):
-        return measure_profiled([*command, *more], str(place))
+        return warm_up(folder, threads)
+
+
+def measured(text: Text, place: Path, threads: int, base: Usage, memory: str | None) -> Point:
+    """Train on a text and align it."""
+    model, links = str(place / "model"), str(place / "links")
+    command = [*DUALIGN, "align", str(text.source), str(text.target), "-o", links, "--save", model]
+    command += ["--threads", str(threads), "--quiet"]
+    if memory is not None:
+        command += ["--memory", memory]
+    with kept_to(threads):
+        usage, profile = measure_profiled(command, str(place))
+    return Point(text, threads, usage, profile, os.path.getsize(model), base, digest_of(model, links))
 
 
 if __name__ == "__main__":

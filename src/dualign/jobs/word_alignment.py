@@ -170,7 +170,9 @@ def train(
     tuning = _tuning(tuning)
     outputs = Outputs(model=output)
     size = None if sample is None else as_count(sample)
-    _check_places(outputs, source, target, None, tuning, glossary, [run.profile])
+    # The profile has standard output for itself: there are no links.
+    beside = [] if run.profile == "-" else [run.profile]
+    _check_places(outputs, source, target, None, tuning, glossary, beside)
     workspace = run.workspace()
     if size is not None and tuning is not None and tuning.on_input and not _can_read_again(source, target):
         raise UsageError(

@@ -23,6 +23,7 @@ from dualign.core.errors import DataError
 from dualign.core.workspace import as_bytes
 from dualign.jobs.installation import DUALIGN, warm_up
 from dualign.jobs.speed import digest_of, measure_profiled, phase_table
+from dualign.jobs.warming import compile_kernels
 from dualign.measure.table import markdown
 from dualign.measure.timing import Usage
 
@@ -92,6 +93,7 @@ def main() -> None:
     print(f"{name}; seed of the shuffle: {given.seed}{memory}", flush=True)
     rows = []
     points: list[Point] = []
+    compile_kernels(print, "long")  # otherwise the first run with a very long sentence would do it
     with TemporaryDirectory(prefix="dualign-cost-") as folder:
         bases = {threads: smallest(folder, threads) for threads in given.threads}
         corpus = Corpus(given.data, name, given.seed)

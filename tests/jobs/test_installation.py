@@ -47,7 +47,7 @@ def test_the_text_to_align_follows_the_text_to_train_on(tmp_path):
 def test_sizes_count_pairs_and_words(tmp_path):
     for name, text in (("s", "a b\n\nc\n"), ("t", "x\ny z\nw\n")):
         (tmp_path / name).write_text(text)
-    assert sizes(str(tmp_path / "s"), str(tmp_path / "t"), "strict") == (3, 3, 4)
+    assert sizes(str(tmp_path / "s"), str(tmp_path / "t"), "strict") == (3, 3, 4, 2)
 
 
 def test_text_has_the_rates_and_says_what_was_measured():

@@ -20,6 +20,7 @@ from typing import Any
 
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available
+from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.defaults import PAIRS
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.speed import (
@@ -32,6 +33,7 @@ from dualign.jobs.speed import (
     table_by_threads,
     thread_counts,
 )
+from dualign.jobs.warming import compile_kernels
 from dualign.measure.quality import Evaluation, evaluate
 from dualign.measure.signature import signature
 from dualign.measure.table import markdown
@@ -193,12 +195,14 @@ def bench(text: Synthetic | Own, *, by_threads: bool = False, run: Run = SILENT)
             gold = list(read_links(text.gold, errors=run.errors)) if text.gold else []
             files = [text.source, text.target] * 2
         errors = run.errors if isinstance(text, Own) else "strict"
-        pairs, *words = sizes(files[0], files[1], errors)
+        pairs, *words, longest = sizes(files[0], files[1], errors)
         if pairs < len(gold) or pairs == 0:
             raise DataError(f"{files[0]} has {pairs} lines, but there are gold links for {len(gold)}")
         run.note("warming up; the first run compiles kernels")
         warm_up(place, threads)
         start = warm_up(place, threads, pairs=1)
+        if longest > LONGEST_IN_STEP:
+            compile_kernels(run.note, "long")
         runs = []
         for count in thread_counts(threads) if by_threads else [threads]:
             run.note(f"training on {pairs:,} pairs and aligning {pairs:,}, threads: {count}")
@@ -269,14 +273,15 @@ def write_texts(made: Sequence[tuple[Any, ...]], *paths: str) -> None:
             stream.writelines(f"{' '.join(pair[side])}\n" for pair in made)
 
 
-def sizes(source: str, target: str, errors: str) -> tuple[int, int, int]:
-    """Number of pairs, source words and target words of a text."""
-    pairs = left = right = 0
+def sizes(source: str, target: str, errors: str) -> tuple[int, int, int, int]:
+    """Number of pairs, source words and target words of a text, and of words in its longest sentence."""
+    pairs = left = right = longest = 0
     for s, t in read_pairs(source, target, errors=errors):
         pairs += 1
         left += len(s)
         right += len(t)
-    return pairs, left, right
+        longest = max(longest, len(s), len(t))
+    return pairs, left, right, longest
 
 
 def versions() -> dict[str, str]:

@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,18 @@ from dualign.jobs.installation import versions
 RESULTS = Path("build") / "benchmarks"
 
 
-def parser(description: str, results: str) -> argparse.ArgumentParser:
+def parser(description: str, results: str, *, several: bool = False) -> argparse.ArgumentParser:
+    """The options of all benchmarks; with `several`, `--threads` is a list of numbers to compare."""
     options = argparse.ArgumentParser(description=description)
-    options.add_argument("--threads", type=positive, default=processors(), help="threads for every system")
+    if several:
+        help = "numbers of threads, one run for each; speed-ups are over the first"
+        options.add_argument(
+            "--threads", type=positive, nargs="+", default=[processors()], metavar="N", help=help
+        )
+    else:
+        options.add_argument(
+            "--threads", type=positive, default=processors(), help="threads for every system"
+        )
     options.add_argument(
         "--json", type=Path, default=RESULTS / results, metavar="FILE", help="file to append results to"
     )
@@ -48,9 +58,22 @@ def keep_to(threads: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
-def describe(threads: int) -> str:
+@contextmanager
+def kept_to(threads: int) -> Iterator[None]:
+    """The same until the end of the block."""
+    before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    keep_to(threads)
+    try:
+        yield
+    finally:
+        if before:
+            os.sched_setaffinity(0, before)
+
+
+def describe(threads: int | Sequence[int]) -> str:
     machine = ", ".join(f"{name} {value}" for name, value in versions().items())
-    return f"{machine}; threads: {threads}"
+    numbers = [threads] if isinstance(threads, int) else threads
+    return f"{machine}; threads: {', '.join(map(str, numbers))}"
 
 
 def record(path: Path, result: dict[str, Any]) -> None:

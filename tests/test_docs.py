@@ -1,9 +1,12 @@
-"""The Python examples of the documentation run, and print what the page says."""
+"""The Python examples of the documentation run and print what the page says; some commands run, too."""
 
 from __future__ import annotations
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -31,6 +34,8 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("docs")
     for path in (ROOT / "src" / "dualign" / "text" / "sample").iterdir():
         copy(path, place)
+    for side in ("de", "en"):
+        copy(place / f"sample.{side}", place / f"text.{side}")
     source, target, _ = sample()
     Aligner().fit((source, target)).save(place / "sample.model")
     return place
@@ -52,6 +57,30 @@ def test_examples_print_what_the_page_says(page, folder, monkeypatch):
             with redirect_stdout(printed):
                 exec(compile(code, place, "exec"), names)
             assert not output or printed.getvalue() == output, place
+
+
+@pytest.mark.slow
+def test_the_commands_about_large_texts_run(folder, tmp_path):
+    """One after the other; the lines without `$` show what other texts give."""
+    for path in folder.glob("sample.??"):
+        copy(path, tmp_path)
+    program = tmp_path / "bin" / "dualign"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dualign "$@"\n')
+    program.chmod(0o755)
+    page = (ROOT / "docs" / "large.md").read_text("utf-8")
+    commands = re.findall(r"^\$ (.*)", page, re.MULTILINE)
+    assert len(commands) > 8
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    for command in commands:
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
 def test_links_between_pages_lead_somewhere():

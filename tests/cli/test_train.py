@@ -187,8 +187,11 @@ def test_room_that_cannot_be_had_is_refused_before_the_work(
 
 
 def test_a_scratch_folder_that_cannot_be_written_is_refused(files, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("os.access", lambda path, mode: False)  # who runs the tests may be allowed everything
-    assert run(["train", *files, str(tmp_path / "model"), "--scratch", str(tmp_path)]) == 2
+    scratch = str(tmp_path / "scratch")
+    os.mkdir(scratch)
+    # Who runs the tests may be allowed everything.
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) != scratch)
+    assert run(["train", *files, str(tmp_path / "model"), "--scratch", scratch]) == 2
     assert "no permission to write there" in capsys.readouterr().err
 
 

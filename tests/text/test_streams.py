@@ -18,7 +18,7 @@ import pytest
 import zstandard
 
 from dualign.core.errors import DataError
-from dualign.text.streams import open_binary_output, open_input, open_output
+from dualign.text.streams import check_output, open_binary_output, open_input, open_output
 
 SUFFIXES = ["", ".gz", ".xz", ".zst"]
 # Does not compress away to nothing, so that cutting a file in half cuts the text.
@@ -381,7 +381,33 @@ def test_output_that_cannot_be_made(
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match=message):
         write_nothing(name)
+    with pytest.raises(DataError, match=message):
+        check_output(name)
     assert no_leftovers(tmp_path, "file")
+
+
+@pytest.mark.parametrize(
+    "name", ["-", "/dev/stdout", "/dev/null", "/dev/stderr", "new", "new.gz", "old", "link"]
+)
+def test_output_that_can_be_made_is_not_refused_and_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("old")
+    check_output(name)
+    assert no_leftovers(tmp_path, "old", "link")
+    assert (tmp_path / "old").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("kept", ["old", "."])
+def test_rights_are_checked_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    (tmp_path / "old").touch()
+    monkeypatch.setattr("os.access", lambda path, mode: not os.path.samefile(path, tmp_path / kept))
+    with pytest.raises(DataError, match=r"old: no permission to write; .*directory"):
+        check_output(str(tmp_path / "old"))
 
 
 def test_unwritable_directory_is_a_data_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

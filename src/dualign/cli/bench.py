@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import AsJson, Errors, OnErrors, Quiet, Threads, option
+from dualign.cli.options import AsJson, Errors, OnErrors, Quiet, Threads, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 from dualign.jobs.defaults import PAIRS
@@ -18,6 +18,9 @@ def bench(
     source: Annotated[str | None, option("FILE", "Measure on this text instead.")] = None,
     target: Annotated[str | None, option("FILE", "Its other side.")] = None,
     gold: Annotated[str | None, option("FILE", "Gold links of its lines, or of the first of them.")] = None,
+    by_threads: Annotated[
+        bool, flag("--by-threads", "Compare 1, 2, 4, … threads, up to --threads, and what they write.")
+    ] = False,
     as_json: AsJson = False,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
@@ -26,7 +29,8 @@ def bench(
     """Measure speed, memory and quality of this installation.
 
     Times two commands: one that trains on a text, and one that aligns with the saved model. Synthetic text to
-    align is not the text that was trained on; your own text is aligned itself.
+    align is not the text that was trained on; your own text is aligned itself. Also tells how the processor
+    time of both is spent, phase by phase.
     """
     if (source is None) != (target is None):
         raise UsageError("--source and --target go together; give both")
@@ -38,6 +42,6 @@ def bench(
     if source is not None and target is not None:
         text = jobs.Own(source, target, gold)
     with on_screen(quiet, "", threads, errors) as run:
-        measured = jobs.bench(text, run=run)
+        measured = jobs.bench(text, by_threads=by_threads, run=run)
     with open_output("-") as stream:
         stream.write((measured.as_json() if as_json else measured.as_text()) + "\n")

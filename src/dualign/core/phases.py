@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
+from threading import Lock, local
 from typing import TypeVar
 
 from dualign.core.clocks import Clock, processor_seconds
@@ -43,6 +43,7 @@ class Phases:
 
 
 _active: Phases | None = None
+_inside = local()
 
 
 @contextmanager
@@ -58,15 +59,17 @@ def measuring() -> Iterator[Phases]:
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """A part of the work, on this thread alone. Phases should not be nested: both would count the same."""
+    """A part of the work, on this thread alone. Of phases within each other only the outermost counts."""
     phases = _active
-    if phases is None:
+    if phases is None or getattr(_inside, "a_phase", False):
         yield
         return
     clock, used = Clock(), processor_seconds()
+    _inside.a_phase = True
     try:
         yield
     finally:
+        _inside.a_phase = False
         phases.add(name, clock.seconds, processor_seconds() - used)
 
 

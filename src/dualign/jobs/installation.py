@@ -1,7 +1,8 @@
 """How fast this installation is: the `dualign` command, timed as a user would run it.
 
 Two commands are timed: training on a text, and aligning with the saved model. A run on one sentence pair
-before them, not counted, lets kernels be compiled; a second one says what starting alone costs.
+before them, not counted, lets kernels be compiled; a second one says what starting alone costs. The commands
+are measured from outside, and tell by `--profile` in which phases their time went.
 """
 
 from __future__ import annotations
@@ -18,9 +19,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from dualign.core.errors import DataError, UsageError
+from dualign.core.release import release
 from dualign.core.threads import available
+from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.defaults import PAIRS
 from dualign.jobs.running import SILENT, Run, job
+from dualign.jobs.speed import (
+    COMMANDS,
+    Timed,
+    digest_of,
+    measure_profiled,
+    phase_table,
+    same_bytes,
+    table_by_threads,
+    thread_counts,
+)
+from dualign.jobs.warming import compile_kernels
 from dualign.measure.quality import Evaluation, evaluate
 from dualign.measure.signature import signature
 from dualign.measure.table import markdown
@@ -35,6 +49,8 @@ DUALIGN = (sys.executable, "-m", "dualign")
 """The command of the running interpreter's installation."""
 
 RATES = ("AER", "precision", "recall")
+
+DIFFER = "this is a bug; please report it, with the text if you can"
 
 _WARM = 200  # pairs: enough to reach every kernel
 
@@ -58,7 +74,10 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured; `quality` is None without gold links."""
+    """What was measured; `quality` is None without gold links.
+
+    `runs` are all that were timed, by their number of threads; `train` and `align` are those of the last.
+    """
 
     text: Synthetic | Own
     pairs: int
@@ -69,6 +88,17 @@ class Measured:
     align: Usage
     model_bytes: int
     quality: Evaluation | None
+    runs: tuple[Timed, ...] = ()
+
+    @property
+    def by_threads(self) -> bool:
+        """Whether several numbers of threads were compared."""
+        return len(self.runs) > 1
+
+    @property
+    def same_bytes(self) -> bool:
+        """Whether the model and the links are the same for every number of threads, as they must be."""
+        return same_bytes(self.runs)
 
     def as_json(self) -> str:
         """One JSON object; rates are fractions."""
@@ -84,13 +114,28 @@ class Measured:
             "threads": self.threads,
             "text": text,
             "start": self.start.as_dict(),
-            "train": self.train.as_dict() | {"pairs_per_second": self.pairs / self.train.seconds},
-            "align": self.align.as_dict() | {"pairs_per_second": self.pairs / self.align.seconds},
+            "train": self._as_dict(self.train),
+            "align": self._as_dict(self.align),
             "model_bytes": self.model_bytes,
             "quality": None if self.quality is None else self.quality.as_dict(),
             "signature": None if self.quality is None else signature(self.quality),
+            "profiles": dict(self.runs[-1].profiles) if self.runs else None,
         }
+        if self.by_threads:
+            content |= {"by_threads": list(map(self._timed, self.runs)), "same_bytes": self.same_bytes}
         return json.dumps(content, allow_nan=False)
+
+    def _as_dict(self, usage: Usage) -> dict[str, float | int]:
+        return usage.as_dict() | {"pairs_per_second": self.pairs / usage.seconds}
+
+    def _timed(self, run: Timed) -> dict[str, Any]:
+        """A run as JSON, with its speed-up over the first."""
+        content: dict[str, Any] = {"threads": run.threads, "profiles": dict(run.profiles)}
+        for command in COMMANDS:
+            usage = run.usage(command)
+            more = {"speed_up": self.runs[0].usage(command).seconds / usage.seconds}
+            content[command] = self._as_dict(usage) | more
+        return content
 
     def as_text(self) -> str:
         """Lines for people; rates are per cent."""
@@ -107,7 +152,18 @@ class Measured:
         if self.quality is not None:
             rates = [f"{name} {100 * getattr(self.quality, name.lower()):.2f}" for name in RATES]
             lines += [", ".join(rates), signature(self.quality)]
+        if self.by_threads:
+            lines += ["", table_by_threads(self.runs, self.pairs), "", self._same()]
+        ends = [self.runs[0], self.runs[-1]] if self.by_threads else self.runs
+        for command, name in COMMANDS.items() if ends else ():
+            lines += ["", phase_table(name, [run.profiles[command] for run in ends])]
         return "\n".join(lines)
+
+    def _same(self) -> str:
+        """Whether the number of threads has changed a byte."""
+        if self.same_bytes:
+            return "model and links have the same bytes for every number of threads"
+        return f"MODEL OR LINKS DIFFER between numbers of threads: {DIFFER}"
 
     def _table(self) -> str:
         rows = []
@@ -123,8 +179,12 @@ class Measured:
 
 
 @job
-def bench(text: Synthetic | Own, *, run: Run = SILENT) -> Measured:
-    """Time the commands of this installation that train on a text and align with the saved model."""
+def bench(text: Synthetic | Own, *, by_threads: bool = False, run: Run = SILENT) -> Measured:
+    """Time the commands of this installation that train on a text and align with the saved model.
+
+    With `by_threads`, time them with 1, 2, 4, … threads, up to the number of `run`, and compare what they
+    write.
+    """
     if isinstance(text, Own) and "-" in (text.source, text.target):
         raise UsageError("the text is read more than once and cannot be standard input; name a file")
     threads = available(run.threads)
@@ -136,21 +196,51 @@ def bench(text: Synthetic | Own, *, run: Run = SILENT) -> Measured:
             gold = list(read_links(text.gold, errors=run.errors)) if text.gold else []
             files = [text.source, text.target] * 2
         errors = run.errors if isinstance(text, Own) else "strict"
-        pairs, *words = sizes(files[0], files[1], errors)
+        pairs, *words, longest = sizes(files[0], files[1], errors)
         if pairs < len(gold) or pairs == 0:
             raise DataError(f"{files[0]} has {pairs} lines, but there are gold links for {len(gold)}")
         run.note("warming up; the first run compiles kernels")
         warm_up(place, threads)
         start = warm_up(place, threads, pairs=1)
-        more = ["--quiet", "--threads", str(threads), "--errors", errors]
-        model, links = os.path.join(place, "model"), os.path.join(place, "links")
-        run.note(f"training on {pairs:,} pairs")
-        train = measure([*DUALIGN, "train", files[0], files[1], model, *more])
-        run.note(f"aligning {pairs:,} pairs")
-        align = measure([*DUALIGN, "align", files[2], files[3], "--model", model, "-o", links, *more])
+        if longest > LONGEST_IN_STEP:
+            compile_kernels(run.note, "long")
+        runs = []
+        for count in thread_counts(threads) if by_threads else [threads]:
+            run.note(f"training on {pairs:,} pairs and aligning {pairs:,}, threads: {count}")
+            runs.append(time_commands(place, files, ["--threads", str(count), "--errors", errors]))
+        if not same_bytes(runs):
+            run.warn(f"the model or the links differ between numbers of threads: {DIFFER}")
+        model, links = outputs_in(place)
         quality = evaluate(list(islice(read_links(links), len(gold))), gold) if gold else None
-        size = os.path.getsize(model)
-        return Measured(text, pairs, (words[0], words[1]), threads, start, train, align, size, quality)
+        size, last = os.path.getsize(model), runs[-1]
+        return Measured(
+            text,
+            pairs,
+            (words[0], words[1]),
+            threads,
+            start,
+            last.train,
+            last.align,
+            size,
+            quality,
+            tuple(runs),
+        )
+
+
+def outputs_in(place: str) -> tuple[str, str]:
+    """The files of the model and of the links that are written when commands are timed."""
+    return os.path.join(place, "model"), os.path.join(place, "links")
+
+
+def time_commands(place: str, files: Sequence[str], more: Sequence[str]) -> Timed:
+    """Train on the first two files, and align the last two with the saved model, each in a fresh process."""
+    model, links = outputs_in(place)
+    more = [*more, "--quiet"]
+    train, trained = measure_profiled([*DUALIGN, "train", files[0], files[1], model, *more], place)
+    command = [*DUALIGN, "align", files[2], files[3], "--model", model, "-o", links, *more]
+    align, aligned = measure_profiled(command, place)
+    profiles = {"train": trained, "align": aligned}
+    return Timed(trained["threads"], train, align, profiles, digest_of(model, links))
 
 
 def warm_up(place: str, threads: int, pairs: int = _WARM) -> Usage:
@@ -184,20 +274,21 @@ def write_texts(made: Sequence[tuple[Any, ...]], *paths: str) -> None:
             stream.writelines(f"{' '.join(pair[side])}\n" for pair in made)
 
 
-def sizes(source: str, target: str, errors: str) -> tuple[int, int, int]:
-    """Number of pairs, source words and target words of a text."""
-    pairs = left = right = 0
+def sizes(source: str, target: str, errors: str) -> tuple[int, int, int, int]:
+    """Number of pairs, source words and target words of a text, and of words in its longest sentence."""
+    pairs = left = right = longest = 0
     for s, t in read_pairs(source, target, errors=errors):
         pairs += 1
         left += len(s)
         right += len(t)
-    return pairs, left, right
+        longest = max(longest, len(s), len(t))
+    return pairs, left, right, longest
 
 
 def versions() -> dict[str, str]:
     """What the speed depends on: versions of the program, of what it stands on, and the kind of machine."""
     return {
-        "dualign": version("dualign"),
+        "dualign": release(),
         "Python": platform.python_version(),
         "numpy": version("numpy"),
         "numba": version("numba"),

@@ -10,21 +10,30 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any
+from operator import index
+from typing import TYPE_CHECKING, Any
 
 from dualign.core.clocks import Clock, all_processor_seconds
 from dualign.core.phases import Phases, measuring
 from dualign.core.release import release
 from dualign.core.threads import available
 from dualign.core.workspace import machine_memory
-from dualign.text.streams import open_output
+from dualign.text.streams import check_output, open_output
+
+if TYPE_CHECKING:
+    from dualign.jobs.running import Run
 
 
 class Profile:
-    """Measures a job. `contents` says nothing about the text or the names of files."""
+    """Measures a job. `contents` says nothing about the text or the names of files.
 
-    def __init__(self, job: str, threads: int | None, memory: int | str | None) -> None:
-        self._job, self._threads, self._memory = job, threads, memory
+    A `run.profile` that cannot be written is refused when it is made: before the work.
+    """
+
+    def __init__(self, job: str, run: Run) -> None:
+        if run.profile is not None:
+            check_output(os.fspath(run.profile))
+        self._job, self._run = job, run
         self._clock = Clock()
         self._phases = Phases()
         self._seconds = self._processor = 0.0
@@ -45,6 +54,7 @@ class Profile:
         seconds, threads had to wait.
         """
         unit = 1 if sys.platform == "darwin" else 1024
+        memory = self._run.memory
         return {
             "job": self._job,
             "versions": {"dualign": release(), "python": platform.python_version()}
@@ -54,8 +64,8 @@ class Profile:
                 "processors": os.cpu_count(),
                 "memory": machine_memory(),
             },
-            "threads": available(self._threads),
-            "memory": self._memory,
+            "threads": available(self._run.threads),
+            "memory": memory if memory is None or isinstance(memory, str) else index(memory),
             "seconds": round(self._seconds, 3),
             "processor_seconds": round(self._processor, 3),
             "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
@@ -71,5 +81,5 @@ class Profile:
 
     def write(self, path: str) -> None:
         """Write the contents as JSON."""
-        with open_output(path) as stream:
+        with open_output(os.fspath(path)) as stream:
             stream.write(json.dumps(self.contents(), indent=1) + "\n")

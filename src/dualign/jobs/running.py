@@ -100,7 +100,7 @@ def profiled(run: Run, name: str) -> Iterator[None]:
         return
     from dualign.jobs.profiling import Profile
 
-    profile = Profile(name, run.threads, run.memory)
+    profile = Profile(name, run)
     with profile.measuring():
         yield
     profile.write(run.profile)

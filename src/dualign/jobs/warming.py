@@ -20,6 +20,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.jit import compiled_mark
+from dualign.core.phases import phase
 from dualign.core.threads import available
 from dualign.model.options import Options
 from dualign.text.bitext import Bitext, GrowingVocabulary, Numbered, encode
@@ -71,7 +72,7 @@ def load_kernels(threads: int) -> None:
     """
 
     def load() -> None:
-        with suppress(Exception):  # it shows again where the kernel is used
+        with suppress(Exception), phase("loading kernels"):  # an error shows again where the kernel is used
             compile_chains()
             compile_usual()
 

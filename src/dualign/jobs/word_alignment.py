@@ -33,7 +33,7 @@ from dualign.text.pair_blocks import both_sides, read_pair_blocks
 from dualign.text.pairs import Pair, read_pairs
 from dualign.text.places import refuse_inputs
 from dualign.text.sampling import as_count, sampled
-from dualign.text.streams import is_regular, open_output
+from dualign.text.streams import check_output, is_regular, open_output
 
 SAMPLED_LINES = 1 << 14
 """Lines that are read together when a sample is drawn."""
@@ -108,7 +108,8 @@ def align(
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
     if resume:
         check_resumable(outputs, load, source, target)
-    _check_places(outputs, source, target, load, tuning, glossary, extra_places(outputs) if resume else [])
+    beside = [*(extra_places(outputs) if resume else []), run.profile]
+    _check_places(outputs, source, target, load, tuning, glossary, beside)
     workspace = run.workspace()
     if load is None:
         _note_idle(Options.of(options), options, run, outputs)
@@ -169,7 +170,9 @@ def train(
     tuning = _tuning(tuning)
     outputs = Outputs(model=output)
     size = None if sample is None else as_count(sample)
-    _check_places(outputs, source, target, None, tuning, glossary)
+    # The profile has standard output for itself: there are no links.
+    beside = [] if run.profile == "-" else [run.profile]
+    _check_places(outputs, source, target, None, tuning, glossary, beside)
     workspace = run.workspace()
     if size is not None and tuning is not None and tuning.on_input and not _can_read_again(source, target):
         raise UsageError(
@@ -369,15 +372,15 @@ def _check_places(
     model: str | None,
     tuning: Tuning | None,
     glossary: str | None,
-    beside: Sequence[str] = (),
+    beside: Sequence[str | None] = (),
 ) -> None:
     """Refuse before the work what could not be written after it: two outputs in one place, or in that of an
-    input, or in a folder that does not exist. `beside` are further files that will be written."""
+    input, or in a folder that does not exist. `beside` are further files that will be written, or None."""
     labelled = (None, None, None) if tuning is None else (tuning.gold, tuning.source, tuning.target)
     one_standard_input(source, target, *labelled, glossary)
     if outputs.model is not None:
         checked_path(outputs.model)
-    places = [*outputs.places(), *beside]
+    places = [*outputs.places(), *(os.fspath(place) for place in beside if place is not None)]
     refuse_inputs(places, (source, target, model, *labelled, glossary))
     separate_outputs(*places)
     for place in places:
@@ -385,3 +388,4 @@ def _check_places(
             raise DataError(f"{place}: there is no folder {folder} to write to; make it first")
         if place != "-" and os.path.isdir(place):
             raise DataError(f"{place}: a directory; name a file to write")
+        check_output(place)

@@ -23,6 +23,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError
 from dualign.core.jit import kernel
+from dualign.core.phases import timed
 from dualign.core.prefetch import prefetched
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Growing, Workspace, boundless
@@ -101,12 +102,12 @@ def encode_files(
 
     def placed() -> Iterator[Placed]:
         jobs = _by_turns(paths, threads)
-        for side, lines, block in ordered_map(partial(_numbered, errors), jobs, threads):
+        for side, lines, block in ordered_map(timed("reading", partial(_numbered, errors)), jobs, threads):
             if block is None:
                 refuse_block(paths[side], lines, len(sides[side]) + 1)
             yield sides[side].place(block)
 
-    for _ in ordered_map(_renumber, placed(), threads):
+    for _ in ordered_map(timed("reading", _renumber), placed(), threads):
         pass
     same_length((source, len(sides[0])), (target, len(sides[1])))
     (left, source_words), (right, target_words) = (side.finished(threads) for side in sides)

@@ -92,6 +92,21 @@ def open_output(path: str) -> Iterator[TextIO]:
         text.flush()
 
 
+def check_output(path: str) -> None:
+    """Raise now the `DataError` that opening `path` for output would raise for its place or its rights."""
+    if path in _STANDARD_OUTPUT:
+        return
+    with explaining(path, "write"):
+        final = _replaceable(path)
+        if final is None:
+            return
+        folder = os.path.dirname(final)
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(path)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(path)
+
+
 def pack(data: bytes, path: str) -> bytes:
     """Compress a part of what goes to `path`, by its suffix, so that several threads can compress.
 

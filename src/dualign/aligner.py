@@ -16,6 +16,7 @@ from dualign.core.threads import available, ordered_map
 from dualign.core.workspace import Workspace
 from dualign.decode.links import Links, Prepared, align_bitext
 from dualign.infer.constraints import ConstraintSet
+from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
 from dualign.infer.posteriors import posteriors_of_bitext
 from dualign.learn.training import Progress, train
@@ -177,9 +178,9 @@ class Aligner:
         parts = unencoded_parts(self.model, text, chunk_size(self.model))
         return ordered_map(lambda encode: self.align_part(encode()), parts, self.threads)
 
-    def align_part(self, part: Encoded) -> Links:
-        """Links of a part of a text, on the calling thread alone."""
-        return align_bitext(self.model, part, 1, self.constraints)
+    def align_part(self, part: Encoded, desk: Desk | None = None) -> Links:
+        """Links of a part of a text, on the calling thread alone, which may have a `desk`."""
+        return align_bitext(self.model, part, 1, self.constraints, desk)
 
     def decoder_of(
         self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None

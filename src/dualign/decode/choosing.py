@@ -80,16 +80,36 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
 
 @kernel()
 def mark_over_threshold(
-    n0: int, n1: int, first: Array, soft: bool, threshold: float, posterior: Array, marks: Array
+    n0: int, n1: int, first: Array, threshold: float, posterior: Array, marks: Array
 ) -> None:
-    """Mark the links over the threshold: by their mean (`soft`), or each direction by its own posterior."""
+    """Mark the links over the threshold, each direction by its own posterior."""
     for n in range(n0, n1):
         for c in range(first[n], first[n + 1]):
-            p, q = posterior[c, 0], posterior[c, 1]
-            if soft:
-                p = q = np.float32(0.5) * (p + q)
-            marks[c, 0] = p > threshold
-            marks[c, 1] = q > threshold
+            marks[c, 0] = posterior[c, 0] > threshold
+            marks[c, 1] = posterior[c, 1] > threshold
+
+
+@kernel()
+def choose_over_threshold(
+    n0: int, n1: int, block: Block, threshold: float, posterior: Array, found: Found
+) -> None:
+    """The soft union: list the links whose probability is over the threshold."""
+    for n in range(n0, n1):
+        I, J = lengths_of(n, block.pairs)
+        c = found.room[n]
+        score = 0.0
+        for i in range(I):
+            for j in range(J):
+                slot = block.first[n] + i * J + j
+                mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
+                if mean > threshold:
+                    score += mean - threshold
+                    found.source[c] = i
+                    found.target[c] = j
+                    found.probability[c] = min(mean, np.float32(1))  # rounding may exceed it
+                    c += 1
+        found.number[n] = c - found.room[n]
+        found.score[n] = found.bound[n] = score
 
 
 @kernel()
@@ -131,3 +151,13 @@ def choose_links(
         found.number[n] = c - found.room[n]
         found.score[n] = score
         found.bound[n] = bound
+
+
+@kernel()
+def pack_links(found: Found, source: Array, target: Array, probability: Array) -> None:
+    """Copy the links without the room between them."""
+    k = 0
+    for n in range(len(found.number)):
+        for c in range(found.room[n], found.room[n] + found.number[n]):
+            source[k], target[k], probability[k] = found.source[c], found.target[c], found.probability[c]
+            k += 1

@@ -15,6 +15,7 @@ from dualign.decode import choosing as kernels
 from dualign.decode.symmetrize import METHODS
 from dualign.infer.blocks import Block
 from dualign.infer.constraints import ConstraintSet
+from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded
 from dualign.infer.posteriors import posteriors_of_parts
 from dualign.model.fertility import Fertilities
@@ -54,15 +55,20 @@ class Links:
 
 
 def align_bitext(
-    model: Model, text: Encoded, threads: int, constraints: ConstraintSet | None = None
+    model: Model,
+    text: Encoded,
+    threads: int,
+    constraints: ConstraintSet | None = None,
+    desk: Desk | None = None,
 ) -> Links:
     """Decode every pair. The answer for a pair depends on nothing but the model and the pair.
 
-    A set of `constraints` joins the projection that the options name.
+    A set of `constraints` joins the projection that the options name. Who aligns many texts on one thread
+    may give it a `desk`.
     """
     check_constraints(model.options, constraints)
     kept, too_long = without_long(text)
-    parts = posteriors_of_parts(model, kept, threads, constraints)
+    parts = posteriors_of_parts(model, kept, threads, constraints, desk)
     return decode(model, model.options, parts, threads, too_long)
 
 
@@ -119,11 +125,10 @@ def joined(parts: Iterable[kernels.Found], too_long: Array) -> Links:
 
 def packed(part: kernels.Found) -> kernels.Found:
     """A block's links without the room they did not use."""
-    before = np.cumsum(part.number) - part.number
-    used = np.arange(part.number.sum()) + np.repeat(part.room - before, part.number)
-    return part._replace(
-        source=part.source[used], target=part.target[used], probability=part.probability[used]
-    )
+    size = int(part.number.sum())
+    whole = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32)
+    kernels.pack_links(part, *whole)
+    return part._replace(source=whole[0], target=whole[1], probability=whole[2])
 
 
 def room_for(most: Array) -> kernels.Found:
@@ -152,20 +157,27 @@ def links_of_block(
         match_block(options, fertilities, block, posterior, threads, found)
         found.certified[:] = all_met(found.score, found.bound)
         return found
-    soft = options.decoder == "soft-union"
-    method = METHODS.index("union" if soft else options.symmetrize)
+    shards = spans(len(I), kernels.SHARD if threads > 1 else max(1, len(I)))
+    if options.decoder == "soft-union":
+
+        def choose_softly(shard: tuple[int, int]) -> None:
+            kernels.choose_over_threshold(*shard, block, options.threshold, posterior, found)
+
+        list(ordered_map(choose_softly, shards, threads))
+        found.certified[:] = all_met(found.score, found.bound)
+        return found
+    method = METHODS.index(options.symmetrize)
     marks = np.zeros((len(posterior), 2), np.uint8)
 
     def mark(shard: tuple[int, int]) -> None:
         if paths:
             kernels.mark_paths(*shard, block, marks)
         else:
-            kernels.mark_over_threshold(*shard, block.first, soft, options.threshold, posterior, marks)
+            kernels.mark_over_threshold(*shard, block.first, options.threshold, posterior, marks)
 
     def choose(shard: tuple[int, int]) -> None:
         kernels.choose_links(*shard, block, method, options.threshold, posterior, marks, found)
 
-    shards = spans(len(I), kernels.SHARD)
     list(ordered_map(mark, shards, threads))
     proofs = None
     if options.decoder == "bidirectional":

@@ -131,10 +131,10 @@ def look_up(bitext: Bitext, lexicon: Lexicon, room: Room | None = None) -> Looku
     return Lookup(pairs, words, lexicon, Cells(first, begin, filled, *(room or Room.of(first[-1]))))
 
 
-def find_cells(bitext: Bitext, lexicon: Lexicon, threads: int) -> Cells:
+def find_cells(bitext: Bitext, lexicon: Lexicon, threads: int, room: Room | None = None) -> Cells:
     """The cells of a block. Words numbered beyond the lexicon's have none yet, but room for them."""
     with phase("cells"):
-        lookup = look_up(bitext, lexicon)
+        lookup = look_up(bitext, lexicon, room)
         list(ordered_map(lambda bounds: visit_rows(*bounds, lookup), lookup.ranges(threads), threads))
     return lookup.cells
 

@@ -14,8 +14,8 @@ from dualign.core.jit import kernel
 from dualign.core.lanes import LANES, Vector, eight, greater, load, spread, store, width
 from dualign.core.phases import timed
 from dualign.core.threads import ordered_map
-from dualign.infer.blocks import Batch, Block, batch_of, block_of
-from dualign.infer.cells import block_bounds, lengths_of
+from dualign.infer.blocks import Batch, Block, batch_of, block_with
+from dualign.infer.cells import block_bounds, find_cells, lengths_of
 from dualign.infer.chains import Chains, Sums, make_chains, prepare, run_chains
 from dualign.infer.choices import independent, priors_of
 from dualign.infer.emission import emissions
@@ -35,6 +35,7 @@ from dualign.model.jumps import NEAR, STARTS
 
 if TYPE_CHECKING:
     from dualign.infer.constraints import ConstraintSet
+    from dualign.infer.desk import Desk
     from dualign.infer.encoding import Encoded
     from dualign.model.model import Model
     from dualign.model.options import Options
@@ -74,11 +75,16 @@ def posteriors_of_bitext(
 
 
 def posteriors_of_parts(
-    model: Model, text: Encoded, threads: int, constraints: ConstraintSet | None = None
+    model: Model,
+    text: Encoded,
+    threads: int,
+    constraints: ConstraintSet | None = None,
+    desk: Desk | None = None,
 ) -> Iterator[tuple[Array, Block]]:
     """Posteriors and blocks of a bitext, a few thousand pairs at a time.
 
-    A set of `constraints` joins the projection that the model's options name.
+    A set of `constraints` joins the projection that the model's options name. With a `desk`, what is yielded
+    is gone when the next is asked for.
     """
     options, kind, rules_of = model.options, model.options.projection, None
     if constraints is not None:
@@ -89,13 +95,19 @@ def posteriors_of_parts(
         options, rules_of = stricter(options), partial(give, constraints)
         kind = "given" if kind == "none" else kind
     for begin, end in block_bounds(text.bitext):
-        block = block_of(model, text.bitext.slice(begin, end), threads, text.unknown, rules_of)
-        yield posteriors_of_block(options, block, kind, threads), block
+        part = text.bitext.slice(begin, end)
+        slots = int((part.source.lengths * part.target.lengths).sum())
+        cells = find_cells(part, model.lexicon, threads, desk.room(slots) if desk else None)
+        block = block_with(model, part, cells, text.unknown, rules_of)
+        yield posteriors_of_block(options, block, kind, threads, desk), block
 
 
-def posteriors_of_block(options: Options, block: Block, kind: str, threads: int) -> Array:
+def posteriors_of_block(
+    options: Options, block: Block, kind: str, threads: int, desk: Desk | None = None
+) -> Array:
     """Posteriors of all cells of a block, projected by one of `KINDS`: float32 (slots, 2)."""
-    posterior = np.empty((block.first[-1], 2), np.float32)
+    slots = int(block.first[-1])
+    posterior = desk.posterior(slots) if desk else np.empty((slots, 2), np.float32)
     expectations(block, constraint_of(options, kind), threads, posterior)
     return posterior
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from threading import Lock
+from threading import Lock, local
 from typing import NamedTuple
 
 from dualign.aligner import Aligner
 from dualign.core.clocks import Clock
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
+from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, chunk_size, encode_lines, unencoded_parts
 from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.link_output import Outputs, Piece, printed
@@ -67,6 +68,7 @@ def chunks_of_text(model: Model, text: Numbered | Iterable[Pair]) -> Iterator[Ch
 def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, run: Run) -> Iterator[Piece]:
     """What is written about each chunk, in their order."""
     compile_long = _LongPairs(run)
+    desks = local()
 
     def work(chunk: Chunk) -> Piece:
         clock = Clock()
@@ -75,7 +77,8 @@ def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, ru
         compile_long.if_needed(text)
         if chunk.begin.line == 0:
             _note_unknown(aligner.model, text, run)
-        links = aligner.align_part(text)
+        desk = desks.own = getattr(desks, "own", None) or Desk()
+        links = aligner.align_part(text, desk)
         end = chunk.end or Place(chunk.begin.line + len(links))
         with phase("printing"):
             return printed(links, outputs, chunk.begin, end, clock.seconds)

@@ -109,7 +109,8 @@ def compile_others() -> None:
     compile_usual()
     both_sides(PairedLines(Place(), Place(1, 10), b"a ||| \xc3\xa9\n", None, True), "-", None)
     model, block, posterior = untrained()
-    links_of_block(replace(model.options, decoder="viterbi"), block, posterior, 1)
+    for decoder in ("viterbi", "posterior"):
+        links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
     text, unknown = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
     block_of(model, text, 1, unknown)
 

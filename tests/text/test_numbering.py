@@ -16,7 +16,7 @@ from dualign.core.workspace import Workspace
 from dualign.model.vocabulary import Unknowns, Vocabulary
 from dualign.text import numbering
 from dualign.text.bitext import numbered
-from dualign.text.numbering import Side, encode_files, number_lines
+from dualign.text.numbering import Side, encode_blocks, encode_files, number_lines
 from dualign.text.pairs import read_pairs
 from dualign.text.printing import print_links
 from dualign.text.word_table import place_words, room_for_words, slot_of, table_of
@@ -308,3 +308,19 @@ def test_a_table_without_words_knows_none():
     assert sentences.tokens.tolist() == [0, 1, 0]
     assert sentences.offsets.tolist() == [0, 3, 3]
     assert new == ["a", "b"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_blocks_of_both_sides_are_numbered_like_their_files(tmp_path, threads, lowercase):
+    lines = (
+        [f"w{n % 7} W{n % 5} x{n}\n".encode() for n in range(40)],
+        [f"{n % 3} y\n".encode() for n in range(40)],
+    )
+    files = written(tmp_path, *(b"".join(side) for side in lines))
+    blocks = [tuple(b"".join(side[k : k + 7]) for side in lines) for k in range(0, 40, 7)]
+    expected = outcome(lambda: encode_files(*files, lowercase))
+    assert outcome(lambda: encode_blocks(blocks, lowercase, threads=threads)) == expected
+    nothing = encode_blocks([], lowercase, threads=threads)
+    assert len(nothing) == 0
+    assert nothing.source_words == []

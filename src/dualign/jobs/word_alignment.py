@@ -28,15 +28,15 @@ from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import links_inside, same_length
 from dualign.text.line_blocks import BEGINNING, Place
-from dualign.text.numbering import encode_files
+from dualign.text.numbering import encode_blocks, encode_files
 from dualign.text.pair_blocks import both_sides, read_pair_blocks
 from dualign.text.pairs import Pair, read_pairs
 from dualign.text.places import refuse_inputs
 from dualign.text.sampling import as_count, sampled
-from dualign.text.streams import check_output, is_regular, open_output
+from dualign.text.streams import check_output, is_regular, open_output, text_size
 
-SAMPLED_LINES = 1 << 14
-"""Lines that are read together when a sample is drawn."""
+READ_LINES = 1 << 14
+"""Lines that are read together when a sample is drawn, or a file has both sides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,23 +254,38 @@ def _read(
 ) -> tuple[list[Pair], Numbered]:
     """The first pairs of a text, as many as are wanted, and the numbered text, or a sample of it."""
     source, target, size, seed = given
+    lowercase, threads = aligner.options.lowercase, aligner.threads
     begin: list[Pair] = []
-    if size is not None:
-        if first:
-            begin = list(islice(read_pairs(source, target, errors=run.errors), first))
-        blocks = read_pair_blocks(source, target, SAMPLED_LINES, errors=run.errors)
-        plain = ordered_map(
-            lambda lines: both_sides(lines, source, target, run.errors), blocks, aligner.threads
-        )
-        with sampled(plain, size, seed, workspace.folder) as sample:
-            if sample.size < size:
-                run.note(f"note: the text has only {sample.lines:,} pairs; the sample is all of them")
-            return begin, _encode_files(sample.source, sample.target, aligner, run, workspace)
-    if target is not None and not first:
+    if first and not _can_read_again(source, target):
+        if size is not None:
+            raise UsageError("a sample cannot be tuned on the beginning of a pipe; name files")
+        pairs = read_pairs(source, target, errors=run.errors)
+        begin = list(islice(pairs, first))
+        return begin, numbered(chain(begin, pairs), lowercase)
+    if first:
+        begin = list(islice(read_pairs(source, target, errors=run.errors), first))
+    if size is None:
+        _check_disk((source, target), workspace)
+    if target is not None and size is None:
         return begin, _encode_files(source, target, aligner, run, workspace)
-    pairs = read_pairs(source, target, errors=run.errors)
-    begin = list(islice(pairs, first))
-    return begin, numbered(chain(begin, pairs), aligner.options.lowercase)
+    blocks = read_pair_blocks(source, target, READ_LINES, errors=run.errors)
+    plain = ordered_map(lambda lines: both_sides(lines, source, target, run.errors), blocks, threads)
+    if size is None:
+        with phase("reading"):
+            return begin, encode_blocks(plain, lowercase, threads=threads, workspace=workspace)
+    with sampled(plain, size, seed, workspace.folder) as sample:
+        if sample.size < size:
+            run.note(f"note: the text has only {sample.lines:,} pairs; the sample is all of them")
+        return begin, _encode_files(sample.source, sample.target, aligner, run, workspace)
+
+
+def _check_disk(paths: tuple[str | None, ...], workspace: Workspace) -> None:
+    """Refuse, before the work, a text that needs more scratch files than there is room for on the disk.
+
+    The arrays of a text that can lie there, in training, are about twice as large as its files.
+    """
+    size = sum(map(text_size, paths))
+    workspace.expect(max(0, 2 * size - workspace.memory // 2))
 
 
 def _encode_files(source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace) -> Numbered:

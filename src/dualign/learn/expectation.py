@@ -125,8 +125,8 @@ class Buffers:
 
     @staticmethod
     def size(slots: int, dense: bool) -> int:
-        """About how many bytes they take: half of the cells have an entry."""
-        return slots * (8 + (8 if dense else 0))
+        """About how many bytes they take: not all cells have an entry."""
+        return slots * (14 + (8 if dense else 0))
 
     def output(self, lookup: Lookup, agree: bool) -> Output:
         """Where the posteriors of a block go."""

@@ -13,7 +13,7 @@ known words is never written once it is made, so any thread can number a block b
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
@@ -96,23 +96,57 @@ def encode_files(
 ) -> Numbered:
     """Number the words of two parallel files, as `numbered(read_pairs(source, target), lowercase)` would."""
     checked(errors)
-    workspace = boundless() if workspace is None else workspace
     paths = source, target
-    sides = Side(workspace, _expected(source)), Side(workspace, _expected(target))
+    reading = _Reading(workspace or boundless(), threads, (_expected(source), _expected(target)))
 
-    def placed() -> Iterator[Placed]:
+    def blocks() -> Iterator[tuple[int, Block]]:
         jobs = _by_turns(paths, threads)
         for side, lines, block in ordered_map(timed("reading", partial(_numbered, errors)), jobs, threads):
             if block is None:
-                refuse_block(paths[side], lines, len(sides[side]) + 1)
-            yield sides[side].place(block)
+                refuse_block(paths[side], lines, len(reading.sides[side]) + 1)
+            yield side, block
 
-    for _ in ordered_map(timed("reading", _renumber), placed(), threads):
-        pass
-    same_length((source, len(sides[0])), (target, len(sides[1])))
-    (left, source_words), (right, target_words) = (side.finished(threads) for side in sides)
-    text = Numbered(left, right, source_words, target_words)
-    return text.lowered(threads, workspace, in_place=True) if lowercase else text
+    reading.add(blocks())
+    same_length((source, len(reading.sides[0])), (target, len(reading.sides[1])))
+    return reading.finished(lowercase)
+
+
+def encode_blocks(
+    blocks: Iterable[tuple[bytes, bytes]],
+    lowercase: bool,
+    *,
+    threads: int = 1,
+    workspace: Workspace | None = None,
+) -> Numbered:
+    """The same for blocks of parallel lines in normal form, each with its `\\n`."""
+    reading = _Reading(workspace or boundless(), threads)
+
+    def number(job: tuple[int, bytes]) -> tuple[int, Block]:
+        return job[0], number_block(job[1])
+
+    jobs = (job for pair in blocks for job in enumerate(pair))
+    reading.add(ordered_map(timed("reading", number), jobs, threads))
+    return reading.finished(lowercase)
+
+
+class _Reading:
+    """Both sides of a text that is being read."""
+
+    def __init__(self, workspace: Workspace, threads: int, expected: tuple[int, int] = (0, 0)) -> None:
+        self.sides = Side(workspace, expected[0]), Side(workspace, expected[1])
+        self.workspace, self.threads = workspace, threads
+
+    def add(self, blocks: Iterator[tuple[int, Block]]) -> None:
+        """Add blocks, each with the number of its side, in the order of the text."""
+        placed = (self.sides[side].place(block) for side, block in blocks)
+        for _ in ordered_map(timed("reading", _renumber), placed, self.threads):
+            pass
+
+    def finished(self, lowercase: bool) -> Numbered:
+        """The text; nothing is left here."""
+        (left, source_words), (right, target_words) = (side.finished(self.threads) for side in self.sides)
+        text = Numbered(left, right, source_words, target_words)
+        return text.lowered(self.threads, self.workspace, in_place=True) if lowercase else text
 
 
 def _expected(path: str) -> int:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 _BLOCK = 1 << 18
+_PACKED_BY = 4  # how much larger a compressed text is, about
 _METHODS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
 # Opening the second by its name would truncate a file that the shell has redirected us to.
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
@@ -292,6 +293,13 @@ def plain_name(path: str) -> str:
 def is_regular(path: str) -> bool:
     """Whether it is a file that can be read again, unlike a pipe or standard input."""
     return path != "-" and os.path.isfile(path)
+
+
+def text_size(path: str | None) -> int:
+    """About how many bytes of text a file has; 0 for what is not a regular file."""
+    if path is None or not is_regular(path):
+        return 0
+    return os.stat(path).st_size * (1 if _method(path) is None else _PACKED_BY)
 
 
 def _method(path: str) -> str | None:

@@ -1,0 +1,88 @@
+"""Neither threads, nor the memory budget, nor the cut into blocks and ranges changes a bit of a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dualign.core import threads as core_threads
+from dualign.core import workspace as rooms
+from dualign.core.errors import UsageError
+from dualign.core.workspace import Workspace
+from dualign.infer import posteriors
+from dualign.infer.cells import block_bounds
+from dualign.learn import em, expectation, ibm1, smoothing
+from dualign.learn.training import train
+from dualign.model.model import Model
+from dualign.model.options import Options
+from dualign.text.bitext import numbered
+from dualign.text.synthetic import generate
+
+pytestmark = pytest.mark.kernel
+
+
+@pytest.fixture(scope="module")
+def text():
+    return numbered([(s, t) for s, t, _ in generate(400, seed=5, vocabulary=150)], lowercase=False)
+
+
+def arrays_of(model: Model) -> dict[str, np.ndarray]:
+    return {
+        **model.lexicon._asdict(),
+        **{f"jumps {name}": array for name, array in model.jumps._asdict().items()},
+        "weights": model.weights,
+    }
+
+
+def assert_same(one: Model, other: Model) -> None:
+    for (name, mine), theirs in zip(arrays_of(one).items(), arrays_of(other).values(), strict=True):
+        np.testing.assert_array_equal(mine.view(np.uint8), theirs.view(np.uint8), name)
+
+
+@pytest.fixture
+def many_pieces(monkeypatch):
+    """Small blocks, jobs and ranges, so that a small text has many of each."""
+    monkeypatch.setattr(em, "block_bounds", lambda bitext: block_bounds(bitext, 3000))
+    monkeypatch.setattr(posteriors, "JOB_CELLS", 500)
+    for module in (expectation, ibm1, smoothing):
+        monkeypatch.setattr(module, "pieces", lambda work, each, most: core_threads.pieces(work, 100, most))
+
+
+@pytest.mark.parametrize("constraint", ["agreement", "symmetric"])
+def test_threads_and_budgets_change_no_bit(text, constraint, many_pieces, monkeypatch, tmp_path):
+    options = Options(constraint=constraint, rounds=5, prune=1e-3, jump_words=20)
+    whole = train(text, options, 1)
+    for threads in (2, 5):
+        assert_same(whole, train(text, options, threads))
+    # Everything that may lie in scratch files does.
+    monkeypatch.setattr(rooms, "SMALL", 0)
+    room = Workspace(1, str(tmp_path))
+    room.given = False
+    assert_same(whole, train(text, options, 3, workspace=room))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_cut_of_the_text_changes_hardly_a_bit(text, monkeypatch):
+    """Sums over blocks are added in another order then; what is rounded to 32 bits afterwards stays."""
+    options = Options(rounds=2, jump_words=20)
+    whole = train(text, options, 2)
+    monkeypatch.setattr(em, "block_bounds", lambda bitext: block_bounds(bitext, 2000))
+    for mine, theirs in zip(
+        arrays_of(whole).values(), arrays_of(train(text, options, 2)).values(), strict=True
+    ):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+
+
+def test_a_budget_that_is_too_small_says_what_is_needed(text, tmp_path):
+    with pytest.raises(
+        UsageError, match=r"memory=1 MiB is too little: a text of 400 pairs needs about \d+ MiB"
+    ):
+        train(text, Options(), 1, workspace=Workspace(1 << 20, str(tmp_path)))
+
+
+def test_a_lexicon_that_is_too_large_says_so_when_its_size_is_known(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(rooms, "OWN", 0)
+    with pytest.raises(UsageError, match=r"a lexicon of [\d,]+ entries needs about"):
+        train(text, replace(Options(), prune=0.0), 1, workspace=Workspace(200_000, str(tmp_path)))

@@ -12,6 +12,7 @@ import sys
 import typing
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -296,3 +297,14 @@ def test_what_a_side_is_follows_from_its_name_unless_told():
 def test_signatures_of_jobs_are_short_and_the_same_on_every_run():
     assert repr(jobs.Run()) == "Run()"
     assert repr(jobs.Run(threads=2)) == "Run(threads=2)"
+
+
+def test_a_disk_that_is_too_small_for_the_scratch_files_is_noticed_before_the_work(tmp_path, monkeypatch):
+    text = [str(tmp_path / name) for name in ("s", "t")]
+    for path in text:
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write("a b c\n" * 1000)
+    monkeypatch.setattr(os, "statvfs", lambda folder: SimpleNamespace(f_bavail=1, f_frsize=4096))
+    run = jobs.Run(memory=1, scratch=str(tmp_path))
+    with pytest.raises(dualign.DataError, match=r"about 23 KiB of scratch files are needed, 4 KiB are free"):
+        jobs.train(*text, str(tmp_path / "model"), run=run)

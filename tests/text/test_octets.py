@@ -1,5 +1,6 @@
 """Eight bytes at a time: the same as one character at a time."""
 
+import sys
 import unicodedata
 
 import numpy as np
@@ -140,3 +141,14 @@ def test_words_end_where_python_says(text):
         end = word_end(data, at)
         assert text.encode()[at:end].decode() == word
         at = end
+
+
+def test_no_decomposed_letter_is_taken_for_normal_form():
+    for code in range(0x80, sys.maxunicode + 1):
+        letter = chr(code)
+        if 0xD800 <= code < 0xE000 or not unicodedata.is_normalized("NFC", letter):
+            continue
+        apart = unicodedata.normalize("NFD", letter)
+        if apart != letter:
+            data = f"a {apart}b\n".encode()
+            assert not is_plain(octets(data), len(data)), hex(code)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import threading
 
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text import line_blocks
-from dualign.text.line_blocks import Place
+from dualign.text.line_blocks import Place, paired_lines
 from dualign.text.pair_blocks import both_sides, read_pair_blocks
 from dualign.text.pairs import read_pairs
 
@@ -122,3 +124,39 @@ def test_packed_data_without_a_suffix_are_refused(tmp_path):
 def test_an_unknown_way_to_treat_errors_is_refused(paths):
     with pytest.raises(UsageError, match='errors="ignore"'):
         next(read_pair_blocks(*map(str, paths), 2, errors="ignore"))
+
+
+@pytest.mark.parametrize("width", [10, 3000])
+def test_two_pipes_that_one_program_fills_line_by_line_are_read_to_their_end(width):
+    """It must not wait for one side while the other is full."""
+    ends = [os.pipe(), os.pipe()]
+    lines = 4000
+
+    def fill() -> None:
+        writers = [os.fdopen(end[1], "wb", buffering=0) for end in ends]
+        for n in range(lines):
+            writers[0].write(b"%d\n" % n)
+            writers[1].write(b"%d %s\n" % (n, b"x" * width))
+        for writer in writers:
+            writer.close()
+
+    thread = threading.Thread(target=fill, daemon=True)
+    thread.start()
+    blocks = list(paired_lines(*(f"/dev/fd/{end[0]}" for end in ends), 3072))
+    thread.join(10)
+    for end in ends:
+        os.close(end[0])
+    assert sum(block.pairs for block in blocks) == lines
+
+
+@pytest.mark.parametrize("last", ["", "\n"])
+def test_the_place_after_the_last_line_is_the_end_of_the_file(tmp_path, last):
+    files = []
+    for name, text in (("s", "a\nb c\nd"), ("t", "x\ny\nz w")):
+        (tmp_path / name).write_text(text + last)
+        files.append(str(tmp_path / name))
+    *_, end = [block.end for block in paired_lines(*files, 2)]
+    assert end == (3, *(os.path.getsize(file) for file in files))
+    assert list(paired_lines(*files, 2, end)) == []
+    *_, alone = [block.end for block in paired_lines(files[0], None, 2)]
+    assert list(paired_lines(files[0], None, 2, alone)) == []

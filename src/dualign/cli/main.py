@@ -166,9 +166,9 @@ app = typer.Typer(cls=_Verbs, subcommand_metavar="VERB ...", **_PLAIN)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from dualign.core.release import release
 
-        typer.echo(f"dualign {version('dualign')}")
+        typer.echo(f"dualign {release()}")
         raise typer.Exit
 
 

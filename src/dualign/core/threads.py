@@ -129,7 +129,8 @@ def in_stages(works: Iterable[Work[R]], threads: int, ahead: int) -> Iterator[R]
     finally:
         crew.stop()
         for member in members:
-            member.join()
+            if member.ident is not None:  # it was started
+                member.join()
 
 
 def _run(work: Work[R]) -> R:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.errors import DataError
 from dualign.core.jit import kernel
 from dualign.core.lanes import prefetch
 from dualign.core.phases import phase
@@ -26,6 +27,10 @@ from dualign.text.bitext import Bitext
 
 BLOCK_CELLS = 1 << 23
 """Slots of one block: large enough that visiting a word's row pays, small enough to stay near 100 MB."""
+
+
+MOST_SLOTS = 2**31 - 1
+"""Cells are numbered in 32 bits; only a single pair of enormous sentences can have more."""
 
 
 class Pairs(NamedTuple):
@@ -125,6 +130,8 @@ def look_up(bitext: Bitext, lexicon: Lexicon, room: Room | None = None) -> Looku
     pairs = pairs_of(bitext)
     first = np.zeros(len(bitext) + 1, np.int64)
     np.cumsum(bitext.source.lengths * bitext.target.lengths, out=first[1:])
+    if first[-1] > MOST_SLOTS:
+        raise DataError(f"a sentence pair with {first[-1]:,} pairs of words is too long to compute with")
     tokens = len(pairs.source)
     begin, filled = np.empty(tokens, np.int32), np.zeros(tokens, np.int32)
     words = occurrences(pairs, len(lexicon.rows) - 1, begin)

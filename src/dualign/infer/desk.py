@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.infer.cells import Room
+from dualign.infer.cells import BLOCK_CELLS, Room
 
 
 class Desk:
@@ -21,6 +21,8 @@ class Desk:
 
     def room(self, slots: int) -> Room:
         """Room for the cells of a block."""
+        if slots > BLOCK_CELLS:  # one enormous pair: not to be kept for ever
+            return Room.of(slots)
         if len(self._room.entry) < slots:
             self._room = Room.of(0)  # first give back what is too small
             self._room = Room.of(slots + slots // 4)
@@ -28,6 +30,8 @@ class Desk:
 
     def posterior(self, slots: int) -> Array:
         """Room for its posteriors, float32 (slots, 2)."""
+        if slots > BLOCK_CELLS:
+            return np.empty((slots, 2), np.float32)
         if len(self._posterior) < slots:
             self._posterior = np.empty((0, 2), np.float32)
             self._posterior = np.empty((slots + slots // 4, 2), np.float32)

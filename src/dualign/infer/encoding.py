@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dualign.model.model import Model
     from dualign.text.pairs import Pair
 
-CHUNK = 3072
+CHUNK = 2048
 """Sentence pairs that are read, encoded and aligned together when text is streamed."""
 
 FEW = 32

@@ -106,22 +106,31 @@ class Resumable:
 
     def __init__(self, outputs: Outputs, about: dict[str, Any]) -> None:
         self.record = record_of(outputs)
-        self.place, self.counts = Place(), Counts()
-        """Where to go on, and what was counted before."""
+        self._state = Place(), Counts(), [0, 0, 0]
         self.is_complete = False
         self._about = about
         self._parts = [None if path is None else PartFile(path) for path in outputs.streamed]
-        self._sizes = [0, 0, 0]
         self._clock = Clock()
         self._read()
+
+    @property
+    def place(self) -> Place:
+        """Where to go on."""
+        return self._state[0]
+
+    @property
+    def counts(self) -> Counts:
+        """What was counted before that place."""
+        return self._state[1]
 
     def write(self, piece: Piece) -> None:
         """Write a piece."""
         for part, data in zip(self._parts, piece.contents, strict=True):
             if part is not None:
                 part.write(data)
-        self.place, self.counts = piece.end, self.counts + piece.counts
-        self._sizes = [0 if part is None else part.size for part in self._parts]
+        sizes = [0 if part is None else part.size for part in self._parts]
+        # All at once: a signal in between must not leave a place with the sizes of another.
+        self._state = piece.end, self.counts + piece.counts, sizes
         if self._clock.seconds >= EVERY:
             self._keep()
             self._clock.restart()
@@ -137,7 +146,7 @@ class Resumable:
                 if not os.path.exists(self.record):
                     # Before the parts, which without it would seem to be somebody else's.
                     self._write_record()
-                for part, size in zip(self._parts, self._sizes, strict=True):
+                for part, size in zip(self._parts, self._state[2], strict=True):
                     if part is not None:
                         with self._with_remedy():
                             part.open(size)
@@ -149,26 +158,31 @@ class Resumable:
             except BaseException:
                 with suppress(Exception):
                     self._keep()
+                self._close()
                 raise
-            finally:
-                for part in self._parts:
-                    if part is not None:
-                        part.close()
         else:
             yield self
-        for part, size in zip(self._parts, self._sizes, strict=True):
+        try:
+            for part, size in zip(self._parts, self._state[2], strict=True):
+                if part is not None:
+                    with self._with_remedy():
+                        part.complete(size)
+            with explaining(self.record, "write"):
+                os.remove(self.record)
+        finally:
+            self._close()  # only now: nobody else may write a part before it has its final name
+
+    def _close(self) -> None:
+        for part in self._parts:
             if part is not None:
-                with self._with_remedy():
-                    part.complete(size)
-        with explaining(self.record, "write"):
-            os.remove(self.record)
+                part.close()
 
     def _write_nothing(self) -> None:
         """A compressed text of no lines has some bytes, too."""
         for part in self._parts:
             if part is not None:
                 part.write(pack(b"", part.path))
-        self._sizes = [0 if part is None else part.size for part in self._parts]
+        self._state = *self._state[:2], [0 if part is None else part.size for part in self._parts]
 
     def _keep(self) -> None:
         for part in self._parts:
@@ -177,12 +191,13 @@ class Resumable:
         self._write_record()
 
     def _write_record(self) -> None:
+        place, counts, sizes = self._state
         state = {
             "kind": _KIND,
             "about": self._about,
-            "place": list(self.place),
-            "counts": list(self.counts),
-            "sizes": self._sizes,
+            "place": list(place),
+            "counts": list(counts),
+            "sizes": sizes,
             "complete": self.is_complete,
         }
         write_whole(self.record, _sealed(state))
@@ -208,8 +223,8 @@ class Resumable:
                 f"{self.record}: belongs to another run: {', '.join(differences)} changed; "
                 f"give the same files and options as before, or {self._afresh}"
             )
-        self.place, self.counts = Place(*state["place"]), Counts(*state["counts"])
-        self._sizes, self.is_complete = state["sizes"], state["complete"]
+        self._state = Place(*state["place"]), Counts(*state["counts"]), state["sizes"]
+        self.is_complete = state["complete"]
 
     @property
     def _afresh(self) -> str:

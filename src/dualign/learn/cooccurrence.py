@@ -40,13 +40,6 @@ class Corpus(NamedTuple):
 
 
 @kernel()
-def count_words(n0: int, n1: int, pairs: Pairs, counts: Array) -> None:
-    """`counts[v + 1]` += how often source word v occurs in sentences n0..n1."""
-    for k in range(pairs.source_offsets[n0], pairs.source_offsets[n1]):
-        counts[pairs.source[k] + 1] += 1
-
-
-@kernel()
 def list_sentences(n0: int, n1: int, pairs: Pairs, place: Array, sentence: Array) -> None:
     """List the occurrences in sentences n0..n1, those of word v from `place[v]` on."""
     for n in range(n0, n1):
@@ -144,15 +137,6 @@ def divide_row(v: int, lexicon: Lexicon, column_sums: Array) -> None:
     r = np.float32(1 / z) if z > 0 else np.float32(0)
     for m in range(rows[v], rows[v + 1]):
         t[m, 0] *= r
-
-
-@kernel()
-def divide_columns(m0: int, m1: int, lexicon: Lexicon, column_sums: Array) -> None:
-    """Turn the counts of entries m0..m1 into p(v | w)."""
-    t = lexicon.table
-    for m in range(m0, m1):
-        z = column_sums[lexicon.columns[m]]
-        t[m, 1] = t[m, 1] / z if z > 0 else 0.0
 
 
 @kernel()

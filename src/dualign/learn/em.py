@@ -78,12 +78,14 @@ def warm_starts(bitext: Bitext, workspace: Workspace) -> list[Warm]:
     That is nearly all that a pair of ordinary length has. Those that find no room start at 0 again, which
     costs time and nothing else.
     """
-    starts = []
     lengths, widths = bitext.source.lengths, bitext.target.lengths
-    most = np.minimum(lengths * widths, 2 * (lengths + widths))
+    room = np.concatenate(([0], np.cumsum(np.minimum(lengths * widths, 2 * (lengths + widths)))))
+    size = int(room[-1])
+    # One array for all blocks: each may be a scratch file, and a process can have only so many open.
+    used = np.zeros(len(bitext), np.int32)
+    key, value = workspace.empty(size, np.int32), workspace.empty(size, np.float32)
+    starts = []
     for begin, end in block_bounds(bitext):
-        room = np.concatenate(([0], np.cumsum(most[begin:end])))
-        size = int(room[-1])
-        key, value = workspace.empty(size, np.int32), workspace.empty(size, np.float32)
-        starts.append(Warm(room, np.zeros(end - begin, np.int32), key, value))
+        part = slice(room[begin], room[end])
+        starts.append(Warm(room[begin : end + 1] - room[begin], used[begin:end], key[part], value[part]))
     return starts

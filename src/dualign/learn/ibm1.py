@@ -18,7 +18,7 @@ from dualign.core.threads import ordered_map, pieces, spans
 from dualign.core.workspace import Workspace, boundless
 from dualign.infer.cells import Pairs, pairs_of, word_ranges
 from dualign.learn import cooccurrence as kernels
-from dualign.model.lexicon import Lexicon
+from dualign.model.lexicon import Lexicon, divide_columns
 from dualign.text.bitext import Bitext
 
 RANGES = 128
@@ -104,7 +104,7 @@ class _Training:
         column_sums = np.zeros(target_words)
         for sums in ordered_map(timed("IBM 1: first round", begin), self.ranges, self.threads):
             column_sums += sums
-        self._divide(lexicon, column_sums)
+        divide_columns(lexicon.table, lexicon.columns, column_sums, self.threads)
         return lexicon
 
     def _again(self, lexicon: Lexicon, total: Array) -> tuple[Lexicon, float]:
@@ -122,7 +122,7 @@ class _Training:
         for sums, part in ordered_map(timed("IBM 1: counts", count), self.ranges, self.threads):
             column_sums += sums
             likelihood += part
-        self._divide(lexicon, column_sums)
+        divide_columns(lexicon.table, lexicon.columns, column_sums, self.threads)
         return lexicon._replace(null_target=normal(null_target), null_source=normal(null_source)), likelihood
 
     def _null_shares(self, lexicon: Lexicon, total: Array) -> tuple[Array, float]:
@@ -139,11 +139,6 @@ class _Training:
             likelihood += part
         return null, likelihood
 
-    def _divide(self, lexicon: Lexicon, column_sums: Array) -> None:
-        """Normalise p(v | w) by its sums over v."""
-        parts = spans(len(lexicon.columns), 1 << 20)
-        self._each("dividing", parts, lambda bounds: kernels.divide_columns(*bounds, lexicon, column_sums))
-
     def _each(
         self, name: str, ranges: list[tuple[int, int]], function: Callable[[tuple[int, int]], None]
     ) -> None:
@@ -156,21 +151,20 @@ def appearances(
     """Where each source word occurs; counted, then listed, part by part of the sentences."""
 
     def count(bounds: tuple[int, int]) -> Array:
-        counts = np.zeros(words + 1, np.int32)
-        kernels.count_words(*bounds, pairs, counts)
-        return counts
+        begin, end = pairs.source_offsets[bounds[0]], pairs.source_offsets[bounds[1]]
+        return np.bincount(pairs.source[begin:end], minlength=words).astype(np.int32)
 
     counts = list(ordered_map(timed("IBM 1: index", count), parts, threads))
     starts = np.zeros(words + 1, np.int64)
     for each in counts:
-        starts += each
+        starts[1:] += each
     np.cumsum(starts, out=starts)
     sentence = workspace.empty(len(pairs.source), np.int32)
     place = starts[:-1].copy()
     places = []
     for each in counts:
         places.append(place.copy())
-        place += each[1:]
+        place += each
 
     def fill(number: int) -> None:
         kernels.list_sentences(*parts[number], pairs, places[number], sentence)

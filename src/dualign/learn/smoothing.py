@@ -24,7 +24,7 @@ from dualign.core.threads import ordered_map, pieces
 from dualign.core.workspace import Workspace, boundless
 from dualign.learn.expected_counts import Counts
 from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity, stems_of
-from dualign.model.lexicon import Lexicon
+from dualign.model.lexicon import Lexicon, divide_columns
 from dualign.text.bitext import GrowingVocabulary
 
 UNSEEN = 200.0
@@ -54,7 +54,7 @@ class Stems(NamedTuple):
 
     def ranges(self, rows: Array, most: int) -> list[tuple[int, int]]:
         """Cut `order` into ranges of whole stems with about the same number of entries each."""
-        parts = pieces(len(self.entry), 1 << 15, most)
+        parts = pieces(len(self.entry), 1 << 17, most)
         before = np.concatenate(([0], np.cumsum(np.diff(rows)[self.order])))
         begins = np.concatenate(
             ([0], np.flatnonzero(np.diff(self.source[self.order])) + 1, [len(self.order)])
@@ -115,7 +115,9 @@ def number_stems(lexicon: Lexicon, source_stem: Array, target_stem: Array, threa
     def shift(job: tuple[tuple[int, int], int]) -> None:
         shift_numbers(*job[0], lexicon, stems, job[1])
 
-    list(ordered_map(timed("stems", shift), zip(ranges, ends - sizes, strict=True), threads))
+    # The numbers of the first range begin with 0 already.
+    later = zip(ranges[1:], (ends - sizes)[1:], strict=True)
+    list(ordered_map(timed("stems", shift), later, threads))
     return stems._replace(entries=int(ends[-1]) if len(ends) else 0)
 
 
@@ -146,13 +148,10 @@ def reestimate_lexicon(
         return total
 
     pooled.by_target[:] = by_target(pool)
-    timed("smoothing", add_up_stems)(stems, pooled)
-    norm = by_target(smooth)
-
-    def share(bounds: tuple[int, int]) -> None:
-        divide(*bounds, lexicon, stems, norm, table)
-
-    list(ordered_map(timed("smoothing", share), parts, threads))
+    for d in range(2):
+        pooled.source_stems[:, d] = np.bincount(stems.source, pooled.by_source[:, d], source_words + 1)
+        pooled.target_stems[:, d] = np.bincount(stems.target, pooled.by_target[:, d], target_words + 1)
+    divide_columns(table, lexicon.columns, by_target(smooth)[:, 1], threads)
     nulls = [
         (count / (count.sum() + UNSEEN)).astype(np.float32)
         for count in (counts.null_target, counts.null_source)
@@ -249,16 +248,6 @@ def pool(
 
 
 @kernel()
-def add_up_stems(stems: Stems, pooled: Pooled) -> None:
-    """The totals of the stems on both sides."""
-    for d in range(2):
-        for v in range(len(stems.source)):
-            pooled.source_stems[stems.source[v], d] += pooled.by_source[v, d]
-        for w in range(len(stems.target)):
-            pooled.target_stems[stems.target[w], d] += pooled.by_target[w, d]
-
-
-@kernel()
 def smooth(
     k0: int, k1: int, lexicon: Lexicon, priors: Priors, counts: Counts, pooled: Pooled, table: Array,
     norm: Array,
@@ -289,13 +278,3 @@ def smooth(
             norm[w, 1] += c
         for m in range(rows[v], rows[v + 1]):
             table[m, 0] = table[m, 0] / z if z > 0 else 0.0
-
-
-@kernel()
-def divide(k0: int, k1: int, lexicon: Lexicon, stems: Stems, norm: Array, table: Array) -> None:
-    """Normalise the second direction of the words `order[k0:k1]`."""
-    for k in range(k0, k1):
-        v = stems.order[k]
-        for m in range(lexicon.rows[v], lexicon.rows[v + 1]):
-            z = norm[lexicon.columns[m], 1]
-            table[m, 1] = table[m, 1] / z if z > 0 else 0.0

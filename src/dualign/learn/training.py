@@ -10,6 +10,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.phases import phase
+from dualign.core.threads import ordered_map, spans
 from dualign.core.workspace import Workspace
 from dualign.infer.blocks import Warm
 from dualign.infer.constraints import ConstraintSet
@@ -110,8 +111,8 @@ def train(
     positions = None if options.model == "hmm" else Positions.uniform()
     own = options.jump_words if options.model == "hmm" else 0
     jumps = initial_jumps(
-        classes_of(np.bincount(bitext.target.tokens, minlength=len(target)), own),
-        classes_of(np.bincount(bitext.source.tokens, minlength=len(source)), own),
+        classes_of(frequencies(bitext.target.tokens, len(target), threads), own),
+        classes_of(frequencies(bitext.source.tokens, len(source), threads), own),
     )
     model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, jumps, options, positions)
     then = tell(STAGES[options.model], options.rounds)
@@ -140,6 +141,18 @@ def train(
         # Limits on the links of a word are this decoder's; no other asks how many a word has.
         model = replace(model, fertilities=estimate_fertilities(model, bitext, threads))
     return model
+
+
+def frequencies(tokens: Array, words: int, threads: int) -> Array:
+    """How often each word occurs; in pieces, because NumPy copies what it counts."""
+
+    def count(bounds: tuple[int, int]) -> Array:
+        return np.bincount(tokens[slice(*bounds)], minlength=words)
+
+    total = np.zeros(words, np.int64)
+    for part in ordered_map(count, spans(len(tokens), 1 << 22), threads):
+        total += part
+    return total
 
 
 def usable(bitext: Bitext, max_length: int, threads: int = 1) -> Array:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
+from dualign.core.release import release
 from dualign.measure.bootstrap import Interval
 from dualign.measure.quality import Evaluation
 
@@ -17,4 +16,4 @@ def signature(evaluation: Evaluation, interval: Interval | None = None) -> str:
     fields += [f"{name}:{getattr(evaluation, name)}" for name in ("pairs", "sure", "possible", "links")]
     if interval is not None:
         fields += [f"boot:{interval.samples}", f"level:{interval.level:g}", f"seed:{interval.seed}"]
-    return "|".join([*fields, f"v:{version('dualign')}"])
+    return "|".join([*fields, f"v:{release()}"])

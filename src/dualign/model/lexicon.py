@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from dualign.core.arrays import Array
+from dualign.core.phases import timed
+from dualign.core.threads import ordered_map, spans
 
 
 class Lexicon(NamedTuple):
@@ -20,3 +24,14 @@ class Lexicon(NamedTuple):
     table: Array
     null_target: Array
     null_source: Array
+
+
+def divide_columns(table: Array, columns: Array, sums: Array, threads: int) -> None:
+    """Turn the counts of a lexicon's second direction into p(v | w); `sums` float64 (words): over v."""
+
+    def divide(bounds: tuple[int, int]) -> None:
+        part = slice(*bounds)
+        z = sums[columns[part]]
+        table[part, 1] = np.divide(table[part, 1], z, out=np.zeros_like(z), where=z > 0)
+
+    list(ordered_map(timed("dividing", divide), spans(len(columns), 1 << 18), threads))

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
 from dualign.text.checks import same_length
 from dualign.text.lines import refuse_block, refuse_packed
 from dualign.text.octets import normal_form
@@ -60,10 +59,13 @@ class LineReader:
 
     def __init__(self, path: str, begin: int = 0) -> None:
         self.path = path
+        self.position = begin
+        """Of the first byte that was not taken."""
         self._stream = open_input(path, begin)
         self._held = bytearray()
         self._ends = np.empty(0, np.int64)  # of the lines in `_held`, each after its line feed
         self._ended = False
+        self._added = 0  # line feeds that the file lacks
 
     def __enter__(self) -> LineReader:
         return self
@@ -71,25 +73,35 @@ class LineReader:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._stream.close()
 
-    def fill(self, lines: int, size: int = BLOCK_BYTES) -> Array:
-        """Read until this many lines, or bytes, or the end are in memory; returns where its lines end."""
-        found = [self._ends]
-        count = len(self._ends)
-        whole = int(self._ends[-1]) if count else 0
-        while not self._ended and count < lines and not (whole and whole >= size):
-            part = self._stream.read1(_READ)
-            if not part:
-                self._ended = True
-                if len(self._held) > whole:
-                    part = b"\n"
-            ends = np.flatnonzero(np.frombuffer(part, np.uint8) == 10) + (len(self._held) + 1)
-            self._held += part
-            if len(ends):
-                found.append(ends)
-                count += len(ends)
-                whole = int(ends[-1])
-        self._ends = np.concatenate(found)
-        return self._ends
+    @property
+    def count(self) -> int:
+        """How many lines are in memory."""
+        return len(self._ends)
+
+    def needs_more(self, lines: int) -> bool:
+        """Whether neither the end, nor this many lines, nor the bytes of a block are in memory."""
+        full = self.count >= lines or (self.count > 0 and self._ends[-1] >= BLOCK_BYTES)
+        return not self._ended and not full
+
+    def read(self) -> None:
+        """Read what there is, or wait for something."""
+        part = self._stream.read1(_READ)
+        if not part:
+            self._ended = True
+            if len(self._held) > (self._ends[-1] if self.count else 0):
+                part, self._added = b"\n", 1
+        ends = np.flatnonzero(np.frombuffer(part, np.uint8) == 10) + (len(self._held) + 1)
+        self._held += part
+        self._ends = np.concatenate((self._ends, ends))
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing more to read."""
+        return self._ended
+
+    def block(self, lines: int) -> int:
+        """How many of the lines in memory make a block: at least one."""
+        return max(1, min(lines, int(np.searchsorted(self._ends, BLOCK_BYTES, side="right"))))
 
     def take(self, lines: int) -> bytes:
         """The next lines, which are in memory."""
@@ -97,14 +109,18 @@ class LineReader:
         block = bytes(memoryview(self._held)[:size])
         del self._held[:size]
         self._ends = self._ends[lines:] - size
+        self.position += size - (self._added if not self._held else 0)
         return block
 
     def count_rest(self) -> int:
         """Read to the end, and return how many lines there were."""
         count = 0
-        while lines := len(self.fill(1 << 20)):
-            self.take(lines)
-            count += lines
+        while self.count or not self._ended:
+            if self.count:
+                count += self.count
+                self.take(self.count)
+            else:
+                self.read()
         return count
 
 
@@ -113,7 +129,8 @@ def paired_lines(
 ) -> Iterator[PairedLines]:
     """The lines of two parallel files, or of one with both sides, in blocks of at most this many.
 
-    Where one file ends before the other, the blocks before that come first, and then an error.
+    Where one file ends before the other, the blocks before that come first, and then an error. How the text
+    is cut depends on what it contains after the `begin`, and on nothing else.
     """
     with LineReader(source, begin.source) as left:
         if target is None:
@@ -121,29 +138,44 @@ def paired_lines(
             return
         with LineReader(target, begin.target) as right:
             while True:
-                ends = left.fill(lines), right.fill(lines)
-                if not (len(ends[0]) and len(ends[1])):
+                _fill(left, right, lines)
+                if not (left.count and right.count):
                     break
-                count = min(_fitting(ends[0], lines), _fitting(ends[1], lines))
+                count = min(left.block(lines), right.block(lines))
                 blocks = left.take(count), right.take(count)
-                end = Place(begin.line + count, begin.source + len(blocks[0]), begin.target + len(blocks[1]))
+                end = Place(begin.line + count, left.position, right.position)
                 yield PairedLines(begin, end, *blocks)
                 begin = end
             counts = [begin.line + side.count_rest() for side in (left, right)]
             same_length((source, counts[0]), (target, counts[1]))
 
 
+def _fill(left: LineReader, right: LineReader, lines: int) -> None:
+    """Read until it is known how many lines make the next block of both.
+
+    Always from the side that has fewer lines: the two may be pipes that one program fills, line by line, and
+    it may wait until that side is read.
+    """
+    while True:
+        for one, other in ((left, right), (right, left)):
+            enough = not one.needs_more(lines) and other.count >= one.block(lines)
+            if enough or not (one.needs_more(lines) or other.needs_more(lines)):
+                return
+        first, second = (left, right) if left.count <= right.count else (right, left)
+        (second if first.ended else first).read()
+
+
 def _blocks_of_one(reader: LineReader, lines: int, begin: Place) -> Iterator[PairedLines]:
-    while len(ends := reader.fill(lines)):
-        block = reader.take(count := _fitting(ends, lines))
-        end = Place(begin.line + count, begin.source + len(block))
+    while True:
+        while reader.needs_more(lines):
+            reader.read()
+        if not reader.count:
+            return
+        count = reader.block(lines)
+        block = reader.take(count)
+        end = Place(begin.line + count, reader.position)
         yield PairedLines(begin, end, block, None)
         begin = end
-
-
-def _fitting(ends: Array, lines: int) -> int:
-    """How many lines make a block: at least one."""
-    return max(1, min(lines, int(np.searchsorted(ends, BLOCK_BYTES, side="right"))))
 
 
 def settled(block: bytes, path: str, before: int, errors: str) -> bytes:

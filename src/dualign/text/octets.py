@@ -79,7 +79,8 @@ def combining_classes() -> Array:
     U+FEFF. (For Latin script this is never needed, and it takes a while.)
     """
     classes = np.zeros(_LAST_LISTED, np.uint8)
-    for code in range(_FIRST_DOUBTFUL, _LAST_LISTED):
+    # From é on: what a mark composes to may be a letter that is itself beyond doubt.
+    for code in range(0x80, _LAST_LISTED):
         character = chr(code)
         if kind := unicodedata.combining(character):
             classes[code] = max(classes[code], kind)
@@ -87,7 +88,7 @@ def combining_classes() -> Array:
         if parts and not parts[0].startswith("<"):
             if len(parts) == 2:
                 classes[int(parts[1], 16)] = _DOUBTFUL
-            if not unicodedata.is_normalized("NFC", character):
+            if code >= _FIRST_DOUBTFUL and not unicodedata.is_normalized("NFC", character):
                 classes[code] = _DOUBTFUL
     for first, last in ((0x1161, 0x1175), (0x11A8, 0x11C2)):  # vowels and finals of Hangul compose by rule
         classes[first : last + 1] = _DOUBTFUL

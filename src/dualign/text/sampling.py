@@ -21,7 +21,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.streams import explaining
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
-_COUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?)\s*", re.IGNORECASE)
+_COUNT = re.compile(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmg]?)\s*", re.IGNORECASE)
 _READ = 1 << 22
 
 Sides = tuple[bytes, bytes]
@@ -61,8 +61,8 @@ def sampled(blocks: Iterable[Sides], size: int, seed: int, folder: str) -> Itera
         if not chosen.all():
             files = [_filtered(file, chosen, folder, stack) for file in candidates]
         for file in files:
-            file.flush()
-            file.seek(0)
+            with _holding(folder):
+                file.seek(0)  # writes what is still in its buffer
         source, target = (f"/dev/fd/{file.fileno()}" for file in files)
         yield Sample(source, target, int(chosen.sum()), lines)
 
@@ -121,7 +121,8 @@ def only(block: bytes, chosen: Array) -> bytes:
 def _filtered(file: IO[bytes], chosen: Array, folder: str, stack: ExitStack) -> IO[bytes]:
     """A file with the chosen lines only."""
     out = _scratch(folder, stack)
-    file.seek(0)
+    with _holding(folder):
+        file.seek(0)
     line, begun = 0, b""
     while block := file.read(_READ):
         end = block.rfind(b"\n") + 1
@@ -141,8 +142,15 @@ def _scratch(folder: str, stack: ExitStack) -> IO[bytes]:
 
 
 def _write(file: IO[bytes], data: bytes, folder: str) -> None:
-    try:
+    with _holding(folder):
         file.write(data)
+
+
+@contextmanager
+def _holding(folder: str) -> Iterator[None]:
+    """Say what to do when the disk is full."""
+    try:
+        yield
     except OSError as error:
         raise DataError(
             f"{folder}: cannot hold the sample: {error.strerror or error}; "

@@ -10,9 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +18,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.jit import compiled_mark
-from dualign.core.phases import phase
 from dualign.core.threads import available
 from dualign.model.options import Options
 from dualign.text.bitext import Bitext, GrowingVocabulary, Numbered, encode
@@ -65,21 +62,6 @@ def compile_kernels(note: Callable[[str], None], *names: str) -> None:
     note(f"kernels compiled in {clock.seconds:.0f} s")
 
 
-def load_kernels(threads: int) -> None:
-    """Load the kernels that every run needs on a thread of its own, while the text is being read.
-
-    Only if there is more than one: with one, reading would wait just as long.
-    """
-
-    def load() -> None:
-        with suppress(Exception), phase("loading kernels"):  # an error shows again where the kernel is used
-            compile_chains()
-            compile_usual()
-
-    if threads > 1:
-        Thread(target=load, daemon=True).start()
-
-
 def compile_chains() -> None:
     """The posteriors' kernel, half of all the work."""
     from dualign.infer.posteriors import posteriors_of_block
@@ -115,6 +97,17 @@ def compile_others() -> None:
     block_of(model, text, 1, unknown)
 
 
+def compile_reading() -> None:
+    """The kernels that read a text to learn from."""
+    from dualign.text.numbering import Side
+
+    Side().add(b"a b\n")
+    _, bitext = untrained_model()
+    text = Numbered(bitext.source, bitext.target, ["a", "b", "c"], ["x", "y", "z"])
+    text.renumbered([1, 2, 0], [1, 2, 0])
+    text.chosen(text.fitting() & (np.arange(len(SOURCE)) > 0))
+
+
 def compile_usual() -> None:
     """The kernels of training and decoding that every run needs, except the posteriors'."""
     from dualign.decode.links import joined, links_of_block
@@ -124,7 +117,6 @@ def compile_usual() -> None:
     from dualign.learn.expected_counts import Counts, add_counts, add_null_counts
     from dualign.learn.ibm1 import prune, train_ibm1
     from dualign.learn.smoothing import make_priors, reestimate_lexicon
-    from dualign.text.numbering import Side
     from dualign.text.printing import print_links
 
     model, bitext = untrained_model()
@@ -143,10 +135,6 @@ def compile_usual() -> None:
     add_in_order(new_sums(1, 1), new_sums(1, 1))
     links = joined([links_of_block(model.options, block, posterior, 1)], np.zeros(len(bitext), np.bool_))
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
-    Side().add(b"a b\n")
-    text = Numbered(bitext.source, bitext.target, *words)
-    text.renumbered([1, 2, 0], [1, 2, 0])
-    text.chosen(text.fitting() & (np.arange(len(SOURCE)) > 0))
 
 
 def compile_agreement() -> None:

@@ -19,7 +19,7 @@ from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files,
 from dualign.jobs.link_output import Counts, Outputs, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
-from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels, load_kernels
+from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
 from dualign.learn.training import NothingToLearn, usable
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -218,7 +218,6 @@ def _learn(
 ) -> tuple[Numbered, Aligner]:
     """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner."""
     aligner = Aligner(threads=run.threads, **options)
-    load_kernels(aligner.threads)
     gold = [] if tuning is None else tuning.read_gold(run.errors)
     begin, text = _read(
         given, aligner, len(gold) if tuning is not None and tuning.on_input else 0, run, workspace

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
+import typing
 from pathlib import Path
 
 import pytest
 import typer
 from tests.cli.bitexts import write_lines
 
+import dualign.cli
 from dualign.cli.flags import as_typed, flags_of
 from dualign.cli.main import app, commands, run
 from dualign.core.errors import UsageError
@@ -98,3 +103,27 @@ def test_a_warning_is_not_silenced(tmp_path, capsys):
     blank = write_lines(tmp_path / "blank", [""])
     assert run(["align", blank, blank, "--quiet", "-o", str(tmp_path / "out")]) == 0
     assert "dualign: warning: none of the 1 sentence pairs" in capsys.readouterr().err
+
+
+def test_no_flag_is_left_to_its_metavar():
+    """Typer 0.27 makes `--FORMAT` of a parameter `format` whose metavar is FORMAT, if no flag is given."""
+    found = []
+    for module in pkgutil.walk_packages(dualign.cli.__path__, "dualign.cli."):
+        functions = inspect.getmembers(importlib.import_module(module.name), inspect.isfunction)
+        for _, function in functions:
+            if function.__module__ != module.name:
+                continue
+            try:
+                hints = typing.get_type_hints(function, include_extras=True)
+            except NameError:  # not a verb: of these, all annotations are there when it runs
+                continue
+            for name, hint in hints.items():
+                for info in getattr(hint, "__metadata__", ()):
+                    if not isinstance(info, typer.models.OptionInfo):
+                        continue
+                    # The first flag stands where Typer expects a default; it sorts that out later.
+                    flags = [info.default, *(info.param_decls or ())]
+                    given = any(isinstance(flag, str) and flag.startswith("-") for flag in flags)
+                    if not given and (info.metavar or "").lower() == name:
+                        found.append(f"{module.name}.{function.__name__}: {name}")
+    assert found == []

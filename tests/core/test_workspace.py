@@ -170,7 +170,7 @@ def test_a_folder_that_is_not_there_is_named() -> None:
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"file: there is no such folder"):
+    with pytest.raises(UsageError, match=r"file: not a folder"):
         Workspace(1 << 30, str(tmp_path / "file"))
 
 

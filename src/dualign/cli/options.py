@@ -19,7 +19,10 @@ class OnErrors(StrEnum):
 
 
 def option(metavar: str | None, help: str, flags: str = "", **more: Any) -> Any:
-    """An option with a value, called like its parameter unless there are `flags`, with blanks between."""
+    """An option with a value, called like its parameter unless there are `flags`, with blanks between.
+
+    Where the `metavar` is the parameter's name, give the flag: some versions of Typer would write it large.
+    """
     return typer.Option(*flags.split(), metavar=metavar, help=help, **more)
 
 
@@ -63,7 +66,11 @@ Report = Annotated[
 ]
 LinkFormat = Annotated[
     str | None,
-    option("FORMAT", f"Link format: {', '.join(FORMATS)}. Guessed from name and content if not given."),
+    option(
+        "FORMAT",
+        f"Link format: {', '.join(FORMATS)}. Guessed from name and content if not given.",
+        "--format",
+    ),
 ]
 GoldFormat = Annotated[str | None, option("FORMAT", "The same for GOLD.")]
 Pairs = Annotated[

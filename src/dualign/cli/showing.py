@@ -19,7 +19,9 @@ Reports = Annotated[
 Gold = Annotated[str | None, option("FILE", "Gold links, sure and possible.")]
 GoldFormat = Annotated[str | None, option("FORMAT", "Format of the gold links.")]
 First = Annotated[bool, flag("--first", "Gold is for the first lines of the text.")]
-ModelFile = Annotated[str | None, option("MODEL", "Saved model: posteriors, before and after projection.")]
+ModelFile = Annotated[
+    str | None, option("MODEL", "Saved model: posteriors, before and after projection.", "--model")
+]
 Projection = Annotated[
     str | None, option("none|symmetric|bijective", "Projection to show; the model's own if not given.")
 ]

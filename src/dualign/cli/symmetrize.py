@@ -16,7 +16,7 @@ def symmetrize(
         str, argument("BACKWARD", "Links of target to source, but written like FORWARD, source word first.")
     ],
     method: Annotated[
-        str, option("METHOD", f"{', '.join(SYMMETRIZATIONS[:-1])} or {SYMMETRIZATIONS[-1]}.")
+        str, option("METHOD", f"{', '.join(SYMMETRIZATIONS[:-1])} or {SYMMETRIZATIONS[-1]}.", "--method")
     ] = "grow-diag-final-and",
     output: Output = "-",
     format: LinkFormat = None,

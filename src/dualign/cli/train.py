@@ -33,7 +33,7 @@ def train(
     sample: Annotated[
         str | None, option("N", "Learn from this many pairs, drawn at random: 500000, 500k, 2.5M.")
     ] = None,
-    seed: Annotated[int, option("N", "Of the random numbers that draw the sample.")] = 0,
+    seed: Annotated[int, option("N", "Seed for drawing the sample.")] = 0,
     threads: Threads = None,
     memory: Memory = None,
     scratch: Scratch = None,

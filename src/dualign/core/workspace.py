@@ -289,6 +289,8 @@ def _copy(job: tuple[Array, Array]) -> None:
 
 def _check_folder(folder: str) -> None:
     """Raise a `UsageError` if scratch files cannot be made in a folder."""
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise UsageError(f"scratch={folder}: not a folder; name one")
     if not os.path.isdir(folder):
         raise UsageError(f"scratch={folder}: there is no such folder; make it first")
     if not os.access(folder, os.W_OK | os.X_OK):

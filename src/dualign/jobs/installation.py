@@ -198,7 +198,10 @@ def bench(text: Synthetic | Own, *, by_threads: bool = False, run: Run = SILENT)
         errors = run.errors if isinstance(text, Own) else "strict"
         pairs, *words, longest = sizes(files[0], files[1], errors)
         if pairs < len(gold) or pairs == 0:
-            raise DataError(f"{files[0]} has {pairs} lines, but there are gold links for {len(gold)}")
+            gold_for = (
+                f", but there are gold links for {len(gold)}" if gold else "; there is nothing to measure"
+            )
+            raise DataError(f"{files[0]} has {pairs} lines{gold_for}")
         run.note("warming up; the first run compiles kernels")
         warm_up(place, threads)
         start = warm_up(place, threads, pairs=1)

@@ -12,7 +12,7 @@ from dualign.cli.showing import FigureFile, First, Gold, GoldFormat, Line, Proje
 
 def posteriors(
     output: FigureFile,
-    model: Annotated[str, option("MODEL", "Saved model.")],
+    model: Annotated[str, option("MODEL", "Saved model.", "--model")],
     source: Source,
     target: Target = None,
     projection: Projection = None,

@@ -19,7 +19,7 @@ def align(
         str | None,
         option("FILE", "Also write JSON for each pair: line, feasible, score, bound, certified, seconds."),
     ] = None,
-    method: Annotated[str, option("METHOD", "exact, ilp (HiGHS) or greedy.")] = "exact",
+    method: Annotated[str, option("METHOD", "exact, ilp (HiGHS) or greedy.", "--method")] = "exact",
     time_limit: TimeLimit = None,
     features: Features = None,
     max_length: MaxLength = 10,

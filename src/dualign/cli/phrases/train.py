@@ -17,7 +17,7 @@ def train(
     target: options.TargetText,
     output: options.Output = "-",
     rounds: Annotated[int, option("N", "Rounds of EM.", min=1)] = 5,
-    model: Annotated[str, option("MODEL", "joint, or conditional: p(target|source).")] = "joint",
+    model: Annotated[str, option("MODEL", "joint, or conditional: p(target|source).", "--model")] = "joint",
     pseudo_count: Annotated[float, option("K", "Added to each entry; 0 lets unused ones go.", min=0)] = 0.0,
     time_limit: options.TimeLimit = None,
     features: Features = None,

@@ -16,7 +16,9 @@ def decode(
     ],
     output: Output = "-",
     # The names stand here too because the module of `METHODS` imports NumPy, too slow for `--help`.
-    method: Annotated[str, option("METHOD", "exact, relax, tighten, cube, exhaustive, ilp or lp.")] = "exact",
+    method: Annotated[
+        str, option("METHOD", "exact, relax, tighten, cube, exhaustive, ilp or lp.", "--method")
+    ] = "exact",
     beam: Annotated[int, option("N", "Items per vertex, for cube.", min=1)] = 50,
     time_limit: Annotated[float, option("SECONDS", "For each sentence.", min=0.001)] = 10.0,
     report: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -86,3 +87,30 @@ def test_a_lexicon_that_is_too_large_says_so_when_its_size_is_known(text, tmp_pa
     monkeypatch.setattr(rooms, "OWN", 0)
     with pytest.raises(UsageError, match=r"a lexicon of [\d,]+ entries needs about"):
         train(text, replace(Options(), prune=0.0), 1, workspace=Workspace(200_000, str(tmp_path)))
+
+
+def test_blocks_add_their_counts_in_the_order_of_the_text(text, monkeypatch):
+    """Even where the posteriors of a later block are there first."""
+    options = Options(rounds=1, jump_words=20)
+    model = train(text, options, 1)
+
+    def counts(threads: int) -> np.ndarray:
+        step = expectation.Expectation(
+            text, model, posteriors.constraint_of(options, "none"), False, rooms.boundless()
+        )
+        step.run(block_bounds(text, 1500), (), threads)
+        return step.counts.links
+
+    expected = counts(1)
+    tasks_of, made = expectation.expectation_tasks, []
+
+    def delayed(*arguments):
+        tasks = tasks_of(*arguments)
+        made.append(len(tasks))
+        if len(made) % 3 == 1:
+            tasks.append(lambda: time.sleep(0.02))
+        return tasks
+
+    monkeypatch.setattr(expectation, "expectation_tasks", delayed)
+    np.testing.assert_array_equal(counts(4).view(np.uint64), expected.view(np.uint64))
+    assert len(made) > 10

@@ -102,7 +102,7 @@ def test_blocks_add_their_counts_in_the_order_of_the_text(text, monkeypatch):
         return step.counts.links
 
     expected = counts(1)
-    tasks_of, made = expectation.expectation_tasks, []
+    tasks_of, made, order = expectation.expectation_tasks, [], []
 
     def delayed(*arguments):
         tasks = tasks_of(*arguments)
@@ -111,6 +111,25 @@ def test_blocks_add_their_counts_in_the_order_of_the_text(text, monkeypatch):
             tasks.append(lambda: time.sleep(0.02))
         return tasks
 
+    def noted(v0, v1, end, lookup, output, total):
+        order.append(id(lookup.cells.first))
+        add_counts(v0, v1, end, lookup, output, total)
+
+    add_counts = expectation.add_counts
     monkeypatch.setattr(expectation, "expectation_tasks", delayed)
+    monkeypatch.setattr(expectation, "add_counts", noted)
+    # Most sums of 32-bit numbers are exact in 64 bits, in whatever order; so that is looked at itself.
+    firsts = []
+    look_up = expectation.look_up
+
+    def kept(*arguments):
+        firsts.append(look_up(*arguments))
+        return firsts[-1]
+
+    monkeypatch.setattr(expectation, "look_up", kept)
     np.testing.assert_array_equal(counts(4).view(np.uint64), expected.view(np.uint64))
-    assert len(made) > 10
+    assert len(firsts) == len(made) > 10
+    runs = [block for n, block in enumerate(order) if n == 0 or order[n - 1] != block]
+    assert len(runs) == len(set(runs)) == len(made)
+    texts = {id(lookup.cells.first): lookup.pairs.source.__array_interface__["data"][0] for lookup in firsts}
+    assert [texts[block] for block in runs] == sorted(texts.values())

@@ -16,14 +16,22 @@ from dualign.text.bitext import numbered
 sentences = st.lists(st.sampled_from(["a", "A", "b", "B", "c", "é", "É", "new", "New", "newer"]), max_size=5)
 
 
-@given(st.lists(st.tuples(sentences, sentences), max_size=6), st.booleans(), st.booleans())
-def test_numbers_stand_for_the_words_of_the_text(pairs, lowercase, before):
-    model = SimpleNamespace(
+def model_of(lowercase: bool) -> SimpleNamespace:
+    """What encoding needs of a model: small vocabularies, and whether it knows lower case only."""
+    return SimpleNamespace(
         source=Vocabulary(["b", "a", "A", "é"]),
         target=Vocabulary(["c"]),
         options=Options(lowercase=lowercase),
     )
-    expected = [tuple([w.lower() if lowercase else w for w in side] for side in pair) for pair in pairs]
+
+
+def spelled(pairs, lowercase: bool):
+    return [tuple([w.lower() if lowercase else w for w in side] for side in pair) for pair in pairs]
+
+
+@given(st.lists(st.tuples(sentences, sentences), max_size=6), st.booleans(), st.booleans())
+def test_numbers_stand_for_the_words_of_the_text(pairs, lowercase, before):
+    model, expected = model_of(lowercase), spelled(pairs, lowercase)
     text = numbered(pairs, lowercase and before)
     for bitext, unknown in (encode_for(model, pairs), encode_for(model, text)):
         assert words_of(model, bitext, unknown) == expected
@@ -34,12 +42,7 @@ def test_numbers_stand_for_the_words_of_the_text(pairs, lowercase, before):
 
 @given(st.lists(st.tuples(sentences, sentences), max_size=6), st.booleans(), st.integers(1, 3))
 def test_parts_have_the_words_of_their_pairs_and_no_others(pairs, lowercase, size):
-    model = SimpleNamespace(
-        source=Vocabulary(["b", "a", "A", "é"]),
-        target=Vocabulary(["c"]),
-        options=Options(lowercase=lowercase),
-    )
-    expected = [tuple([w.lower() if lowercase else w for w in side] for side in pair) for pair in pairs]
+    model, expected = model_of(lowercase), spelled(pairs, lowercase)
     for text in (numbered(pairs, False), pairs):
         found = []
         for encode in unencoded_parts(model, text, size):

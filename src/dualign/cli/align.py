@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
@@ -21,7 +22,7 @@ from dualign.cli.options import (
     flag,
     option,
 )  # fmt: skip
-from dualign.cli.screen import Limits, on_screen
+from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
 
@@ -80,8 +81,8 @@ def align(
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
-    limits = Limits(threads, memory, scratch, profile)
-    with on_screen(quiet, output, limits, errors, rate=True) as run:
+    with on_screen(quiet, output, threads, errors, rate=True) as run:
+        run = replace(run, memory=memory, scratch=scratch, profile=profile)
         jobs.align(
             source, target, outputs, load=model, tuning=tuning, glossary=glossary, resume=resume, run=run,
             **chosen,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dualign.cli.exits import say
@@ -20,40 +20,17 @@ PAUSE = 0.5  # seconds; a short file shows nothing at all
 _CLOCK_EVERY = 256  # lines between two looks at the clock
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a job may use, and where it tells what it used: see `Run`."""
-
-    threads: int | None = None
-    memory: str | None = None
-    scratch: str | None = None
-    profile: str | None = None
-
-
 @contextmanager
 def on_screen(
-    quiet: bool,
-    output: str = "",
-    limits: Limits | int | None = None,
-    errors: str = "strict",
-    *,
-    rate: bool = False,
+    quiet: bool, output: str = "", threads: int | None = None, errors: str = "strict", *, rate: bool = False
 ) -> Iterator[Run]:
-    """Settings of a job that is shown on stderr; `quiet` leaves only warnings. `limits` may be threads only.
+    """Settings of a job that is shown on stderr; `quiet` leaves only warnings.
 
     Counts of lines are shown on a terminal, but not where the `output` itself goes there: they come and go,
     or with `rate` they stay, with the number of sentence pairs per second.
     """
-    limits = limits if isinstance(limits, Limits) else Limits(limits)
     screen = _Screen(rate)
-    run = Run(
-        limits.threads,
-        errors,
-        warn=screen.warn,
-        memory=limits.memory,
-        scratch=limits.scratch,
-        profile=limits.profile,
-    )
+    run = Run(threads, errors, warn=screen.warn)
     if quiet:
         yield run
         return

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import Errors, Memory, OnErrors, Profile, Quiet, Scratch, Threads, argument, option
-from dualign.cli.screen import Limits, on_screen
+from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
 
@@ -51,7 +52,8 @@ def train(
     source, *others, model = files
     target = others[0] if others else None
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
-    with on_screen(quiet, "", Limits(threads, memory, scratch, profile), errors) as run:
+    with on_screen(quiet, "", threads, errors) as run:
+        run = replace(run, memory=memory, scratch=scratch, profile=profile)
         jobs.train(
             source, target, model, tuning=tuning, glossary=glossary, sample=sample, seed=seed, run=run,
             **chosen,

@@ -89,6 +89,15 @@ def mark_over_threshold(
             marks[c, 1] = posterior[c, 1] > threshold
 
 
+@kernel(allocates=False)
+def put_link(i: int, j: int, mean: float, c: int, found: Found) -> int:
+    """Write a link at place c; returns the next."""
+    found.source[c] = i
+    found.target[c] = j
+    found.probability[c] = min(mean, np.float32(1))  # rounding may exceed it
+    return c + 1
+
+
 @kernel()
 def choose_over_threshold(
     n0: int, n1: int, block: Block, threshold: float, posterior: Array, found: Found
@@ -104,10 +113,7 @@ def choose_over_threshold(
                 mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
                 if mean > threshold:
                     score += mean - threshold
-                    found.source[c] = i
-                    found.target[c] = j
-                    found.probability[c] = min(mean, np.float32(1))  # rounding may exceed it
-                    c += 1
+                    c = put_link(i, j, mean, c, found)
         found.number[n] = c - found.room[n]
         found.score[n] = found.bound[n] = score
 
@@ -144,10 +150,7 @@ def choose_links(
                 bound += max(0.0, mean - threshold)
                 if chosen[i, j]:
                     score += mean - threshold
-                    found.source[c] = i
-                    found.target[c] = j
-                    found.probability[c] = min(mean, np.float32(1))  # rounding may exceed it
-                    c += 1
+                    c = put_link(i, j, mean, c, found)
         found.number[n] = c - found.room[n]
         found.score[n] = score
         found.bound[n] = bound

@@ -22,7 +22,7 @@ SHOWN = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What training, and aligning with the saved model, took with so many threads."""
+    """What training, and aligning with the saved model, took with this number of threads."""
 
     threads: int
     train: Usage

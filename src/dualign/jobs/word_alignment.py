@@ -179,6 +179,8 @@ def train(
             "a sample reads the whole text, and tuning its first lines once more; name files for both sides"
         )
     _note_idle(Options.of(options), options, run, outputs, only_training=True)
+    if seed and size is None:
+        run.note(f"note: seed={seed} has no effect without a sample")
     compile_kernels(run.note, *WORD_ALIGNER)
     text = _Text(source, target, size, seed)
     _, aligner = _learn(text, options, tuning, glossary, run, workspace)
@@ -190,9 +192,9 @@ def _go_on(
     parts: Resumable, aligner: Aligner, chunks: Callable[[Place], Iterable[Chunk]], outputs: Outputs, run: Run
 ) -> Counts:
     """Align what an earlier run has left."""
-    if parts.place.line:
-        run.note(f"going on after {parts.place.line:,} pairs")
     with parts.opened():
+        if parts.place.line:
+            run.note(f"going on after {parts.place.line:,} pairs")
         if not parts.is_complete:
             pieces = align_chunks(aligner, chunks(parts.place), outputs, run)
             write_pieces(pieces, parts, parts.counts, run)
@@ -256,8 +258,6 @@ def _read(
     lowercase, threads = aligner.options.lowercase, aligner.threads
     begin: list[Pair] = []
     if first and not _can_read_again(source, target):
-        if size is not None:
-            raise UsageError("a sample cannot be tuned on the beginning of a pipe; name files")
         pairs = read_pairs(source, target, errors=run.errors)
         begin = list(islice(pairs, first))
         return begin, numbered(chain(begin, pairs), lowercase)

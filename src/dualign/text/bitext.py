@@ -56,15 +56,6 @@ class Sentences:
         """Number of tokens of each sentence."""
         return np.diff(self.offsets)
 
-    def select(self, chosen: npt.NDArray[np.bool_]) -> Sentences:
-        """The chosen sentences only."""
-        if chosen.all():
-            return self
-        lengths = self.lengths
-        offsets = np.zeros(int(chosen.sum()) + 1, np.int64)
-        np.cumsum(lengths[chosen], out=offsets[1:])
-        return Sentences(self.tokens[np.repeat(chosen, lengths)], offsets)
-
     def without(self, dropped: npt.NDArray[np.bool_]) -> Sentences:
         """All sentences, the dropped ones empty."""
         if not dropped.any():

@@ -25,7 +25,7 @@ from dualign.text.lines import parsed, read_lines
 from dualign.text.places import reading
 
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})\.npy")
-_TOO_MUCH = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError)
+_UNREADABLE = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError)
 
 
 def read_matrices(path: str, errors: str = "strict") -> Iterator[tuple[str, Any]]:
@@ -48,7 +48,7 @@ def _from_directory(path: str) -> Iterator[tuple[str, Any]]:
         place = os.path.join(path, name)
         try:
             yield place, np.load(place, allow_pickle=False)
-        except _TOO_MUCH as error:
+        except _UNREADABLE as error:
             raise DataError(f"{place}: cannot read the array: {_reason(error)}") from None
 
 
@@ -64,14 +64,14 @@ def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
                 key = name.removesuffix(".npy")
                 try:
                     matrix = archive[key]
-                except _TOO_MUCH as error:
+                except _UNREADABLE as error:
                     raise DataError(f"{path}: cannot read array `{key}`: {_reason(error)}") from None
                 yield f"{path}, {key}", matrix
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
     except (DataError, UsageError):
         raise
-    except _TOO_MUCH as error:
+    except _UNREADABLE as error:
         raise DataError(f"{path}: not an archive written by numpy.savez: {_reason(error)}") from None
 
 

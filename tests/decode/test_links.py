@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import chain, combinations
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.decode.emissions import directions
 from tests.oracles.chain import dense_chain, path_score
 from tests.oracles.symmetrize import symmetrize
 
 from dualign.aligner import Aligner
+from dualign.decode import choosing
 from dualign.decode import links as aligning
 from dualign.infer import encoding, posteriors
 from dualign.infer.blocks import block_of
@@ -100,11 +105,38 @@ def test_soft_union_is_the_links_over_the_threshold(aligner, threshold, projecti
 
 
 def test_the_score_of_soft_union_is_what_its_links_are_worth(aligner):
+    aligner.set_options(threshold=0.4)
     for links in aligner.align_stream(BITEXT):
         for n in range(len(links)):
             chosen = slice(links.begin[n], links.begin[n] + links.count[n])
-            worth = (links.probability[chosen].astype(float) - aligner.options.threshold).sum()
+            worth = (links.probability[chosen].astype(float) - 0.4).sum()
             assert links.score[n] == pytest.approx(worth, rel=1e-6, abs=1e-9)
+
+
+@given(probability=st.lists(st.floats(0.01, 1, width=32), max_size=12))
+def test_a_pair_s_own_threshold_has_the_greatest_expected_f1(probability):
+    total = sum(probability)
+    k, f = choosing.PRIOR_LINKS, choosing.PRIOR_QUALITY
+
+    def expected(links):
+        return (2 * sum(links) + k * f) / (len(links) + total + k)
+
+    sets = chain.from_iterable(combinations(probability, n) for n in range(len(probability) + 1))
+    best = max(map(expected, sets))
+    likely = np.array([p for p in probability if p > choosing.LEAST], np.float32)
+    t = choosing.fitting_threshold(likely, total)
+    assert t >= choosing.LEAST
+    if best / 2 > choosing.LEAST:
+        assert t == pytest.approx(best / 2, rel=1e-6)
+        assert expected([p for p in probability if p > t]) == pytest.approx(best, rel=1e-6)
+
+
+def test_without_a_threshold_each_pair_has_its_own(aligner):
+    aligner.set_options(threshold=0)
+    for probability, found in zip(aligner.posteriors(BITEXT), aligner.align(BITEXT), strict=True):
+        likely = probability[probability > choosing.LEAST]
+        t = choosing.fitting_threshold(likely, float(probability.sum(dtype=float)))
+        assert found.links == tuple(map(tuple, np.argwhere(probability > t).tolist()))
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5])

@@ -13,7 +13,7 @@ from dualign.core.lanes import LANES, eight
 from dualign.infer import chain as kernels
 from dualign.infer.chain import STATISTICS, Edges, Passes, fill_edges, forward_backward
 from dualign.infer.viterbi import viterbi
-from dualign.model.jumps import NEAR, NULL, REACH, START, STARTS, WEIGHTS
+from dualign.model.jumps import NEAR, NULL, REACH, START, STARTS, STOP, WEIGHTS
 
 
 class Chain(NamedTuple):
@@ -35,7 +35,8 @@ def random_weights(random: np.random.Generator, spread: float = 1.0) -> np.ndarr
     """One direction's weights; the floors are 0."""
     weights = np.exp(spread * random.standard_normal(WEIGHTS)).astype(np.float32)
     weights[NULL] = random.uniform(0.02, 0.6)
-    weights[NULL + 1 :] = 0
+    weights[NULL + 1 : STOP] = 0
+    weights[STOP:] = random.uniform(0.01, 0.9, WEIGHTS - STOP)
     return weights
 
 
@@ -49,7 +50,7 @@ def parameters_of(weights: np.ndarray, jumps: np.ndarray) -> Parameters:
     w = [float(x) for x in weights]
     starts = START + STARTS
     rows = tuple(tuple(row) for row in jumps.astype(float).tolist())
-    return Parameters(rows, tuple(w[START:starts]), w[starts], w[NULL])
+    return Parameters(rows, tuple(w[START:starts]), w[starts], w[NULL], tuple(w[STOP:]))
 
 
 def random_chain(seed: int, rows: int, states: int, *, spread: float = 1.0, scale: float = 1.0) -> Chain:
@@ -62,12 +63,12 @@ def random_chain(seed: int, rows: int, states: int, *, spread: float = 1.0, scal
 
 
 class Answer(NamedTuple):
-    """Log-likelihood, posteriors (R, S), statistics of the jumps from each row (R - 1, 24), starts (S)."""
+    """Log-likelihood, posteriors (R, S), statistics of the jumps from each row (R - 1, 24), visits (3, S)."""
 
     likelihood: float
     posterior: np.ndarray
     expected: np.ndarray
-    begun: np.ndarray
+    visits: np.ndarray
 
 
 def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[Chain] = ()) -> Answer:
@@ -90,21 +91,24 @@ def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[C
         np.full(S * W, np.nan, np.float32),
         np.full(R * S * W, np.nan, np.float32),
         np.full(S * W, np.nan, np.float32),
+        np.full(S * W, np.nan, np.float32),
     )
     A, M = np.full((2, R * S * W), np.nan, np.float32)
     lines = np.full((4, (max(R, S) + 2 * REACH) * W), np.nan, np.float32)
     product, likelihood = np.full((2, W), np.nan)
     expected = np.full(R * STATISTICS * W if collect else 0, np.nan, np.float32)
-    begun = np.full(S * W, np.nan, np.float32)
+    visits = np.full((3, S * W), np.nan, np.float32)
     run = run_in_step if company else run_alone
     both = kernels.Chain(emission.ravel(), null.ravel(), live.ravel(), chain.weights[NULL], edges)
-    run(R, S, chain.weights, both, Passes(A, likelihood, expected, begun, M, lines, product))
+    run(R, S, chain.weights, both, Passes(A, likelihood, expected, visits, M, lines, product))
     rows, states = chain.emission.shape
     posterior = A.reshape(R, S, W)[:, :, -1]
     assert not posterior[rows:].any()
     assert not posterior[:, states:].any()
     known = expected.reshape(-1, STATISTICS, W)[: rows - 1, :, -1]
-    return Answer(float(likelihood[-1]), posterior[:rows, :states], known, begun.reshape(S, W)[:states, -1])
+    return Answer(
+        float(likelihood[-1]), posterior[:rows, :states], known, visits.reshape(3, S, W)[:, :states, -1]
+    )
 
 
 @kernel()

@@ -26,7 +26,8 @@ def assert_equals_twin(chain: Chain) -> None:
     assert answer.likelihood == pytest.approx(twin.likelihood, rel=1e-5, abs=1e-5)
     np.testing.assert_allclose(answer.posterior, twin.posterior, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(1 - answer.posterior.sum(axis=1), twin.null, rtol=0, atol=2e-6)
-    np.testing.assert_allclose(answer.begun, twin.starts, rtol=1e-4, atol=1e-6)
+    twin_visits = twin.starts, twin.visits, twin.ends
+    np.testing.assert_allclose(answer.visits, twin_visits, rtol=1e-4, atol=1e-6)
     jumps, openings = np.split(answer.expected, 2, axis=1)
     np.testing.assert_allclose(jumps, twin.jumps[:-1], rtol=1e-4, atol=2e-6)
     np.testing.assert_allclose(openings, twin.openings[:-1], rtol=1e-4, atol=2e-6 * states)
@@ -61,12 +62,12 @@ def test_the_least_weights_there_are_stay_harmless(states):
         np.testing.assert_allclose(posterior, twin, rtol=0, atol=2e-3)
 
 
-def test_a_chain_of_one_row_is_its_start_times_its_emission():
+def test_a_chain_of_one_row_is_its_start_times_its_emission_and_its_end():
     chain = random_chain(3, 1, 4)
     parameters, emission, null = chain.twin
-    start = np.array([parameters.start(i, 4) for i in range(4)])
-    joint = start * (1 - parameters.p0) * emission[0]
-    total = joint.sum() + parameters.p0 * null[0]
+    there = np.array([parameters.start(i, 4) * parameters.after(0, i, 1, 4) for i in range(4)])
+    joint = there * (1 - parameters.p0) * emission[0]
+    total = joint.sum() + there.sum() * parameters.p0 * null[0]
     likelihood, posterior, *_ = run_forward_backward(chain)
     assert likelihood == pytest.approx(np.log(total), rel=1e-5)
     np.testing.assert_allclose(posterior[0, :4], joint / total, rtol=1e-5, atol=0)
@@ -87,13 +88,13 @@ def test_a_chain_does_not_notice_its_company(seed, shapes):
 @pytest.mark.parametrize("states", [1, 2, 7, 33, 100])
 def test_posteriors_and_expected_jumps_add_up(states):
     chain = random_chain(states, 50, states)
-    _, posterior, expected, begun = run_forward_backward(chain)
+    _, posterior, expected, visits = run_forward_backward(chain)
     sums = posterior.sum(axis=1, dtype=float)
     assert posterior.min() >= 0
     assert sums.max() <= 1 + 1e-5
-    # Every word after the first row departs from somewhere, and the chain starts once.
+    # Every word after the first row departs from somewhere; the chain starts once, and stops once.
     np.testing.assert_allclose(expected[:, : NEAR + 1].sum(axis=1), sums[1:], rtol=1e-4, atol=1e-5)
-    assert begun.sum() == pytest.approx(1, rel=1e-4)
+    np.testing.assert_allclose(visits.sum(axis=1), [1, 50, 1], rtol=1e-4)
 
 
 def test_not_collecting_changes_no_answer():

@@ -13,9 +13,9 @@ from tests.oracles.chain import enumerate_chain
 from dualign.infer.cells import block_bounds
 from dualign.learn import em
 from dualign.learn.ibm1 import prune, train_ibm1
-from dualign.learn.jump_updates import update_jumps, update_starts
+from dualign.learn.jump_updates import update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import UNSEEN, make_priors
-from dualign.model.jumps import FLOOR, NEAR, NULL_FLOOR, STARTS, classes_of, initial_jumps, initial_weights
+from dualign.model.jumps import FLOOR, NEAR, NULL, NULL_FLOOR, STARTS, STOPS, classes_of, initial_jumps, initial_weights
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Vocabulary
@@ -65,7 +65,7 @@ def test_a_round_equals_its_definition(constraint, least):
     counts = {cell: np.zeros(2) for cell in table}
     nulls = np.zeros((2, 5))
     jumps, openings = np.zeros((2, 2, 4, NEAR + 1))
-    starts = np.zeros((2, STARTS + 1))
+    starts, stops = np.zeros((2, STARTS + 1)), np.zeros((2, 2, STOPS + 1))
     likelihood = 0.0
     for source, target in pairs:
         p = np.array([[table.get((v, w), (0, 0)) for w in target] for v in source]) + floor
@@ -91,6 +91,7 @@ def test_a_round_equals_its_definition(constraint, least):
             np.add.at(jumps[d], classes[d], chains[d].jumps)
             np.add.at(openings[d], classes[d], chains[d].openings)
             starts[d, :states] += chains[d].starts
+            stops[d, :, :states] += chains[d].visits[::-1], chains[d].ends[::-1]
 
     assert done.objective == pytest.approx(likelihood, rel=1e-5)
     new = entries(done.model.lexicon)
@@ -107,11 +108,42 @@ def test_a_round_equals_its_definition(constraint, least):
         done.model.lexicon.null_source, nulls[1] / (nulls[1].sum() + UNSEEN), rtol=1e-3, atol=1e-5
     )
     lengths = bitext.source.lengths, bitext.target.lengths
-    expected = update_starts(model.weights, starts, lengths)
+    expected = update_stops(update_starts(model.weights, starts, lengths), stops)
     np.testing.assert_allclose(done.model.weights, expected, rtol=2e-3, atol=1e-5)
     expected = update_jumps(model.jumps, jumps, openings, 1)
     np.testing.assert_allclose(done.model.jumps.weight, expected.weight, rtol=2e-3, atol=1e-5)
     assert len(np.unique(done.model.jumps.weight, axis=1)[0]) == 4
+
+
+@pytest.mark.parametrize("constraint", ["none", "symmetric"])
+def test_an_even_round_equals_its_definition(constraint):
+    pairs = random_pairs(2, 10, 5, 5, 9)
+    bitext, model, priors = start(pairs, 5, replace(PLAIN, constraint=constraint))
+    done = em.em_round(bitext, model, priors, "even", 2)
+    table, p0 = entries(model.lexicon), float(model.weights[0, NULL])
+    floor = float(model.weights[0, FLOOR])
+    counts = {cell: np.zeros(2) for cell in table}
+    likelihood = 0.0
+    for source, target in pairs:
+        p = np.array([[table.get((v, w), (0, 0)) for w in target] for v in source]) + floor
+        nulls = model.lexicon.null_target[target] + floor, model.lexicon.null_source[source] + floor
+        joint = p * (1 - p0) / np.array([len(source), len(target)])
+        of_target, of_source = joint[:, :, 0].sum(axis=0) + p0 * nulls[0], joint[:, :, 1].sum(axis=1) + p0 * nulls[1]
+        likelihood += np.log(of_target).sum() + np.log(of_source).sum()
+        posterior = joint / np.stack(np.broadcast_arrays(of_target[None, :], of_source[:, None]), axis=2)
+        if constraint != "none":
+            posterior = np.repeat(posterior.prod(axis=2, keepdims=True), 2, axis=2)
+        for i, v in enumerate(source):
+            for j, w in enumerate(target):
+                counts[v, w] += posterior[i, j]
+    assert done.objective == pytest.approx(likelihood, rel=1e-5)
+    new = entries(done.model.lexicon)
+    for v, w in table:
+        there = sum(count[0] for (a, _), count in counts.items() if a == v)
+        back = sum(count[1] for (_, b), count in counts.items() if b == w)
+        assert new[v, w] == pytest.approx((counts[v, w][0] / there, counts[v, w][1] / back), rel=2e-4, abs=1e-6)
+    np.testing.assert_array_equal(done.model.weights, model.weights)
+    np.testing.assert_array_equal(done.model.jumps.weight, model.jumps.weight)
 
 
 @pytest.mark.parametrize("own", [0, 10])

@@ -7,15 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.learn.jump_updates import update_jumps, update_starts
+from dualign.learn.jump_updates import update_jumps, update_starts, update_stops
 from dualign.model.jumps import (
     FLOOR,
+    INITIAL_STOPS,
     NEAR,
     NULL,
     NULL_FLOOR,
     REACH,
     START,
     STARTS,
+    STOP,
+    STOPS,
     Jumps,
     classes_of,
     initial_jumps,
@@ -154,6 +157,19 @@ def test_updates_reach_the_optimum(seed):
         np.testing.assert_allclose(starts / starts.sum(), truth / truth.sum(), rtol=0.01, atol=1e-4)
 
 
+def test_stops_are_shares_of_the_rows_and_never_certain():
+    weights = initial_weights(0.2, 1e-8)
+    rows = np.full((2, STOPS + 1), 1e9)
+    ends = np.linspace(0, 1, STOPS + 1) * rows
+    after = update_stops(weights, np.stack([rows, ends], axis=1))
+    np.testing.assert_allclose(after[:, STOP + 1 : -1], ends[:, 1:-1] / rows[:, 1:-1], rtol=1e-5)
+    assert (after[:, STOP:] > 0).all()
+    assert (after[:, STOP:] < 1).all()
+    np.testing.assert_array_equal(after[:, :STOP], weights[:, :STOP])
+    nothing = update_stops(weights, np.zeros((2, 2, STOPS + 1)))
+    np.testing.assert_allclose(nothing[:, STOP:], weights[:, STOP:], rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_pseudo_counts_draw_words_to_what_is_usual(seed):
     statistics = Statistics(seed)
@@ -244,7 +260,8 @@ def test_what_does_not_fit_is_noticed():
 def test_before_training_one_step_forward_is_preferred_and_no_start():
     jumps, weights = initial_jumps(*classes()), initial_weights(0.3, 1e-6)
     assert (np.argmax(jumps.weight, axis=2) == REACH + 1).all()
-    assert weights.shape == (2, NULL_FLOOR + 1)
+    assert weights.shape == (2, STOP + STOPS + 1)
+    np.testing.assert_array_equal(weights[:, STOP:], np.tile(INITIAL_STOPS, (2, 1)).astype(np.float32))
     assert (weights[:, START : START + STARTS + 1] == 1).all()
     np.testing.assert_array_equal(weights[:, NULL], np.float32(0.3))
     np.testing.assert_array_equal(weights[:, [FLOOR, NULL_FLOOR]], np.float32(1e-6))

@@ -2,7 +2,8 @@
 
 A state is a position and whether a word or a null stands there. The first row takes position i with
 `start(i)`; from row j the chain jumps from i' to i with `w_j(i − i') / Z_j(i')`; a null stays where the chain
-stood. A word is entered with 1 − p0, a null with p0. `enumerate_chain` sums over every sequence of states;
+stood. A word is entered with 1 − p0, a null with p0. After each row but the last it goes on, with
+`1 − stop(i)`; after the last it stops. `enumerate_chain` sums over every sequence of states;
 `dense_chain` is forward-backward over all 2 S states with logarithms.
 """
 
@@ -20,12 +21,19 @@ REACH = 5
 @dataclass(frozen=True)
 class Parameters:
     """`jumps` (R, 11): weights of −5..5 from each row, where farther ones weigh 1; `starts` (10): of the
-    first positions, where all others share one weight."""
+    first positions, where all others share one weight; `stops` (11): probabilities to stop at the last position,
+    at those before it, and farther away."""
 
     jumps: tuple[tuple[float, ...], ...]
     starts: tuple[float, ...]
     far_start: float
     p0: float
+    stops: tuple[float, ...]
+
+    def after(self, row: int, i: int, rows: int, states: int) -> float:
+        """Probability of what happens after a row at position i: the chain goes on, or stops."""
+        stop = self.stops[min(states - 1 - i, len(self.stops) - 1)]
+        return stop if row == rows - 1 else 1 - stop
 
     def start(self, i: int, states: int) -> float:
         weights = [self.starts[k] if k < len(self.starts) else self.far_start for k in range(states)]
@@ -52,7 +60,8 @@ class Sums:
 
     `posterior` (R, S), `null` (R), `jumps` (R, 12) expected jumps of −5..5 and farther from each row (a null
     keeps the position), `openings` (R, 12): for each of these, the expected Σ 1/Z over the places where it
-    could have gone; `starts` (S) the first position, and the most probable path: positions, −1 for null.
+    could have gone; `starts` (S) the first position, `visits` (S) expected rows at each, `ends` (S) the last
+    position, and the most probable path: positions, −1 for null.
     """
 
     likelihood: float
@@ -61,6 +70,8 @@ class Sums:
     jumps: np.ndarray
     openings: np.ndarray
     starts: np.ndarray
+    visits: np.ndarray
+    ends: np.ndarray
     best_path: tuple[int, ...]
     best: float
 
@@ -93,6 +104,7 @@ def probability(
         elif word:
             product *= parameters.jump(j - 1, sequence[j - 1][0], i, states)
         product *= (1 - parameters.p0) * emission[j, i] if word else parameters.p0 * null[j]
+        product *= parameters.after(j, i, len(sequence), states)
     return float(product)
 
 
@@ -101,14 +113,17 @@ def enumerate_chain(parameters: Parameters, emission: np.ndarray, null: np.ndarr
     rows, states = emission.shape
     total, best, best_path = 0.0, -1.0, ()
     posterior, nulls = np.zeros((rows, states)), np.zeros(rows)
-    jumps, openings, starts = np.zeros((rows, 12)), np.zeros((rows, 12)), np.zeros(states)
+    jumps, openings = np.zeros((2, rows, 12))
+    starts, visits, ends = np.zeros((3, states))
     for sequence in sequences(rows, states):
         p = probability(sequence, parameters, emission, null)
         total += p
         if p > best:
             best, best_path = p, tuple(i if word else -1 for i, word in sequence)
         starts[sequence[0][0]] += p
+        ends[sequence[-1][0]] += p
         for j, (i, word) in enumerate(sequence):
+            visits[i] += p
             if not word:
                 nulls[j] += p
                 continue
@@ -125,6 +140,8 @@ def enumerate_chain(parameters: Parameters, emission: np.ndarray, null: np.ndarr
         jumps / total,
         openings / total,
         starts / total,
+        visits / total,
+        ends / total,
         best_path,
         math.log(best),
     )
@@ -156,6 +173,7 @@ def log_probability(
         elif word:
             score += math.log(parameters.jump(j - 1, sequence[j - 1][0], i, states))
         score += math.log((1 - parameters.p0) * emission[j, i] if word else parameters.p0 * null[j])
+        score += math.log(parameters.after(j, i, len(sequence), states))
     return score
 
 
@@ -169,9 +187,10 @@ def dense_chain(
     weights = np.where(np.abs(distance) <= REACH, near, 1.0)
     step = np.log(weights / weights.sum(axis=2, keepdims=True))  # of each row, from position to position
     first = np.log([parameters.start(i, states) for i in range(states)])
+    after = np.log([[parameters.after(j, i, rows, states) for i in range(states)] for j in range(rows)])
     with np.errstate(divide="ignore"):
-        word = np.log1p(-parameters.p0) + np.log(emission)
-        stay = np.log(parameters.p0) + np.log(null)
+        word = np.log1p(-parameters.p0) + np.log(emission) + after
+        stay = np.log(parameters.p0) + np.log(null)[:, None] + after
 
     def forward(add):
         words, nulls = [first + word[0]], [first + stay[0]]

@@ -3,7 +3,8 @@
 All decoders share the link probability, the mean of the two directions' posteriors (after projection if one
 is asked for), and the value of a set of links, Σ (probability − threshold). They choose differently:
 
-- soft union: the links whose probability is over the threshold, which have the greatest value there is;
+- soft union: the links whose probability is over the threshold, which have the greatest value there is; each
+  pair may have a threshold of its own, that of the greatest expected F1 (`fitting_threshold`);
 - posterior: in each direction the links whose own posterior is over the threshold; then symmetrised;
 - viterbi: each direction's most probable path; then symmetrised.
 """
@@ -25,6 +26,13 @@ from dualign.infer.viterbi import viterbi
 
 SHARD = 256
 """Pairs whose links are chosen by one job."""
+
+
+LEAST = 0.25
+"""No pair's own threshold is lower."""
+
+PRIOR_LINKS, PRIOR_QUALITY = 50.0, 0.9
+"""Links, the model's and true ones together, that each pair is taken to have beside its own, and their F1."""
 
 
 class Found(NamedTuple):
@@ -102,20 +110,52 @@ def put_link(i: int, j: int, mean: float, c: int, found: Found) -> int:
 def choose_over_threshold(
     n0: int, n1: int, block: Block, threshold: float, posterior: Array, found: Found
 ) -> None:
-    """The soft union: list the links whose probability is over the threshold."""
+    """The soft union: list the links whose probability is over the threshold, or if it is 0 the pair's own."""
+    least = threshold if threshold > 0 else np.float64(LEAST)
     for n in range(n0, n1):
         I, J = lengths_of(n, block.pairs)
-        c = found.room[n]
-        score = 0.0
+        begin = c = found.room[n]
+        total = 0.0
         for i in range(I):
             for j in range(J):
                 slot = block.first[n] + i * J + j
                 mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
-                if mean > threshold:
-                    score += mean - threshold
+                total += mean
+                if mean > least:
                     c = put_link(i, j, mean, c, found)
-        found.number[n] = c - found.room[n]
+        t = threshold if threshold > 0 else fitting_threshold(found.probability[begin:c], total)
+        end, c, score = c, begin, 0.0
+        for k in range(begin, end):
+            p = found.probability[k]
+            if p > t:
+                score += p - t
+                c = put_link(found.source[k], found.target[k], p, c, found)
+        found.number[n] = c - begin
         found.score[n] = found.bound[n] = score
+
+
+@kernel(allocates=False)
+def fitting_threshold(probability: Array, total: float) -> float:
+    """The threshold t for which the links L over it have the greatest expected F1, κ prior links included:
+
+        F(L) = (2 Σ_L p + κ f) / (|L| + Σ p + κ),    t = max(F / 2, LEAST).
+
+    `probability` (≥ LEAST each): of the links that come into question; `total`: Σ p of all. To take a link
+    raises F if and only if its p > F / 2, so F / 2 of the links over t is a better t until it is t itself
+    (Dinkelbach's method).
+    """
+    t = PRIOR_QUALITY / 2
+    while True:
+        inside = 0.0
+        number = 0
+        for p in probability:
+            if p > t:
+                inside += p
+                number += 1
+        better = (inside + PRIOR_LINKS * PRIOR_QUALITY / 2) / (number + total + PRIOR_LINKS)
+        if abs(better - t) < 1e-9:
+            return max(better, LEAST)
+        t = better
 
 
 @kernel()

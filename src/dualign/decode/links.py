@@ -149,7 +149,8 @@ def links_of_block(
     I, J = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
     # Posteriors of a row add up to at most 1, so few can be over the threshold.
     paths = options.decoder in ("viterbi", "bidirectional")
-    most = I + J if paths else np.ceil((I + J) / options.threshold)
+    least = options.threshold or kernels.LEAST
+    most = I + J if paths else np.ceil((I + J) / least)
     found = room_for(np.minimum(I * J, most).astype(np.int64))
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.matching_blocks import match_block
@@ -173,10 +174,10 @@ def links_of_block(
         if paths:
             kernels.mark_paths(*shard, block, marks)
         else:
-            kernels.mark_over_threshold(*shard, block.first, options.threshold, posterior, marks)
+            kernels.mark_over_threshold(*shard, block.first, options.fixed_threshold, posterior, marks)
 
     def choose(shard: tuple[int, int]) -> None:
-        kernels.choose_links(*shard, block, method, options.threshold, posterior, marks, found)
+        kernels.choose_links(*shard, block, method, options.fixed_threshold, posterior, marks, found)
 
     list(ordered_map(mark, shards, threads))
     proofs = None

@@ -8,7 +8,9 @@ A chain has `R` rows (the words that choose) and `S` states (the positions they 
 where `w(d)` is explicit for |d| ≤ 5, and 1 for every farther jump; Z sums over the jumps that stay inside. A
 null keeps the position: it is entered with probability `p0` and the next jump starts from where the chain
 stood. Because the future of a null at position i equals the future of i itself, only the position mass
-`M[j, i]` (word or null) is carried. The weights may differ from row to row: how far a chain jumps from row
+`M[j, i]` (word or null) is carried. After every row a chain at position i stops with probability σ(i), which
+depends on the distance to the last position: a factor 1 − σ(b_j) for each row, and σ(b_R) for the last. The
+jump weights may differ from row to row: how far a chain jumps from row
 j − 1 to j depends on the word of row j − 1 (`dualign.model.jumps`).
 
 Beyond the window all jumps weigh 1, so a transition costs 11 multiplications for each state, not S:
@@ -40,7 +42,7 @@ from dualign.core.lanes import (
     where_positive,
     width,
 )  # fmt: skip
-from dualign.model.jumps import NEAR, NULL, REACH, START, STARTS
+from dualign.model.jumps import NEAR, NULL, REACH, START, STARTS, STOP, STOPS
 
 STATISTICS = 2 * (NEAR + 1)
 """Numbers that are known of the jumps from one row."""
@@ -52,7 +54,7 @@ class Edges(NamedTuple):
     `jumps` (R, NEAR, W): w(−REACH) … w(REACH) of each row; `states` (W): how many states a chain has;
     `inside` (S + REACH, W): 1 at these, 0 beyond; `far` (S, W): how many are far from a state; `leave`
     (R, S, W): (1 − p0) / Z(i') of a chain that leaves state i' after that row, 0 beyond its states; `start`
-    (S, W): p(first position is i).
+    (S, W): p(first position is i); `stop` (S, W): σ(i).
     """
 
     jumps: Array
@@ -61,6 +63,7 @@ class Edges(NamedTuple):
     far: Array
     leave: Array
     start: Array
+    stop: Array
 
 
 @kernel(allocates=False)
@@ -76,6 +79,7 @@ def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> No
         z = one / z
         for i in range(S):
             edges.start[i * W + lane] = weights[START + min(i, STARTS)] * z if i < own else zero
+            edges.stop[i * W + lane] = weights[STOP + min(max(own - 1 - i, 0), STOPS)]
             around = min(i, REACH) + 1 + min(own - 1 - i, REACH)
             edges.far[i * W + lane] = np.float32(own - around) if i < own else one
         for i in range(S + REACH):
@@ -116,6 +120,7 @@ def edges_alone(R: int, S: int, weights: Array, jumps: Array) -> Edges:
         np.empty(S, np.float32),
         np.empty(R * S, np.float32),
         np.empty(S, np.float32),
+        np.empty(S, np.float32),
     )
     fill_edges(np.float32(0), R, S, weights, edges)
     return edges
@@ -148,14 +153,15 @@ class Passes(NamedTuple):
     `posterior` (R, S, W): `p(b_j = i | words)`; `likelihood` float64 (W): log p(words). `expected` (R,
     STATISTICS, W), unless it is empty: statistics of the jumps from each row but a chain's last. First the
     expected jumps of −REACH … REACH, and farther ones; then, for the same, Σ 1 / Z over all jumps, times the
-    number of places where this one would have stayed inside. `begun` (S, W) then has the first positions.
+    number of places where this one would have stayed inside. `visits` (3, S · W) then has the probabilities of
+    the first position, the expected numbers of rows at each position, and the probabilities of the last.
     Scratch: `mass` (R, S, W), `lines` (4, (max(R, S) + 2·REACH) · W), `product` float64 (W).
     """
 
     posterior: Array
     likelihood: Array
     expected: Array
-    begun: Array
+    visits: Array
     mass: Array
     lines: Array
     product: Array
@@ -189,7 +195,8 @@ def weigh(like: Vector, row: int, a: Array, a0: int, b: Array, b0: int, scale: V
 def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> None:
     """Masses of the words up to each row: at a state (`posterior`), there or in a null after it (`mass`).
 
-    Stored without their scale 1/z, which goes to `lines[1]`; the next row and the posteriors apply it.
+    The latter have gone on, or have stopped if it is the last row. Stored without their scale 1/z, which goes
+    to `lines[1]`; the next row and the posteriors apply it.
     """
     W = width(like)
     E, null, live, p0, edges = chain
@@ -203,6 +210,7 @@ def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> 
     r = ones
     for j in range(R):
         here, before = j * row, (j - 1) * row
+        fixed, rate = fate(like, j, R, live)
         q = load(like, null, j * W) * p0 * r
         z = zero
         if j == 0:
@@ -210,7 +218,7 @@ def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> 
                 s = load(like, edges.start, k)
                 x = s * load(like, E, k) * (one - p0)
                 store(A, k, x)
-                m = fused(s, q, x)
+                m = fused(s, q, x) * fused(rate, load(like, edges.stop, k), fixed)
                 store(M, k, m)
                 z = z + m
         else:
@@ -220,18 +228,56 @@ def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> 
                 x = dot_window(u, k, taps, base) * load(like, E, here + k)
                 store(A, here + k, x)
                 m = fused(q, load(like, M, before + k), x)
+                m = m * fused(rate, load(like, edges.stop, k), fixed)
                 store(M, here + k, m)
                 z = z + m
         z = where_positive(load(like, live, j * W), z, ones)
         r = ones / z
         store(scale, j * W, r)
         store(sums, 0, z)
-        for lane in range(W):
-            # The product of the scales: a logarithm for each row would cost as much as the row.
-            product[lane] *= sums[lane]
-            if product[lane] < 1e-250 or product[lane] > 1e250:
-                likelihood[lane] += np.log(product[lane])
-                product[lane] = 1.0
+        multiply(W, sums, product, likelihood)
+    for lane in range(W):
+        likelihood[lane] += np.log(product[lane])
+
+
+@kernel(allocates=False)
+def multiply(W: int, factors: Array, product: Array, likelihood: Array) -> None:
+    """Multiply the lanes' products by one factor each; what becomes too large or small goes to `likelihood`.
+
+    A logarithm for each factor would cost as much as a row.
+    """
+    for lane in range(W):
+        product[lane] *= factors[lane]
+        if product[lane] < 1e-250 or product[lane] > 1e250:
+            likelihood[lane] += np.log(product[lane])
+            product[lane] = 1.0
+
+
+@kernel(allocates=False)
+def choose_evenly(like: Vector, R: int, S: int, chain: Chain, passes: Passes) -> None:
+    """Posteriors and likelihoods of rows that choose all positions with the same probability (IBM Model 1).
+
+    p(word_j) = p0 · null[j] + Σ_i (1 − p0) / S · E[j, i]; of the edges only `states` is used.
+    """
+    W = width(like)
+    E, null, live, p0, edges = chain
+    A, sums, product, likelihood = passes.posterior, passes.lines[3], passes.product, passes.likelihood
+    one = np.float32(1)
+    share = spread(like, one - p0) / load(like, edges.states, 0)
+    for lane in range(W):
+        product[lane] = 1
+        likelihood[lane] = 0
+    for j in range(R):
+        total = spread(like, np.float32(0))
+        for k in range(j * S * W, (j + 1) * S * W, W):
+            total = total + load(like, E, k)
+        z = fused(total, share, load(like, null, j * W) * p0)
+        z = where_positive(load(like, live, j * W), z, spread(like, one))
+        store(sums, 0, z)
+        multiply(W, sums, product, likelihood)
+        r = share / z
+        for k in range(j * S * W, (j + 1) * S * W, W):
+            store(A, k, load(like, E, k) * r)
     for lane in range(W):
         likelihood[lane] += np.log(product[lane])
 
@@ -245,12 +291,21 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
     u, scale, b, out = lines[0], lines[1], lines[2], lines[3]
     ones = spread(like, np.float32(1))
     collect = len(passes.expected) > 0
+    first, visited, final = passes.visits[0], passes.visits[1], passes.visits[2]
     border = max(0, shortest(W, edges) - REACH) * W
     last = (R - 1) * row
     r = load(like, scale, (R - 1) * W)
+    fixed, rate = fate(like, R - 1, R, live)
     for k in range(0, row, W):
-        store(b, k, ones)
-        store(A, last + k, load(like, A, last + k) * r)
+        y = fused(rate, load(like, edges.stop, k), fixed)
+        store(b, k, y)
+        store(A, last + k, load(like, A, last + k) * y * r)
+    if collect:
+        for k in range(0, row, W):
+            x = load(like, M, last + k) * r
+            store(first, k, x)
+            store(visited, k, x)
+            store(final, k, x)
     for j in range(R - 1, 0, -1):
         before = (j - 1) * row
         r = load(like, scale, j * W)
@@ -259,11 +314,19 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
         # Beyond the last row of a chain b stays 1.
         q = where_positive(load(like, live, j * W), load(like, null, j * W) * p0 * r, ones)
         r = load(like, scale, (j - 1) * W)
+        fixed, rate = fate(like, j - 1, R, live)
+        ends = load(like, live, (j - 1) * W) - load(like, live, j * W)
         for k in range(0, row, W):
             y = dot_window(u, k, taps, base)
             if collect:
                 store(out, k, y)
             y = fused(q, load(like, b, k), y * load(like, edges.leave, before + k))
+            if collect:
+                x = load(like, M, before + k) * y * r
+                store(first, k, x)
+                store(visited, k, load(like, visited, k) + x)
+                store(final, k, fused(ends, x, load(like, final, k)))
+            y = y * fused(rate, load(like, edges.stop, k), fixed)
             store(b, k, y)
             store(A, before + k, load(like, A, before + k) * y * r)
         if collect:
@@ -275,10 +338,18 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
                 store(known, k, x)
                 store(known, NEAR * W, load(like, known, NEAR * W) - x)
             count_places(like, row, border, p0, edges, lines[3], known[(NEAR + 1) * W :])
-    if collect:
-        r = load(like, scale, 0)
-        for k in range(0, row, W):
-            store(passes.begun, k, load(like, M, k) * load(like, b, k) * r)
+
+
+@kernel(allocates=False)
+def fate(like: Vector, j: int, R: int, live: Array) -> tuple[Vector, Vector]:
+    """`a` and `c` such that what happens after row j has probability a + c · σ.
+
+    That is 1 − σ where a chain has a row after it, σ at its last row, and 1 beyond.
+    """
+    W = width(like)
+    here = load(like, live, j * W)
+    after = load(like, live, (j + 1) * W) if j + 1 < R else spread(like, np.float32(0))
+    return spread(like, np.float32(1)) - here + after, here - after - after
 
 
 @kernel(allocates=False)

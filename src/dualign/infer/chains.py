@@ -11,9 +11,17 @@ from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, width
 from dualign.infer.blocks import Batch, Block
 from dualign.infer.cells import lengths_of
-from dualign.infer.chain import STATISTICS, Chain, Edges, Passes, fill_edges, forward_backward
+from dualign.infer.chain import (
+    STATISTICS,
+    Chain,
+    Edges,
+    Passes,
+    choose_evenly,
+    fill_edges,
+    forward_backward,
+)
 from dualign.infer.emission import choosers, class_of, emit, gather_jumps, lives
-from dualign.model.jumps import NEAR, NULL, REACH, STARTS
+from dualign.model.jumps import NEAR, NULL, REACH, STARTS, STOPS
 
 
 class Sums(NamedTuple):
@@ -21,7 +29,8 @@ class Sums(NamedTuple):
 
     `jumps` float64 (2, classes, 12): expected jumps of −5..5, and farther ones, of the words of each class
     (see `dualign.model.jumps`); `openings` likewise: Σ 1 / Z over all their jumps, times the number of places
-    for this one; `starts` float64 (2, 11): first positions 0..9 and beyond;
+    for this one; `starts` float64 (2, 11): first positions 0..9 and beyond; `stops` float64 (2, 2, 11): rows
+    at the last position, at those before it and farther away, then how often a chain stopped there;
     `totals` float64 (4): log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence
     KL(q ‖ p) of the projections when ε = 0. Where several sums are kept, all arrays have one more axis in
     front.
@@ -30,6 +39,7 @@ class Sums(NamedTuple):
     jumps: Array
     openings: Array
     starts: Array
+    stops: Array
     totals: Array
 
 
@@ -38,7 +48,7 @@ class Chains(NamedTuple):
 
     `emission` (2, cells), as `dualign.infer.emission.emit` fills it, and `posterior` likewise: p(b_j = i) in
     `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); the
-    arrays of `edges` have a row for each direction; `mass`, `lines`, `expected`, `begun`: see
+    arrays of `edges` have a row for each direction; `mass`, `lines`, `expected`, `visits`: see
     `dualign.infer.chain.Passes`. All float32, but `likelihood` float64 (3, W), whose last row is
     scratch, and `length` int64 (2, W), the lanes' own J and I.
     """
@@ -51,7 +61,7 @@ class Chains(NamedTuple):
     mass: Array
     lines: Array
     expected: Array
-    begun: Array
+    visits: Array
     likelihood: Array
     length: Array
 
@@ -72,11 +82,12 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
             np.empty((2, longest * W), np.float32),
             np.empty((2, cells * W), np.float32),
             np.empty((2, longest * W), np.float32),
+            np.empty((2, longest * W), np.float32),
         ),
         np.empty(cells * W, np.float32),
         np.empty((4, (longest + 2 * REACH) * W), np.float32),
         np.empty(longest * STATISTICS * W, np.float32),
-        np.empty(longest * W, np.float32),
+        np.empty((3, longest * W), np.float32),
         np.empty((3, W)),
         np.empty((2, W), np.int64),
     )
@@ -86,27 +97,52 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
 def edges_of(chains: Chains, d: int) -> Edges:
     """The edges of one direction."""
     both = chains.edges
-    return Edges(both.jumps[d], both.states[d], both.inside[d], both.far[d], both.leave[d], both.start[d])
+    return Edges(both.jumps[d], both.states[d], both.inside[d], both.far[d], both.leave[d], both.start[d], both.stop[d])
 
 
 @kernel(allocates=False)
 def prepare(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
-    """Emissions and edges of a batch."""
-    W = width(like)
-    pairs = block.pairs
-    for lane in range(W):
-        n = batch.pair[lane]
-        I, J = lengths_of(n, pairs)
+    """Lengths and emissions of a batch."""
+    for lane in range(width(like)):
+        I, J = lengths_of(batch.pair[lane], block.pairs)
         chains.length[0, lane], chains.length[1, lane] = J, I
         chains.edges.states[0, lane], chains.edges.states[1, lane] = I, J
     lives(like, chains.length[0], batch.J, chains.live[0])
     lives(like, chains.length[1], batch.I, chains.live[1])
     emit(like, batch, block, chains.live[0], chains.live[1], chains.emission, chains.null)
+
+
+@kernel(allocates=False)
+def prepare_edges(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
+    """How the chains of a batch move."""
     for d in range(2):
         R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
         edges = edges_of(chains, d)
-        gather_jumps(W, batch, d, block, edges.jumps)
+        gather_jumps(width(like), batch, d, block, edges.jumps)
         fill_edges(like, R, S, block.weights[d], edges)
+
+
+@kernel(allocates=False)
+def run_evenly(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
+    """Posteriors and likelihoods of both directions if no word looks at its neighbours, nor at positions."""
+    for d in range(2):
+        R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
+        choose_evenly(like, R, S, chain_of(chains.emission, d, block, chains), passes_of(chains, d, False))
+
+
+@kernel(allocates=False)
+def chain_of(E: Array, d: int, block: Block, chains: Chains) -> Chain:
+    """The chains of direction d with emissions `E`."""
+    return Chain(E[d], chains.null[d], chains.live[d], block.weights[d, NULL], edges_of(chains, d))
+
+
+@kernel(allocates=False)
+def passes_of(chains: Chains, d: int, collect: bool) -> Passes:
+    """Where the posteriors of direction d go, and the statistics if asked to `collect` them."""
+    return Passes(
+        chains.posterior[d], chains.likelihood[d], chains.expected if collect else chains.expected[:0],
+        chains.visits, chains.mass, chains.lines, chains.likelihood[2],
+    )  # fmt: skip
 
 
 @kernel(allocates=False)
@@ -117,15 +153,9 @@ def run_chains(
 
     If asked to `collect`, it adds the statistics of the batch's pairs to `sums`.
     """
-    expected = chains.expected if collect else chains.expected[:0]
     for d in range(2):
         R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
-        chain = Chain(E[d], chains.null[d], chains.live[d], block.weights[d, NULL], edges_of(chains, d))
-        passes = Passes(
-            chains.posterior[d], chains.likelihood[d], expected, chains.begun, chains.mass, chains.lines,
-            chains.likelihood[2],
-        )  # fmt: skip
-        forward_backward(like, R, S, chain, passes)
+        forward_backward(like, R, S, chain_of(E, d, block, chains), passes_of(chains, d, collect))
         if collect:
             add_statistics(width(like), batch, d, block, chains, sums)
 
@@ -136,7 +166,10 @@ def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, s
     for lane in range(batch.used):
         words, classes = choosers(batch.pair[lane], d, block)
         for i in range(chains.length[1 - d, lane]):
-            sums.starts[d, min(i, STARTS)] += chains.begun[i * W + lane]
+            sums.starts[d, min(i, STARTS)] += chains.visits[0, i * W + lane]
+            k = min(chains.length[1 - d, lane] - 1 - i, STOPS)
+            sums.stops[d, 0, k] += chains.visits[1, i * W + lane]
+            sums.stops[d, 1, k] += chains.visits[2, i * W + lane]
         for j in range(len(words) - 1):
             c = class_of(words[j], classes)
             at = j * STATISTICS * W + lane

@@ -16,7 +16,7 @@ from dualign.core.phases import timed
 from dualign.core.threads import ordered_map
 from dualign.infer.blocks import Batch, Block, batch_of, block_with
 from dualign.infer.cells import block_bounds, find_cells, lengths_of
-from dualign.infer.chains import Chains, Sums, make_chains, prepare, run_chains
+from dualign.infer.chains import Chains, Sums, make_chains, prepare, prepare_edges, run_chains, run_evenly
 from dualign.infer.choices import independent, priors_of
 from dualign.infer.emission import emissions
 from dualign.infer.multipliers import (
@@ -31,7 +31,7 @@ from dualign.infer.multipliers import (
     make_dual,
 )  # fmt: skip
 from dualign.infer.projection import project
-from dualign.model.jumps import NEAR, STARTS
+from dualign.model.jumps import NEAR, STARTS, STOPS
 
 if TYPE_CHECKING:
     from dualign.infer.constraints import ConstraintSet
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dualign.model.model import Model
     from dualign.model.options import Options
 
-LIKELIHOOD, AGREEMENT = 0, 1
+EVEN, LIKELIHOOD, AGREEMENT = -1, 0, 1
 
 MOST_PROJECTED = 1 << 18
 """Pairs with more cells are not projected: their multipliers and moves would take over 28 MB."""
@@ -57,8 +57,10 @@ KINDS = {
     "symmetric": SYMMETRIC,
     "bijective": BIJECTIVE,
     "given": GIVEN,
+    "even": EVEN,
 }
-"""How posteriors become counts: as they are, multiplied with the other direction's, or projected."""
+"""How posteriors become counts: as they are, multiplied with the other direction's, or projected; or without
+chains, each word by itself."""
 
 
 def posteriors_of_bitext(
@@ -210,6 +212,7 @@ def new_sums(classes: int, rows: int) -> Sums:
         np.zeros((rows, directions, classes, NEAR + 1)),
         np.zeros((rows, directions, classes, NEAR + 1)),
         np.zeros((rows, directions, STARTS + 1)),
+        np.zeros((rows, directions, 2, STOPS + 1)),
         np.zeros((rows, 4)),
     )
 
@@ -223,6 +226,9 @@ def add_in_order(sums: Sums, total: Sums) -> None:
         for d in range(sums.starts.shape[1]):
             for k in range(sums.starts.shape[2]):
                 total.starts[0, d, k] += sums.starts[row, d, k]
+            for k in range(sums.stops.shape[3]):
+                total.stops[0, d, 0, k] += sums.stops[row, d, 0, k]
+                total.stops[0, d, 1, k] += sums.stops[row, d, 1, k]
             for c in range(sums.jumps.shape[2]):
                 for k in range(sums.jumps.shape[3]):
                     total.jumps[0, d, c, k] += sums.jumps[row, d, c, k]
@@ -265,6 +271,8 @@ def expect_in_step(
     for begin in range(0, len(order), W):
         batch = batch_of(W, order[begin : begin + W], block.pairs)
         prepare(like, batch, block, chains)
+        if constraint.how != EVEN:
+            prepare_edges(like, batch, block, chains)
         if constrained and batch.I * batch.J <= MOST_PROJECTED:
             moved = project(like, batch, block, chains, dual, constraint, sums)
             for lane in range(batch.used):
@@ -276,7 +284,10 @@ def expect_in_step(
                     like, batch, dual.projected if moved else chains.emission, block, chains, collect, sums
                 )
         else:
-            run_chains(like, batch, chains.emission, block, chains, collect, sums)
+            if constraint.how == EVEN:
+                run_evenly(like, batch, block, chains)
+            else:
+                run_chains(like, batch, chains.emission, block, chains, collect, sums)
             for lane in range(batch.used):
                 sums.totals[0] += chains.likelihood[0, lane] + chains.likelihood[1, lane]
                 sums.totals[1] += 1

@@ -22,20 +22,23 @@ def viterbi(
     """
     edges = edges_alone(R, S, weights, jumps)
     start = edges.start
+    going = np.log(1 - edges.stop) if R > 1 else np.log(edges.stop)
     word_step, null_step = np.log(1 - weights[NULL]), np.log(weights[NULL])
     word, rest = np.empty(S), np.empty(S)  # log-probability of the best path that ends in a word, in a null
     departure = np.empty(S)
     left, right = np.empty(S, np.int32), np.empty(S, np.int32)
     for i in range(S):
-        word[i] = np.log(start[i]) + word_step + np.log(E[0, i])
-        rest[i] = np.log(start[i]) + null_step + np.log(null[0])
+        word[i] = np.log(start[i]) + word_step + np.log(E[0, i]) + going[i]
+        rest[i] = np.log(start[i]) + null_step + np.log(null[0]) + going[i]
     for j in range(1, R):
+        if j == R - 1:
+            going = np.log(edges.stop)
         for i in range(S):
             # Non-negative: the predecessor is a word at this position; negative: a null at −1 − position.
             back[1, j, i] = i if word[i] >= rest[i] else -1 - i
             rest[i] = max(word[i], rest[i])
             departure[i] = rest[i] + np.log(edges.leave[(j - 1) * S + i])
-            rest[i] += null_step + np.log(null[j])
+            rest[i] += null_step + np.log(null[j]) + going[i]
         jump = np.log(jumps[j - 1])
         left[0], right[S - 1] = 0, S - 1
         for i in range(1, S):
@@ -56,7 +59,7 @@ def viterbi(
                 origin = right[i + REACH + 1]
                 top = departure[origin]
             back[0, j, i] = back[1, j, origin]
-            word[i] = top + np.log(E[j, i])
+            word[i] = top + np.log(E[j, i]) + going[i]
     best = 0
     for i in range(S):
         if max(word[i], rest[i]) > max(word[best], rest[best]):

@@ -62,7 +62,7 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
 
 def steady_threshold(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:
     """The middle of the thresholds on link probabilities with about the lowest AER."""
-    return curve(aligner.posteriors(pairs), gold).steady_threshold(present=aligner.options.threshold)
+    return curve(aligner.posteriors(pairs), gold).steady_threshold(present=aligner.options.fixed_threshold)
 
 
 def trials(options: Options) -> Iterable[Trial]:

@@ -14,7 +14,7 @@ from dualign.infer.cells import block_bounds
 from dualign.infer.constraints import ConstraintSet, give, stricter
 from dualign.infer.posteriors import constraint_of
 from dualign.learn.expectation import Expectation
-from dualign.learn.jump_updates import update_jumps, update_starts
+from dualign.learn.jump_updates import update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import Priors, reestimate_lexicon
 from dualign.model.model import Model
 from dualign.model.positions import Positions
@@ -47,13 +47,15 @@ def em_round(
     """One E-step over all pairs, none of them empty, block by block; then the M-step.
 
     `constraint` is one of `dualign.infer.posteriors.KINDS`; if it is a projection, `constraints` may list
-    further rules, and `warm` (see `warm_starts`) is where its multipliers begin and end.
+    further rules, and `warm` (see `warm_starts`) is where its multipliers begin and end. An `even` round, of
+    IBM Model 1, changes the lexicon alone.
     """
     options, rules_of = model.options, None
     if constraints is not None:
         options, rules_of = stricter(options), partial(give, constraints)
     # Rules of the user's own join whatever the options ask for.
-    agree = "agreement" in (constraint, options.constraint if constraint == "given" else None)
+    agree = constraint == "agreement" or (constraint == "given" and options.constraint == "agreement")
+    agree = agree or (constraint == "even" and options.constraint != "none")
     room = workspace or boundless()
     expected = Expectation(bitext, model, constraint_of(options, constraint), agree, room)
     expected.run(block_bounds(bitext), warm, threads, rules_of)
@@ -61,11 +63,11 @@ def em_round(
     new = replace(model, lexicon=reestimate_lexicon(model.lexicon, expected.counts, priors, threads, room))
     if places is not None:
         new = replace(new, positions=Positions.estimate(places.lengths, places.counts))
-    else:
+    elif constraint != "even":
         lengths = bitext.source.lengths, bitext.target.lengths
         new = replace(
             new,
-            weights=update_starts(model.weights, sums.starts, lengths),
+            weights=update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
             jumps=update_jumps(model.jumps, sums.jumps, sums.openings, options.jump_weight),
         )
     likelihood, evaluations, pairs, divergence = sums.totals

@@ -1,4 +1,4 @@
-"""New jump and start weights from expected jumps.
+"""New weights of jumps, starts and stops from expected ones.
 
 A chain at position i' of S states jumps to i with probability w(i − i') / Z(S, i'), where Z sums the weights
 of the jumps that stay inside. The expected log-likelihood is therefore
@@ -16,10 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.model.jumps import INITIAL, NEAR, START, STARTS, Jumps
+from dualign.model.jumps import INITIAL, INITIAL_STOPS, NEAR, START, STARTS, STOP, Jumps
 
 STEPS = 20
 PRIOR = 1.0
+STOP_PRIOR = 10.0
 LEAST = 1e-3
 """Least weight of a near jump where a far one weighs 1: chains compute with w − 1 in 32 bits."""
 
@@ -58,6 +59,17 @@ def update_starts(weights: Array, starts: Array, lengths: tuple[Array, Array]) -
         available = np.column_stack((near, states - near.sum(axis=1)))
         first = weights[d, START : START + STARTS + 1]
         new[d, START : START + STARTS + 1] = choice_weights(first, starts[d], sentences[states], available)
+    return new
+
+
+def update_stops(weights: Array, stops: Array) -> Array:
+    """Weights with new probabilities to stop: how often a chain did, of all rows it was at such a position.
+
+    `stops`: see `dualign.infer.chains.Sums`; STOP_PRIOR rows behave as before training.
+    """
+    new = weights.copy()
+    rows, ends = stops[:, 0] + STOP_PRIOR, stops[:, 1] + STOP_PRIOR * INITIAL_STOPS
+    new[:, STOP:] = np.clip(ends / rows, LEAST, 1 - LEAST)
     return new
 
 

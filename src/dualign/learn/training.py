@@ -99,8 +99,10 @@ def train(
     # Sums by word, of every thread and of both sides, and what IBM Model 1 knows of every target token.
     by_word = 24 * (threads + 4) * (len(source) + len(target))
     workspace.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
+    # Of the HMM's, only the first round is over all co-occurrences; the others follow below, after pruning.
     rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
-    lexicon = train_ibm1(bitext, len(source), len(target), rounds, threads, tell("IBM 1", rounds), workspace)
+    whole, first = 1 if options.model == "hmm" else rounds, tell("IBM 1", rounds)
+    lexicon = train_ibm1(bitext, len(source), len(target), whole, threads, first, workspace)
     lexicon = prune(lexicon, options.prune, threads, workspace)
     entries = len(lexicon.columns)
     workspace.demand(by_word + BYTES_PER_ENTRY * entries, f"a lexicon of {entries:,} entries")
@@ -115,6 +117,10 @@ def train(
         classes_of(frequencies(bitext.source.tokens, len(source), threads), own),
     )
     model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, jumps, options, positions)
+    for number in range(whole + 1, rounds + 1):
+        done = em_round(bitext, model, priors, "even", threads, workspace=workspace)
+        first(number, done.objective)
+        model = done.model
     then = tell(STAGES[options.model], options.rounds)
     best, enough = -np.inf, False
     warm: list[Warm] = []

@@ -5,8 +5,12 @@ after a noun comes perhaps an adjective that the other language puts before it (
 2007). So each frequent word has jump weights of its own, in the direction in which it chooses, and all others
 share one set. A word's own are drawn to the usual ones by pseudo-counts (`dualign.learn.jump_updates`).
 
+After each row a chain stops with a probability that depends on how far its position is from the last one, so
+that it must be near the end when it ends, and is not there long before.
+
 One direction's `weights` (float32[WEIGHTS]) are those of 10 start positions and of all later ones, the null
-probability, then the emission floor of a link and of a null.
+probability, the emission floor of a link and of a null, then the probabilities to stop at the last position,
+at each of the 9 before it, and farther away.
 """
 
 from __future__ import annotations
@@ -25,11 +29,16 @@ START, STARTS = 0, 10
 NULL = START + STARTS + 1
 FLOOR = NULL + 1
 NULL_FLOOR = FLOOR + 1
-WEIGHTS = NULL_FLOOR + 1
+STOP, STOPS = NULL_FLOOR + 1, 10
+WEIGHTS = STOP + STOPS + 1
 """Places of the weights, and how many there are."""
 
 INITIAL = np.exp(-0.3 * np.abs(np.arange(-REACH, REACH + 2) - 1))
 """Weights of the jumps before training, the last of all far ones: a mild preference for one step forward."""
+
+
+INITIAL_STOPS = np.array([0.5, *[0.05] * STOPS])
+"""Probabilities to stop before training, at the last position first."""
 
 
 class Jumps(NamedTuple):
@@ -83,4 +92,5 @@ def initial_weights(null: float, floor: float) -> Array:
     weights = np.ones((2, WEIGHTS), np.float32)
     weights[:, NULL] = null
     weights[:, FLOOR] = weights[:, NULL_FLOOR] = floor
+    weights[:, STOP:] = INITIAL_STOPS
     return weights

@@ -78,6 +78,9 @@ DECODING = (
 MOST_JUMP_WORDS = 10_000
 """Every job of a few milliseconds adds up statistics for each of them."""
 
+USUAL_THRESHOLD = 0.45
+"""On link probabilities, where no other is asked for and nothing better is known."""
+
 KIND_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a name"}
 
 
@@ -138,27 +141,29 @@ class Options:
     """Settings of an aligner; each field's metadata has its documentation."""
 
     model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
-    ibm1_rounds: int = option(2, "rounds of IBM Model 1, with which every model starts")
+    ibm1_rounds: int = option(
+        2, "rounds of IBM Model 1, with which every model starts; for the hmm the later ones with agreement"
+    )
     rounds: int = option(3, "rounds of the model itself, after those of IBM Model 1")
     constraint: str = option(
-        "agreement", "training: none, agreement; for the hmm also symmetric or bijective"
+        "symmetric", "training: none, agreement; for the hmm also symmetric or bijective"
     )
     projection: str = option(
         "symmetric", "constraint on the posteriors when aligning: none, symmetric or bijective"
     )
     lowercase: bool = option(True, "compare words in lower case")
     max_length: int = option(100, "longest sentence, in words, that takes part in training")
-    null: float = option(0.15, "probability that a word is linked to nothing")
-    floor: float = option(1e-8, "probability of a link between words that never occurred together")
-    prune: float = option(1e-4, "minimum probability of an entry of the lexicon after IBM Model 1")
+    null: float = option(0.2, "probability that a word is linked to nothing")
+    floor: float = option(1e-6, "probability of a link between words that never occurred together")
+    prune: float = option(3e-4, "minimum probability of an entry of the lexicon after IBM Model 1")
     stem_letters: int = option(4, "words with the same first letters share evidence")
-    stem_weight: float = option(10.0, "how much, in pseudo-counts; 0 switches it off")
+    stem_weight: float = option(20.0, "how much, in pseudo-counts; 0 switches it off")
     form_weight: float = option(3.0, "pseudo-counts for words of similar spelling; 0 switches it off")
     jump_words: int = option(
         1000, "how many words per side, the most frequent, have their own jump weights; at most 10000"
     )
     jump_weight: float = option(
-        100.0, "how strongly these are shrunk towards the common ones, in pseudo-counts, at least 1"
+        30.0, "how strongly these are shrunk towards the common ones, in pseudo-counts, at least 1"
     )
     slack: float = option(0.6, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.1, "projection: how far from its optimum it may stop")
@@ -173,7 +178,9 @@ class Options:
         "grow-diag-final-and", "how links of both directions are combined (posterior, viterbi, bidirectional)"
     )
     threshold: float = option(
-        0.45, "minimum link probability, or score (all decoders but viterbi and bidirectional)"
+        0.0,
+        "minimum link probability, or score (all decoders but viterbi and bidirectional); 0: what suits the pair "
+        f"(soft-union), or {USUAL_THRESHOLD}",
     )
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")
@@ -208,9 +215,11 @@ class Options:
             self._at_least(name, 0)
         if self.jump_words > MOST_JUMP_WORDS:
             raise UsageError(f"jump_words={self.jump_words} must be at most {MOST_JUMP_WORDS}")
-        for name, least in (("null", 1e-6), ("floor", 1e-30), ("threshold", 1e-6)):
+        for name, least in (("null", 1e-6), ("floor", 1e-30)):
             if not least <= getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)} must be at least {least:g} and below 1")
+        if self.threshold != 0 and not 1e-6 <= self.threshold < 1:
+            raise UsageError(f"threshold={self.threshold} must be 0, or at least 1e-06 and below 1")
         if not self.penalty <= 0:
             raise UsageError(f"penalty={self.penalty} must be at most 0")
         if self.agreement == "soft" and not self.unsupported <= self.penalty:
@@ -243,6 +252,11 @@ class Options:
     def _at_least(self, name: str, least: int) -> None:
         if not getattr(self, name) >= least:
             raise UsageError(f"{name}={getattr(self, name)} must be at least {least}")
+
+    @property
+    def fixed_threshold(self) -> float:
+        """The threshold for decoders that need the same for all pairs."""
+        return self.threshold or USUAL_THRESHOLD
 
     def idle(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Those of the named options that have no effect, each with the option whose value is the reason."""

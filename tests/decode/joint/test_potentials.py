@@ -26,9 +26,11 @@ def assert_scores(scores: np.ndarray, direction: Direction, path: np.ndarray) ->
         log_probability(sequence, parameters, emission, null), rel=1e-5, abs=1e-4
     )
     for r in range(rows):
-        np.testing.assert_allclose(scores[r, :, 0], log(parameters.p0 * null[r]), rtol=1e-5, atol=1e-5)
+        after = np.array([parameters.after(r, i, rows, states) for i in range(states)])
+        nothing = log(parameters.p0 * null[r] * after.mean())
+        np.testing.assert_allclose(scores[r, :, 0], nothing, rtol=1e-5, atol=1e-5)
         if r > 0:
-            anywhere = np.log((1 - parameters.p0) / states * emission[r])
+            anywhere = np.log((1 - parameters.p0) / states * emission[r] * after)
             np.testing.assert_allclose(scores[r, 0, 1:], anywhere, rtol=1e-5, atol=1e-5)
 
 

@@ -1,7 +1,7 @@
 """θ and ω of a sentence pair, from the HMM that was trained on it (MATH §2).
 
 The chain of joint decoding does not remember the position behind a null: from a null every position is
-equally near. Otherwise the scores are the logarithms of the model's probabilities (`dualign.infer.chain`).
+equally near, and equally near is the end. Otherwise the scores are the logarithms of the model's probabilities (`dualign.infer.chain`).
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ def chain_scores(R: int, S: int, E: Array, null: Array, weights: Array, jumps: A
     near = np.zeros(2 * S - 1)
     leave = np.empty(S)
     scores = np.empty((R, S + 1, S + 1))
+    after = 1 - edges.stop
     for r in range(R):
-        nothing = np.log(float(weights[NULL]) * null[r])
+        if r == R - 1:
+            after = edges.stop
+        nothing = np.log(float(weights[NULL]) * null[r] * after.mean())
         for before in range(S + 1):
             scores[r, before, 0] = nothing
         if r > 0:
@@ -45,7 +48,7 @@ def chain_scores(R: int, S: int, E: Array, null: Array, weights: Array, jumps: A
             for before in range(S):
                 leave[before] = np.log(edges.leave[(r - 1) * S + before])
         for i in range(S):
-            emission = np.log(float(E[r, i]))
+            emission = np.log(float(E[r, i]) * after[i])
             scores[r, 0, i + 1] = emission + (np.log(word * edges.start[i]) if r == 0 else anywhere)
             for before in range(S):
                 # Nothing comes before row 0.

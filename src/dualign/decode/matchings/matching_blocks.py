@@ -63,7 +63,7 @@ def matrices_of_block(
     """Scores and limits of the block's pairs."""
     pairs = block.pairs
     scores = scores_of_block(options, block, posterior, threads)
-    scores[scores <= options.threshold] = 0
+    scores[scores <= options.fixed_threshold] = 0
     lengths = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
     limits = []
     for side, (tokens, limit) in enumerate(

@@ -12,6 +12,7 @@ are placed in front of them, because an unsupervised aligner only aligns its tra
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,33 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 Pair = tuple[list[str], list[str]]
 
 
+RARITY = (1, 4, 20)
+
+
+class Frequencies:
+    """How often the words of each side occur in the text of a run."""
+
+    def __init__(self) -> None:
+        self.source: Counter[str] = Counter()
+        self.target: Counter[str] = Counter()
+
+    def add(self, source: list[str], target: list[str]) -> int:
+        """Count the words of a pair; returns how many there are."""
+        self.source.update(source)
+        self.target.update(target)
+        return len(source) + len(target)
+
+    def rarity(self, source: str, target: str) -> str:
+        """The group of a link, by how often the rarer of its words occurs."""
+        number = min(self.source[source], self.target[target])
+        before = 0
+        for most in RARITY:
+            if number <= most:
+                return f"seen {most}" if most == before + 1 else f"seen {before + 1}-{most}"
+            before = most
+        return f"seen over {before}"
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """Files of one run, with the gold links of their first lines."""
@@ -40,6 +68,8 @@ class Text:
     pairs: int
     words: int
     """Of both sides together, the gold pairs' included."""
+    pairs_with_gold: list[Pair]
+    frequencies: Frequencies
 
 
 def present(data: Path, corpora: list[str]) -> list[str]:
@@ -90,13 +120,15 @@ class Corpus:
         source, target = place / "source", place / "target"
         lines = [*map(line, self.gold_pairs), *self.lines[:size]]
         words = 0
+        counted = Frequencies()
         with source.open("w", encoding="utf-8") as left, target.open("w", encoding="utf-8") as right:
             for both in lines:
                 s, _, t = both.partition("\t")
-                words += s.count(" ") + t.count(" ") + 2
+                words += counted.add(s.split(" "), t.split(" "))
                 left.write(s + "\n")
                 right.write(t + "\n")
-        return Text(source, target, self.gold, len(lines), words)
+        pairs = [tuple(side.split(" ") for side in line(pair).split("\t")) for pair in self.gold_pairs]
+        return Text(source, target, self.gold, len(lines), words, pairs, counted)
 
 
 def line(pair: Pair) -> str:

@@ -55,17 +55,18 @@ class Dualign:
         return Answer(usage, {"default": first(links, len(text.gold))})
 
 
-class Symmetric(Dualign):
-    """The same, with symmetric constraints in training as well."""
+class Agreement(Dualign):
+    """The same, with agreement in all rounds of training."""
 
-    name = "dualign-symmetric"
-    more = ("--constraint", "symmetric")
+    name = "dualign-agreement"
+    more = ("--constraint", "agreement")
 
 
 class Eflomal:
     """`eflomal-align -s SOURCE -t TARGET -f FORWARD -r REVERSE`, from the PyPI package of that name."""
 
     name = "eflomal"
+    more: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.program = found("eflomal-align")
@@ -83,8 +84,15 @@ class Eflomal:
         forward, backward = place / "forward", place / "backward"
         files = {"-s": text.source, "-t": text.target, "-f": forward, "-r": backward}
         command = [str(self.program), *(str(word) for item in files.items() for word in item)]
-        usage = measure(command, environment=openmp(threads))
+        usage = measure([*command, *self.more], environment=openmp(threads))
         return Answer(usage, symmetrized(first(forward, len(text.gold)), first(backward, len(text.gold))))
+
+
+class EflomalPrefix(Eflomal):
+    """The same with `--source-prefix 4 --target-prefix 4`: words with the same first letters are one."""
+
+    name = "eflomal-prefix"
+    more = ("--source-prefix", "4", "--target-prefix", "4")
 
 
 class FastAlign:
@@ -161,7 +169,7 @@ class Mgiza:
         return Answer(usage, symmetrized(answers[0], turned))
 
 
-SYSTEMS = (Dualign, Symmetric, Eflomal, FastAlign, Mgiza)
+SYSTEMS = (Dualign, Agreement, Eflomal, EflomalPrefix, FastAlign, Mgiza)
 
 
 def found(program: str) -> str | None:

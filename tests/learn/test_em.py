@@ -15,7 +15,17 @@ from dualign.learn import em
 from dualign.learn.ibm1 import prune, train_ibm1
 from dualign.learn.jump_updates import update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import UNSEEN, make_priors
-from dualign.model.jumps import FLOOR, NEAR, NULL, NULL_FLOOR, STARTS, STOPS, classes_of, initial_jumps, initial_weights
+from dualign.model.jumps import (
+    FLOOR,
+    NEAR,
+    NULL,
+    NULL_FLOOR,
+    STARTS,
+    STOPS,
+    classes_of,
+    initial_jumps,
+    initial_weights,
+)
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Vocabulary
@@ -128,7 +138,10 @@ def test_an_even_round_equals_its_definition(constraint):
         p = np.array([[table.get((v, w), (0, 0)) for w in target] for v in source]) + floor
         nulls = model.lexicon.null_target[target] + floor, model.lexicon.null_source[source] + floor
         joint = p * (1 - p0) / np.array([len(source), len(target)])
-        of_target, of_source = joint[:, :, 0].sum(axis=0) + p0 * nulls[0], joint[:, :, 1].sum(axis=1) + p0 * nulls[1]
+        of_target, of_source = (
+            joint[:, :, 0].sum(axis=0) + p0 * nulls[0],
+            joint[:, :, 1].sum(axis=1) + p0 * nulls[1],
+        )
         likelihood += np.log(of_target).sum() + np.log(of_source).sum()
         posterior = joint / np.stack(np.broadcast_arrays(of_target[None, :], of_source[:, None]), axis=2)
         if constraint != "none":
@@ -141,7 +154,9 @@ def test_an_even_round_equals_its_definition(constraint):
     for v, w in table:
         there = sum(count[0] for (a, _), count in counts.items() if a == v)
         back = sum(count[1] for (_, b), count in counts.items() if b == w)
-        assert new[v, w] == pytest.approx((counts[v, w][0] / there, counts[v, w][1] / back), rel=2e-4, abs=1e-6)
+        assert new[v, w] == pytest.approx(
+            (counts[v, w][0] / there, counts[v, w][1] / back), rel=2e-4, abs=1e-6
+        )
     np.testing.assert_array_equal(done.model.weights, model.weights)
     np.testing.assert_array_equal(done.model.jumps.weight, model.jumps.weight)
 

@@ -21,8 +21,8 @@ REACH = 5
 @dataclass(frozen=True)
 class Parameters:
     """`jumps` (R, 11): weights of −5..5 from each row, where farther ones weigh 1; `starts` (10): of the
-    first positions, where all others share one weight; `stops` (11): probabilities to stop at the last position,
-    at those before it, and farther away."""
+    first positions, where all others share one weight; `stops` (11): probabilities to stop at the last
+    position, at those before it, and farther away."""
 
     jumps: tuple[tuple[float, ...], ...]
     starts: tuple[float, ...]

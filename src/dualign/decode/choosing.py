@@ -110,7 +110,7 @@ def put_link(i: int, j: int, mean: float, c: int, found: Found) -> int:
 def choose_over_threshold(
     n0: int, n1: int, block: Block, threshold: float, posterior: Array, found: Found
 ) -> None:
-    """The soft union: list the links whose probability is over the threshold, or if it is 0 the pair's own."""
+    """The soft union: list the links whose probability is over the threshold; 0 means the pair's own."""
     least = threshold if threshold > 0 else np.float64(LEAST)
     for n in range(n0, n1):
         I, J = lengths_of(n, block.pairs)

@@ -153,8 +153,8 @@ class Passes(NamedTuple):
     `posterior` (R, S, W): `p(b_j = i | words)`; `likelihood` float64 (W): log p(words). `expected` (R,
     STATISTICS, W), unless it is empty: statistics of the jumps from each row but a chain's last. First the
     expected jumps of −REACH … REACH, and farther ones; then, for the same, Σ 1 / Z over all jumps, times the
-    number of places where this one would have stayed inside. `visits` (3, S · W) then has the probabilities of
-    the first position, the expected numbers of rows at each position, and the probabilities of the last.
+    number of places where this one would have stayed inside. `visits` (3, S · W) then has the probabilities
+    of the first position, the expected numbers of rows at each position, and the probabilities of the last.
     Scratch: `mass` (R, S, W), `lines` (4, (max(R, S) + 2·REACH) · W), `product` float64 (W).
     """
 

@@ -11,15 +11,7 @@ from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, width
 from dualign.infer.blocks import Batch, Block
 from dualign.infer.cells import lengths_of
-from dualign.infer.chain import (
-    STATISTICS,
-    Chain,
-    Edges,
-    Passes,
-    choose_evenly,
-    fill_edges,
-    forward_backward,
-)
+from dualign.infer.chain import STATISTICS, Chain, Edges, Passes, choose_evenly, fill_edges, forward_backward
 from dualign.infer.emission import choosers, class_of, emit, gather_jumps, lives
 from dualign.model.jumps import NEAR, NULL, REACH, STARTS, STOPS
 
@@ -97,7 +89,9 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
 def edges_of(chains: Chains, d: int) -> Edges:
     """The edges of one direction."""
     both = chains.edges
-    return Edges(both.jumps[d], both.states[d], both.inside[d], both.far[d], both.leave[d], both.start[d], both.stop[d])
+    return Edges(
+        both.jumps[d], both.states[d], both.inside[d], both.far[d], both.leave[d], both.start[d], both.stop[d]
+    )
 
 
 @kernel(allocates=False)

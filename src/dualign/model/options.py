@@ -179,8 +179,8 @@ class Options:
     )
     threshold: float = option(
         0.0,
-        "minimum link probability, or score (all decoders but viterbi and bidirectional); 0: what suits the pair "
-        f"(soft-union), or {USUAL_THRESHOLD}",
+        "minimum link probability, or score (all decoders but viterbi and bidirectional); 0: what suits the "
+        f"pair (soft-union), or {USUAL_THRESHOLD}",
     )
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")

@@ -1,7 +1,8 @@
 """θ and ω of a sentence pair, from the HMM that was trained on it (MATH §2).
 
 The chain of joint decoding does not remember the position behind a null: from a null every position is
-equally near, and equally near is the end. Otherwise the scores are the logarithms of the model's probabilities (`dualign.infer.chain`).
+equally near, and the end is as far as it is on average. Otherwise the scores are the logarithms of the
+model's probabilities (`dualign.infer.chain`).
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def test_the_score_of_soft_union_is_what_its_links_are_worth(aligner):
             assert links.score[n] == pytest.approx(worth, rel=1e-6, abs=1e-9)
 
 
-@given(probability=st.lists(st.floats(0.01, 1, width=32), max_size=12))
+@given(probability=st.lists(st.floats(0.0078125, 1, width=32), max_size=12))
 def test_a_pair_s_own_threshold_has_the_greatest_expected_f1(probability):
     total = sum(probability)
     k, f = choosing.PRIOR_LINKS, choosing.PRIOR_QUALITY

@@ -176,6 +176,8 @@ def schedule(options: Options, constraints: ConstraintSet | None = None) -> list
     if options.model == "ibm1":
         return []
     constraint = options.constraint
+    if options.model == "ibm2" and constraint == "symmetric":
+        constraint = "agreement"  # it has no chains to project
     if constraint in ("none", "agreement"):
         if constraints is None:
             return [constraint] * options.rounds

@@ -146,7 +146,8 @@ class Options:
     )
     rounds: int = option(3, "rounds of the model itself, after those of IBM Model 1")
     constraint: str = option(
-        "symmetric", "training: none, agreement; for the hmm also symmetric or bijective"
+        "symmetric",
+        "training: none, agreement, symmetric (for ibm2 the same as agreement), or bijective (hmm only)",
     )
     projection: str = option(
         "symmetric", "constraint on the posteriors when aligning: none, symmetric or bijective"
@@ -224,10 +225,8 @@ class Options:
             raise UsageError(f"penalty={self.penalty} must be at most 0")
         if self.agreement == "soft" and not self.unsupported <= self.penalty:
             raise UsageError(f"unsupported={self.unsupported} must be at most penalty={self.penalty}")
-        if self.model == "ibm2" and self.constraint not in ("none", "agreement"):
-            raise UsageError(
-                f"constraint={self.constraint} is for the hmm; ibm2 can be trained with none or agreement"
-            )
+        if self.model == "ibm2" and self.constraint == "bijective":
+            raise UsageError("constraint=bijective is for the hmm; ibm2 can be trained with none or agreement")
         if self.decoder == "bidirectional" and self.model != "hmm":
             raise UsageError(f"the bidirectional decoder needs an hmm; model={self.model} has no chains")
         if not 0 < self.alpha <= 1:

@@ -226,7 +226,7 @@ class Options:
         if self.agreement == "soft" and not self.unsupported <= self.penalty:
             raise UsageError(f"unsupported={self.unsupported} must be at most penalty={self.penalty}")
         if self.model == "ibm2" and self.constraint == "bijective":
-            raise UsageError("constraint=bijective is for the hmm; ibm2 can be trained with none or agreement")
+            raise UsageError("constraint=bijective is for the hmm; train ibm2 with none or agreement")
         if self.decoder == "bidirectional" and self.model != "hmm":
             raise UsageError(f"the bidirectional decoder needs an hmm; model={self.model} has no chains")
         if not 0 < self.alpha <= 1:

@@ -15,6 +15,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
 from dualign.core.workspace import Workspace
 from dualign.decode.links import Links, Prepared, align_bitext
+from dualign.decode.pair_scores import PairScore, scores_of
 from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
@@ -172,6 +173,12 @@ class Aligner:
         text = as_text(bitext, target)
         found = [alignment for links in self.align_stream(text) for alignment in alignments(links)]
         return found if isinstance(text, Numbered) else with_words(found, text)
+
+    def score(
+        self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
+    ) -> list[PairScore]:
+        """How well the sides of each pair fit: a `PairScore`. Takes as long as aligning."""
+        return [score for links in self.align_stream(as_text(bitext, target)) for score in scores_of(links)]
 
     def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[Links]:
         """Links of a text chunk by chunk; of a stream of token-list pairs a few chunks are in memory."""

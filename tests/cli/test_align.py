@@ -198,6 +198,25 @@ def test_joint_decoding_reports_its_proofs_round_by_round(files, model, tmp_path
     assert capsys.readouterr().out == shown.out
 
 
+def test_scores_are_the_librarys_in_the_file_and_in_the_report(files, model, tmp_path, capsys):
+    texts = [Path(path).read_text("utf-8").splitlines() for path in files]
+    texts[0][3] = ""
+    paths = [write_lines(tmp_path / name, lines) for name, lines in zip("st", texts, strict=True)]
+    scores, report = tmp_path / "scores", tmp_path / "report"
+    outputs = ["--scores", str(scores), "--report", str(report), "-o", os.devnull]
+    assert run(["align", *paths, "--model", model, *outputs, "--quiet"]) == 0
+    lines = scores.read_text().splitlines()
+    found = Aligner.load(model, threads=1).score(*texts)
+    assert lines == ["\t".join(f"{value:.6f}" for value in score) for score in found]
+    assert lines[3] == "nan\tnan\t0.000000\t1.000000"
+    records = [json.loads(line) for line in report.read_text().splitlines()]
+    assert records[3]["target_given_source"] is None
+    for record, score in zip(records[4:], found[4:], strict=True):
+        assert record["target_given_source"] == round(score.target_given_source, 6)
+        assert record["source_given_target"] == round(score.source_given_target, 6)
+        assert record["unlinked"] == round(score.unlinked, 6)
+
+
 def test_probabilities_are_read_back_as_links(files, model, tmp_path, capsys):
     path = str(tmp_path / "p")
     assert run(["align", *files, "--model", model, "--probabilities", path, "--quiet"]) == 0
@@ -577,9 +596,10 @@ def test_neither_chunks_nor_threads_change_a_byte(files, model, tmp_path, monkey
     expected = None
     for chunk, threads in ((4096, "1"), (7, "1"), (7, "3"), (1, "2")):
         monkeypatch.setattr("dualign.infer.encoding.CHUNK", chunk)
-        outputs = [str(tmp_path / name) for name in ("links", "p")]
-        arguments = ["-o", outputs[0], "--probabilities", outputs[1], "--threads", threads, "--quiet"]
-        assert run(["align", *reversed(files), "--model", model, *arguments]) == 0
+        outputs = [str(tmp_path / name) for name in ("links", "p", "scores")]
+        arguments = ["-o", outputs[0], "--probabilities", outputs[1], "--scores", outputs[2]]
+        arguments += ["--model", model, "--threads", threads, "--quiet"]
+        assert run(["align", *reversed(files), *arguments]) == 0
         found = [Path(path).read_bytes() for path in outputs]
         expected = expected or found
         assert found == expected

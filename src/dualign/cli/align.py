@@ -46,6 +46,14 @@ def align(
     early_stop: settings.EarlyStop = False,
     probabilities: Annotated[str | None, option("FILE", "Also write links as `i-j:probability`.")] = None,
     report: Report = None,
+    scores: Annotated[
+        str | None,
+        option(
+            "FILE",
+            "Also write how well each pair fits: log-probability per word in both directions, "
+            "mean link probability, share of unlinked words.",
+        ),
+    ] = None,
     model_type: settings.ModelName = None,
     constraint: settings.Constraint = None,
     rounds: settings.Rounds = None,
@@ -77,7 +85,7 @@ def align(
     )  # fmt: skip
     if html_report is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
-    outputs = jobs.Outputs(output, save, probabilities, report, html_report)
+    outputs = jobs.Outputs(output, save, probabilities, report, html_report, scores)
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")

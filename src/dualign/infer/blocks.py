@@ -56,13 +56,17 @@ NOTHING_GIVEN = Given(
 COLD = Warm(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
 """No constraints; no multipliers, and no room to keep any."""
 
+UNASKED = np.zeros((0, 2))
+"""No room for likelihoods."""
+
 
 class Block(NamedTuple):
     """Sentence pairs with their cells (see `dualign.infer.cells.Cells`) and the parameters of their chains.
 
     `prior`, `prior_begin`: tables of position probabilities (see
     `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
-    `warm` is read and written by the projection.
+    `warm` is read and written by the projection. `likelihood` float64 (pairs, 2) is filled with each pair's
+    log-likelihoods, p(target | source) first, before any projection; empty where nobody asks for them.
     """
 
     pairs: Pairs
@@ -79,6 +83,7 @@ class Block(NamedTuple):
     prior_begin: Array
     given: Given
     warm: Warm = COLD
+    likelihood: Array = UNASKED
 
 
 class Batch(NamedTuple):

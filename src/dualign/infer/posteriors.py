@@ -99,6 +99,7 @@ def posteriors_of_parts(
         slots = int((part.source.lengths * part.target.lengths).sum())
         cells = find_cells(part, model.lexicon, threads, desk.room(slots) if desk else None)
         block = block_with(model, part, cells, text.unknown, rules_of)
+        block = block._replace(likelihood=np.zeros((len(part), 2)))
         yield posteriors_of_block(options, block, kind, threads, desk), block
 
 
@@ -267,6 +268,7 @@ def expect_in_step(
         prepare(like, batch, block, chains)
         if constrained and batch.I * batch.J <= MOST_PROJECTED:
             moved = project(like, batch, block, chains, dual, constraint, sums)
+            keep_likelihoods(batch, dual.value[BASE:], block.likelihood)
             for lane in range(batch.used):
                 sums.totals[0] += dual.value[BASE, lane] + dual.value[BASE + 1, lane]
                 sums.totals[1] += dual.state[EVALUATIONS, lane] + collect
@@ -277,6 +279,7 @@ def expect_in_step(
                 )
         else:
             run_chains(like, batch, chains.emission, block, chains, collect, sums)
+            keep_likelihoods(batch, chains.likelihood, block.likelihood)
             for lane in range(batch.used):
                 sums.totals[0] += chains.likelihood[0, lane] + chains.likelihood[1, lane]
                 sums.totals[1] += 1
@@ -285,6 +288,15 @@ def expect_in_step(
             keep_posteriors(W, batch, block.first, chains, output.posterior)
         if len(output.null_source) > 0:
             keep_shares(like, batch, block, chains, output)
+
+
+@kernel(allocates=False)
+def keep_likelihoods(batch: Batch, found: Array, likelihood: Array) -> None:
+    """Write what was found for the lanes of a batch, (2, W), to their pairs, if anybody asks for it."""
+    if len(likelihood) > 0:
+        for lane in range(batch.used):
+            likelihood[batch.pair[lane], 0] = found[0, lane]
+            likelihood[batch.pair[lane], 1] = found[1, lane]
 
 
 @kernel(allocates=False)
@@ -343,8 +355,11 @@ def expect_alone(order: Array, block: Block, sums: Sums, output: Output) -> None
         J, I = E0.shape
         forward, backward = priors_of(n, I, J, block)
         there, back = np.empty((J, I), np.float32), np.empty((I, J), np.float32)
-        sums.totals[0] += independent(J, I, E0, null0, forward, there)
-        sums.totals[0] += independent(I, J, E1, null1, backward, back)
+        found = independent(J, I, E0, null0, forward, there), independent(I, J, E1, null1, backward, back)
+        sums.totals[0] += found[0]
+        sums.totals[0] += found[1]
+        if len(block.likelihood) > 0:
+            block.likelihood[n, 0], block.likelihood[n, 1] = found
         sums.totals[1] += 1
         sums.totals[2] += 1
         for i in range(I):

@@ -13,6 +13,7 @@ from typing import IO, Any, NamedTuple, Protocol
 from dualign.aligner import Aligner, alignments
 from dualign.core.release import release
 from dualign.decode.links import Links
+from dualign.decode.pair_scores import scores_of
 from dualign.jobs.running import Run
 from dualign.text.line_blocks import Place
 from dualign.text.pairs import Pair
@@ -32,11 +33,13 @@ class Outputs:
     """A JSON object for each pair: line, score, bound, certified, seconds."""
     page: str | None = None
     """An HTML page about the run."""
+    scores: str | None = None
+    """Scores of each pair, between tabs: see `dualign.PairScore`."""
 
     @property
-    def streamed(self) -> tuple[str, str | None, str | None]:
+    def streamed(self) -> tuple[str | None, ...]:
         """The files that are written piece by piece."""
-        return self.links, self.probabilities, self.report
+        return self.links, self.probabilities, self.report, self.scores
 
     def places(self) -> list[str]:
         """Every path."""
@@ -48,17 +51,11 @@ class Piece(NamedTuple):
 
     end: Place
     """The place in the text after them."""
-    links: bytes
-    scored: bytes
-    report: bytes
+    contents: tuple[bytes, ...]
+    """What goes to each file, in the order of `Outputs.streamed`."""
     counts: Counts
     kept: Links | None
     """For the page."""
-
-    @property
-    def contents(self) -> tuple[bytes, bytes, bytes]:
-        """What goes to each file, in the order of `Outputs.streamed`."""
-        return self.links, self.scored, self.report
 
 
 class Counts(NamedTuple):
@@ -77,16 +74,20 @@ class Counts(NamedTuple):
 def printed(links: Links, outputs: Outputs, begin: Place, end: Place, seconds: float) -> Piece:
     """What is written about the pairs between two places in a text, whose alignment took these seconds."""
     arrays = links.source, links.target, links.probability, links.begin, links.count
-    scored = report = b""
+    scored = report = scores = b""
     if outputs.probabilities is not None:
         scored = pack(print_links(*arrays, True), outputs.probabilities)
     if outputs.report is not None:
         lines = io.StringIO()
         write_report(links, begin.line, seconds / max(len(links), 1), lines)
         report = pack(lines.getvalue().encode(), outputs.report)
+    if outputs.scores is not None:
+        rows = "".join(f"{p:.6f}\t{q:.6f}\t{mean:.6f}\t{rest:.6f}\n" for p, q, mean, rest in scores_of(links))
+        scores = pack(rows.encode(), outputs.scores)
     counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()))
     kept = links if outputs.page is not None else None
-    return Piece(end, pack(print_links(*arrays, False), outputs.links), scored, report, counts, kept)
+    plain = pack(print_links(*arrays, False), outputs.links)
+    return Piece(end, (plain, scored, report, scores), counts, kept)
 
 
 class Sink(Protocol):
@@ -158,7 +159,7 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
     """A JSON object for each pair. Where a decoder does not search pair by pair, `seconds` is the mean over
     the chunk. A pair that was too long for the decoder has no score or bound.
     """
-    for n in range(len(chunk)):
+    for n, (forward, backward, _, unlinked) in enumerate(scores_of(chunk)):
         begin, count = int(chunk.begin[n]), int(chunk.count[n])
         probabilities = chunk.probability[begin : begin + count]
         score, bound = float(chunk.score[n]), float(chunk.bound[n])
@@ -166,6 +167,9 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
             "line": line + n + 1,
             "links": count,
             "mean_probability": round(float(probabilities.mean()), 6) if count else None,
+            "target_given_source": None if isnan(forward) else round(forward, 6),
+            "source_given_target": None if isnan(backward) else round(backward, 6),
+            "unlinked": round(unlinked, 6),
             "score": None if isnan(score) else score,
             "bound": None if isnan(bound) or chunk.too_long[n] else bound,
             "certified": bool(chunk.certified[n] and not chunk.too_long[n]),

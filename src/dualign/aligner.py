@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from inspect import Parameter, Signature
 from typing import Any, Unpack, get_type_hints
@@ -24,8 +24,8 @@ from dualign.learn.training import Progress, train
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options, OptionValues
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import Numbered, numbered
-from dualign.text.checks import same_length
+from dualign.text.bitext import Numbered, Pins, numbered
+from dualign.text.checks import links_inside, same_length
 from dualign.text.lines import tokenize
 from dualign.text.pairs import Pair
 
@@ -119,9 +119,11 @@ class Aligner:
         judge: Callable[[Model], float] | None = None,
         constraints: ConstraintSet | None = None,
         workspace: Workspace | None = None,
+        gold: Mapping[int, Alignment] | None = None,
     ) -> Aligner:
         """Learn from a text; `report` is called after each round.
 
+        `gold` has the known links of some pairs, by the pair's number from 0: training keeps to them.
         For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
         hold when aligning, too. `workspace` has the room for large arrays, in memory or in scratch files.
         """
@@ -130,6 +132,8 @@ class Aligner:
             text = numbered(text, self.options.lowercase)
         elif self.options.lowercase:
             text = text.lowered()
+        if gold is not None:
+            text = replace(text, pins=_pins(text, gold))
         self.constraints, self.history = constraints, []
 
         def hear(progress: Progress) -> None:
@@ -269,6 +273,16 @@ def alignments(links: Links) -> Iterator[Alignment]:
 def with_words(found: Iterable[Alignment], pairs: Iterable[Pair]) -> list[Alignment]:
     """Alignments that know the words of their pairs."""
     return [replace(alignment, words=pair) for alignment, pair in zip(found, pairs, strict=True)]
+
+
+def _pins(text: Numbered, gold: Mapping[int, Alignment]) -> Pins:
+    """Known links of a text's pairs, checked."""
+    for pair, links in gold.items():
+        if not 0 <= pair < len(text):
+            raise DataError(f"gold links of pair {pair}, but the text has {len(text)} pairs, counted from 0")
+        I, J = (int(side.offsets[pair + 1] - side.offsets[pair]) for side in (text.source, text.target))
+        links_inside(links.links + links.possible, I, J, f"gold links of pair {pair}")
+    return Pins.of(len(text), gold)
 
 
 def as_text(

@@ -652,3 +652,46 @@ def test_tuning_on_the_first_lines_of_a_pipe(files, model, tmp_path):
     piped = dualign("align", "-", files[1], *options, stdin=text)
     assert piped.returncode == 0
     assert piped.stdout == dualign("align", *files, *options).stdout
+
+
+def test_corrections_are_kept_to_in_training_and_set_the_threshold(files, tmp_path, capsys):
+    chosen = [3, 10, 30]
+    path = write_lines(tmp_path / "corrections", [f"{n + 1}\t{GOLD[n]}" for n in chosen])
+    outputs = [str(tmp_path / "links"), str(tmp_path / "model")]
+    assert (
+        run(["align", *files, "--gold", path, "-o", outputs[0], "--save", outputs[1], "--rounds", "2"]) == 0
+    )
+    assert "tuned on 3 pairs: threshold" in capsys.readouterr().err
+    expected = Aligner(threads=1, rounds=2).fit(
+        (SOURCE, TARGET), gold={n: parse_pharaoh(GOLD[n]) for n in chosen}
+    )
+    found = Aligner.load(outputs[1])
+    assert (found.model.lexicon.table == expected.model.lexicon.table).all()
+    assert run(["evaluate", outputs[0], path, "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("AER")
+    piped = dualign(
+        "align",
+        "-",
+        "--gold",
+        path,
+        *FAST,
+        stdin="".join(f"{s} ||| {t}\n" for s, t in zip(SOURCE, TARGET, strict=True)),
+    )
+    assert piped.stdout == Path(outputs[0]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gold", "code", "message"),
+    [
+        (["--tune", "g"], "1\t0-0\n", 2, "--gold tunes by its links itself"),
+        (["--model", "m"], "1\t0-0\n", 2, "--gold is for training"),
+        ([], "9999\t0-0\n", 1, "links of line 9999, but the input has 120 lines"),
+        ([], "1\t0-99\n", 1, "pair 1: link 0-99 is outside the pair"),
+        ([], "1\t\n", 1, "nothing to tune by"),
+        (["--model-type", "ibm1"], "1\t0-0\n", 2, "known links are for the HMM"),
+    ],
+)
+def test_corrections_that_cannot_be_used_are_told(files, tmp_path, arguments, gold, code, message, capsys):
+    path = tmp_path / "corrections"
+    path.write_text(gold)
+    assert message in failure(capsys, *files, "--gold", str(path), *arguments, code=code)

@@ -250,3 +250,20 @@ def test_sample_agrees_with_itself(capsys):
     gold = os.fspath(sample_path("sample.gold"))
     found = result(capsys, gold, gold, "--bootstrap", "10")
     assert (found["aer"], found["pairs"]) == (0, 60)
+
+
+def test_gold_of_chosen_lines_is_compared_with_exactly_these(links, texts, tmp_path, capsys):
+    path = write(tmp_path / "chosen", "3\t0-0\n1\t0-0 1-1\n")
+    found = result(capsys, links, path, *texts)
+    expected = evaluate([LINKS[0], LINKS[2]], ["0-0 1-1", "0-0"])
+    assert found["aer"] == expected.aer
+    assert found["pairs"] == 2
+    assert (
+        found["breakdown"]["source"]["common"]["links"] + found["breakdown"]["source"]["rare"]["links"] == 4
+    )
+
+
+def test_gold_of_lines_that_the_links_lack_is_refused(links, tmp_path, capsys):
+    path = write(tmp_path / "chosen", "1\t0-0\n9\t0-0\n")
+    assert run(["evaluate", links, path]) == 1
+    assert "links of line 9, but" in capsys.readouterr().err

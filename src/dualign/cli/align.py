@@ -40,6 +40,7 @@ def align(
     agreement: settings.Agreement = None,
     penalty: settings.Penalty = None,
     unsupported: settings.Unsupported = None,
+    gold: settings.PinnedGold = None,
     tune: settings.Tune = None,
     tune_source: settings.TuneSource = None,
     tune_target: settings.TuneTarget = None,
@@ -86,7 +87,9 @@ def align(
     if html_report is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
     outputs = jobs.Outputs(output, save, probabilities, report, html_report, scores)
-    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
+    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
+    if gold is not None and model is not None:
+        raise UsageError("--gold is for training, but --model is given; to set the threshold, use --tune")
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
     with on_screen(quiet, output, threads, errors, rate=True) as run:

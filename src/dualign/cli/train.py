@@ -20,6 +20,7 @@ def train(
             "Two parallel files, or one with both sides (`source ||| target`, TSV); the file to write.",
         ),
     ],
+    gold: settings.PinnedGold = None,
     tune: settings.Tune = None,
     tune_source: settings.TuneSource = None,
     tune_target: settings.TuneTarget = None,
@@ -51,7 +52,7 @@ def train(
         raise UsageError(f"{len(files)} files named; write SOURCE TARGET MODEL, or BITEXT MODEL")
     source, *others, model = files
     target = others[0] if others else None
-    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
+    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
     with on_screen(quiet, "", threads, errors) as run:
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
         jobs.train(

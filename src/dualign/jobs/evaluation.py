@@ -21,6 +21,7 @@ from dualign.measure.signature import signature
 from dualign.text.alignment import Alignment
 from dualign.text.checks import same_length
 from dualign.text.formats import read_links
+from dualign.text.gold import read_gold
 from dualign.text.pairs import read_pairs
 
 
@@ -135,6 +136,8 @@ class _Compared:
 
     links: list[Alignment]
     gold: list[Alignment]
+    numbers: Sequence[int]
+    """Their lines in the file of links, from 0."""
     lines: int
     """Sentence pairs of the whole file of links, those beyond the gold included."""
 
@@ -144,9 +147,15 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
 
     With `first`, gold is for the first sentence pairs of `links`, and no more of them are held in memory. A
     NAACL file does not mention pairs without links: where it is shorter than the other file, the missing
-    pairs count as pairs without links. If it is the gold, a note says so.
+    pairs count as pairs without links. If it is the gold, a note says so. Gold of chosen lines is compared
+    with the links of exactly these lines.
     """
-    references = list(gold.read(run.errors))
+    known = read_gold(gold.path, gold.format, run.errors)
+    references = known.links
+    if known.chosen:
+        rest = links.read(run.errors)
+        answers = known.of(rest, links.path)
+        return _Compared(answers, references, known.lines, known.lines[-1] + 1 + sum(1 for _ in rest))
     rest = links.read(run.errors)
     answers = list(islice(rest, len(references)))
     if first:
@@ -170,7 +179,7 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
             )
     counts = (links.path, len(answers)), (gold.path, len(references))
     same_length(*counts, unit="sentence pairs", remedy=remedy)
-    return _Compared(answers, references, max(lines, named))
+    return _Compared(answers, references, range(len(references)), max(lines, named))
 
 
 def _filled(file: LinkFile, count: int, run: Run) -> list[Alignment]:
@@ -189,11 +198,11 @@ def _by_frequency(compared: _Compared, links: str, words: Words, errors: str) ->
     """Split by the frequencies in the whole texts; of their sentences, those with gold are kept in memory."""
     frequencies: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     sentences: tuple[list[Sequence[str]], list[Sequence[str]]] = [], []
-    lines = 0
+    lines, wanted = 0, set(compared.numbers)
     for lines, pair in enumerate(read_pairs(words.source, words.target, errors=errors), 1):
         for side, counts, kept in zip(pair, frequencies, sentences, strict=True):
             counts.update(side)
-            if lines <= len(compared.gold):
+            if lines - 1 in wanted:
                 kept.append(side)
     text = f"{words.source} with {words.target}"
     remedy = "give the whole text that was aligned"

@@ -27,6 +27,7 @@ from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import links_inside, same_length
+from dualign.text.gold import Gold, read_gold
 from dualign.text.line_blocks import BEGINNING, Place
 from dualign.text.numbering import encode_blocks, encode_files
 from dualign.text.pair_blocks import both_sides, read_pair_blocks
@@ -49,6 +50,8 @@ class Tuning:
     """None if `source` has both sides on each line."""
     early_stop: bool = False
     """Also stop training, and keep the best round, when the area under the precision-recall curve shrinks."""
+    pin: bool = False
+    """Also keep the pairs to these links in training."""
 
     @property
     def on_input(self) -> bool:
@@ -59,26 +62,37 @@ class Tuning:
         if self.target is not None and self.source is None:
             raise UsageError("the target text to tune on is given without its source text; give both")
 
-    def read_gold(self, errors: str) -> list[Alignment]:
-        """The gold links."""
-        from dualign.text.formats import read_links
+        if self.pin and not self.on_input:
+            raise UsageError("links are pinned in the text that is learnt from; give no text of their own")
 
-        gold = list(read_links(self.gold, errors=errors))
-        if not gold:
+    def read_gold(self, errors: str) -> Gold:
+        """The gold links."""
+        gold = read_gold(self.gold, errors=errors)
+        if not gold.links:
             raise DataError(f"{self.gold}: no gold links, the file is empty")
-        if not any(each.links or each.possible for each in gold):
-            raise DataError(f"{self.gold}: no gold links in {len(gold)} lines; there is nothing to tune by")
+        if not any(each.links or each.possible for each in gold.links):
+            raise DataError(
+                f"{self.gold}: no gold links in {len(gold.links)} lines; there is nothing to tune by"
+            )
         return gold
 
-    def pairs(self, begin: list[Pair], gold: Sequence[Alignment], errors: str) -> list[Pair]:
-        """The sentence pairs of the gold links, checked; `begin` are the first of the input."""
-        place, pairs = "the input", begin
+    def pairs(self, begin: Iterable[Pair], gold: Gold, errors: str) -> list[Pair]:
+        """The sentence pairs of the gold links, checked; `begin` are those of the input, or the first."""
+        place, text = "the input", begin
         if self.source is not None:
-            place, pairs = self.source, list(read_pairs(self.source, self.target, errors=errors))
-        counts = (self.gold, len(gold)), (place, len(pairs))
-        same_length(*counts, unit="pairs", remedy="give the gold links of this text")
-        for number, ((s, t), links) in enumerate(zip(pairs, gold, strict=True), 1):
-            links_inside(chain(links.links, links.possible), len(s), len(t), f"{self.gold}:{number}")
+            place, text = self.source, list(read_pairs(self.source, self.target, errors=errors))
+            if not gold.chosen:
+                counts = (self.gold, len(gold.links)), (place, len(text))
+                same_length(*counts, unit="pairs", remedy="give the gold links of this text")
+        pairs = gold.of(text, place)
+        for number, (s, t), links in zip(gold.lines, pairs, gold.links, strict=True):
+            every = chain(links.links, links.possible)
+            links_inside(
+                every,
+                len(s),
+                len(t),
+                f"{self.gold}, pair {number + 1}" if gold.chosen else f"{self.gold}:{number + 1}",
+            )
         return pairs
 
 
@@ -115,8 +129,9 @@ def align(
         _note_idle(Options.of(options), options, run, outputs)
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER))
     if load is not None:
-        if tuning is not None and tuning.early_stop:
-            raise UsageError("early stopping is for training, but a saved model is given")
+        if tuning is not None and (tuning.early_stop or tuning.pin):
+            what = "gold links are pinned" if tuning.pin else "early stopping is for"
+            raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
         aligner = Aligner.load(load, threads=run.threads).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
         aligner.constraints = _read_glossary(glossary, run)
@@ -174,6 +189,8 @@ def train(
     beside = [] if run.profile == "-" else [run.profile]
     _check_places(outputs, source, target, None, tuning, glossary, beside)
     workspace = run.workspace()
+    if size is not None and tuning is not None and tuning.pin:
+        raise UsageError("a sample has other lines than the text that was corrected; train on all of it")
     if size is not None and tuning is not None and tuning.on_input and not _can_read_again(source, target):
         raise UsageError(
             "a sample reads the whole text, and tuning its first lines once more; name files for both sides"
@@ -220,17 +237,16 @@ def _learn(
 ) -> tuple[Numbered, Aligner]:
     """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner."""
     aligner = Aligner(threads=run.threads, **options)
-    gold = [] if tuning is None else tuning.read_gold(run.errors)
-    begin, text = _read(
-        given, aligner, len(gold) if tuning is not None and tuning.on_input else 0, run, workspace
-    )
-    labelled = [] if tuning is None else tuning.pairs(begin, gold, run.errors)
+    gold = None if tuning is None else tuning.read_gold(run.errors)
+    first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0
+    begin, text = _read(given, aligner, first, run, workspace)
+    labelled = [] if tuning is None or gold is None else tuning.pairs(begin, gold, run.errors)
     areas: list[float] = []
     judge = None
-    if tuning is not None and tuning.early_stop:
+    if tuning is not None and gold is not None and tuning.early_stop:
         from dualign.jobs.tuning import area_judge
 
-        area = area_judge(labelled, gold, aligner.threads)
+        area = area_judge(labelled, gold.links, aligner.threads)
 
         def judge(model: Model) -> float:
             areas.append(area(model))
@@ -240,13 +256,18 @@ def _learn(
         compile_kernels(run.note, "long")
     run.progress(0, "train")
     constraints = _read_glossary(glossary, run)
-    aligner.fit(text, report=run.round, judge=judge, constraints=constraints, workspace=workspace)
+    pinned = None
+    if tuning is not None and gold is not None and tuning.pin:
+        pinned = dict(zip(gold.lines, gold.links, strict=True))
+    aligner.fit(
+        text, report=run.round, judge=judge, constraints=constraints, workspace=workspace, gold=pinned
+    )
     _note_unused(text, aligner, run)
     if judge is not None:
         numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
         run.note(_kept_round(areas, numbers, aligner.options))
-    if tuning is not None:
-        _tune(aligner, labelled, gold, run)
+    if gold is not None:
+        _tune(aligner, labelled, gold.links, run)
     return text, aligner
 
 
@@ -307,8 +328,8 @@ def _ready(
     if tuning is not None:
         gold = tuning.read_gold(run.errors)
         pairs = read_pairs(source, target, errors=run.errors)
-        begin = list(islice(pairs, len(gold))) if tuning.on_input else []
-        _tune(aligner, tuning.pairs(begin, gold, run.errors), gold, run)
+        begin = list(islice(pairs, gold.lines[-1] + 1)) if tuning.on_input else []
+        _tune(aligner, tuning.pairs(begin, gold, run.errors), gold.links, run)
         if tuning.on_input and not _can_read_again(source, target):
             return lambda _: chunks_of_text(aligner.model, chain(begin, pairs))
     return lambda place: chunks_of_files(aligner.model, source, target, run.errors, place)

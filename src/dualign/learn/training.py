@@ -14,6 +14,7 @@ from dualign.core.threads import ordered_map, spans
 from dualign.core.workspace import Workspace
 from dualign.infer.blocks import Warm
 from dualign.infer.constraints import ConstraintSet
+from dualign.learn.added_entries import pinned_words, with_entries
 from dualign.learn.em import em_round, warm_starts
 from dualign.learn.fertilities import estimate_fertilities
 from dualign.learn.ibm1 import prune, train_ibm1
@@ -82,6 +83,8 @@ def train(
     workspace = workspace or Workspace()
     if constraints is not None and options.model != "hmm":
         raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
+    if text.pins.pinned.any() and options.model != "hmm":
+        raise UsageError(f"known links are for the HMM; model={options.model} has no chain to pin them in")
     with phase("choosing pairs"):
         chosen = usable(text, options.max_length, threads)
         if not chosen.any():
@@ -102,6 +105,7 @@ def train(
     rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
     lexicon = train_ibm1(bitext, len(source), len(target), rounds, threads, tell("IBM 1", rounds), workspace)
     lexicon = prune(lexicon, options.prune, threads, workspace)
+    lexicon = with_entries(lexicon, *pinned_words(bitext))
     entries = len(lexicon.columns)
     workspace.demand(by_word + BYTES_PER_ENTRY * entries, f"a lexicon of {entries:,} entries")
     priors = make_priors(

@@ -65,10 +65,11 @@ def test_the_commands_of_guides_run(name, shown, folder, tmp_path):
     """One after the other; if not `shown`, the lines without `$` show what other texts give."""
     for path in [*folder.glob("sample.??"), *folder.glob("sample.gold")]:
         copy(path, tmp_path)
-    program = tmp_path / "bin" / "dualign"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dualign "$@"\n')
-    program.chmod(0o755)
+    for command, words in (("dualign", "-m dualign"), ("python", "")):
+        program = tmp_path / "bin" / command
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        program.chmod(0o755)
     page = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
     commands = re.findall(r"^\$ (.*)\n((?:(?!\$ |```).*\n)*)", page, re.MULTILINE)
     assert len(commands) > 2
@@ -83,7 +84,7 @@ def test_the_commands_of_guides_run(name, shown, folder, tmp_path):
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         if shown:
-            pattern = re.escape(output).replace("…", ".*")
+            pattern = re.escape(output).replace("…", "(?s:.*)")
             assert re.fullmatch(pattern, done.stdout), f"{command}\n{done.stdout}"
 
 

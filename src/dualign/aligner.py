@@ -8,8 +8,6 @@ from dataclasses import fields, replace
 from inspect import Parameter, Signature
 from typing import Any, Unpack, get_type_hints
 
-import numpy as np
-
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
@@ -19,7 +17,7 @@ from dualign.decode.pair_scores import PairScore, scores_of
 from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
-from dualign.infer.posteriors import posteriors_of_bitext
+from dualign.infer.posteriors import link_probabilities, posteriors_of_bitext
 from dualign.learn.training import Progress, train
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options, OptionValues
@@ -189,9 +187,11 @@ class Aligner:
         parts = unencoded_parts(self.model, text, chunk_size(self.model))
         return ordered_map(lambda encode: self.align_part(encode()), parts, self.threads)
 
-    def align_part(self, part: Encoded, desk: Desk | None = None) -> Links:
-        """Links of a part of a text, on the calling thread alone, which may have a `desk`."""
-        return align_bitext(self.model, part, 1, self.constraints, desk)
+    def align_part(
+        self, part: Encoded, desk: Desk | None = None, matrices: list[Array] | None = None
+    ) -> Links:
+        """Links of a part of a text, on the calling thread alone; for the rest see `align_bitext`."""
+        return align_bitext(self.model, part, 1, self.constraints, desk, matrices)
 
     def decoder_of(
         self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
@@ -219,7 +219,7 @@ class Aligner:
         matrices: list[Array] = []
         for part in parts_of(self.model, as_text(bitext, target)):
             matrices += posteriors_of_bitext(self.model, part, self.threads, self.constraints)
-        return matrices if directions else [np.minimum(matrix.mean(axis=0), 1) for matrix in matrices]
+        return matrices if directions else [link_probabilities(matrix) for matrix in matrices]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all."""

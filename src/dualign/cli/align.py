@@ -55,6 +55,9 @@ def align(
             "mean link probability, share of unlinked words.",
         ),
     ] = None,
+    posteriors: Annotated[
+        str | None, option("FILE.npz", "Also write the probability of every link, a matrix for each pair.")
+    ] = None,
     model_type: settings.ModelName = None,
     constraint: settings.Constraint = None,
     rounds: settings.Rounds = None,
@@ -86,7 +89,7 @@ def align(
     )  # fmt: skip
     if html_report is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
-    outputs = jobs.Outputs(output, save, probabilities, report, html_report, scores)
+    outputs = jobs.Outputs(output, save, probabilities, report, html_report, scores, posteriors)
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
     if gold is not None and model is not None:
         raise UsageError("--gold is for training, but --model is given; to set the threshold, use --tune")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from dualign.infer.blocks import Block
 from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded
-from dualign.infer.posteriors import posteriors_of_parts
+from dualign.infer.posteriors import link_probabilities, matrices_of, posteriors_of_parts
 from dualign.model.fertility import Fertilities
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -63,16 +63,26 @@ def align_bitext(
     threads: int,
     constraints: ConstraintSet | None = None,
     desk: Desk | None = None,
+    matrices: list[Array] | None = None,
 ) -> Links:
     """Decode every pair. The answer for a pair depends on nothing but the model and the pair.
 
     A set of `constraints` joins the projection that the options name. Who aligns many texts on one thread
-    may give it a `desk`.
+    may give it a `desk`. A list of `matrices` gets the link probabilities of each pair, float32 (I, J).
     """
     check_constraints(model.options, constraints)
     kept, too_long = without_long(text)
     parts = posteriors_of_parts(model, kept, threads, constraints, desk)
+    if matrices is not None:
+        parts = _kept(parts, matrices)
     return decode(model, model.options, parts, threads, too_long)
+
+
+def _kept(parts: Iterator[tuple[Array, Block]], matrices: list[Array]) -> Iterator[tuple[Array, Block]]:
+    """The same parts; the link probabilities of their pairs are appended to `matrices`."""
+    for posterior, block in parts:
+        matrices += [link_probabilities(each) for each in matrices_of(posterior, block)]
+        yield posterior, block
 
 
 class Prepared:

@@ -65,13 +65,21 @@ def posteriors_of_bitext(
     model: Model, text: Encoded, threads: int, constraints: ConstraintSet | None = None
 ) -> list[Array]:
     """For each pair a float32 array (2, I, J): p(b_j = i) and p(a_i = j)."""
-    matrices = []
-    for posterior, block in posteriors_of_parts(model, text, threads, constraints):
-        lengths, widths = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
-        for n, (I, J) in enumerate(zip(lengths, widths, strict=True)):
-            cells = posterior[block.first[n] : block.first[n + 1]]
-            matrices.append(np.ascontiguousarray(cells.T).reshape(2, I, J))
-    return matrices
+    parts = posteriors_of_parts(model, text, threads, constraints)
+    return [matrix for part in parts for matrix in matrices_of(*part)]
+
+
+def matrices_of(posterior: Array, block: Block) -> Iterator[Array]:
+    """The posteriors of each pair of a block, float32 (2, I, J)."""
+    lengths, widths = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
+    for n, (I, J) in enumerate(zip(lengths, widths, strict=True)):
+        cells = posterior[block.first[n] : block.first[n + 1]]
+        yield np.ascontiguousarray(cells.T).reshape(2, I, J)
+
+
+def link_probabilities(matrix: Array) -> Array:
+    """The mean of the directions of a pair's posteriors (2, I, J); rounding may exceed 1."""
+    return np.minimum(matrix.mean(axis=0), 1)
 
 
 def posteriors_of_parts(

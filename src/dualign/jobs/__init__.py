@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         draw_pruning,
         draw_trace,
     )
-    from dualign.jobs.evaluation import LinkFile, Report, Words, evaluate
+    from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
     from dualign.jobs.link_files import convert, remap, symmetrize
     from dualign.jobs.link_output import Outputs
@@ -70,20 +70,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnnotatedFiles", "LinkFile", "LinkedText", "MatrixDecoder", "Measured", "Outputs", "Own",
-    "ParallelText", "PhraseAnswer", "Remapping", "Report", "Run", "ShownFiles", "Side", "Synthetic",
-    "TableText", "TagSettings", "TransferSettings", "Tuning", "Words", "align", "align_phrases", "bench",
-    "convert", "decode", "draw_cost", "draw_curve", "draw_matrix", "draw_posteriors", "draw_pruning",
-    "draw_trace", "evaluate", "evaluate_phrases", "evaluate_transfer", "extract_phrases", "remap",
-    "summarize", "symmetrize", "train", "train_language_model", "train_phrases", "train_translation",
-    "transfer_markup", "transfer_spans", "transfer_tags", "transfer_tree", "translate", "tune", "view",
-    "viewer",
+    "PairedReport", "ParallelText", "PhraseAnswer", "Remapping", "Report", "Run", "ShownFiles", "Side",
+    "Synthetic", "TableText", "TagSettings", "TransferSettings", "Tuning", "Words", "align",
+    "align_phrases", "bench", "compare", "convert", "decode", "draw_cost", "draw_curve", "draw_matrix",
+    "draw_posteriors", "draw_pruning", "draw_trace", "evaluate", "evaluate_phrases", "evaluate_transfer",
+    "extract_phrases", "remap", "summarize", "symmetrize", "train", "train_language_model",
+    "train_phrases", "train_translation", "transfer_markup", "transfer_spans", "transfer_tags",
+    "transfer_tree", "translate", "tune", "view", "viewer",
 ]  # fmt: skip
 
 _NAMES = {
     "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
     "transfer_spans transfer_tags transfer_tree",
     "drawing": "draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
-    "evaluation": "LinkFile Report Words evaluate",
+    "evaluation": "LinkFile PairedReport Report Words compare evaluate",
     "installation": "Measured Own Synthetic bench",
     "link_files": "Remapping Side convert remap symmetrize",
     "link_output": "Outputs",

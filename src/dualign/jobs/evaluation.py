@@ -11,11 +11,12 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
-from dualign.core.errors import DataError
+from dualign.core.errors import DataError, UsageError
 from dualign.jobs.defaults import RARE
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.measure import quality
-from dualign.measure.bootstrap import Interval, confidence_interval
+from dualign.measure.bootstrap import Comparison, Interval, confidence_interval
+from dualign.measure.bootstrap import compare as paired_bootstrap
 from dualign.measure.breakdown import Breakdown, by_frequency
 from dualign.measure.signature import signature
 from dualign.text.alignment import Alignment
@@ -128,6 +129,69 @@ def evaluate(
     if words is not None:
         breakdown = _by_frequency(compared, links.path, words, run.errors)
     return Report(evaluation, interval, breakdown, RARE if words is None else words.rare)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedReport:
+    """Two systems on the same sentence pairs; `comparison` is None where it was not asked for."""
+
+    names: tuple[str, str]
+    first: quality.Evaluation
+    second: quality.Evaluation
+    comparison: Comparison | None = None
+
+    def as_json(self) -> str:
+        """One JSON object; rates are fractions."""
+        compared = None if self.comparison is None else asdict(self.comparison)
+        systems = {"first": self.first.as_dict(), "second": self.second.as_dict()}
+        return json.dumps({"names": self.names, **systems, "comparison": compared}, allow_nan=False)
+
+    def as_text(self) -> str:
+        """Lines for people; rates are per cent."""
+        lines = [f"first   {self.names[0]}", f"second  {self.names[1]}", ""]
+        lines.append(f"{'':10s}  {'first':>6s}  {'second':>6s}  difference")
+        for name in ("aer", "precision", "recall", "f1"):
+            one, two = getattr(self.first, name), getattr(self.second, name)
+            shown = {"aer": "AER", "f1": "F1"}.get(name, name)
+            lines.append(f"{shown:10s}  {_percent(one)}  {_percent(two)}      {100 * (two - one):+6.2f}")
+        if self.comparison is not None:
+            c = self.comparison
+            lines += [
+                "",
+                f"AER differs by {100 * c.difference:+.2f}, {100 * c.level:g} % interval "
+                f"{100 * c.low:+.2f} to {100 * c.high:+.2f}, p = {c.p:.3g}",
+                f"(paired bootstrap over {self.first.pairs} pairs, {c.samples} resamples, seed {c.seed})",
+            ]
+        return "\n".join(lines)
+
+
+@job
+def compare(
+    first: str | LinkFile,
+    second: str | LinkFile,
+    gold: str | LinkFile,
+    *,
+    only_first: bool = False,
+    bootstrap: int = 1000,
+    seed: int = 1,
+    run: Run = SILENT,
+) -> PairedReport:
+    """Compare two files of links with the same gold links, and say whether the difference may be chance.
+
+    `only_first`: gold is for the first lines of the links. `bootstrap`: the number of resamples, 0 for none.
+    """
+    given = [each if isinstance(each, LinkFile) else LinkFile(each) for each in (first, second, gold)]
+    one_standard_input(*(each.path for each in given))
+    if given[2].path == "-":
+        raise UsageError("the gold links are read twice; name a file instead of -")
+    one, two = (_read_with_gold(each, given[2], only_first, run) for each in given[:2])
+    paths = (given[0].path, len(one.gold)), (given[1].path, len(two.gold))
+    same_length(*paths, unit="sentence pairs", remedy="both must be of the same pairs")
+    paired = None
+    if bootstrap:
+        paired = paired_bootstrap(one.links, two.links, one.gold, samples=bootstrap, seed=seed)
+    evaluations = quality.evaluate(one.links, one.gold), quality.evaluate(two.links, two.gold)
+    return PairedReport((given[0].path, given[1].path), *evaluations, paired)
 
 
 @dataclass(frozen=True, slots=True)

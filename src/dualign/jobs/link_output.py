@@ -11,11 +11,13 @@ from math import isfinite, isnan
 from typing import IO, Any, NamedTuple, Protocol
 
 from dualign.aligner import Aligner, alignments
+from dualign.core.arrays import Array
 from dualign.core.release import release
 from dualign.decode.links import Links
 from dualign.decode.pair_scores import scores_of
 from dualign.jobs.running import Run
 from dualign.text.line_blocks import Place
+from dualign.text.matrices import MatrixArchive
 from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
 from dualign.text.streams import open_binary_output, open_output, pack
@@ -35,6 +37,8 @@ class Outputs:
     """An HTML page about the run."""
     scores: str | None = None
     """Scores of each pair, between tabs: see `dualign.PairScore`."""
+    posteriors: str | None = None
+    """The probability of every link: an `.npz` file with a matrix for each pair."""
 
     @property
     def streamed(self) -> tuple[str | None, ...]:
@@ -56,6 +60,8 @@ class Piece(NamedTuple):
     counts: Counts
     kept: Links | None
     """For the page."""
+    matrices: Sequence[Array] = ()
+    """For the file of posteriors."""
 
 
 class Counts(NamedTuple):
@@ -106,10 +112,16 @@ class WholeFiles:
             stream = stack.enter_context(open_binary_output(path, packed=True)) if path else None
             self._streams.append((path or "", stream))
         self._empty = True
+        self._archive: MatrixArchive | None = None
+        if outputs.posteriors is not None:
+            self._archive = MatrixArchive(stack.enter_context(open_binary_output(outputs.posteriors)))
 
     def write(self, piece: Piece) -> None:
         """Write a piece."""
         self._empty = False
+        if self._archive is not None:
+            for matrix in piece.matrices:
+                self._archive.write(matrix)
         for (_, stream), data in zip(self._streams, piece.contents, strict=True):
             if stream is not None:
                 stream.write(data)
@@ -119,6 +131,8 @@ class WholeFiles:
         for path, stream in self._streams:
             if self._empty and stream is not None:
                 stream.write(pack(b"", path))
+        if self._archive is not None:
+            self._archive.finish()
 
 
 def write(pieces: Iterable[Piece], outputs: Outputs, run: Run) -> tuple[Counts, list[Links]]:

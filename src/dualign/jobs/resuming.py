@@ -52,6 +52,8 @@ def check_resumable(outputs: Outputs, load: str | None, *inputs: str | None) -> 
         )
     if outputs.page is not None:
         raise UsageError("resume=True cannot write a page about the run; write a report instead")
+    if outputs.posteriors is not None:
+        raise UsageError("resume=True cannot go on with an archive of posteriors; align in parts instead")
     for path in inputs:
         if path == "-":
             raise UsageError("resume=True reads the text from where it stopped; name files instead of -")

@@ -120,6 +120,8 @@ def align(
     tuning = _tuning(tuning)
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
+    if outputs.posteriors is not None and not outputs.posteriors.endswith(".npz"):
+        raise UsageError(f"posteriors={outputs.posteriors}: an archive of matrices; name it FILE.npz")
     if resume:
         check_resumable(outputs, load, source, target)
     beside = [*(extra_places(outputs) if resume else []), run.profile]
@@ -140,7 +142,7 @@ def align(
         try:
             text, aligner = _learn(_Text(source, target), options, tuning, glossary, run, workspace)
         except NothingToLearn as error:
-            if error.pairs == 0 or outputs.model is not None or outputs.page is not None:
+            if error.pairs == 0 or outputs.model or outputs.page or outputs.scores or outputs.posteriors:
                 raise
             run.warn(f"{error}: all {error.pairs} lines of the output are empty")
             with open_output(outputs.links) as out:

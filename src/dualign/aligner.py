@@ -18,9 +18,11 @@ from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
 from dualign.infer.posteriors import link_probabilities, posteriors_of_bitext
+from dualign.learn.prior_counts import Prior
 from dualign.learn.training import Progress, train
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options, OptionValues
+from dualign.model.translations import Translation, translations
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Numbered, Pins, numbered
 from dualign.text.checks import links_inside, same_length
@@ -118,10 +120,12 @@ class Aligner:
         constraints: ConstraintSet | None = None,
         workspace: Workspace | None = None,
         gold: Mapping[int, Alignment] | None = None,
+        prior: Prior | None = None,
     ) -> Aligner:
         """Learn from a text; `report` is called after each round.
 
-        `gold` has the known links of some pairs, by the pair's number from 0: training keeps to them.
+        `gold` has the known links of some pairs, by the pair's number from 0: training keeps to them. `prior`
+        has pseudo-counts of word pairs (`dualign.learn.Prior`).
         For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
         hold when aligning, too. `workspace` has the room for large arrays, in memory or in scratch files.
         """
@@ -138,7 +142,7 @@ class Aligner:
             self.history.append(progress)
             report(progress)
 
-        self._model = train(text, self.options, self.threads, hear, judge, constraints, workspace)
+        self._model = train(text, self.options, self.threads, hear, judge, constraints, workspace, prior)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -220,6 +224,13 @@ class Aligner:
         for part in parts_of(self.model, as_text(bitext, target)):
             matrices += posteriors_of_bitext(self.model, part, self.threads, self.constraints)
         return matrices if directions else [link_probabilities(matrix) for matrix in matrices]
+
+    def translations(self, word: str, most: int = 10, *, of: str = "source") -> list[Translation]:
+        """The most probable translations of a word, the best first; none of a word that the model lacks.
+
+        `of` is the side that the word belongs to.
+        """
+        return translations(self.model, word, most, of)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all."""

@@ -64,6 +64,8 @@ def align(
     max_length: settings.MaxLength = None,
     keep_case: settings.KeepCase = False,
     glossary: settings.GlossaryFile = None,
+    prior: settings.PriorFile = None,
+    prior_weight: settings.PriorWeight = 1.0,
     html_report: Annotated[str | None, option("FILE", "Also write a page about the run.")] = None,
     set_: settings.Set = None,
     resume: Annotated[
@@ -95,9 +97,10 @@ def align(
         raise UsageError("--gold is for training, but --model is given; to set the threshold, use --tune")
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
+    known = jobs.Knowledge(glossary, prior, prior_weight)
     with on_screen(quiet, output, threads, errors, rate=True) as run:
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
         jobs.align(
-            source, target, outputs, load=model, tuning=tuning, glossary=glossary, resume=resume, run=run,
+            source, target, outputs, load=model, tuning=tuning, glossary=known, resume=resume, run=run,
             **chosen,
         )  # fmt: skip

@@ -33,9 +33,13 @@ Rounds = Annotated[int | None, _setting("rounds", "N")]
 MaxLength = Annotated[int | None, _setting("max_length", "N")]
 KeepCase = Annotated[bool, flag("--keep-case", "Distinguish upper and lower case when comparing words.")]
 GlossaryFile = Annotated[
-    str | None,
-    option("FILE", "Known translations, source<TAB>target per line: linked where both words occur."),
+    str | None, option("FILE", "Known translations, source<TAB>target on a line, linked where both occur.")
 ]
+PriorFile = Annotated[
+    str | None,
+    option("FILE", "Pseudo-counts of word pairs: a model, source<TAB>target<TAB>weight, eflomal's priors."),
+]
+PriorWeight = Annotated[float, option("X", "What the counts of --prior are multiplied by.")]
 Tune = Annotated[
     str | None, option("GOLD", "Choose decoder parameters by these gold links of the first lines.")
 ]

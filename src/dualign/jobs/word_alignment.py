@@ -13,9 +13,9 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace
-from dualign.infer.constraints import Glossary
 from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text
+from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Counts, Outputs, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
@@ -104,7 +104,7 @@ def align(
     *,
     load: str | None = None,
     tuning: str | Tuning | None = None,
-    glossary: str | None = None,
+    glossary: str | Knowledge | None = None,
     resume: bool = False,
     run: Run = SILENT,
     **options: Any,
@@ -113,11 +113,11 @@ def align(
 
     Without `target`, each line of `source` has both sides. `output` is the file of links, or all files to
     write. `tuning` chooses threshold and decoder parameters by gold links. `glossary` is a file of known
-    translations. With `resume`, a run that was stopped goes on where it was (see `dualign.jobs.resuming`).
-    For `options` see `dualign.Options`.
+    translations, or all that is known. With `resume`, a run that was stopped goes on where it was (see
+    `dualign.jobs.resuming`). For `options` see `dualign.Options`.
     """
     outputs = output if isinstance(output, Outputs) else Outputs(output)
-    tuning = _tuning(tuning)
+    tuning, known = _tuning(tuning), Knowledge.of(glossary)
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
     if outputs.posteriors is not None and not outputs.posteriors.endswith(".npz"):
@@ -125,22 +125,26 @@ def align(
     if resume:
         check_resumable(outputs, load, source, target)
     beside = [*(extra_places(outputs) if resume else []), run.profile]
-    _check_places(outputs, source, target, load, tuning, glossary, beside)
+    _check_places(outputs, source, target, load, tuning, known, beside)
     workspace = run.workspace()
     if load is None:
         _note_idle(Options.of(options), options, run, outputs)
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER))
     if load is not None:
+        if known.prior or known.model:
+            raise UsageError(
+                "a prior is for training, but a saved model is given; train with the prior first"
+            )
         if tuning is not None and (tuning.early_stop or tuning.pin):
             what = "gold links are pinned" if tuning.pin else "early stopping is for"
             raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
         aligner = Aligner.load(load, threads=run.threads).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
-        aligner.constraints = _read_glossary(glossary, run)
+        aligner.constraints = known.read_glossary(run)
         chunks = _ready(aligner, source, target, tuning, run)
     else:
         try:
-            text, aligner = _learn(_Text(source, target), options, tuning, glossary, run, workspace)
+            text, aligner = _learn(_Text(source, target), options, tuning, known, run, workspace)
         except NothingToLearn as error:
             if error.pairs == 0 or outputs.model or outputs.page or outputs.scores or outputs.posteriors:
                 raise
@@ -155,7 +159,7 @@ def align(
     if outputs.model is not None:
         aligner.save(outputs.model)
     if resume:
-        files = {"source": source, "target": target, "model": load, "glossary": glossary}
+        files = {"source": source, "target": target, "model": load, "glossary": known.glossary}
         about = about_run(files, aligner.options.as_dict(), outputs, run.errors)
         counts = _go_on(Resumable(outputs, about), aligner, chunks, outputs, run)
     else:
@@ -173,7 +177,7 @@ def train(
     output: str,
     *,
     tuning: str | Tuning | None = None,
-    glossary: str | None = None,
+    glossary: str | Knowledge | None = None,
     sample: int | str | None = None,
     seed: int = 0,
     run: Run = SILENT,
@@ -184,12 +188,12 @@ def train(
     With a `sample`, learn from that many pairs, such as 500000 or "2.5M", drawn at random from the whole text
     by a generator with this `seed`.
     """
-    tuning = _tuning(tuning)
+    tuning, known = _tuning(tuning), Knowledge.of(glossary)
     outputs = Outputs(model=output)
     size = None if sample is None else as_count(sample)
     # The profile has standard output for itself: there are no links.
     beside = [] if run.profile == "-" else [run.profile]
-    _check_places(outputs, source, target, None, tuning, glossary, beside)
+    _check_places(outputs, source, target, None, tuning, known, beside)
     workspace = run.workspace()
     if size is not None and tuning is not None and tuning.pin:
         raise UsageError("a sample has other lines than the text that was corrected; train on all of it")
@@ -202,7 +206,7 @@ def train(
         run.note(f"note: seed={seed} has no effect without a sample")
     compile_kernels(run.note, *WORD_ALIGNER)
     text = _Text(source, target, size, seed)
-    _, aligner = _learn(text, options, tuning, glossary, run, workspace)
+    _, aligner = _learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
     return aligner
 
@@ -233,11 +237,14 @@ def _learn(
     given: _Text,
     options: dict[str, Any],
     tuning: Tuning | None,
-    glossary: str | None,
+    known: Knowledge,
     run: Run,
     workspace: Workspace,
 ) -> tuple[Numbered, Aligner]:
     """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner."""
+    prior, constraints = known.read_prior(run), known.read_glossary(run)
+    if prior is not None and prior.begin is not None:
+        options = prior.begin.options.as_dict() | options
     aligner = Aligner(threads=run.threads, **options)
     gold = None if tuning is None else tuning.read_gold(run.errors)
     first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0
@@ -257,12 +264,17 @@ def _learn(
     if max(int(side.lengths.max(initial=0)) for side in (text.source, text.target)) > LONGEST_IN_STEP:
         compile_kernels(run.note, "long")
     run.progress(0, "train")
-    constraints = _read_glossary(glossary, run)
     pinned = None
     if tuning is not None and gold is not None and tuning.pin:
         pinned = dict(zip(gold.lines, gold.links, strict=True))
     aligner.fit(
-        text, report=run.round, judge=judge, constraints=constraints, workspace=workspace, gold=pinned
+        text,
+        report=run.round,
+        judge=judge,
+        constraints=constraints,
+        workspace=workspace,
+        gold=pinned,
+        prior=prior,
     )
     _note_unused(text, aligner, run)
     if judge is not None:
@@ -345,10 +357,6 @@ def _tuning(given: str | Tuning | None) -> Tuning | None:
     return given if given is None or isinstance(given, Tuning) else Tuning(given)
 
 
-def _read_glossary(path: str | None, run: Run) -> Glossary | None:
-    return None if path is None else Glossary.read(path, errors=run.errors)
-
-
 def _tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], run: Run) -> None:
     from dualign.jobs.tuning import tune
 
@@ -408,17 +416,17 @@ def _check_places(
     target: str | None,
     model: str | None,
     tuning: Tuning | None,
-    glossary: str | None,
+    known: Knowledge,
     beside: Sequence[str | None] = (),
 ) -> None:
     """Refuse before the work what could not be written after it: two outputs in one place, or in that of an
     input, or in a folder that does not exist. `beside` are further files that will be written, or None."""
     labelled = (None, None, None) if tuning is None else (tuning.gold, tuning.source, tuning.target)
-    one_standard_input(source, target, *labelled, glossary)
+    one_standard_input(source, target, *labelled, *known.inputs())
     if outputs.model is not None:
         checked_path(outputs.model)
     places = [*outputs.places(), *(os.fspath(place) for place in beside if place is not None)]
-    refuse_inputs(places, (source, target, model, *labelled, glossary))
+    refuse_inputs(places, (source, target, model, *labelled, *known.inputs()))
     separate_outputs(*places)
     for place in places:
         if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):

@@ -62,3 +62,34 @@ def test_opusfilter_filters_by_our_scores(folder):
     kept = (folder / "clean.de").read_text("utf-8").splitlines()
     assert len(kept) > 0.9 * len(lines[0])
     assert not set(lines[0][:11]) & set(kept)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("eflomal") is None, reason="eflomal is not installed")
+def test_eflomal_reads_our_priors(folder):
+    from dualign import jobs
+
+    jobs.dictionary(folder / "sample.model", folder / "sample.priors", form="eflomal")
+    code = (
+        "import eflomal\n"
+        "priors = eflomal.read_priors(open('sample.priors', encoding='utf-8'))\n"
+        "print(len(priors[0]), [len(each) for each in priors[1:]])"
+    )
+    lines = (folder / "sample.priors").read_text("utf-8").splitlines()
+    assert run_python(folder, code) == f"{len(lines)} [0, 0, 0, 0]\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("eflomal") is None, reason="eflomal is not installed")
+def test_eflomal_aligns_with_our_priors(folder):
+    from dualign import jobs
+
+    jobs.dictionary(folder / "sample.model", folder / "sample.priors", form="eflomal")
+    code = (
+        "import eflomal\n"
+        "files = [open(name, encoding='utf-8') for name in ('sample.de', 'sample.en', 'sample.priors')]\n"
+        "eflomal.Aligner().align(files[0], files[1], links_filename_fwd='fwd', links_filename_rev='rev',\n"
+        "    priors_input=files[2])"
+    )
+    run_python(folder, code)
+    assert len((folder / "fwd").read_text().splitlines()) == len(sample()[0])

@@ -45,6 +45,7 @@ VERBS = {
     "view": "Look at links in the browser: compare, search, sort, edit gold.",
     "summarize": "Write a page about aligned text: statistics and dictionary.",
     "figure": "Draw figures: matrices, posteriors, curves, traces, costs.",
+    "serve": "Answer requests over HTTP: sentence pairs as JSON in, links out.",
     "demo": "Train on the bundled sample, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }

@@ -18,7 +18,8 @@ training:
 
     jobs.train("text.de", "text.en", "model", run=jobs.Run(threads=4, note=print))
 
-`tune` is different: it takes an `Aligner` and sentence pairs, not files. `viewer` returns a server.
+`tune` is different: it takes an `Aligner` and sentence pairs, not files. `viewer` and `serve` return
+servers.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     )
     from dualign.jobs.running import Run
     from dualign.jobs.score_matrices import MatrixDecoder, decode
+    from dualign.jobs.serving import Server, serve
     from dualign.jobs.translation import ParallelText, train_language_model, train_translation, translate
     from dualign.jobs.tuning import tune
     from dualign.jobs.viewing import summarize, view, viewer
@@ -89,6 +91,7 @@ __all__ = [
     "Remapping",
     "Report",
     "Run",
+    "Server",
     "ShownFiles",
     "Side",
     "Synthetic",
@@ -115,6 +118,7 @@ __all__ = [
     "evaluate_transfer",
     "extract_phrases",
     "remap",
+    "serve",
     "summarize",
     "symmetrize",
     "train",
@@ -145,6 +149,7 @@ _NAMES = {
     "align_phrases evaluate_phrases extract_phrases train_phrases",
     "running": "Run",
     "score_matrices": "MatrixDecoder decode",
+    "serving": "Server serve",
     "translation": "ParallelText train_language_model train_translation translate",
     "tuning": "tune",
     "viewing": "ShownFiles summarize view viewer",

@@ -93,3 +93,12 @@ def test_eflomal_aligns_with_our_priors(folder):
     )
     run_python(folder, code)
     assert len((folder / "fwd").read_text().splitlines()) == len(sample()[0])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("machine") is None, reason="sil-machine is not installed")
+def test_machine_trains_and_aligns(folder):
+    (recipe,) = blocks("py", "DualignModel")
+    lines = run_python(folder, recipe).splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("0-0:")

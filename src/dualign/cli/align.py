@@ -47,12 +47,13 @@ def align(
     early_stop: settings.EarlyStop = False,
     probabilities: Annotated[str | None, option("FILE", "Also write links as `i-j:probability`.")] = None,
     report: Report = None,
-    scores: Annotated[
+    pair_scores: Annotated[
         str | None,
         option(
             "FILE",
             "Also write how well each pair fits: log-probability per word in both directions, "
             "mean link probability, share of unlinked words.",
+            "--scores",  # `scores` is an option of the matching decoders
         ),
     ] = None,
     posteriors: Annotated[
@@ -91,7 +92,7 @@ def align(
     )  # fmt: skip
     if html_report is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
-    outputs = jobs.Outputs(output, save, probabilities, report, html_report, scores, posteriors)
+    outputs = jobs.Outputs(output, save, probabilities, report, html_report, pair_scores, posteriors)
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
     if gold is not None and model is not None:
         raise UsageError("--gold is for training, but --model is given; to set the threshold, use --tune")

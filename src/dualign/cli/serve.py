@@ -19,7 +19,7 @@ def serve(
     port: Annotated[int, option("N", "Port; 0: any free one.", min=0, max=65535)] = SERVICE_PORT,
     token: Annotated[
         str | None,
-        option("TOKEN", "What clients must send (or DUALIGN_TOKEN); one is made if it listens elsewhere."),
+        option("TEXT", "What clients must send (or DUALIGN_TOKEN); made if it listens elsewhere.", "--token"),
     ] = None,
     glossary: settings.GlossaryFile = None,
     decoder: settings.Decoder = None,

@@ -66,6 +66,13 @@ def test_naacl_links_without_their_last_pairs_are_filled_up(text, write):
     assert [str(links) for links in data.gold] == ["0?0", "", ""]
 
 
+def test_gold_of_chosen_lines(text, write):
+    data = read_dataset(Files(*text, gold=write("g", "3\t\n1\t0-0\n")))
+    assert [None if links is None else str(links) for links in data.gold] == ["0-0", None, ""]
+    assert "line 1: link 0-9 is outside" in failure(Files(*text, gold=write("g", "1\t0-9\n")))
+    assert "links of line 4, but the text has 3 lines" in failure(Files(*text, gold=write("g", "4\t\n")))
+
+
 def test_gold_of_the_first_lines(text, write):
     gold = write("g", "0-0\n")
     assert f"{gold} has 1 sentence pairs but the text has 3;" in failure(Files(*text, gold=gold))

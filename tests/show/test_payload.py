@@ -14,7 +14,7 @@ from tests.show.strategies import aligned_pairs
 
 import dualign.show
 from dualign.show.dataset import Dataset, System
-from dualign.show.page import SCRIPTS, document, viewer_page
+from dualign.show.page import SCRIPTS, alignment_page, document, viewer_page
 from dualign.show.payload import content, packed
 from dualign.text.alignment import Alignment
 
@@ -133,8 +133,9 @@ def test_scripts_never_turn_text_into_markup():
             assert danger not in text, path
 
 
-def test_every_script_is_in_the_page():
-    assert sorted(SCRIPTS) == sorted(path.stem for path in ASSETS.glob("*.js"))
+def test_every_script_is_in_a_page():
+    assert sorted([*SCRIPTS, "typed_pair"]) == sorted(path.stem for path in ASSETS.glob("*.js"))
+    assert (ASSETS / "typed_pair.js").read_text("utf-8") in alignment_page()
 
 
 def test_titles_are_escaped():

@@ -36,6 +36,7 @@ VERBS = {
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
+    "dictionary": "Write how words are translated, by a model or by links.",
     "transfer": "Carry trees, tags, spans and markup to the other language.",
     "remap": "Carry links between words, subwords and character offsets.",
     "phrases": "Phrase pairs: tables, exact alignment, quality.",
@@ -44,6 +45,7 @@ VERBS = {
     "view": "Look at links in the browser: compare, search, sort, edit gold.",
     "summarize": "Write a page about aligned text: statistics and dictionary.",
     "figure": "Draw figures: matrices, posteriors, curves, traces, costs.",
+    "serve": "Answer requests over HTTP: sentence pairs as JSON in, links out.",
     "demo": "Train on the bundled sample, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }

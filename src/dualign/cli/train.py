@@ -20,6 +20,7 @@ def train(
             "Two parallel files, or one with both sides (`source ||| target`, TSV); the file to write.",
         ),
     ],
+    gold: settings.PinnedGold = None,
     tune: settings.Tune = None,
     tune_source: settings.TuneSource = None,
     tune_target: settings.TuneTarget = None,
@@ -30,7 +31,13 @@ def train(
     max_length: settings.MaxLength = None,
     keep_case: settings.KeepCase = False,
     glossary: settings.GlossaryFile = None,
+    prior: settings.PriorFile = None,
+    prior_weight: settings.PriorWeight = 1.0,
     set_: settings.Set = None,
+    continue_: Annotated[
+        str | None,
+        option("MODEL", "Go on with this model, its options and what it has counted.", "--continue"),
+    ] = None,
     sample: Annotated[
         str | None, option("N", "Learn from this many pairs, drawn at random: 500000, 500k, 2.5M.")
     ] = None,
@@ -51,10 +58,11 @@ def train(
         raise UsageError(f"{len(files)} files named; write SOURCE TARGET MODEL, or BITEXT MODEL")
     source, *others, model = files
     target = others[0] if others else None
-    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
+    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
+    known = jobs.Knowledge(glossary, prior, prior_weight, continue_)
     with on_screen(quiet, "", threads, errors) as run:
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
         jobs.train(
-            source, target, model, tuning=tuning, glossary=glossary, sample=sample, seed=seed, run=run,
+            source, target, model, tuning=tuning, glossary=known, sample=sample, seed=seed, run=run,
             **chosen,
         )  # fmt: skip

@@ -18,7 +18,8 @@ training:
 
     jobs.train("text.de", "text.en", "model", run=jobs.Run(threads=4, note=print))
 
-`tune` is different: it takes an `Aligner` and sentence pairs, not files. `viewer` returns a server.
+`tune` is different: it takes an `Aligner` and sentence pairs, not files. `viewer` and `serve` return
+servers.
 """
 
 from __future__ import annotations
@@ -43,8 +44,10 @@ if TYPE_CHECKING:
         draw_pruning,
         draw_trace,
     )
-    from dualign.jobs.evaluation import LinkFile, Report, Words, evaluate
+    from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
+    from dualign.jobs.glossary_files import USUAL_PROBABILITY, DictionaryText, dictionary
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
+    from dualign.jobs.knowledge import Knowledge
     from dualign.jobs.link_files import convert, remap, symmetrize
     from dualign.jobs.link_output import Outputs
     from dualign.jobs.phrase_files import (
@@ -58,10 +61,12 @@ if TYPE_CHECKING:
     )
     from dualign.jobs.running import Run
     from dualign.jobs.score_matrices import MatrixDecoder, decode
+    from dualign.jobs.serving import Server, serve
     from dualign.jobs.translation import ParallelText, train_language_model, train_translation, translate
     from dualign.jobs.tuning import tune
     from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.word_alignment import Tuning, align, train
+    from dualign.phrase.table.word_entries import CutOffs
     from dualign.show.dataset import Files as ShownFiles
     from dualign.transfer.remap_files import Remapping, Side
     from dualign.transfer.runs import Files as AnnotatedFiles
@@ -69,13 +74,64 @@ if TYPE_CHECKING:
     from dualign.transfer.sentences import Settings as TransferSettings
 
 __all__ = [
-    "AnnotatedFiles", "LinkFile", "LinkedText", "MatrixDecoder", "Measured", "Outputs", "Own",
-    "ParallelText", "PhraseAnswer", "Remapping", "Report", "Run", "ShownFiles", "Side", "Synthetic",
-    "TableText", "TagSettings", "TransferSettings", "Tuning", "Words", "align", "align_phrases", "bench",
-    "convert", "decode", "draw_cost", "draw_curve", "draw_matrix", "draw_posteriors", "draw_pruning",
-    "draw_trace", "evaluate", "evaluate_phrases", "evaluate_transfer", "extract_phrases", "remap",
-    "summarize", "symmetrize", "train", "train_language_model", "train_phrases", "train_translation",
-    "transfer_markup", "transfer_spans", "transfer_tags", "transfer_tree", "translate", "tune", "view",
+    "USUAL_PROBABILITY",
+    "AnnotatedFiles",
+    "CutOffs",
+    "DictionaryText",
+    "Knowledge",
+    "LinkFile",
+    "LinkedText",
+    "MatrixDecoder",
+    "Measured",
+    "Outputs",
+    "Own",
+    "PairedReport",
+    "ParallelText",
+    "PhraseAnswer",
+    "Remapping",
+    "Report",
+    "Run",
+    "Server",
+    "ShownFiles",
+    "Side",
+    "Synthetic",
+    "TableText",
+    "TagSettings",
+    "TransferSettings",
+    "Tuning",
+    "Words",
+    "align",
+    "align_phrases",
+    "bench",
+    "compare",
+    "convert",
+    "decode",
+    "dictionary",
+    "draw_cost",
+    "draw_curve",
+    "draw_matrix",
+    "draw_posteriors",
+    "draw_pruning",
+    "draw_trace",
+    "evaluate",
+    "evaluate_phrases",
+    "evaluate_transfer",
+    "extract_phrases",
+    "remap",
+    "serve",
+    "summarize",
+    "symmetrize",
+    "train",
+    "train_language_model",
+    "train_phrases",
+    "train_translation",
+    "transfer_markup",
+    "transfer_spans",
+    "transfer_tags",
+    "transfer_tree",
+    "translate",
+    "tune",
+    "view",
     "viewer",
 ]  # fmt: skip
 
@@ -83,14 +139,17 @@ _NAMES = {
     "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
     "transfer_spans transfer_tags transfer_tree",
     "drawing": "draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
-    "evaluation": "LinkFile Report Words evaluate",
+    "evaluation": "LinkFile PairedReport Report Words compare evaluate",
+    "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
     "installation": "Measured Own Synthetic bench",
+    "knowledge": "Knowledge",
     "link_files": "Remapping Side convert remap symmetrize",
     "link_output": "Outputs",
     "phrase_files": "LinkedText PhraseAnswer TableText "
     "align_phrases evaluate_phrases extract_phrases train_phrases",
     "running": "Run",
     "score_matrices": "MatrixDecoder decode",
+    "serving": "Server serve",
     "translation": "ParallelText train_language_model train_translation translate",
     "tuning": "tune",
     "viewing": "ShownFiles summarize view viewer",

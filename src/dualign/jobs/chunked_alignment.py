@@ -13,6 +13,7 @@ from threading import Lock, local
 from typing import NamedTuple
 
 from dualign.aligner import Aligner
+from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
@@ -78,10 +79,12 @@ def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, ru
         if chunk.begin.line == 0:
             _note_unknown(aligner.model, text, run)
         desk = desks.own = getattr(desks, "own", None) or Desk()
-        links = aligner.align_part(text, desk)
+        matrices: list[Array] | None = None if outputs.posteriors is None else []
+        links = aligner.align_part(text, desk, matrices)
         end = chunk.end or Place(chunk.begin.line + len(links))
         with phase("printing"):
-            return printed(links, outputs, chunk.begin, end, clock.seconds)
+            piece = printed(links, outputs, chunk.begin, end, clock.seconds)
+        return piece if matrices is None else piece._replace(matrices=matrices)
 
     return ordered_map(work, chunks, aligner.threads)
 

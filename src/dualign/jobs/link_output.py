@@ -11,10 +11,13 @@ from math import isfinite, isnan
 from typing import IO, Any, NamedTuple, Protocol
 
 from dualign.aligner import Aligner, alignments
+from dualign.core.arrays import Array
 from dualign.core.release import release
 from dualign.decode.links import Links
+from dualign.decode.pair_scores import scores_of
 from dualign.jobs.running import Run
 from dualign.text.line_blocks import Place
+from dualign.text.matrices import MatrixArchive
 from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
 from dualign.text.streams import open_binary_output, open_output, pack
@@ -32,11 +35,15 @@ class Outputs:
     """A JSON object for each pair: line, score, bound, certified, seconds."""
     page: str | None = None
     """An HTML page about the run."""
+    scores: str | None = None
+    """Scores of each pair, between tabs: see `dualign.PairScore`."""
+    posteriors: str | None = None
+    """The probability of every link: an `.npz` file with a matrix for each pair."""
 
     @property
-    def streamed(self) -> tuple[str, str | None, str | None]:
+    def streamed(self) -> tuple[str | None, ...]:
         """The files that are written piece by piece."""
-        return self.links, self.probabilities, self.report
+        return self.links, self.probabilities, self.report, self.scores
 
     def places(self) -> list[str]:
         """Every path."""
@@ -48,17 +55,13 @@ class Piece(NamedTuple):
 
     end: Place
     """The place in the text after them."""
-    links: bytes
-    scored: bytes
-    report: bytes
+    contents: tuple[bytes, ...]
+    """What goes to each file, in the order of `Outputs.streamed`."""
     counts: Counts
     kept: Links | None
     """For the page."""
-
-    @property
-    def contents(self) -> tuple[bytes, bytes, bytes]:
-        """What goes to each file, in the order of `Outputs.streamed`."""
-        return self.links, self.scored, self.report
+    matrices: Sequence[Array] = ()
+    """For the file of posteriors."""
 
 
 class Counts(NamedTuple):
@@ -77,16 +80,20 @@ class Counts(NamedTuple):
 def printed(links: Links, outputs: Outputs, begin: Place, end: Place, seconds: float) -> Piece:
     """What is written about the pairs between two places in a text, whose alignment took these seconds."""
     arrays = links.source, links.target, links.probability, links.begin, links.count
-    scored = report = b""
+    scored = report = scores = b""
     if outputs.probabilities is not None:
         scored = pack(print_links(*arrays, True), outputs.probabilities)
     if outputs.report is not None:
         lines = io.StringIO()
         write_report(links, begin.line, seconds / max(len(links), 1), lines)
         report = pack(lines.getvalue().encode(), outputs.report)
+    if outputs.scores is not None:
+        rows = "".join(f"{p:.6f}\t{q:.6f}\t{mean:.6f}\t{rest:.6f}\n" for p, q, mean, rest in scores_of(links))
+        scores = pack(rows.encode(), outputs.scores)
     counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()))
     kept = links if outputs.page is not None else None
-    return Piece(end, pack(print_links(*arrays, False), outputs.links), scored, report, counts, kept)
+    plain = pack(print_links(*arrays, False), outputs.links)
+    return Piece(end, (plain, scored, report, scores), counts, kept)
 
 
 class Sink(Protocol):
@@ -105,10 +112,16 @@ class WholeFiles:
             stream = stack.enter_context(open_binary_output(path, packed=True)) if path else None
             self._streams.append((path or "", stream))
         self._empty = True
+        self._archive: MatrixArchive | None = None
+        if outputs.posteriors is not None:
+            self._archive = MatrixArchive(stack.enter_context(open_binary_output(outputs.posteriors)))
 
     def write(self, piece: Piece) -> None:
         """Write a piece."""
         self._empty = False
+        if self._archive is not None:
+            for matrix in piece.matrices:
+                self._archive.write(matrix)
         for (_, stream), data in zip(self._streams, piece.contents, strict=True):
             if stream is not None:
                 stream.write(data)
@@ -118,6 +131,8 @@ class WholeFiles:
         for path, stream in self._streams:
             if self._empty and stream is not None:
                 stream.write(pack(b"", path))
+        if self._archive is not None:
+            self._archive.finish()
 
 
 def write(pieces: Iterable[Piece], outputs: Outputs, run: Run) -> tuple[Counts, list[Links]]:
@@ -158,7 +173,7 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
     """A JSON object for each pair. Where a decoder does not search pair by pair, `seconds` is the mean over
     the chunk. A pair that was too long for the decoder has no score or bound.
     """
-    for n in range(len(chunk)):
+    for n, (forward, backward, _, unlinked) in enumerate(scores_of(chunk)):
         begin, count = int(chunk.begin[n]), int(chunk.count[n])
         probabilities = chunk.probability[begin : begin + count]
         score, bound = float(chunk.score[n]), float(chunk.bound[n])
@@ -166,6 +181,9 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
             "line": line + n + 1,
             "links": count,
             "mean_probability": round(float(probabilities.mean()), 6) if count else None,
+            "target_given_source": None if isnan(forward) else round(forward, 6),
+            "source_given_target": None if isnan(backward) else round(backward, 6),
+            "unlinked": round(unlinked, 6),
             "score": None if isnan(score) else score,
             "bound": None if isnan(bound) or chunk.too_long[n] else bound,
             "certified": bool(chunk.certified[n] and not chunk.too_long[n]),

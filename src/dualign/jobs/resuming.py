@@ -39,6 +39,7 @@ _NAMES = {
     "dualign": "the version of dualign",
     "probabilities": "the file of probabilities",
     "report": "the report",
+    "scores": "the file of scores",
 }
 
 
@@ -51,6 +52,8 @@ def check_resumable(outputs: Outputs, load: str | None, *inputs: str | None) -> 
         )
     if outputs.page is not None:
         raise UsageError("resume=True cannot write a page about the run; write a report instead")
+    if outputs.posteriors is not None:
+        raise UsageError("resume=True cannot go on with an archive of posteriors; align in parts instead")
     for path in inputs:
         if path == "-":
             raise UsageError("resume=True reads the text from where it stopped; name files instead of -")
@@ -95,7 +98,7 @@ def about_run(
     """What the result depends on."""
     about: dict[str, Any] = {name: fingerprint(path, text=name != "model") for name, path in files.items()}
     about |= {"options": {name: options[name] for name in DECODING}, "errors": errors, "dualign": release()}
-    for name in ("probabilities", "report"):
+    for name in ("probabilities", "report", "scores"):
         path = getattr(outputs, name)
         about[name] = None if path is None else os.path.realpath(path)
     return json.loads(json.dumps(about))
@@ -106,7 +109,7 @@ class Resumable:
 
     def __init__(self, outputs: Outputs, about: dict[str, Any]) -> None:
         self.record = record_of(outputs)
-        self._state = Place(), Counts(), [0, 0, 0]
+        self._state = Place(), Counts(), [0] * len(outputs.streamed)
         self.is_complete = False
         self._about = about
         self._parts = [None if path is None else PartFile(path) for path in outputs.streamed]

@@ -110,7 +110,7 @@ def compile_reading() -> None:
 
 def compile_usual() -> None:
     """The kernels of training and decoding that every run needs, except the posteriors'."""
-    from dualign.decode.links import joined, links_of_block
+    from dualign.decode.links import decode
     from dualign.infer.blocks import block_with
     from dualign.infer.cells import look_up, visit_rows
     from dualign.infer.posteriors import Output, add_in_order, new_sums
@@ -133,7 +133,7 @@ def compile_usual() -> None:
     add_counts(0, len(words[0]), end, lookup, output, counts)
     add_null_counts(lookup, output, counts)
     add_in_order(new_sums(1, 1), new_sums(1, 1))
-    links = joined([links_of_block(model.options, block, posterior, 1)], np.zeros(len(bitext), np.bool_))
+    links = decode(model, model.options, [(posterior, block)], 1, np.zeros(len(bitext), np.bool_))
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
 
 

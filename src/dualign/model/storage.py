@@ -114,6 +114,15 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
     return header["user"], arrays
 
 
+def is_model_file(path: str) -> bool:
+    """Whether a file begins like one that `write_container` wrote."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False  # whoever reads it will say what is wrong
+
+
 def checked_path(path: str | os.PathLike[str]) -> str:
     """The path of a model file as a string; what cannot hold a model is refused."""
     name = os.fspath(path)

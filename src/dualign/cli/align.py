@@ -24,6 +24,7 @@ from dualign.cli.options import (
 )  # fmt: skip
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.jobs.defaults import POSITIONS
 
 
 def align(
@@ -34,6 +35,13 @@ def align(
         str | None, option("MODEL", "Align with this saved model; train none.", "--model")
     ] = None,
     save: Annotated[str | None, option("MODEL", "Save the model.")] = None,
+    tokenize: settings.Tokenize = None,
+    positions: Annotated[
+        str, option("|".join(POSITIONS), "What links are on: tokens, white-space words, character offsets.")
+    ] = "tokens",
+    tokens: Annotated[str | None, option("FILE", "Also write the tokens, `source<TAB>target`.")] = None,
+    whitespace: settings.WhiteSpace = None,
+    skip_tokens: settings.SkipTokens = None,
     decoder: settings.Decoder = None,
     symmetrize: settings.Symmetrize = None,
     threshold: settings.Threshold = None,
@@ -71,13 +79,14 @@ def align(
     large text, draw a sample (dualign train --sample), then align all of it with the model.
     """
     chosen = settings.chosen(
-        set_, model=model_type, decoder=decoder, symmetrize=symmetrize, threshold=threshold,
+        set_, tokenize=tokenize, whitespace=whitespace, skip_tokens=skip_tokens, model=model_type,
+        decoder=decoder, symmetrize=symmetrize, threshold=threshold,
         agreement=agreement, penalty=penalty, unsupported=unsupported,
         constraint=constraint, rounds=rounds, max_length=max_length, lowercase=False if keep_case else None,
     )  # fmt: skip
     if html_report is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
-    outputs = jobs.Outputs(output, save, probabilities, report, html_report)
+    outputs = jobs.Outputs(output, save, probabilities, report, html_report, tokens, positions)
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")

@@ -20,6 +20,9 @@ def train(
             "Two parallel files, or one with both sides (`source ||| target`, TSV); the file to write.",
         ),
     ],
+    tokenize: settings.Tokenize = None,
+    whitespace: settings.WhiteSpace = None,
+    skip_tokens: settings.SkipTokens = None,
     tune: settings.Tune = None,
     tune_source: settings.TuneSource = None,
     tune_target: settings.TuneTarget = None,
@@ -44,7 +47,8 @@ def train(
 ) -> None:
     """Learn an alignment model from two parallel files and save it."""
     chosen = settings.chosen(
-        set_, model=model_type, constraint=constraint, rounds=rounds, max_length=max_length,
+        set_, tokenize=tokenize, whitespace=whitespace, skip_tokens=skip_tokens, model=model_type,
+        constraint=constraint, rounds=rounds, max_length=max_length,
         lowercase=False if keep_case else None,
     )  # fmt: skip
     if not 2 <= len(files) <= 3:

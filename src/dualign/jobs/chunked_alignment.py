@@ -17,15 +17,16 @@ from dualign.core.clocks import Clock
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.infer.desk import Desk
-from dualign.infer.encoding import Encoded, chunk_size, encode_lines, unencoded_parts
+from dualign.infer.encoding import Encoded, Lines, chunk_size, encode_lines, unencoded_parts
 from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.link_output import Outputs, Piece, printed
+from dualign.jobs.link_places import on_lines
 from dualign.jobs.running import Run
 from dualign.jobs.warming import compile_kernels
 from dualign.model.model import Model
 from dualign.text.bitext import Numbered
 from dualign.text.line_blocks import BEGINNING, PairedLines, Place
-from dualign.text.pair_blocks import both_sides, read_pair_blocks
+from dualign.text.pair_blocks import TextFiles, both_sides
 from dualign.text.pairs import Pair
 
 MOSTLY = 0.5
@@ -42,20 +43,27 @@ class Chunk(NamedTuple):
 
 
 def chunks_of_files(
-    model: Model, source: str, target: str | None, errors: str, begin: Place = BEGINNING
+    model: Model, text: TextFiles, begin: Place = BEGINNING, *, keep: bool = False
 ) -> Iterator[Chunk]:
-    """The text of one or two files from a place on, for a model that is there."""
+    """The text of one or two files from a place on, for a model that is there; `keep` the lines, too."""
     for side in (model.source, model.target):
         # Now, because otherwise all threads would begin with it.
         side.stems(model.options.stem_letters)
         side.table, side.forms  # noqa: B018
-    blocks = read_pair_blocks(source, target, chunk_size(model), begin=begin, errors=errors)
-    for lines in blocks:
-        yield Chunk(lines.begin, partial(_encode, model, lines, source, target, errors), lines.end)
+        if model.options.skipped:
+            side.numbers  # noqa: B018
+    for lines in text.blocks(chunk_size(model), begin):
+        yield Chunk(lines.begin, partial(_encode, model, lines, text, keep), lines.end)
 
 
-def _encode(model: Model, lines: PairedLines, source: str, target: str | None, errors: str) -> Encoded:
-    return encode_lines(model, *both_sides(lines, source, target, errors))
+def _encode(model: Model, lines: PairedLines, text: TextFiles, keep: bool) -> Encoded:
+    sides = both_sides(lines, text.source, text.target, text.errors)
+    tokens = text.cutting.both(sides)
+    encoded = encode_lines(model, *tokens)
+    if not keep:
+        return encoded
+    written = sides if lines.target is None else (lines.source, lines.target)
+    return encoded._replace(lines=Lines(written, tokens))
 
 
 def chunks_of_text(model: Model, text: Numbered | Iterable[Pair]) -> Iterator[Chunk]:
@@ -69,6 +77,7 @@ def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, ru
     """What is written about each chunk, in their order."""
     compile_long = _LongPairs(run)
     desks = local()
+    cutting = aligner.cutting
 
     def work(chunk: Chunk) -> Piece:
         clock = Clock()
@@ -81,7 +90,8 @@ def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, ru
         links = aligner.align_part(text, desk)
         end = chunk.end or Place(chunk.begin.line + len(links))
         with phase("printing"):
-            return printed(links, outputs, chunk.begin, end, clock.seconds)
+            lines = None if text.lines is None else on_lines(links, text.lines, outputs, cutting, chunk.begin)
+            return printed(links, outputs, chunk.begin, end, clock.seconds, lines)
 
     return ordered_map(work, chunks, aligner.threads)
 

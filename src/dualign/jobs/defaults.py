@@ -10,3 +10,6 @@ PORT = 8017
 
 RARE = 4
 """The most occurrences of a rare word: less than five, as in Graça et al. 2010."""
+
+POSITIONS = ("tokens", "words", "characters")
+"""What the links of raw text can be on."""

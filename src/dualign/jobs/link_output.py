@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from functools import partial
 from math import isfinite, isnan
 from typing import IO, Any, NamedTuple, Protocol
 
 from dualign.aligner import Aligner, alignments
+from dualign.core.errors import UsageError
 from dualign.core.release import release
 from dualign.decode.links import Links
+from dualign.jobs.defaults import POSITIONS
 from dualign.jobs.running import Run
 from dualign.text.line_blocks import Place
 from dualign.text.pairs import Pair
@@ -32,15 +35,29 @@ class Outputs:
     """A JSON object for each pair: line, score, bound, certified, seconds."""
     page: str | None = None
     """An HTML page about the run."""
+    tokens: str | None = None
+    """The tokens of each pair, `source<TAB>target`."""
+    positions: str = "tokens"
+    """What the links are on: `tokens`, `words` between white space, or `characters` of the raw text."""
+
+    def __post_init__(self) -> None:
+        if self.positions not in POSITIONS:
+            raise UsageError(f"positions={self.positions}: links can be on {', '.join(POSITIONS)}")
 
     @property
-    def streamed(self) -> tuple[str, str | None, str | None]:
-        """The files that are written piece by piece."""
-        return self.links, self.probabilities, self.report
+    def reads_lines(self) -> bool:
+        """Whether the text itself is needed, not only its numbers."""
+        return self.tokens is not None or self.positions != "tokens"
+
+    @property
+    def streamed(self) -> tuple[str | None, ...]:
+        """The files that are written piece by piece, the links first."""
+        return self.links, self.probabilities, self.report, self.tokens
 
     def places(self) -> list[str]:
         """Every path."""
-        return [path for path in astuple(self) if path is not None]
+        paths = self.links, self.model, self.probabilities, self.report, self.page, self.tokens
+        return [path for path in paths if path is not None]
 
 
 class Piece(NamedTuple):
@@ -48,17 +65,11 @@ class Piece(NamedTuple):
 
     end: Place
     """The place in the text after them."""
-    links: bytes
-    scored: bytes
-    report: bytes
+    contents: tuple[bytes, ...]
+    """What goes to each file, in the order of `Outputs.streamed`."""
     counts: Counts
     kept: Links | None
     """For the page."""
-
-    @property
-    def contents(self) -> tuple[bytes, bytes, bytes]:
-        """What goes to each file, in the order of `Outputs.streamed`."""
-        return self.links, self.scored, self.report
 
 
 class Counts(NamedTuple):
@@ -74,19 +85,32 @@ class Counts(NamedTuple):
         return Counts(self.pairs + other.pairs, self.too_long + other.too_long, self.proved + other.proved)
 
 
-def printed(links: Links, outputs: Outputs, begin: Place, end: Place, seconds: float) -> Piece:
+class Printed(NamedTuple):
+    """How the links of some pairs are written."""
+
+    links: Callable[[bool], bytes]
+    """A line for each pair, with or without probabilities."""
+    tokens: bytes = b""
+
+
+def printed(
+    links: Links, outputs: Outputs, begin: Place, end: Place, seconds: float, lines: Printed | None = None
+) -> Piece:
     """What is written about the pairs between two places in a text, whose alignment took these seconds."""
     arrays = links.source, links.target, links.probability, links.begin, links.count
-    scored = report = b""
+    written = lines or Printed(partial(print_links, *arrays))
+    scored = report = tokens = b""
     if outputs.probabilities is not None:
-        scored = pack(print_links(*arrays, True), outputs.probabilities)
+        scored = pack(written.links(True), outputs.probabilities)
     if outputs.report is not None:
-        lines = io.StringIO()
-        write_report(links, begin.line, seconds / max(len(links), 1), lines)
-        report = pack(lines.getvalue().encode(), outputs.report)
+        records = io.StringIO()
+        write_report(links, begin.line, seconds / max(len(links), 1), records)
+        report = pack(records.getvalue().encode(), outputs.report)
+    if outputs.tokens is not None:
+        tokens = pack(written.tokens, outputs.tokens)
+    contents = pack(written.links(False), outputs.links), scored, report, tokens
     counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()))
-    kept = links if outputs.page is not None else None
-    return Piece(end, pack(print_links(*arrays, False), outputs.links), scored, report, counts, kept)
+    return Piece(end, contents, counts, links if outputs.page is not None else None)
 
 
 class Sink(Protocol):

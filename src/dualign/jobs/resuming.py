@@ -39,6 +39,8 @@ _NAMES = {
     "dualign": "the version of dualign",
     "probabilities": "the file of probabilities",
     "report": "the report",
+    "tokens": "the file of tokens",
+    "positions": "what the links are on",
 }
 
 
@@ -95,7 +97,8 @@ def about_run(
     """What the result depends on."""
     about: dict[str, Any] = {name: fingerprint(path, text=name != "model") for name, path in files.items()}
     about |= {"options": {name: options[name] for name in DECODING}, "errors": errors, "dualign": release()}
-    for name in ("probabilities", "report"):
+    about["positions"] = outputs.positions
+    for name in ("probabilities", "report", "tokens"):
         path = getattr(outputs, name)
         about[name] = None if path is None else os.path.realpath(path)
     return json.loads(json.dumps(about))
@@ -106,7 +109,7 @@ class Resumable:
 
     def __init__(self, outputs: Outputs, about: dict[str, Any]) -> None:
         self.record = record_of(outputs)
-        self._state = Place(), Counts(), [0, 0, 0]
+        self._state = Place(), Counts(), [0] * len(outputs.streamed)
         self.is_complete = False
         self._about = about
         self._parts = [None if path is None else PartFile(path) for path in outputs.streamed]

@@ -93,7 +93,7 @@ def compile_others() -> None:
     model, block, posterior = untrained()
     for decoder in ("viterbi", "posterior"):
         links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
-    text, unknown = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
+    text, unknown, _ = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
     block_of(model, text, 1, unknown)
 
 

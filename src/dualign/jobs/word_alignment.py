@@ -27,10 +27,11 @@ from dualign.model.storage import checked_path
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import links_inside, same_length
+from dualign.text.cutting import Cutting
 from dualign.text.line_blocks import BEGINNING, Place
 from dualign.text.numbering import encode_blocks, encode_files
-from dualign.text.pair_blocks import both_sides, read_pair_blocks
-from dualign.text.pairs import Pair, read_pairs
+from dualign.text.pair_blocks import TextFiles
+from dualign.text.pairs import Pair
 from dualign.text.places import refuse_inputs
 from dualign.text.sampling import as_count, sampled
 from dualign.text.streams import check_output, is_regular, open_output, text_size
@@ -70,11 +71,13 @@ class Tuning:
             raise DataError(f"{self.gold}: no gold links in {len(gold)} lines; there is nothing to tune by")
         return gold
 
-    def pairs(self, begin: list[Pair], gold: Sequence[Alignment], errors: str) -> list[Pair]:
+    def pairs(
+        self, begin: list[Pair], gold: Sequence[Alignment], errors: str, cutting: Cutting
+    ) -> list[Pair]:
         """The sentence pairs of the gold links, checked; `begin` are the first of the input."""
         place, pairs = "the input", begin
         if self.source is not None:
-            place, pairs = self.source, list(read_pairs(self.source, self.target, errors=errors))
+            place, pairs = self.source, list(TextFiles(self.source, self.target, errors, cutting).pairs())
         counts = (self.gold, len(gold)), (place, len(pairs))
         same_length(*counts, unit="pairs", remedy="give the gold links of this text")
         for number, ((s, t), links) in enumerate(zip(pairs, gold, strict=True), 1):
@@ -106,6 +109,11 @@ def align(
     tuning = _tuning(tuning)
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
+    if outputs.reads_lines and load is None and not _can_read_again(source, target):
+        raise UsageError(
+            "what is written about the words reads the text a second time, after training; "
+            "name files instead of - and pipes, or align with a saved model"
+        )
     if resume:
         check_resumable(outputs, load, source, target)
     beside = [*(extra_places(outputs) if resume else []), run.profile]
@@ -120,7 +128,8 @@ def align(
         aligner = Aligner.load(load, threads=run.threads).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
         aligner.constraints = _read_glossary(glossary, run)
-        chunks = _ready(aligner, source, target, tuning, run)
+        files = TextFiles(source, target, run.errors, aligner.cutting)
+        chunks = _ready(aligner, files, tuning, run, outputs)
     else:
         try:
             text, aligner = _learn(_Text(source, target), options, tuning, glossary, run, workspace)
@@ -133,18 +142,22 @@ def align(
             return Aligner(threads=run.threads, **options)
 
         def chunks(begin: Place) -> Iterator[Chunk]:
+            if outputs.reads_lines:
+                files = TextFiles(source, target, run.errors, aligner.cutting)
+                return chunks_of_files(aligner.model, files, keep=True)
             return chunks_of_text(aligner.model, text)
 
     if outputs.model is not None:
         aligner.save(outputs.model)
     if resume:
-        files = {"source": source, "target": target, "model": load, "glossary": glossary}
-        about = about_run(files, aligner.options.as_dict(), outputs, run.errors)
+        read = {"source": source, "target": target, "model": load, "glossary": glossary}
+        about = about_run(read, aligner.options.as_dict(), outputs, run.errors)
         counts = _go_on(Resumable(outputs, about), aligner, chunks, outputs, run)
     else:
         counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run), outputs, run)
         if outputs.page is not None:
-            write_page(outputs.page, list(read_pairs(source, target, errors=run.errors)), kept, aligner)
+            pairs = TextFiles(source, target, run.errors, aligner.cutting).pairs()
+            write_page(outputs.page, list(pairs), kept, aligner)
     note_counts(counts, aligner, run)
     return aligner
 
@@ -224,7 +237,7 @@ def _learn(
     begin, text = _read(
         given, aligner, len(gold) if tuning is not None and tuning.on_input else 0, run, workspace
     )
-    labelled = [] if tuning is None else tuning.pairs(begin, gold, run.errors)
+    labelled = [] if tuning is None else tuning.pairs(begin, gold, run.errors, aligner.cutting)
     areas: list[float] = []
     judge = None
     if tuning is not None and tuning.early_stop:
@@ -255,27 +268,29 @@ def _read(
 ) -> tuple[list[Pair], Numbered]:
     """The first pairs of a text, as many as are wanted, and the numbered text, or a sample of it."""
     source, target, size, seed = given
-    lowercase, threads = aligner.options.lowercase, aligner.threads
+    lowercase, threads, cutting = aligner.options.lowercase, aligner.threads, aligner.cutting
+    files = TextFiles(source, target, run.errors, cutting)
     begin: list[Pair] = []
     if first and not _can_read_again(source, target):
-        pairs = read_pairs(source, target, errors=run.errors)
+        pairs = files.pairs()
         begin = list(islice(pairs, first))
         return begin, numbered(chain(begin, pairs), lowercase)
     if first:
-        begin = list(islice(read_pairs(source, target, errors=run.errors), first))
+        begin = list(islice(files.pairs(), first))
     if size is None:
         _check_disk((source, target), workspace)
     if target is not None and size is None:
-        return begin, _encode_files(source, target, aligner, run, workspace)
-    blocks = read_pair_blocks(source, target, READ_LINES, errors=run.errors)
-    plain = ordered_map(lambda lines: both_sides(lines, source, target, run.errors), blocks, threads)
+        return begin, _encode_files(source, target, aligner, run, workspace, cutting)
+    plain = ordered_map(files.tokens, files.blocks(READ_LINES), threads)
     if size is None:
         with phase("reading"):
-            return begin, encode_blocks(plain, lowercase, threads=threads, workspace=workspace)
+            text = encode_blocks(plain, lowercase, ascii=cutting.ascii, threads=threads, workspace=workspace)
+        return begin, text
     with sampled(plain, size, seed, workspace.folder) as sample:
         if sample.size < size:
             run.note(f"note: the text has only {sample.lines:,} pairs; the sample is all of them")
-        return begin, _encode_files(sample.source, sample.target, aligner, run, workspace)
+        cut = Cutting(ascii=cutting.ascii)
+        return begin, _encode_files(sample.source, sample.target, aligner, run, workspace, cut)
 
 
 def _check_disk(paths: tuple[str | None, ...], workspace: Workspace) -> None:
@@ -287,7 +302,9 @@ def _check_disk(paths: tuple[str | None, ...], workspace: Workspace) -> None:
     workspace.expect(max(0, 2 * size - workspace.memory // 2))
 
 
-def _encode_files(source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace) -> Numbered:
+def _encode_files(
+    source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace, cutting: Cutting
+) -> Numbered:
     """Number the words of two files."""
     with phase("reading"):
         return encode_files(
@@ -295,23 +312,28 @@ def _encode_files(source: str, target: str, aligner: Aligner, run: Run, workspac
             target,
             aligner.options.lowercase,
             errors=run.errors,
+            cutting=cutting,
             threads=aligner.threads,
             workspace=workspace,
         )
 
 
 def _ready(
-    aligner: Aligner, source: str, target: str | None, tuning: Tuning | None, run: Run
+    aligner: Aligner, files: TextFiles, tuning: Tuning | None, run: Run, outputs: Outputs
 ) -> Callable[[Place], Iterator[Chunk]]:
     """The chunks, from a place on, of a text to align by a saved model, which is tuned first."""
     if tuning is not None:
         gold = tuning.read_gold(run.errors)
-        pairs = read_pairs(source, target, errors=run.errors)
+        pairs = files.pairs()
         begin = list(islice(pairs, len(gold))) if tuning.on_input else []
-        _tune(aligner, tuning.pairs(begin, gold, run.errors), gold, run)
-        if tuning.on_input and not _can_read_again(source, target):
+        _tune(aligner, tuning.pairs(begin, gold, run.errors, files.cutting), gold, run)
+        if tuning.on_input and not _can_read_again(files.source, files.target):
+            if outputs.reads_lines:
+                raise UsageError(
+                    "tuning on the input reads it a second time; name files instead of - and pipes"
+                )
             return lambda _: chunks_of_text(aligner.model, chain(begin, pairs))
-    return lambda place: chunks_of_files(aligner.model, source, target, run.errors, place)
+    return lambda place: chunks_of_files(aligner.model, files, place, keep=outputs.reads_lines)
 
 
 def _can_read_again(source: str, target: str | None) -> bool:

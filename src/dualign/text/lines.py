@@ -78,7 +78,7 @@ def normal_block(block: bytes, errors: str) -> bytes | None:
     if not is_normalized("NFC", text):
         text = normalize("NFC", text)
     if _BOM in text:
-        text = "\n".join(map(_without_marks, text.split("\n")))
+        text = "\n".join(_without_marks(line) if _BOM in line else line for line in text.split("\n"))
     return text.encode()
 
 

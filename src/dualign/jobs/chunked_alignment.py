@@ -7,12 +7,13 @@ nor the cut into chunks changes a byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from threading import Lock, local
 from typing import NamedTuple
 
 from dualign.aligner import Aligner
+from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
@@ -25,9 +26,11 @@ from dualign.jobs.running import Run
 from dualign.jobs.warming import compile_kernels
 from dualign.model.model import Model
 from dualign.text.bitext import Numbered
+from dualign.text.cutting import Cutting
 from dualign.text.line_blocks import BEGINNING, PairedLines, Place
 from dualign.text.pair_blocks import TextFiles, both_sides
 from dualign.text.pairs import Pair
+from dualign.text.raw_signs import SAMPLE, sign_of_raw_text
 
 MOSTLY = 0.5
 """With a larger share of unknown words at the beginning of a text, the model is hardly meant for it."""
@@ -86,6 +89,8 @@ def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, ru
         compile_long.if_needed(text)
         if chunk.begin.line == 0:
             _note_unknown(aligner.model, text, run)
+            if not aligner.history:  # else it was looked at before training
+                note_raw(partial(_words_of, aligner.model, text), cutting, run)
         desk = desks.own = getattr(desks, "own", None) or Desk()
         links = aligner.align_part(text, desk)
         end = chunk.end or Place(chunk.begin.line + len(links))
@@ -112,6 +117,25 @@ class _LongPairs:
             if not self._done:
                 compile_kernels(self._run.note, "long")
             self._done = True
+
+
+def note_raw(words: Callable[[int], tuple[Array, Sequence[str]]], cutting: Cutting, run: Run) -> None:
+    """Tell where the text of a side looks raw, and is not tokenised.
+
+    `words` gives the first tokens of a side, in numbers, and the words of these.
+    """
+    for side, (name, cut) in enumerate((("source", cutting.source), ("target", cutting.target))):
+        if cut is None:
+            tokens, known = words(side)
+            sign = sign_of_raw_text([known[token] for token in tokens[:SAMPLE].tolist()], name)
+            if sign is not None:
+                run.note(f"note: {sign}; if this text is not tokenised, set tokenize=simple, or another")
+
+
+def _words_of(model: Model, text: Encoded, side: int) -> tuple[Array, list[str]]:
+    """What `note_raw` asks for."""
+    sentences = (text.bitext.source, text.bitext.target)[side]
+    return sentences.tokens, [*(model.source, model.target)[side].words, *text.unknown[side]]
 
 
 def _note_unknown(model: Model, text: Encoded, run: Run) -> None:

@@ -15,7 +15,7 @@ from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace
 from dualign.infer.constraints import Glossary
 from dualign.infer.posteriors import LONGEST_IN_STEP
-from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text
+from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text, note_raw
 from dualign.jobs.link_output import Counts, Outputs, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
@@ -121,7 +121,8 @@ def align(
     workspace = run.workspace()
     if load is None:
         _note_idle(Options.of(options), options, run, outputs)
-    compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER))
+    cutting = ("cutting",) if outputs.reads_lines or "tokenize" in options else ()
+    compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *cutting)
     if load is not None:
         if tuning is not None and tuning.early_stop:
             raise UsageError("early stopping is for training, but a saved model is given")
@@ -194,7 +195,7 @@ def train(
     _note_idle(Options.of(options), options, run, outputs, only_training=True)
     if seed and size is None:
         run.note(f"note: seed={seed} has no effect without a sample")
-    compile_kernels(run.note, *WORD_ALIGNER)
+    compile_kernels(run.note, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
     text = _Text(source, target, size, seed)
     _, aligner = _learn(text, options, tuning, glossary, run, workspace)
     aligner.save(output)
@@ -251,6 +252,8 @@ def _learn(
 
     if max(int(side.lengths.max(initial=0)) for side in (text.source, text.target)) > LONGEST_IN_STEP:
         compile_kernels(run.note, "long")
+    sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
+    note_raw(lambda side: sides[side], aligner.cutting, run)
     run.progress(0, "train")
     constraints = _read_glossary(glossary, run)
     aligner.fit(text, report=run.round, judge=judge, constraints=constraints, workspace=workspace)

@@ -8,7 +8,8 @@ It looks at kinds of characters and knows no language. Within a white-space word
 - an apostrophe goes with a short ending (`it 's`, `don 't`, `we 'll`), otherwise with what comes before it
   (`l' homme`); at the edge of a word it is a token;
 - a full stop stays inside a word (`example.com`), after a single letter (`J. Smith`, `U.S.`, `z.B.`), and
-  where the next word begins with a small letter (`12. března`); otherwise it is a token;
+  where the next word begins with a small letter (`dne 12. března`, unless there was no capital before);
+  otherwise it is a token;
 - web addresses (`http://…`, `www.…/…`) stay whole, up to the punctuation after them;
 - Han and hiragana are cut into characters, Thai, Lao, Khmer and Burmese into a consonant with its vowels and
   marks; a run of katakana is a token;
@@ -89,22 +90,23 @@ def cut_lines(text: Array, size: int, kinds: Array, cut: Array) -> int:
     """Write lines with blanks between tokens, and return how many bytes they have.
 
     Of the token so far: where it begins, whether it has a full stop inside, and how many letters and digits
-    it has after that. Before `until` nothing is cut.
+    it has after that. Before `until` nothing is cut. `cased`: there was a capital letter in the line.
     """
     at = put = until = begin = letters = 0
     last, before = _SPACE, 0
-    bound = dotted = False
+    bound = dotted = cased = False
     while at < size:
         code, width, kind = look(text, at, kinds)
         if kind == _SPACE:
             cut[put] = 10 if code == 10 else 32
+            cased = cased and code != 10
             last, bound, put, at = _SPACE, False, put + 1, at + width
             continue
         how = _CUT
         if last == _SPACE or bound or at < until or kind in (_MARK, _BINDS):
             how = _JOIN
         elif is_word(last) and kind >= _HYPHEN:
-            how = at_sign(text, at, kinds, last, begin, letters, dotted)
+            how = at_sign(text, at, kinds, last, begin, letters, dotted, cased)
         elif joined(last, before, kind, code):
             how = _JOIN
         if how in (_CUT, _ENDING):
@@ -124,6 +126,7 @@ def cut_lines(text: Array, size: int, kinds: Array, cut: Array) -> int:
             letters += 1
         if kind not in (_MARK, _BINDS):
             last, before = kind, code
+        cased = cased or kind == _UPPER
     return put
 
 
@@ -155,7 +158,9 @@ def joined(last: int, before: int, kind: int, code: int) -> bool:
 
 
 @kernel(allocates=False)
-def at_sign(text: Array, at: int, kinds: Array, last: int, begin: int, letters: int, dotted: bool) -> int:
+def at_sign(
+    text: Array, at: int, kinds: Array, last: int, begin: int, letters: int, dotted: bool, cased: bool
+) -> int:
     """What to do at a sign that may belong to the word before it, whose last character is of a kind."""
     code, width, kind = look(text, at, kinds)
     _, _, after = look(text, at + width, kinds)
@@ -173,7 +178,7 @@ def at_sign(text: Array, at: int, kinds: Array, last: int, begin: int, letters: 
         if after == _SPACE:
             follows = next_kind(text, at + width, kinds)
         single = letters == 1 and last != _DIGIT
-        if follows == _LOWER or (single and (dotted or (last == _UPPER and follows != _SPACE))):
+        if (follows == _LOWER and cased) or (single and (dotted or (last == _UPPER and follows != _SPACE))):
             return _JOIN
     return _CUT
 

@@ -55,7 +55,9 @@ def main() -> None:
             best = aer if best is None else best
             text = "tokenised" if tokenizer == "tokenised" else "raw"
             shown = "" if tokenizer == "tokenised" else tokenizer
-            rows.append((name, str(len(pairs)), text, shown, f"{100 * aer:.2f}", f"{100 * (aer - best):+.2f}"))
+            rows.append(
+                (name, str(len(pairs)), text, shown, f"{100 * aer:.2f}", f"{100 * (aer - best):+.2f}")
+            )
             result = {"corpus": name, "pairs": len(pairs), "tokenizer": tokenizer, "aer": aer}
             record(given.json, result)
             print(*rows[-1], flush=True)

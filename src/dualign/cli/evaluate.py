@@ -19,6 +19,7 @@ def evaluate(
     as_json: options.AsJson = False,
     format: options.LinkFormat = None,
     gold_format: options.GoldFormat = None,
+    swap: Annotated[bool, flag("--swap", "LINKS are written target word first.")] = False,
     first: Annotated[bool, flag("--first", "GOLD is for the first lines of LINKS; ignore the rest.")] = False,
     bootstrap: Annotated[int, option("N", "Resamples for AER's interval; 0 for none.", min=0)] = 1000,
     seed: Annotated[int, option("N", "Seed of the resampling.", min=0)] = 1,
@@ -42,7 +43,7 @@ def evaluate(
     words = None
     if source is not None and target is not None:
         words = jobs.Words(source, target, RARE if rare is None else rare)
-    files = jobs.LinkFile(links, format), jobs.LinkFile(gold, gold_format)
+    files = jobs.LinkFile(links, format, swap), jobs.LinkFile(gold, gold_format)
     with on_screen(quiet, "", None, errors) as run:
         report = jobs.evaluate(*files, first=first, bootstrap=bootstrap, seed=seed, words=words, run=run)
     with open_output("-") as stream:

@@ -16,10 +16,13 @@ def train(
     files: Annotated[
         list[str],
         argument(
-            "SOURCE [TARGET] MODEL",
+            "SOURCE [TARGET] [MODEL]",
             "Two parallel files, or one with both sides (`source ||| target`, TSV); the file to write.",
         ),
     ],
+    output: Annotated[
+        str | None, option("MODEL", "The file to write; then it is not among the arguments.", "--output -o")
+    ] = None,
     tokenize: settings.Tokenize = None,
     whitespace: settings.WhiteSpace = None,
     skip_tokens: settings.SkipTokens = None,
@@ -51,9 +54,10 @@ def train(
         constraint=constraint, rounds=rounds, max_length=max_length,
         lowercase=False if keep_case else None,
     )  # fmt: skip
-    if not 2 <= len(files) <= 3:
-        raise UsageError(f"{len(files)} files named; write SOURCE TARGET MODEL, or BITEXT MODEL")
-    source, *others, model = files
+    named = [*files, *([] if output is None else [output])]
+    if not 2 <= len(named) <= 3:
+        raise UsageError(f"{len(named)} files named; write SOURCE TARGET -o MODEL, or BITEXT -o MODEL")
+    source, *others, model = named
     target = others[0] if others else None
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
     with on_screen(quiet, "", threads, errors) as run:

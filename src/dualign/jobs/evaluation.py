@@ -23,6 +23,9 @@ from dualign.text.checks import same_length
 from dualign.text.formats import read_links
 from dualign.text.pairs import read_pairs
 
+SUSPICIOUS = 0.1
+"""How much better AER must be with source and target exchanged for a warning."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinkFile:
@@ -30,10 +33,13 @@ class LinkFile:
 
     path: str
     format: str | None = None
+    swap: bool = False
+    """Exchange source and target."""
 
     def read(self, errors: str, count: int | None = None) -> Iterator[Alignment]:
         """The links; with `count`, a NAACL file is filled up to that number of sentence pairs."""
-        return read_links(self.path, self.format, errors, count=count)
+        found = read_links(self.path, self.format, errors, count=count)
+        return map(Alignment.transposed, found) if self.swap else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,12 @@ def evaluate(
     one_standard_input(links.path, gold.path, *text)
     compared = _read_with_gold(links, gold, first, run)
     evaluation = quality.evaluate(compared.links, compared.gold)
+    turned = quality.evaluate([each.transposed() for each in compared.links], compared.gold)
+    if turned.aer < evaluation.aer - SUSPICIOUS:
+        run.warn(
+            f"source and target of {links.path} seem to be exchanged: AER is {100 * evaluation.aer:.2f}, and "
+            f"{100 * turned.aer:.2f} the other way round; if so, set swap={not links.swap}"
+        )
     interval = breakdown = None
     if bootstrap:
         interval = confidence_interval(compared.links, compared.gold, samples=bootstrap, seed=seed)

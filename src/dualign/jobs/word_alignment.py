@@ -23,7 +23,7 @@ from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
 from dualign.learn.training import NothingToLearn, usable
 from dualign.model.model import Model
 from dualign.model.options import Options
-from dualign.model.storage import checked_path
+from dualign.model.storage import checked_path, refuse_other_files
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import links_inside, same_length
@@ -422,6 +422,8 @@ def _check_places(
     places = [*outputs.places(), *(os.fspath(place) for place in beside if place is not None)]
     refuse_inputs(places, (source, target, model, *labelled, glossary))
     separate_outputs(*places)
+    if outputs.model is not None:
+        refuse_other_files(outputs.model)
     for place in places:
         if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):
             raise DataError(f"{place}: there is no folder {folder} to write to; make it first")

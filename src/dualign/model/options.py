@@ -29,6 +29,14 @@ SYMMETRIZATIONS = (
     "forward",
     "backward",
 )
+SHORT_NAMES = {
+    "intersect": "intersection",
+    "inter": "intersection",
+    "gd": "grow-diag",
+    "gdf": "grow-diag-final",
+    "gdfa": "grow-diag-final-and",
+}
+"""What other tools call these."""
 CHOICES = {
     "model": MODELS,
     "constraint": CONSTRAINTS,
@@ -211,6 +219,7 @@ class Options:
 
     def __post_init__(self) -> None:
         self._check_types()
+        object.__setattr__(self, "symmetrize", SHORT_NAMES.get(self.symmetrize, self.symmetrize))
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise UsageError(f'{name}="{getattr(self, name)}" is not one of {", ".join(allowed)}')

@@ -114,6 +114,14 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
     return header["user"], arrays
 
 
+def refuse_other_files(path: str) -> None:
+    """Refuse to replace a file that is no model: a text that was named in the wrong place would be lost."""
+    if os.path.isfile(path) and os.path.getsize(path):
+        with open(path, "rb") as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                raise UsageError(f"{path}: is there, and is no model; remove it first, or name another file")
+
+
 def checked_path(path: str | os.PathLike[str]) -> str:
     """The path of a model file as a string; what cannot hold a model is refused."""
     name = os.fspath(path)

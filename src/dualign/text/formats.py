@@ -9,7 +9,8 @@
 
 The first three name the source position first. In a GIZA file of direction source → target, the *second*
 line of a block is the target sentence; the *third* has the source words, each followed by the positions of
-its target words, as in `NULL ({ 2 }) house ({ 1 3 })`. GIZA splits at blanks only.
+its target words, as in `NULL ({ 2 }) house ({ 1 3 })`. GIZA splits at blanks only. The alignments that are
+read have these words.
 
 **Guessing.** Without a format, `read_links` goes by the file name, ignoring a compression suffix: `.talp` is
 TALP, `.naacl` NAACL, `.A3.final…` GIZA. For any other name, `.wa` included, the first line that is not empty
@@ -27,6 +28,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import chain, count, groupby, repeat
 from operator import itemgetter, lt
@@ -308,17 +310,19 @@ def _read_giza(path: str, lines: Iterator[str], pairs: int | None) -> Iterator[A
                 f"{path}:{at - 1}: {length} target words, but the comment above says {target_length}"
             )
         try:
-            yield _parse_giza(words, source_length, target_length)
+            yield _parse_giza(words, source_length, _blank_separated(target))
         except DataError as error:
             raise DataError(f"{path}:{at}: {error}") from None
 
 
-def _parse_giza(line: str, source_length: int, target_length: int) -> Alignment:
+def _parse_giza(line: str, source_length: int, target: list[str]) -> Alignment:
     """Read `NULL ({ 2 }) word ({ 1 3 }) …`. A word may itself be `({` or `})`; only its place tells."""
     tokens = iter(_blank_separated(line))
+    target_length, words = len(target), []
     links: list[Link] = []
     source = -1  # the null word's
     for word in tokens:
+        words.append(word)
         if source == -1 and word != "NULL":
             raise DataError(f"{quoted(word)} where a GIZA alignment begins with `NULL ({{`")
         if next(tokens, None) != "({":
@@ -339,7 +343,7 @@ def _parse_giza(line: str, source_length: int, target_length: int) -> Alignment:
         source += 1
     if source != source_length:
         raise DataError(f"{max(source, 0)} source words, but the comment above says {source_length}")
-    return Alignment.of(links)
+    return replace(Alignment.of(links), words=(words[1:], target))
 
 
 def _blank_separated(line: str) -> list[str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 18
 _PACKED_BY = 4  # how much larger a compressed text is, about
+_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _METHODS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
 # Opening the second by its name would truncate a file that the shell has redirected us to.
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
@@ -41,7 +42,8 @@ _DESCRIPTORS = ("/dev/stderr", "/dev/fd/", "/proc/")
 
 
 def open_input(path: str, begin: int = 0) -> io.BufferedReader:
-    """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open.
+    """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open, and is
+    decompressed if it begins like compressed data.
 
     The first `begin` bytes are passed over: at no cost in a plain file.
     """
@@ -49,7 +51,13 @@ def open_input(path: str, begin: int = 0) -> io.BufferedReader:
         buffer = getattr(sys.stdin, "buffer", None)
         if buffer is None:
             raise DataError("standard input is closed; redirect a file into it, or name one")
-        return _after(begin, "standard input", io.BufferedReader(_Source("standard input", buffer), _BLOCK))
+        stream: io.BufferedIOBase = buffer
+        damage: tuple[type[Exception], ...] = ()
+        beginning = buffer.peek(8) if hasattr(buffer, "peek") else b""
+        if method := packed_by(beginning):
+            stream, damage = _decompressor(buffer, method)
+        source = _Source("standard input", stream, damage=damage)
+        return _after(begin, "standard input", io.BufferedReader(source, _BLOCK))
     with explaining(path, "read"):
         file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
     status = os.fstat(file.fileno())
@@ -282,6 +290,11 @@ class _ZstdReader(io.RawIOBase):
         view[:count] = self._plain[:count]
         self._plain = self._plain[count:]
         return count
+
+
+def packed_by(beginning: bytes) -> str | None:
+    """By what method data that begin like this are compressed."""
+    return next((method for magic, method in _MAGIC.items() if beginning.startswith(magic)), None)
 
 
 def plain_name(path: str) -> str:

@@ -457,5 +457,8 @@ def test_standard_input_is_decompressed_by_its_beginning(suffix, monkeypatch):
     cut = io.TextIOWrapper(io.BufferedReader(io.BytesIO(pack(suffix, NOISE)[:-1000])))
     monkeypatch.setattr(sys, "stdin", cut)
     if suffix:
-        with open_input("-") as stream, pytest.raises(DataError, match="standard input: corrupt or truncated"):
+        with (
+            open_input("-") as stream,
+            pytest.raises(DataError, match="standard input: corrupt or truncated"),
+        ):
             stream.read()

@@ -8,6 +8,7 @@ from typing import Annotated
 from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import (
+    Columns,
     Errors,
     Memory,
     OnErrors,
@@ -35,6 +36,7 @@ def align(
         str | None, option("MODEL", "Align with this saved model; train none.", "--model")
     ] = None,
     save: Annotated[str | None, option("MODEL", "Save the model.")] = None,
+    columns: Columns = None,
     tokenize: settings.Tokenize = None,
     positions: Annotated[
         str, option("|".join(POSITIONS), "What links are on: tokens, white-space words, character offsets.")
@@ -92,7 +94,10 @@ def align(
         raise UsageError("--early-stop is for training, but --model is given")
     with on_screen(quiet, output, threads, errors, rate=True) as run:
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
-        jobs.align(
-            source, target, outputs, load=model, tuning=tuning, glossary=glossary, resume=resume, run=run,
-            **chosen,
-        )  # fmt: skip
+        with jobs.plain_text(source, target, columns=columns, run=run) as text:
+            if resume and text.copied:
+                raise UsageError("--resume is for text files; write the columns of the table to files first")
+            jobs.align(
+                text.source, text.target, outputs, load=model, tuning=tuning, glossary=glossary, ids=text.ids,
+                resume=resume, run=run, **chosen,
+            )  # fmt: skip

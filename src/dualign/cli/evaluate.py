@@ -24,7 +24,7 @@ def evaluate(
     bootstrap: Annotated[int, option("N", "Resamples for AER's interval; 0 for none.", min=0)] = 1000,
     seed: Annotated[int, option("N", "Seed of the resampling.", min=0)] = 1,
     source: Annotated[
-        str | None, option("FILE", "Source text of LINKS, all its lines; rare words are counted here.")
+        str | None, option("FILE", "Source text of LINKS, or bitext, all lines; rare words are counted here.")
     ] = None,
     target: Annotated[str | None, option("FILE", "Target text of LINKS, all its lines.")] = None,
     rare: Annotated[int | None, option("N", f"The most occurrences of a rare word ({RARE}).", min=0)] = None,
@@ -36,12 +36,12 @@ def evaluate(
     The interval around AER holds 95 % of its values when the sentence pairs are resampled. With the texts,
     links of rare words and links of common words are scored apart as well.
     """
-    if (source is None) != (target is None):
-        raise UsageError("--source and --target go together; give both")
+    if target is not None and source is None:
+        raise UsageError("--target needs --source; give both")
     if rare is not None and source is None:
         raise UsageError("--rare needs the words; give --source and --target too")
     words = None
-    if source is not None and target is not None:
+    if source is not None:
         words = jobs.Words(source, target, RARE if rare is None else rare)
     files = jobs.LinkFile(links, format, swap), jobs.LinkFile(gold, gold_format)
     with on_screen(quiet, "", None, errors) as run:

@@ -7,7 +7,18 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import settings
-from dualign.cli.options import Errors, Memory, OnErrors, Profile, Quiet, Scratch, Threads, argument, option
+from dualign.cli.options import (
+    Columns,
+    Errors,
+    Memory,
+    OnErrors,
+    Profile,
+    Quiet,
+    Scratch,
+    Threads,
+    argument,
+    option,
+)
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
@@ -23,6 +34,7 @@ def train(
     output: Annotated[
         str | None, option("MODEL", "The file to write; then it is not among the arguments.", "--output -o")
     ] = None,
+    columns: Columns = None,
     tokenize: settings.Tokenize = None,
     whitespace: settings.WhiteSpace = None,
     skip_tokens: settings.SkipTokens = None,
@@ -62,7 +74,8 @@ def train(
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
     with on_screen(quiet, "", threads, errors) as run:
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
-        jobs.train(
-            source, target, model, tuning=tuning, glossary=glossary, sample=sample, seed=seed, run=run,
-            **chosen,
-        )  # fmt: skip
+        with jobs.plain_text(source, target, columns=columns, run=run) as text:
+            jobs.train(
+                text.source, text.target, model, tuning=tuning, glossary=glossary, sample=sample, seed=seed,
+                run=run, **chosen,
+            )  # fmt: skip

@@ -20,7 +20,7 @@ from dualign.core.threads import ordered_map
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, Lines, chunk_size, encode_lines, unencoded_parts
 from dualign.infer.posteriors import LONGEST_IN_STEP
-from dualign.jobs.link_output import Outputs, Piece, printed
+from dualign.jobs.link_output import Ids, Outputs, Piece, printed
 from dualign.jobs.link_places import on_lines
 from dualign.jobs.running import Run
 from dualign.jobs.warming import compile_kernels
@@ -76,7 +76,9 @@ def chunks_of_text(model: Model, text: Numbered | Iterable[Pair]) -> Iterator[Ch
         yield Chunk(Place(number * size), encode)
 
 
-def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, run: Run) -> Iterator[Piece]:
+def align_chunks(
+    aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, run: Run, ids: Ids | None = None
+) -> Iterator[Piece]:
     """What is written about each chunk, in their order."""
     compile_long = _LongPairs(run)
     desks = local()
@@ -96,7 +98,8 @@ def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, ru
         end = chunk.end or Place(chunk.begin.line + len(links))
         with phase("printing"):
             lines = None if text.lines is None else on_lines(links, text.lines, outputs, cutting, chunk.begin)
-            return printed(links, outputs, chunk.begin, end, clock.seconds, lines)
+            names = None if ids is None else ids.of(chunk.begin.line, end.line)
+            return printed(links, outputs, chunk.begin, end, clock.seconds, lines, names)
 
     return ordered_map(work, chunks, aligner.threads)
 

@@ -47,7 +47,8 @@ class Words:
     """The text that links belong to, all its lines; a word is rare if it occurs at most `rare` times."""
 
     source: str
-    target: str
+    target: str | None = None
+    """None if `source` has both sides on each line."""
     rare: int = RARE
 
 
@@ -207,7 +208,7 @@ def _by_frequency(compared: _Compared, links: str, words: Words, errors: str) ->
             counts.update(side)
             if lines <= len(compared.gold):
                 kept.append(side)
-    text = f"{words.source} with {words.target}"
+    text = words.source if words.target is None else f"{words.source} with {words.target}"
     remedy = "give the whole text that was aligned"
     same_length((text, lines), (links, compared.lines), unit="sentence pairs", remedy=remedy)
     try:

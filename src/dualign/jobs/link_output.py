@@ -11,8 +11,10 @@ from functools import partial
 from math import isfinite, isnan
 from typing import IO, Any, NamedTuple, Protocol
 
+import numpy as np
+
 from dualign.aligner import Aligner, alignments
-from dualign.core.errors import UsageError
+from dualign.core.errors import DataError, UsageError
 from dualign.core.release import release
 from dualign.decode.links import Links
 from dualign.jobs.defaults import POSITIONS
@@ -20,7 +22,7 @@ from dualign.jobs.running import Run
 from dualign.text.line_blocks import Place
 from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
-from dualign.text.streams import open_binary_output, open_output, pack
+from dualign.text.streams import open_binary_output, open_input, open_output, pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,23 +96,52 @@ class Printed(NamedTuple):
 
 
 def printed(
-    links: Links, outputs: Outputs, begin: Place, end: Place, seconds: float, lines: Printed | None = None
+    links: Links,
+    outputs: Outputs,
+    begin: Place,
+    end: Place,
+    seconds: float,
+    lines: Printed | None = None,
+    ids: list[bytes] | None = None,
 ) -> Piece:
     """What is written about the pairs between two places in a text, whose alignment took these seconds."""
     arrays = links.source, links.target, links.probability, links.begin, links.count
     written = lines or Printed(partial(print_links, *arrays))
     scored = report = tokens = b""
     if outputs.probabilities is not None:
-        scored = pack(written.links(True), outputs.probabilities)
+        scored = pack(_after_ids(written.links(True), ids), outputs.probabilities)
     if outputs.report is not None:
         records = io.StringIO()
-        write_report(links, begin.line, seconds / max(len(links), 1), records)
+        write_report(links, begin.line, seconds / max(len(links), 1), records, ids)
         report = pack(records.getvalue().encode(), outputs.report)
     if outputs.tokens is not None:
         tokens = pack(written.tokens, outputs.tokens)
-    contents = pack(written.links(False), outputs.links), scored, report, tokens
+    contents = pack(_after_ids(written.links(False), ids), outputs.links), scored, report, tokens
     counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()))
     return Piece(end, contents, counts, links if outputs.page is not None else None)
+
+
+class Ids:
+    """The ids of the pairs of a text, from a file with one on each line."""
+
+    def __init__(self, path: str) -> None:
+        with open_input(path) as stream:
+            self._text = stream.read()
+        self._ends = np.flatnonzero(np.frombuffer(self._text, np.uint8) == 10)
+
+    def of(self, begin: int, end: int) -> list[bytes]:
+        """The ids of pairs begin … end."""
+        if end > len(self._ends):
+            raise DataError(f"there are {len(self._ends)} ids for more pairs; give an id for each")
+        first = int(self._ends[begin - 1]) + 1 if begin else 0
+        return self._text[first : int(self._ends[end - 1]) + 1].split(b"\n")[:-1] if end > begin else []
+
+
+def _after_ids(lines: bytes, ids: list[bytes] | None) -> bytes:
+    """The lines, each with its id and a tab before it."""
+    if ids is None:
+        return lines
+    return b"".join([b"%b\t%b\n" % both for both in zip(ids, lines.split(b"\n")[:-1], strict=True)])
 
 
 class Sink(Protocol):
@@ -178,7 +209,9 @@ def note_counts(counts: Counts, aligner: Aligner, run: Run) -> None:
         )
 
 
-def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> None:
+def write_report(
+    chunk: Links, line: int, seconds: float, report: IO[str], ids: list[bytes] | None = None
+) -> None:
     """A JSON object for each pair. Where a decoder does not search pair by pair, `seconds` is the mean over
     the chunk. A pair that was too long for the decoder has no score or bound.
     """
@@ -188,6 +221,7 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
         score, bound = float(chunk.score[n]), float(chunk.bound[n])
         record: dict[str, Any] = {
             "line": line + n + 1,
+            **({} if ids is None else {"id": ids[n].decode()}),
             "links": count,
             "mean_probability": round(float(probabilities.mean()), 6) if count else None,
             "score": None if isnan(score) else score,

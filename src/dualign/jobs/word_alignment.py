@@ -16,7 +16,7 @@ from dualign.core.workspace import Workspace
 from dualign.infer.constraints import Glossary
 from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text, note_raw
-from dualign.jobs.link_output import Counts, Outputs, note_counts, write, write_page, write_pieces
+from dualign.jobs.link_output import Counts, Ids, Outputs, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
@@ -94,6 +94,7 @@ def align(
     load: str | None = None,
     tuning: str | Tuning | None = None,
     glossary: str | None = None,
+    ids: str | None = None,
     resume: bool = False,
     run: Run = SILENT,
     **options: Any,
@@ -102,11 +103,12 @@ def align(
 
     Without `target`, each line of `source` has both sides. `output` is the file of links, or all files to
     write. `tuning` chooses threshold and decoder parameters by gold links. `glossary` is a file of known
-    translations. With `resume`, a run that was stopped goes on where it was (see `dualign.jobs.resuming`).
-    For `options` see `dualign.Options`.
+    translations, `ids` one of ids to write before the links, a line for each pair. With `resume`, a run that
+    was stopped goes on where it was (see `dualign.jobs.resuming`). For `options` see `dualign.Options`.
     """
     outputs = output if isinstance(output, Outputs) else Outputs(output)
     tuning = _tuning(tuning)
+    names = None if ids is None else Ids(ids)
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
     if outputs.reads_lines and load is None and not _can_read_again(source, target):
@@ -114,6 +116,8 @@ def align(
             "what is written about the words reads the text a second time, after training; "
             "name files instead of - and pipes, or align with a saved model"
         )
+    if resume and names is not None:
+        raise UsageError("resume=True cannot write ids; leave them out")
     if resume:
         check_resumable(outputs, load, source, target)
     beside = [*(extra_places(outputs) if resume else []), run.profile]
@@ -155,7 +159,7 @@ def align(
         about = about_run(read, aligner.options.as_dict(), outputs, run.errors)
         counts = _go_on(Resumable(outputs, about), aligner, chunks, outputs, run)
     else:
-        counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run), outputs, run)
+        counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run, names), outputs, run)
         if outputs.page is not None:
             pairs = TextFiles(source, target, run.errors, aligner.cutting).pairs()
             write_page(outputs.page, list(pairs), kept, aligner)

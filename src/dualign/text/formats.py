@@ -7,6 +7,8 @@
 | `naacl` | lines `sentence source target [S or P] [confidence]` | 1 | `P` |
 | `giza` | three lines of an `A3.final` file | 1 | none |
 
+A line of the first two may begin with the pair's id and a tab.
+
 The first three name the source position first. In a GIZA file of direction source → target, the *second*
 line of a block is the target sentence; the *third* has the source words, each followed by the positions of
 its target words, as in `NULL ({ 2 }) house ({ 1 3 })`. GIZA splits at blanks only. The alignments that are
@@ -94,6 +96,11 @@ def write_links(alignments: Iterable[Alignment], path: str, format: str = "phara
         stream.writelines(map(_WRITERS[format], alignments, count(1)))
 
 
+def like_links(text: str) -> bool:
+    """Whether a text could be links and nothing else."""
+    return all(map(_LIKE_A_LINK.match, text.split()))
+
+
 def parse_pharaoh(line: str) -> Alignment:
     """Read one line of Pharaoh links."""
     return _parse_line(0, line)
@@ -122,7 +129,7 @@ def _guess(path: str, lines: Iterator[str]) -> tuple[str, Iterator[str]]:
     seen = []
     for number, line in enumerate(lines, 1):
         seen.append(line)
-        if not line.strip():
+        if not line.strip() or line.endswith("\t"):  # nothing, or an id
             continue
         if line.startswith("# Sentence pair ("):
             format = "giza"
@@ -144,7 +151,10 @@ def _read_line_by_line(first: int, path: str, lines: Iterator[str], pairs: int |
 
 
 def _parse_line(first: int, line: str) -> Alignment:
-    """Read links whose positions count from `first`."""
+    """Read links whose positions count from `first`; before a tab, there may be the pair's id."""
+    id, tab, rest = line.partition("\t")
+    if tab and not like_links(id):
+        line = rest
     if first == 0 and _BARE_LINKS.fullmatch(line):
         numbers = list(map(int, line.replace("-", " ").split()))
         return Alignment.of(zip(numbers[::2], numbers[1::2], strict=True))

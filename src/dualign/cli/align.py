@@ -67,6 +67,9 @@ def align(
     resume: Annotated[
         bool, flag("--resume", "With --model: go on where the same command was stopped, if it was.")
     ] = False,
+    line_buffered: Annotated[
+        bool, flag("--line-buffered", "With --model: write the links of each line as it comes.")
+    ] = False,
     threads: Threads = None,
     memory: Memory = None,
     scratch: Scratch = None,
@@ -88,7 +91,7 @@ def align(
     )  # fmt: skip
     if html_report is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
-    outputs = jobs.Outputs(output, save, probabilities, report, html_report, tokens, positions)
+    outputs = jobs.Outputs(output, save, probabilities, report, html_report, tokens, line_buffered, positions)
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")

@@ -22,7 +22,7 @@ from dualign.jobs.running import Run
 from dualign.text.line_blocks import Place
 from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
-from dualign.text.streams import open_binary_output, open_input, open_output, pack
+from dualign.text.streams import flush_through, open_binary_output, open_input, open_output, pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class Outputs:
     """An HTML page about the run."""
     tokens: str | None = None
     """The tokens of each pair, `source<TAB>target`."""
+    at_once: bool = False
+    """Whether links are written as soon as a line has come, for those who wait for an answer."""
     positions: str = "tokens"
     """What the links are on: `tokens`, `words` between white space, or `characters` of the raw text."""
 
@@ -159,7 +161,7 @@ class WholeFiles:
         for path in outputs.streamed:
             stream = stack.enter_context(open_binary_output(path, packed=True)) if path else None
             self._streams.append((path or "", stream))
-        self._empty = True
+        self._empty, self._at_once = True, outputs.at_once
 
     def write(self, piece: Piece) -> None:
         """Write a piece."""
@@ -167,6 +169,8 @@ class WholeFiles:
         for (_, stream), data in zip(self._streams, piece.contents, strict=True):
             if stream is not None:
                 stream.write(data)
+                if self._at_once:
+                    flush_through(stream)
 
     def finish(self) -> None:
         """A compressed text of no lines has some bytes, too."""

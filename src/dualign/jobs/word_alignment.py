@@ -116,6 +116,8 @@ def align(
             "what is written about the words reads the text a second time, after training; "
             "name files instead of - and pipes, or align with a saved model"
         )
+    if outputs.at_once and load is None:
+        raise UsageError("line_buffered=True is for a saved model: a text is learnt from as a whole")
     if resume and names is not None:
         raise UsageError("resume=True cannot write ids; leave them out")
     if resume:
@@ -133,7 +135,9 @@ def align(
         aligner = Aligner.load(load, threads=run.threads).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
         aligner.constraints = _read_glossary(glossary, run)
-        files = TextFiles(source, target, run.errors, aligner.cutting)
+        files = TextFiles(source, target, run.errors, aligner.cutting, outputs.at_once)
+        if outputs.at_once:
+            aligner.threads = 1  # several would read ahead, and so wait for lines before answering
         chunks = _ready(aligner, files, tuning, run, outputs)
     else:
         try:

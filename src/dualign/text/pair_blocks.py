@@ -24,13 +24,22 @@ _FEW = 256
 
 
 def read_pair_blocks(
-    source: str, target: str | None, lines: int, *, begin: Place = BEGINNING, errors: str = "strict"
+    source: str,
+    target: str | None,
+    lines: int,
+    *,
+    begin: Place = BEGINNING,
+    errors: str = "strict",
+    at_once: bool = False,
 ) -> Iterator[PairedLines]:
-    """The text that `read_pairs` reads, in blocks of at most this many pairs, from a place on."""
+    """The text that `read_pairs` reads, in blocks of at most this many pairs, from a place on.
+
+    For `at_once` see `paired_lines`.
+    """
     if source == target == "-":
         raise UsageError("source and target cannot both be standard input; name a file for one of them")
     checked(errors)
-    blocks = paired_lines(source, target, lines, begin)
+    blocks = paired_lines(source, target, lines, begin, at_once=at_once)
     if target is not None:
         yield from blocks
         return
@@ -73,10 +82,14 @@ class TextFiles(NamedTuple):
     target: str | None
     errors: str = "strict"
     cutting: Cutting = PLAIN
+    at_once: bool = False
+    """Whether lines that are there make a block, however few."""
 
     def blocks(self, lines: int, begin: Place = BEGINNING) -> Iterator[PairedLines]:
         """Blocks of at most so many pairs, from a place on."""
-        return read_pair_blocks(self.source, self.target, lines, begin=begin, errors=self.errors)
+        return read_pair_blocks(
+            self.source, self.target, lines, begin=begin, errors=self.errors, at_once=self.at_once
+        )
 
     def tokens(self, lines: PairedLines) -> tuple[bytes, bytes]:
         """The lines of each side of a block, with blanks between the tokens."""

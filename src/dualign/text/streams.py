@@ -24,7 +24,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.places import reading, writing, written
@@ -171,6 +171,13 @@ def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]
         writer.close()
 
 
+def flush_through(stream: IO[bytes]) -> None:
+    """Pass on what was written to an output so far: a buffer does not ask what is below it to do so."""
+    stream.flush()
+    if isinstance(stream, io.BufferedWriter):
+        stream.raw.flush()
+
+
 class _Source(io.RawIOBase):
     """A stream whose read errors are `DataError`s with the file's name; closing it closes `file`."""
 
@@ -192,8 +199,12 @@ class _Source(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         with explaining(self._name, "read"):
             try:
-                # Not `readinto`: lines from a pipe are passed on when they come, not when a block is full.
-                return self._stream.readinto1(buffer)
+                # Lines from a pipe are passed on when they come, not when a block is full: not `readinto`, nor
+                # `readinto1`, which reads on after what was looked at before.
+                view = memoryview(buffer).cast("B")
+                part = self._stream.read1(len(view))
+                view[: len(part)] = part
+                return len(part)
             except self._damage as error:
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
@@ -233,6 +244,12 @@ class _Sink(io.RawIOBase):
             with explaining(self._name, "write"):
                 self._stream.write(data)
         return memoryview(data).nbytes
+
+    def flush(self) -> None:
+        """Pass on what was written, if it is not compressed."""
+        if not self._abandoned and not self.closed and self._stream is self._file:
+            with explaining(self._name, "write"):
+                self._file.flush()
 
     def finish(self, *, sync: bool) -> None:
         """Write what compressor and buffer hold back, down to the disk if `sync`; close if `owned`."""

@@ -174,8 +174,8 @@ def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]
 def flush_through(stream: IO[bytes]) -> None:
     """Pass on what was written to an output so far: a buffer does not ask what is below it to do so."""
     stream.flush()
-    if isinstance(stream, io.BufferedWriter):
-        stream.raw.flush()
+    if isinstance(sink := getattr(stream, "raw", None), _Sink):
+        sink.pass_on()
 
 
 class _Source(io.RawIOBase):
@@ -199,8 +199,8 @@ class _Source(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         with explaining(self._name, "read"):
             try:
-                # Lines from a pipe are passed on when they come, not when a block is full: not `readinto`, nor
-                # `readinto1`, which reads on after what was looked at before.
+                # Lines from a pipe are passed on when they come, not when a block is full: not `readinto`,
+                # nor `readinto1`, which reads on after what was looked at before.
                 view = memoryview(buffer).cast("B")
                 part = self._stream.read1(len(view))
                 view[: len(part)] = part
@@ -245,9 +245,9 @@ class _Sink(io.RawIOBase):
                 self._stream.write(data)
         return memoryview(data).nbytes
 
-    def flush(self) -> None:
-        """Pass on what was written, if it is not compressed."""
-        if not self._abandoned and not self.closed and self._stream is self._file:
+    def pass_on(self) -> None:
+        """Flush what was written, if it is not compressed. (`flush` is called when this is closed, too.)"""
+        if not self._abandoned and self._stream is self._file:
             with explaining(self._name, "write"):
                 self._file.flush()
 

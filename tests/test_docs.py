@@ -60,19 +60,20 @@ def test_examples_print_what_the_page_says(page, folder, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_commands_about_large_texts_run(folder, tmp_path):
-    """One after the other; the lines without `$` show what other texts give."""
+@pytest.mark.parametrize(("name", "printed"), [("large", False), ("raw", True), ("coming", True)])
+def test_the_commands_of_a_page_run(name, printed, folder, tmp_path):
+    """One after the other; the lines without `$` show what they print, or on some pages other texts."""
     for path in folder.glob("sample.??"):
         copy(path, tmp_path)
     program = tmp_path / "bin" / "dualign"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dualign "$@"\n')
     program.chmod(0o755)
-    page = (ROOT / "docs" / "large.md").read_text("utf-8")
-    commands = re.findall(r"^\$ (.*)", page, re.MULTILINE)
+    page = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+    commands = re.findall(r"^\$ (.*)\n((?:(?!\$ |```).*\n)*)", page, re.MULTILINE)
     assert len(commands) > 8
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-    for command in commands:
+    for command, output in commands:
         done = subprocess.run(
             ["sh", "-c", command],
             cwd=tmp_path,
@@ -81,6 +82,7 @@ def test_the_commands_about_large_texts_run(folder, tmp_path):
             text=True,
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert not printed or done.stdout == output, command
 
 
 def test_links_between_pages_lead_somewhere():

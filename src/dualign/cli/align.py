@@ -91,7 +91,9 @@ def align(
     )  # fmt: skip
     if html_report is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
-    outputs = jobs.Outputs(output, save, probabilities, report, html_report, tokens, line_buffered, positions)
+    outputs = jobs.Outputs(
+        output, save, probabilities, report, html_report, tokens, at_once=line_buffered, positions=positions
+    )
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
@@ -101,6 +103,6 @@ def align(
             if resume and text.copied:
                 raise UsageError("--resume is for text files; write the columns of the table to files first")
             jobs.align(
-                text.source, text.target, outputs, load=model, tuning=tuning, glossary=glossary, ids=text.ids,
-                resume=resume, run=run, **chosen,
+                text.source, text.target, replace(outputs, ids=text.ids), load=model, tuning=tuning,
+                glossary=glossary, resume=resume, run=run, **chosen,
             )  # fmt: skip

@@ -44,6 +44,7 @@ def eflomal(
     verbose: Annotated[bool, flag("--verbose -v", "Show progress and notes on stderr.")] = False,
     debug: Annotated[bool, flag("--debug", "Taken and ignored.")] = False,
     threads: Threads = None,
+    quiet: Annotated[bool, flag("--quiet", "No progress and no notes, whatever -v says.")] = False,
 ) -> None:
     """Align as eflomal-align does, with its options.
 
@@ -62,5 +63,5 @@ def eflomal(
     if null_prior is not None:
         chosen["null"] = null_prior
     outputs = jobs.Directions(forward, reverse)
-    with on_screen(not verbose, "", threads) as run:
+    with on_screen(quiet or not verbose, "", threads) as run:
         jobs.align_directions(source or str(input), target, outputs, run=run, **chosen)

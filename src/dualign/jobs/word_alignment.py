@@ -94,7 +94,6 @@ def align(
     load: str | None = None,
     tuning: str | Tuning | None = None,
     glossary: str | None = None,
-    ids: str | None = None,
     resume: bool = False,
     run: Run = SILENT,
     **options: Any,
@@ -103,12 +102,12 @@ def align(
 
     Without `target`, each line of `source` has both sides. `output` is the file of links, or all files to
     write. `tuning` chooses threshold and decoder parameters by gold links. `glossary` is a file of known
-    translations, `ids` one of ids to write before the links, a line for each pair. With `resume`, a run that
-    was stopped goes on where it was (see `dualign.jobs.resuming`). For `options` see `dualign.Options`.
+    translations. With `resume`, a run that was stopped goes on where it was (see `dualign.jobs.resuming`).
+    For `options` see `dualign.Options`.
     """
     outputs = output if isinstance(output, Outputs) else Outputs(output)
     tuning = _tuning(tuning)
-    names = None if ids is None else Ids(ids)
+    ids = None if outputs.ids is None else Ids(outputs.ids)
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
     if outputs.reads_lines and load is None and not _can_read_again(source, target):
@@ -118,7 +117,7 @@ def align(
         )
     if outputs.at_once and load is None:
         raise UsageError("line_buffered=True is for a saved model: a text is learnt from as a whole")
-    if resume and names is not None:
+    if resume and ids is not None:
         raise UsageError("resume=True cannot write ids; leave them out")
     if resume:
         check_resumable(outputs, load, source, target)
@@ -163,7 +162,7 @@ def align(
         about = about_run(read, aligner.options.as_dict(), outputs, run.errors)
         counts = _go_on(Resumable(outputs, about), aligner, chunks, outputs, run)
     else:
-        counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run, names), outputs, run)
+        counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run, ids), outputs, run)
         if outputs.page is not None:
             pairs = TextFiles(source, target, run.errors, aligner.cutting).pairs()
             write_page(outputs.page, list(pairs), kept, aligner)

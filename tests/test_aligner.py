@@ -403,3 +403,34 @@ def test_it_learns_the_sample(options, bound):
     german, english, gold = sample()
     found = dualign.align(german, english, threads=2, **options)
     assert dualign.evaluate(found[: len(gold)], gold).aer < bound
+
+
+def test_known_links_of_a_few_pairs_decide_what_the_text_leaves_open():
+    pairs = [(["a", "b"], ["x", "y"])] * 20 + [(["c", "d"], ["z", "w"])] * 20
+    crossed = Alignment.of([(0, 1), (1, 0)])
+    aligner = Aligner(threads=1, rounds=4).fit(pairs, gold={1: crossed, 3: crossed, 19: crossed})
+    found = aligner.align(pairs)
+    assert found[0].links == found[10].links == crossed.links
+    assert found[30].links != crossed.links
+
+
+def test_known_links_do_not_change_with_the_threads_and_nothing_known_changes_nothing(tmp_path):
+    source, target, gold = sample()
+    known = {n: gold[n] for n in (3, 17, 44)}
+    for threads in (1, 2):
+        Aligner(threads=threads, rounds=1).fit((source, target), gold=known).save(tmp_path / f"{threads}")
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+    Aligner(threads=1, rounds=1).fit((source, target), gold={}).save(tmp_path / "none")
+    Aligner(threads=1, rounds=1).fit((source, target)).save(tmp_path / "plain")
+    assert (tmp_path / "none").read_bytes() == (tmp_path / "plain").read_bytes()
+    assert (tmp_path / "1").read_bytes() != (tmp_path / "plain").read_bytes()
+
+
+def test_known_links_must_fit_the_text_and_the_model():
+    pairs = [(["a"], ["x"])] * 3
+    with pytest.raises(DataError, match="gold links of pair 3, but the text has 3 pairs"):
+        Aligner().fit(pairs, gold={3: Alignment()})
+    with pytest.raises(DataError, match="gold links of pair 1: link 0-1 is outside"):
+        Aligner().fit(pairs, gold={1: Alignment.of([(0, 1)])})
+    with pytest.raises(UsageError, match="known links are for the HMM"):
+        Aligner(model="ibm1").fit(pairs, gold={1: Alignment()})

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dualign.aligner import Aligner, align
     from dualign.core.certified import Certified
     from dualign.core.errors import DataError, DualignError, Infeasible, ModelError, UsageError
+    from dualign.decode.pair_scores import PairScore
     from dualign.decode.symmetrize import symmetrize
     from dualign.measure.quality import evaluate
     from dualign.model.options import Options
@@ -28,6 +29,7 @@ __all__ = [
     "Infeasible",
     "ModelError",
     "Options",
+    "PairScore",
     "UsageError",
     "__version__",
     "align",
@@ -54,6 +56,7 @@ _HOMES = {
     "Infeasible": "core.errors",
     "ModelError": "core.errors",
     "Options": "model.options",
+    "PairScore": "decode.pair_scores",
     "UsageError": "core.errors",
     "align": "aligner",
     "evaluate": "measure.quality",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from inspect import Parameter, Signature
 from typing import Any, Unpack, get_type_hints
-
-import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
@@ -16,16 +14,19 @@ from dualign.core.threads import available, ordered_map
 from dualign.core.workspace import Workspace
 from dualign.decode.links import Links, Prepared, align_bitext
 from dualign.decode.moving import moved, without_skipped
+from dualign.decode.pair_scores import PairScore, scores_of
 from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
-from dualign.infer.posteriors import posteriors_of_bitext
+from dualign.infer.posteriors import link_probabilities, posteriors_of_bitext
+from dualign.learn.prior_counts import Prior
 from dualign.learn.training import Progress, train
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options, OptionValues
+from dualign.model.translations import Translation, translations
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import Numbered, numbered
-from dualign.text.checks import same_length
+from dualign.text.bitext import Numbered, Pins, numbered
+from dualign.text.checks import links_inside, same_length
 from dualign.text.cutting import PLAIN, Cutting, cutting_of
 from dualign.text.pairs import Pair
 
@@ -120,9 +121,13 @@ class Aligner:
         judge: Callable[[Model], float] | None = None,
         constraints: ConstraintSet | None = None,
         workspace: Workspace | None = None,
+        gold: Mapping[int, Alignment] | None = None,
+        prior: Prior | None = None,
     ) -> Aligner:
         """Learn from a text; `report` is called after each round.
 
+        `gold` has the known links of some pairs, by the pair's number from 0: training keeps to them. `prior`
+        has pseudo-counts of word pairs (`dualign.learn.Prior`).
         For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
         hold when aligning, too. `workspace` has the room for large arrays, in memory or in scratch files.
         """
@@ -131,7 +136,11 @@ class Aligner:
             text = numbered(text, self.options.lowercase)
         elif self.options.lowercase:
             text = text.lowered()
+        if gold is not None:
+            text = replace(text, pins=_pins(text, gold))
         if self.options.skipped:
+            if gold is not None:
+                raise UsageError("gold links are pinned on all tokens; leave skip_tokens out")
             text = text.without_words(self.options.skipped)
         self.constraints, self.history = constraints, []
 
@@ -139,7 +148,7 @@ class Aligner:
             self.history.append(progress)
             report(progress)
 
-        self._model = train(text, self.options, self.threads, hear, judge, constraints, workspace)
+        self._model = train(text, self.options, self.threads, hear, judge, constraints, workspace, prior)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -177,15 +186,25 @@ class Aligner:
         found = [alignment for links in self.align_stream(text) for alignment in alignments(links)]
         return found if isinstance(text, Numbered) else with_words(found, text)
 
+    def score(
+        self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
+    ) -> list[PairScore]:
+        """How well the sides of each pair fit: a `PairScore`. Takes as long as aligning."""
+        return [score for links in self.align_stream(as_text(bitext, target)) for score in scores_of(links)]
+
     def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[Links]:
         """Links of a text chunk by chunk; of a stream of token-list pairs a few chunks are in memory."""
         parts = unencoded_parts(self.model, text, chunk_size(self.model))
         return ordered_map(lambda encode: self.align_part(encode()), parts, self.threads)
 
-    def align_part(self, part: Encoded, desk: Desk | None = None) -> Links:
-        """Links of a part of a text, on the calling thread alone, which may have a `desk`."""
+    def align_part(
+        self, part: Encoded, desk: Desk | None = None, matrices: list[Array] | None = None
+    ) -> Links:
+        """Links of a part of a text, on the calling thread alone; for the rest see `align_bitext`."""
         if not self.options.skipped:
-            return align_bitext(self.model, part, 1, self.constraints, desk)
+            return align_bitext(self.model, part, 1, self.constraints, desk, matrices)
+        if matrices is not None:
+            raise UsageError("posteriors are those of all tokens; leave skip_tokens out")
         kept, *moves = without_skipped(self.model, part)
         return moved(align_bitext(self.model, kept, 1, self.constraints, desk), *moves)
 
@@ -225,7 +244,14 @@ class Aligner:
         matrices: list[Array] = []
         for part in parts_of(self.model, self._text(bitext, target)):
             matrices += posteriors_of_bitext(self.model, part, self.threads, self.constraints)
-        return matrices if directions else [np.minimum(matrix.mean(axis=0), 1) for matrix in matrices]
+        return matrices if directions else [link_probabilities(matrix) for matrix in matrices]
+
+    def translations(self, word: str, most: int = 10, *, of: str = "source") -> list[Translation]:
+        """The most probable translations of a word, the best first; none of a word that the model lacks.
+
+        `of` is the side that the word belongs to.
+        """
+        return translations(self.model, word, most, of)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all."""
@@ -279,6 +305,16 @@ def alignments(links: Links) -> Iterator[Alignment]:
 def with_words(found: Iterable[Alignment], pairs: Iterable[Pair]) -> list[Alignment]:
     """Alignments that know the words of their pairs."""
     return [replace(alignment, words=pair) for alignment, pair in zip(found, pairs, strict=True)]
+
+
+def _pins(text: Numbered, gold: Mapping[int, Alignment]) -> Pins:
+    """Known links of a text's pairs, checked."""
+    for pair, links in gold.items():
+        if not 0 <= pair < len(text):
+            raise DataError(f"gold links of pair {pair}, but the text has {len(text)} pairs, counted from 0")
+        I, J = (int(side.offsets[pair + 1] - side.offsets[pair]) for side in (text.source, text.target))
+        links_inside(links.links + links.possible, I, J, f"gold links of pair {pair}")
+    return Pins.of(len(text), gold)
 
 
 def as_text(

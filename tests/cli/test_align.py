@@ -198,6 +198,25 @@ def test_joint_decoding_reports_its_proofs_round_by_round(files, model, tmp_path
     assert capsys.readouterr().out == shown.out
 
 
+def test_scores_are_the_librarys_in_the_file_and_in_the_report(files, model, tmp_path, capsys):
+    texts = [Path(path).read_text("utf-8").splitlines() for path in files]
+    texts[0][3] = ""
+    paths = [write_lines(tmp_path / name, lines) for name, lines in zip("st", texts, strict=True)]
+    scores, report = tmp_path / "scores", tmp_path / "report"
+    outputs = ["--scores", str(scores), "--report", str(report), "-o", os.devnull]
+    assert run(["align", *paths, "--model", model, *outputs, "--quiet"]) == 0
+    lines = scores.read_text().splitlines()
+    found = Aligner.load(model, threads=1).score(*texts)
+    assert lines == ["\t".join(f"{value:.6f}" for value in score) for score in found]
+    assert lines[3] == "nan\tnan\t0.000000\t1.000000"
+    records = [json.loads(line) for line in report.read_text().splitlines()]
+    assert records[3]["target_given_source"] is None
+    for record, score in zip(records[4:], found[4:], strict=True):
+        assert record["target_given_source"] == round(score.target_given_source, 6)
+        assert record["source_given_target"] == round(score.source_given_target, 6)
+        assert record["unlinked"] == round(score.unlinked, 6)
+
+
 def test_probabilities_are_read_back_as_links(files, model, tmp_path, capsys):
     path = str(tmp_path / "p")
     assert run(["align", *files, "--model", model, "--probabilities", path, "--quiet"]) == 0
@@ -577,9 +596,10 @@ def test_neither_chunks_nor_threads_change_a_byte(files, model, tmp_path, monkey
     expected = None
     for chunk, threads in ((4096, "1"), (7, "1"), (7, "3"), (1, "2")):
         monkeypatch.setattr("dualign.infer.encoding.CHUNK", chunk)
-        outputs = [str(tmp_path / name) for name in ("links", "p")]
-        arguments = ["-o", outputs[0], "--probabilities", outputs[1], "--threads", threads, "--quiet"]
-        assert run(["align", *reversed(files), "--model", model, *arguments]) == 0
+        outputs = [str(tmp_path / name) for name in ("links", "p", "scores")]
+        arguments = ["-o", outputs[0], "--probabilities", outputs[1], "--scores", outputs[2]]
+        arguments += ["--model", model, "--threads", threads, "--quiet"]
+        assert run(["align", *reversed(files), *arguments]) == 0
         found = [Path(path).read_bytes() for path in outputs]
         expected = expected or found
         assert found == expected
@@ -632,3 +652,46 @@ def test_tuning_on_the_first_lines_of_a_pipe(files, model, tmp_path):
     piped = dualign("align", "-", files[1], *options, stdin=text)
     assert piped.returncode == 0
     assert piped.stdout == dualign("align", *files, *options).stdout
+
+
+def test_corrections_are_kept_to_in_training_and_set_the_threshold(files, tmp_path, capsys):
+    chosen = [3, 10, 30]
+    path = write_lines(tmp_path / "corrections", [f"{n + 1}\t{GOLD[n]}" for n in chosen])
+    outputs = [str(tmp_path / "links"), str(tmp_path / "model")]
+    assert (
+        run(["align", *files, "--gold", path, "-o", outputs[0], "--save", outputs[1], "--rounds", "2"]) == 0
+    )
+    assert "tuned on 3 pairs: threshold" in capsys.readouterr().err
+    expected = Aligner(threads=1, rounds=2).fit(
+        (SOURCE, TARGET), gold={n: parse_pharaoh(GOLD[n]) for n in chosen}
+    )
+    found = Aligner.load(outputs[1])
+    assert (found.model.lexicon.table == expected.model.lexicon.table).all()
+    assert run(["evaluate", outputs[0], path, "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("AER")
+    piped = dualign(
+        "align",
+        "-",
+        "--gold",
+        path,
+        *FAST,
+        stdin="".join(f"{s} ||| {t}\n" for s, t in zip(SOURCE, TARGET, strict=True)),
+    )
+    assert piped.stdout == Path(outputs[0]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gold", "code", "message"),
+    [
+        (["--tune", "g"], "1\t0-0\n", 2, "--gold tunes by its links itself"),
+        (["--model", "m"], "1\t0-0\n", 2, "--gold is for training"),
+        ([], "9999\t0-0\n", 1, "links of line 9999, but the input has 120 lines"),
+        ([], "1\t0-99\n", 1, "pair 1: link 0-99 is outside the pair"),
+        ([], "1\t\n", 1, "nothing to tune by"),
+        (["--model-type", "ibm1"], "1\t0-0\n", 2, "known links are for the HMM"),
+    ],
+)
+def test_corrections_that_cannot_be_used_are_told(files, tmp_path, arguments, gold, code, message, capsys):
+    path = tmp_path / "corrections"
+    path.write_text(gold)
+    assert message in failure(capsys, *files, "--gold", str(path), *arguments, code=code)

@@ -7,10 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.bitexts import SOURCE as SOURCE_LINES
+from tests.cli.bitexts import TARGET as TARGET_LINES
+from tests.cli.bitexts import write_bitext
 from tests.cli.command import dualign, write
 
+from dualign.aligner import Aligner
 from dualign.cli.main import run
 from dualign.decode import matching, submodular
+from dualign.decode.similarity import CHOOSERS
 from dualign.text.alignment import Alignment
 
 SHAPES = [(3, 4), (1, 1), (5, 2), (12, 11)]
@@ -171,3 +176,65 @@ def test_options_without_effect_are_noted(scores: str, capsys) -> None:
 )
 def test_wrong_options_exit_with_2(scores: str, arguments: list[str], message: str, capsys) -> None:
     assert message in failure(capsys, scores, *arguments, code=2)
+
+
+SIGNED = [matrix - 0.2 for matrix in MATRICES]
+
+
+@pytest.mark.parametrize("decoder", ["argmax", "itermax", "softmax"])
+def test_similarities_may_be_negative(decoder: str, tmp_path: Path, capsys) -> None:
+    np.savez(tmp_path / "s.npz", *SIGNED)
+    assert (
+        run(["decode", str(tmp_path / "s.npz"), "--decoder", decoder, "--report", str(tmp_path / "r")]) == 0
+    )
+    choose = CHOOSERS[decoder][0]
+    expected = [Alignment.of((int(i), int(j)) for i, j in np.argwhere(choose(matrix))) for matrix in SIGNED]
+    assert capsys.readouterr().out == "".join(f"{each}\n" for each in expected)
+    records = [json.loads(line) for line in (tmp_path / "r").read_text().splitlines()]
+    assert [(record["bound"], record["certified"]) for record in records] == [(None, False)] * len(SIGNED)
+
+
+def test_negative_scores_are_clipped_on_request(tmp_path: Path, capsys) -> None:
+    np.savez(tmp_path / "s.npz", *SIGNED)
+    np.savez(tmp_path / "t.npz", *(np.maximum(matrix, 0) for matrix in SIGNED))
+    assert "not negative" in failure(capsys, str(tmp_path / "s.npz"))
+    assert "not negative" in failure(capsys, str(tmp_path / "s.npz"), "--decoder", "soft-union")
+    assert run(["decode", str(tmp_path / "s.npz"), "--clip"]) == 0
+    clipped = capsys.readouterr().out
+    assert run(["decode", str(tmp_path / "t.npz")]) == 0
+    assert capsys.readouterr().out == clipped
+
+
+def test_not_a_number_is_refused_by_all(tmp_path: Path, capsys) -> None:
+    np.savez(tmp_path / "s.npz", np.array([[0.1, np.nan]]))
+    for arguments in (["--clip"], ["--decoder", "argmax"], ["--decoder", "softmax", "--clip"]):
+        assert "is nan" in failure(capsys, str(tmp_path / "s.npz"), *arguments)
+    assert "must be at least 0" in failure(
+        capsys, str(tmp_path / "s.npz"), "--decoder", "softmax", "--threshold", "-1", code=2
+    )
+    assert "itermax" in failure(capsys, str(tmp_path / "s.npz"), "--decoder", "nonsense", code=2)
+
+
+def test_posteriors_of_align_are_read_back(tmp_path: Path, capsys) -> None:
+    texts = write_bitext(tmp_path)
+    posteriors, model = str(tmp_path / "p.npz"), str(tmp_path / "m")
+    outputs = ["--posteriors", posteriors, "--save", model]
+    assert run(["align", *texts, *outputs, "--rounds", "2", "--quiet"]) == 0
+    links = capsys.readouterr().out
+    decode = ["decode", posteriors, "--decoder", "soft-union", "--threshold", "0.45"]
+    assert run([*decode, "--source", texts[0], "--target", texts[1]]) == 0
+    assert capsys.readouterr().out == links
+    again = str(tmp_path / "again.npz")
+    arguments = ["--model", model, "--posteriors", again, "--threads", "2", "--quiet"]
+    assert run(["align", *texts, *arguments]) == 0
+    assert Path(again).read_bytes() == Path(posteriors).read_bytes()
+    with np.load(posteriors) as archive:
+        expected = Aligner.load(model).posteriors(SOURCE_LINES, TARGET_LINES)
+        for n, matrix in enumerate(expected):
+            np.testing.assert_array_equal(archive[f"arr_{n}"], matrix)
+
+
+def test_posteriors_need_an_archive(tmp_path: Path, capsys) -> None:
+    texts = write_bitext(tmp_path)
+    assert run(["align", *texts, "--posteriors", str(tmp_path / "p.json")]) == 2
+    assert "FILE.npz" in capsys.readouterr().err

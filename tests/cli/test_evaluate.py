@@ -4,12 +4,13 @@ import io
 import json
 import os
 import sys
+from dataclasses import asdict
 
 import pytest
 from tests.cli.command import write
 
 from dualign.cli.main import run
-from dualign.measure.bootstrap import confidence_interval
+from dualign.measure.bootstrap import compare, confidence_interval
 from dualign.measure.breakdown import by_frequency, word_frequencies
 from dualign.measure.quality import evaluate
 from dualign.measure.signature import signature
@@ -264,3 +265,44 @@ def test_exchanged_sides_are_suspected(tmp_path, capsys):
     assert shown.err == ""
     assert run(["convert", files[0], str(tmp_path / "turned"), "--to", "pharaoh", "--swap", "-q"]) == 0
     assert (tmp_path / "turned").read_text() == "0-1 1-2 2-0\n" * 5
+
+
+def test_gold_of_chosen_lines_is_compared_with_exactly_these(links, texts, tmp_path, capsys):
+    path = write(tmp_path / "chosen", "3\t0-0\n1\t0-0 1-1\n")
+    found = result(capsys, links, path, *texts)
+    expected = evaluate([LINKS[0], LINKS[2]], ["0-0 1-1", "0-0"])
+    assert found["aer"] == expected.aer
+    assert found["pairs"] == 2
+    assert (
+        found["breakdown"]["source"]["common"]["links"] + found["breakdown"]["source"]["rare"]["links"] == 4
+    )
+
+
+def test_gold_of_lines_that_the_links_lack_is_refused(links, tmp_path, capsys):
+    path = write(tmp_path / "chosen", "1\t0-0\n9\t0-0\n")
+    assert run(["evaluate", links, path]) == 1
+    assert "links of line 9, but" in capsys.readouterr().err
+
+
+def test_two_systems_are_compared_on_the_same_resamples(links, gold, tmp_path, capsys):
+    other = write(tmp_path / "other", lines(["0-0 1-1", "0-0 1-1", "0-0"]))
+    found = result(capsys, links, other, gold, "--bootstrap", "50")
+    expected = compare(LINKS, ["0-0 1-1", "0-0 1-1", "0-0"], GOLD, samples=50)
+    assert found["comparison"] == asdict(expected)
+    assert found["first"]["aer"] == evaluate(LINKS, GOLD).aer
+    assert run(["evaluate", links, other, gold]) == 0
+    shown = capsys.readouterr().out
+    assert f"AER differs by {100 * expected.difference:+.2f}, 95 % interval" in shown
+    assert run(["evaluate", links, other, gold, "--bootstrap", "0"]) == 0
+    assert "differs" not in capsys.readouterr().out
+
+
+def test_two_systems_must_be_of_the_same_pairs(links, gold, texts, tmp_path, capsys):
+    other = write(tmp_path / "other", lines(["0-0"]))
+    assert run(["evaluate", links, other, gold]) == 1
+    assert "has 1 sentence pairs" in capsys.readouterr().err
+    assert run(["evaluate", links]) == 2
+    assert run(["evaluate", links, links, links, gold]) == 2
+    assert "LINKS OTHER GOLD" in capsys.readouterr().err
+    assert run(["evaluate", links, links, gold, *texts]) == 2
+    assert run(["evaluate", links, links, "-"]) == 2

@@ -126,7 +126,7 @@ def test_nothing_to_do_shows_the_overview_as_an_error(capsys):
         (["symetrize"], "no verb `symetrize`; did you mean `symmetrize`?"),
         (["frobnicate"], f"no verb `frobnicate`; there are {', '.join(VERBS)}"),
         (["--frob"], "--frob"),
-        (["evaluate", "only-one"], "Missing argument 'GOLD'"),
+        (["evaluate", "only-one"], "write LINKS GOLD"),
         (["evaluate", "a", "b", "--bootstrap", "-1"], "--bootstrap"),
         (["evaluate", "a", "b", "--errors", "ignore"], "--errors"),
     ],

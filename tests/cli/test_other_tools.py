@@ -111,3 +111,28 @@ def test_bars_in_two_files_are_words(tmp_path, capsys):
         (tmp_path / name).write_text("a ||| b\n" * 4)
     assert run(["align", str(tmp_path / "s"), str(tmp_path / "t"), "-q"]) == 0
     assert capsys.readouterr().out == "0-0 1-1 2-2\n" * 4
+
+
+def test_scores_are_those_of_align(folder, capsys):
+    files = {name: str(folder / name) for name in ("text.de-en", "sf", "sr", "sF", "sR", "scores", "x")}
+    two = ["-F", files["sF"], "-R", files["sR"]]
+    assert run(["eflomal", "-i", files["text.de-en"], *two]) == 0
+    assert run(["align", files["text.de-en"], "--scores", files["scores"], "-o", files["x"], "-q"]) == 0
+    rows = [line.split("\t") for line in Path(files["scores"]).read_text().splitlines()]
+    for column, name in enumerate(("sF", "sR")):
+        costs = [float(line) for line in Path(files[name]).read_text().splitlines()]
+        assert costs == pytest.approx([-float(row[column]) for row in rows], rel=1e-4, abs=1e-4)
+    scored = fast_align(folder, capsys, "-s", "--quiet").splitlines()
+    links = fast_align(folder, capsys, "--quiet").splitlines()
+    assert [line.split(" ||| ")[0] for line in scored] == links
+    assert float(scored[0].split(" ||| ")[1]) == pytest.approx(
+        float(rows[0][0]) * len(TARGET[0].split()), rel=1e-4
+    )
+
+
+def test_priors_count(folder, tmp_path):
+    (tmp_path / "priors").write_text("LEX\tMarkt\tbegins\t1000\n", encoding="utf-8")
+    text = ["-i", str(folder / "text.de-en")]
+    assert run(["eflomal", *text, "-f", str(tmp_path / "a")]) == 0
+    assert run(["eflomal", *text, "-f", str(tmp_path / "b"), "-p", str(tmp_path / "priors")]) == 0
+    assert (tmp_path / "a").read_text() != (tmp_path / "b").read_text()

@@ -128,6 +128,7 @@ def test_killed_at_random_moments_it_goes_on(files, model, tmp_path):
     chosen = random.Random(4)
     arguments = ["align", *files, "--model", model, "--resume", "--quiet"]
     outputs = ["-o", str(tmp_path / "links.gz"), "--report", str(tmp_path / "report")]
+    outputs += ["--scores", str(tmp_path / "scores")]
     command = [sys.executable, "-c", OFTEN, *arguments, *outputs]
     record = tmp_path / "links.gz.resume"
     killed = 0
@@ -143,12 +144,13 @@ def test_killed_at_random_moments_it_goes_on(files, model, tmp_path):
             break
         killed += 1
     assert killed >= 2
-    assert sorted(os.listdir(tmp_path)) == ["links.gz", "report"]
+    assert sorted(os.listdir(tmp_path)) == ["links.gz", "report", "scores"]
     command = [sys.executable, "-c", OFTEN, *arguments[:-2], "--quiet", "-o", str(tmp_path / "whole.gz")]
     assert subprocess.run(command, env=environment()).returncode == 0
     assert (tmp_path / "links.gz").read_bytes() == (tmp_path / "whole.gz").read_bytes()
     lines = [json.loads(line)["line"] for line in (tmp_path / "report").read_text().splitlines()]
     assert lines == list(range(1, len(lines) + 1))
+    assert len((tmp_path / "scores").read_text().splitlines()) == len(lines)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.measure.strategies import evaluations
 
 from dualign.core.errors import DataError, UsageError
@@ -98,3 +99,30 @@ def test_no_samples_and_no_sentences():
         confidence_interval(HALF_RIGHT, GOLD, samples=0)
     with pytest.raises(DataError, match="no sentence pairs"):
         compare([], [], [])
+
+
+@given(st.integers(0, 2**32), st.integers(1, 6))
+def test_difference_interval_and_p_are_those_of_the_resamples(seed, pairs):
+    random = np.random.default_rng(seed)
+    gold, first, second = (
+        [
+            [(int(i), int(j)) for i, j in random.integers(0, 3, (random.integers(1, 4), 2))]
+            for _ in range(pairs)
+        ]
+        for _ in range(3)
+    )
+    found = compare(first, second, gold, samples=40, seed=7)
+    again = np.random.default_rng(7).multinomial(pairs, np.full(pairs, 1 / pairs), size=40)
+    differences = []
+    for times in again:
+        drawn = [n for n in range(pairs) for _ in range(times[n])]
+        scores = [
+            evaluate([system[n] for n in drawn], [gold[n] for n in drawn]).aer for system in (first, second)
+        ]
+        differences.append(scores[1] - scores[0])
+    difference = evaluate(second, gold).aer - evaluate(first, gold).aer
+    assert found.difference == pytest.approx(difference, abs=1e-12)
+    low, high = np.quantile(differences, [0.025, 0.975])
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
+    against = sum(1 for d in differences if d * np.sign(difference) <= 1e-15)
+    assert found.p == pytest.approx(min(1, 2 * (1 + against) / 41))

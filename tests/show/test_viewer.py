@@ -17,6 +17,7 @@ from dualign.show.payload import content
 from dualign.show.server import Viewer
 from dualign.text.alignment import Alignment
 from dualign.text.formats import parse_pharaoh, read_links
+from dualign.text.gold import read_gold
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
@@ -315,6 +316,22 @@ def test_export_writes_what_the_library_reads(page, tmp_path):
     path = tmp_path / "gold.naacl"
     path.write_text(page.downloaded("gold.naacl"), encoding="utf-8")
     assert list(read_links(str(path), count=8)) == expected
+
+
+def test_corrections_come_out_among_all_links_or_alone(page, tmp_path):
+    page.press("e")
+    page.click(*cell(page, 2, 0))
+    page.press("Escape", "j", "j", "a", "b")
+    lines = page.downloaded("corrected.links").splitlines()
+    path = tmp_path / "corrections.tsv"
+    page.click(*page.place("#export-looked"))
+    path.write_text(page.downloaded("corrections.tsv"), encoding="utf-8")
+    gold = read_gold(str(path))
+    assert gold.chosen
+    assert list(gold.lines) == [0, 2]
+    assert [parse_pharaoh(lines[n]) for n in gold.lines] == gold.links
+    assert str(gold.links[0]) == "0-0 1-1 2-0 2-2 3-3"
+    assert len(lines) == len(samples.GOLD)
 
 
 def test_errors_are_counted_against_the_edited_gold(page):

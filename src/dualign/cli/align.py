@@ -50,18 +50,33 @@ def align(
     agreement: settings.Agreement = None,
     penalty: settings.Penalty = None,
     unsupported: settings.Unsupported = None,
+    gold: settings.PinnedGold = None,
     tune: settings.Tune = None,
     tune_source: settings.TuneSource = None,
     tune_target: settings.TuneTarget = None,
     early_stop: settings.EarlyStop = False,
     probabilities: Annotated[str | None, option("FILE", "Also write links as `i-j:probability`.")] = None,
     report: Report = None,
+    pair_scores: Annotated[
+        str | None,
+        option(
+            "FILE",
+            "Also write how well each pair fits: log-probability per word in both directions, "
+            "mean link probability, share of unlinked words.",
+            "--scores",  # `scores` is an option of the matching decoders
+        ),
+    ] = None,
+    posteriors: Annotated[
+        str | None, option("FILE.npz", "Also write the probability of every link, a matrix for each pair.")
+    ] = None,
     model_type: settings.ModelName = None,
     constraint: settings.Constraint = None,
     rounds: settings.Rounds = None,
     max_length: settings.MaxLength = None,
     keep_case: settings.KeepCase = False,
     glossary: settings.GlossaryFile = None,
+    prior: settings.PriorFile = None,
+    prior_weight: settings.PriorWeight = 1.0,
     html_report: Annotated[str | None, option("FILE", "Also write a page about the run.")] = None,
     set_: settings.Set = None,
     resume: Annotated[
@@ -92,11 +107,15 @@ def align(
     if html_report is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
     outputs = jobs.Outputs(
-        output, save, probabilities, report, html_report, tokens, at_once=line_buffered, positions=positions
-    )
-    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
+        output, save, probabilities, report, html_report, pair_scores, posteriors, tokens,
+        at_once=line_buffered, positions=positions,
+    )  # fmt: skip
+    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
+    if gold is not None and model is not None:
+        raise UsageError("--gold is for training, but --model is given; to set the threshold, use --tune")
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
+    known = jobs.Knowledge(glossary, prior, prior_weight)
     with on_screen(quiet, output, threads, errors, rate=True) as run:
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
         with jobs.plain_text(source, target, columns=columns, run=run) as text:
@@ -104,5 +123,5 @@ def align(
                 raise UsageError("--resume is for text files; write the columns of the table to files first")
             jobs.align(
                 text.source, text.target, replace(outputs, ids=text.ids), load=model, tuning=tuning,
-                glossary=glossary, resume=resume, run=run, **chosen,
+                glossary=known, resume=resume, run=run, **chosen,
             )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads, argument, option
+from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads, argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
@@ -15,12 +15,18 @@ def decode(
         str, argument("SCORES", "Matrices of link scores: .npz, a directory of .npy files, or lines of JSON.")
     ],
     output: Output = "-",
-    decoder: Annotated[str, option("submodular|matching", "How links are chosen.")] = "submodular",
+    decoder: Annotated[
+        str, option("submodular|matching|argmax|itermax|softmax|soft-union", "How links are chosen.")
+    ] = "submodular",
     alpha: Annotated[float, option("A", "A word's links are worth their sum to this power.")] = 0.5,
     concave: Annotated[str, option("source|target|both", "Whose further links are worth less.")] = "both",
     source_limit: Annotated[int, option("N", "Most links of a source word; 0 for no limit.")] = 1,
     target_limit: Annotated[int, option("N", "Most links of a target word; 0 for no limit.")] = 1,
-    threshold: Annotated[float, option("S", "Leave out links whose score is not over this.")] = 0.0,
+    threshold: Annotated[
+        float | None,
+        option("S", "Leave out links whose score is not over this: 0; softmax 0.001, soft-union 0.5."),
+    ] = None,
+    clip: Annotated[bool, flag("--clip", "Count negative scores, such as cosines, as 0.")] = False,
     source: Annotated[str | None, option("FILE", "Source text, or bitext: check the sizes.")] = None,
     target: Annotated[str | None, option("FILE", "Target text: check the sizes.")] = None,
     report: Report = None,
@@ -30,11 +36,11 @@ def decode(
 ) -> None:
     """Choose links from matrices of scores that another program wrote.
 
-    Rows are source words, columns target words; scores are not negative. Writes one line of Pharaoh links for
-    each matrix.
+    Rows are source words, columns target words; scores are not negative, except for argmax, itermax and
+    softmax. Writes one line of Pharaoh links for each matrix.
     """
     if target is not None and source is None:
         raise UsageError("--target needs --source")
-    how = jobs.MatrixDecoder(decoder, alpha, concave, source_limit, target_limit, threshold)
+    how = jobs.MatrixDecoder(decoder, alpha, concave, source_limit, target_limit, threshold, clip)
     with on_screen(quiet, output, threads, errors) as run:
         jobs.decode(scores, output, decoder=how, source=source, target=target, report=report, run=run)

@@ -22,12 +22,14 @@ def eflomal(
         str | None, option("FILE", "Links, one for a source word at most.", "--reverse-links -r")
     ] = None,
     forward_scores: Annotated[
-        str | None, option("FILE", "Not written yet: see `dualign align`.", "--forward-scores -F")
+        str | None, option("FILE", "Cost of a target word, given the source.", "--forward-scores -F")
     ] = None,
     reverse_scores: Annotated[
-        str | None, option("FILE", "Not written yet: see `dualign align`.", "--reverse-scores -R")
+        str | None, option("FILE", "Cost of a source word, given the target.", "--reverse-scores -R")
     ] = None,
-    priors: Annotated[str | None, option("FILE", "Not read yet.", "--priors -p")] = None,
+    priors: Annotated[
+        str | None, option("FILE", "Priors of eflomal-makepriors, or others.", "--priors -p")
+    ] = None,
     model: Annotated[int, option("N", "1: IBM Model 1; 2 and 3: HMM.", "--model -m", min=1, max=3)] = 3,
     null_prior: Annotated[float | None, option("P", "Probability that a word has no link.")] = None,
     overwrite: Annotated[bool, flag("--overwrite", "Replace files that are there.")] = False,
@@ -52,16 +54,13 @@ def eflomal(
     """
     if (input is None) == (source is None or target is None) or (input and (source or target)):
         raise UsageError("name either -s and -t, or -i")
-    if forward_scores is not None or reverse_scores is not None:
-        raise UsageError("-F and -R: this version writes no scores of pairs")
-    if priors is not None:
-        raise UsageError("-p: this version reads no priors; train on both texts, or align with a saved model")
     for path in (forward, reverse):
         if path is not None and not overwrite and os.path.isfile(path):
             raise DataError(f"{path}: is there; remove it, or use --overwrite")
     chosen: dict[str, Any] = {"model": "ibm1" if model == 1 else "hmm", "whitespace": "ascii"}
     if null_prior is not None:
         chosen["null"] = null_prior
-    outputs = jobs.Directions(forward, reverse)
+    outputs = jobs.Directions(forward, reverse, None, forward_scores, reverse_scores)
+    known = jobs.Knowledge(prior=priors)
     with on_screen(quiet or not verbose, "", threads) as run:
-        jobs.align_directions(source or str(input), target, outputs, run=run, **chosen)
+        jobs.align_directions(source or str(input), target, outputs, glossary=known, run=run, **chosen)

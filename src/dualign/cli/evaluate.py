@@ -6,7 +6,7 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import options
-from dualign.cli.options import flag, option
+from dualign.cli.options import argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 from dualign.jobs.defaults import RARE
@@ -14,8 +14,9 @@ from dualign.text.streams import open_output
 
 
 def evaluate(
-    links: options.LinksFile,
-    gold: options.GoldFile,
+    files: Annotated[
+        list[str], argument("LINKS [OTHER] GOLD", "One or two files of links; gold links, sure and possible.")
+    ],
     as_json: options.AsJson = False,
     format: options.LinkFormat = None,
     gold_format: options.GoldFormat = None,
@@ -34,8 +35,12 @@ def evaluate(
     """Compare links with gold links: AER, precision, recall and F1.
 
     The interval around AER holds 95 % of its values when the sentence pairs are resampled. With the texts,
-    links of rare words and links of common words are scored apart as well.
+    links of rare words and links of common words are scored apart as well. With two files of links, the
+    difference between them gets an interval, and p: how likely it would be by chance.
     """
+    if not 2 <= len(files) <= 3:
+        raise UsageError(f"{len(files)} files named; write LINKS GOLD, or LINKS OTHER GOLD to compare two")
+    links, *others, gold = files
     if target is not None and source is None:
         raise UsageError("--target needs --source; give both")
     if rare is not None and source is None:
@@ -43,8 +48,15 @@ def evaluate(
     words = None
     if source is not None:
         words = jobs.Words(source, target, RARE if rare is None else rare)
-    files = jobs.LinkFile(links, format, swap), jobs.LinkFile(gold, gold_format)
+    read = jobs.LinkFile(links, format, swap), jobs.LinkFile(gold, gold_format)
+    if others and words is not None:
+        raise UsageError("rare words are counted for one file of links; leave out --source and --target")
+    report: jobs.Report | jobs.PairedReport
     with on_screen(quiet, "", None, errors) as run:
-        report = jobs.evaluate(*files, first=first, bootstrap=bootstrap, seed=seed, words=words, run=run)
+        if others:
+            three = read[0], jobs.LinkFile(others[0], format), read[1]
+            report = jobs.compare(*three, only_first=first, bootstrap=bootstrap, seed=seed, run=run)
+        else:
+            report = jobs.evaluate(*read, first=first, bootstrap=bootstrap, seed=seed, words=words, run=run)
     with open_output("-") as stream:
         stream.write((report.as_json() if as_json else report.as_text()) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from dualign import jobs
 from dualign.cli.options import Threads, flag, option
@@ -15,7 +15,7 @@ def fast_align(
     reverse: Annotated[
         bool, flag("--reverse -r", "Link source words, each to one target word at most.")
     ] = False,
-    scores: Annotated[bool, flag("--scores -s", "Not written yet: see `dualign align`.")] = False,
+    scores: Annotated[bool, flag("--scores -s", "Write `links ||| log-probability`.")] = False,
     parameters: Annotated[
         str | None, option("MODEL", "Save the model, in dualign's format.", "--conditional_probabilities -p")
     ] = None,
@@ -44,13 +44,11 @@ def fast_align(
     fast_align's files of probabilities are neither read nor written: -p and -f save and load a model of
     dualign.
     """
-    if scores:
-        raise UsageError(
-            "-s: this version writes no scores after the links; see the report of `dualign align`"
-        )
     if force is not None and parameters is not None:
         raise UsageError("-f and -p exclude each other: a model is either loaded or saved")
-    chosen = {} if p0 is None else {"null": p0}
-    outputs = jobs.Directions(None if reverse else "-", "-" if reverse else None, parameters)
+    chosen: dict[str, Any] = {} if p0 is None else {"null": p0}
+    outputs = jobs.Directions(
+        None if reverse else "-", "-" if reverse else None, parameters, after_links=scores
+    )
     with on_screen(quiet, "-", threads) as run:
         jobs.align_directions(input, None, outputs, load=force, run=run, whitespace="ascii", **chosen)

@@ -36,6 +36,7 @@ VERBS = {
     "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "symmetrize": "Combine the links of the two directions into one set.",
+    "dictionary": "Write how words are translated, by a model or by links.",
     "transfer": "Carry trees, tags, spans and markup to the other language.",
     "remap": "Carry links between words, subwords and character offsets.",
     "phrases": "Phrase pairs: tables, exact alignment, quality.",
@@ -46,6 +47,7 @@ VERBS = {
     "figure": "Draw figures: matrices, posteriors, curves, traces, costs.",
     "fast-align": "Align as fast_align does, with its options.",
     "eflomal": "Align as eflomal-align does, with its options.",
+    "serve": "Answer requests over HTTP: sentence pairs as JSON in, links out.",
     "demo": "Train on the bundled sample, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
 }

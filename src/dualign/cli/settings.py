@@ -39,11 +39,19 @@ SkipTokens = Annotated[str | None, _setting("skip_tokens", "TOKENS")]
 MaxLength = Annotated[int | None, _setting("max_length", "N")]
 KeepCase = Annotated[bool, flag("--keep-case", "Distinguish upper and lower case when comparing words.")]
 GlossaryFile = Annotated[
-    str | None,
-    option("FILE", "Known translations, source<TAB>target per line: linked where both words occur."),
+    str | None, option("FILE", "Known translations, source<TAB>target on a line, linked where both occur.")
 ]
+PriorFile = Annotated[
+    str | None,
+    option("FILE", "Pseudo-counts of word pairs: a model, source<TAB>target<TAB>weight, eflomal's priors."),
+]
+PriorWeight = Annotated[float, option("X", "What the counts of --prior are multiplied by.")]
 Tune = Annotated[
     str | None, option("GOLD", "Choose decoder parameters by these gold links of the first lines.")
+]
+PinnedGold = Annotated[
+    str | None,
+    option("FILE", "Corrected links of some pairs: training keeps to them; also tunes, like --tune."),
 ]
 TuneSource = Annotated[str | None, option("FILE", "Source text of the gold links, if not the first lines.")]
 TuneTarget = Annotated[str | None, option("FILE", "Target text of the gold links.")]
@@ -71,10 +79,16 @@ def chosen(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
     return values
 
 
-def tuning_of(gold: str | None, source: str | None, target: str | None, early_stop: bool) -> Tuning | None:
-    """What the options about tuning say."""
+def tuning_of(
+    gold: str | None, source: str | None, target: str | None, early_stop: bool, pinned: str | None
+) -> Tuning | None:
+    """What the options about tuning and gold links say."""
     from dualign.jobs.word_alignment import Tuning
 
+    if pinned is not None:
+        if gold is not None or source or target:
+            raise UsageError("--gold tunes by its links itself; leave out --tune, or give --tune alone")
+        return Tuning(pinned, early_stop=early_stop, pin=True)
     if gold is None:
         if source or target or early_stop:
             raise UsageError("--tune-source, --tune-target and --early-stop need --tune GOLD")

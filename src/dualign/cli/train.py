@@ -38,6 +38,7 @@ def train(
     tokenize: settings.Tokenize = None,
     whitespace: settings.WhiteSpace = None,
     skip_tokens: settings.SkipTokens = None,
+    gold: settings.PinnedGold = None,
     tune: settings.Tune = None,
     tune_source: settings.TuneSource = None,
     tune_target: settings.TuneTarget = None,
@@ -48,7 +49,13 @@ def train(
     max_length: settings.MaxLength = None,
     keep_case: settings.KeepCase = False,
     glossary: settings.GlossaryFile = None,
+    prior: settings.PriorFile = None,
+    prior_weight: settings.PriorWeight = 1.0,
     set_: settings.Set = None,
+    continue_: Annotated[
+        str | None,
+        option("MODEL", "Go on with this model, its options and what it has counted.", "--continue"),
+    ] = None,
     sample: Annotated[
         str | None, option("N", "Learn from this many pairs, drawn at random: 500000, 500k, 2.5M.")
     ] = None,
@@ -71,11 +78,12 @@ def train(
         raise UsageError(f"{len(named)} files named; write SOURCE TARGET -o MODEL, or BITEXT -o MODEL")
     source, *others, model = named
     target = others[0] if others else None
-    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop)
+    tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
+    known = jobs.Knowledge(glossary, prior, prior_weight, continue_)
     with on_screen(quiet, "", threads, errors) as run:
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
         with jobs.plain_text(source, target, columns=columns, run=run) as text:
             jobs.train(
-                text.source, text.target, model, tuning=tuning, glossary=glossary, sample=sample, seed=seed,
+                text.source, text.target, model, tuning=tuning, glossary=known, sample=sample, seed=seed,
                 run=run, **chosen,
             )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from dualign.infer.blocks import Block
 from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded
-from dualign.infer.posteriors import posteriors_of_parts
+from dualign.infer.posteriors import link_probabilities, matrices_of, posteriors_of_parts
 from dualign.model.fertility import Fertilities
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -34,7 +34,8 @@ class Links:
     `score` is the value of a pair's links to the decoder, `bound` an upper bound on that of any set of links,
     `certified` whether they are equal; both are NaN for a pair that the decoder had to leave to the chains.
     `rounds`, `seconds`: of the search for a pair, 0 if there is none; `trace`: bound and score by round, or
-    empty. `too_long` marks the pairs that were not aligned because of their size.
+    empty. `too_long` marks the pairs that were not aligned because of their size. `lengths` int64 (pairs, 2):
+    source and target words that were aligned; `likelihood` float64 (pairs, 2): see `Block`.
     """
 
     begin: Array
@@ -49,6 +50,8 @@ class Links:
     seconds: Array
     trace: Array
     too_long: Array
+    lengths: Array
+    likelihood: Array
 
     def __len__(self) -> int:
         return len(self.count)
@@ -60,16 +63,26 @@ def align_bitext(
     threads: int,
     constraints: ConstraintSet | None = None,
     desk: Desk | None = None,
+    matrices: list[Array] | None = None,
 ) -> Links:
     """Decode every pair. The answer for a pair depends on nothing but the model and the pair.
 
     A set of `constraints` joins the projection that the options name. Who aligns many texts on one thread
-    may give it a `desk`.
+    may give it a `desk`. A list of `matrices` gets the link probabilities of each pair, float32 (I, J).
     """
     check_constraints(model.options, constraints)
     kept, too_long = without_long(text)
     parts = posteriors_of_parts(model, kept, threads, constraints, desk)
+    if matrices is not None:
+        parts = _kept(parts, matrices)
     return decode(model, model.options, parts, threads, too_long)
+
+
+def _kept(parts: Iterator[tuple[Array, Block]], matrices: list[Array]) -> Iterator[tuple[Array, Block]]:
+    """The same parts; the link probabilities of their pairs are appended to `matrices`."""
+    for posterior, block in parts:
+        matrices += [link_probabilities(each) for each in matrices_of(posterior, block)]
+        yield posterior, block
 
 
 class Prepared:
@@ -112,15 +125,20 @@ def decode(
 ) -> Links:
     """The links of consecutive blocks, given with their posteriors, by the decoder of the options."""
     choose = timed("choosing links", links_of_block)
-    found = [choose(options, block, posterior, threads, model.fertilities) for posterior, block in parts]
-    return joined(found, too_long)
+    found, lengths, likelihoods = [], [np.zeros((0, 2), np.int64)], [np.zeros((0, 2))]
+    for posterior, block in parts:
+        found.append(choose(options, block, posterior, threads, model.fertilities))
+        offsets = block.pairs.source_offsets, block.pairs.target_offsets
+        lengths.append(np.stack([np.diff(side) for side in offsets], axis=1))
+        likelihoods.append(block.likelihood)
+    return joined(found, too_long, np.concatenate(lengths), np.concatenate(likelihoods))
 
 
-def joined(parts: Iterable[kernels.Found], too_long: Array) -> Links:
-    """The links of consecutive blocks in one, without the room they did not use."""
+def joined(parts: Iterable[kernels.Found], *by_pair: Array) -> Links:
+    """The links of consecutive blocks in one, without unused room; `by_pair` are the further fields."""
     fields = zip(room_for(np.zeros(0, np.int64)), *map(packed, parts), strict=True)
-    _, number, *others = [*map(np.concatenate, fields), too_long]
-    return Links(np.cumsum(number) - number, number, *others)
+    _, number, *others = map(np.concatenate, fields)
+    return Links(np.cumsum(number) - number, number, *others, *by_pair)
 
 
 def packed(part: kernels.Found) -> kernels.Found:

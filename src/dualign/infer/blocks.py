@@ -14,7 +14,7 @@ from dualign.core.phases import phase
 from dualign.infer.cells import Cells, Pairs, find_cells, lengths_of, pairs_of
 from dualign.infer.unknown import add_unknown_cells
 from dualign.model.jumps import Jumps
-from dualign.text.bitext import Bitext
+from dualign.text.bitext import UNPINNED, Bitext, Pins
 
 if TYPE_CHECKING:
     from dualign.model.model import Model
@@ -56,13 +56,18 @@ NOTHING_GIVEN = Given(
 COLD = Warm(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.float32))
 """No constraints; no multipliers, and no room to keep any."""
 
+UNASKED = np.zeros((0, 2))
+"""No room for likelihoods."""
+
 
 class Block(NamedTuple):
     """Sentence pairs with their cells (see `dualign.infer.cells.Cells`) and the parameters of their chains.
 
     `prior`, `prior_begin`: tables of position probabilities (see
     `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
-    `warm` is read and written by the projection.
+    `warm` is read and written by the projection. `likelihood` float64 (pairs, 2) is filled with each pair's
+    log-likelihoods, p(target | source) first, before any projection; empty where nobody asks for them.
+    `pins` are links that are known (see `dualign.infer.pinning`).
     """
 
     pairs: Pairs
@@ -79,6 +84,8 @@ class Block(NamedTuple):
     prior_begin: Array
     given: Given
     warm: Warm = COLD
+    likelihood: Array = UNASKED
+    pins: Pins = UNPINNED
 
 
 class Batch(NamedTuple):
@@ -143,6 +150,7 @@ def block_with(
     return Block(
         pairs_of(part), cells.first, cells.begin, cells.filled, cells.position, cells.score,
         lexicon.null_target, lexicon.null_source, model.weights, model.jumps, prior, prior_begin, given,
+        pins=part.pins,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from dualign.infer.blocks import Batch, Block
 from dualign.infer.cells import lengths_of
 from dualign.infer.chain import STATISTICS, Chain, Edges, Passes, fill_edges, forward_backward
 from dualign.infer.emission import choosers, class_of, emit, gather_jumps, lives
+from dualign.infer.pinning import pin
 from dualign.model.jumps import NEAR, NULL, REACH, STARTS
 
 
@@ -102,6 +103,7 @@ def prepare(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
     lives(like, chains.length[0], batch.J, chains.live[0])
     lives(like, chains.length[1], batch.I, chains.live[1])
     emit(like, batch, block, chains.live[0], chains.live[1], chains.emission, chains.null)
+    pin(W, batch, block, chains.emission, chains.null)
     for d in range(2):
         R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
         edges = edges_of(chains, d)

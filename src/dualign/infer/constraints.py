@@ -78,7 +78,9 @@ class ConstraintSet(Protocol):
 class Glossary:
     """Known translations: where both words of an entry occur, they are linked with at least `strength`.
 
-    If a word occurs more than once, or has several translations in the pair, one of the links is enough.
+    If a word occurs more than once, or has several translations in the pair, one of the links is enough. A
+    side of an entry may be a phrase, words with blanks between them: where both sides occur, each word of
+    either is linked to some word of the other.
     """
 
     def __init__(self, entries: Iterable[tuple[str, str]], strength: float = 0.9) -> None:
@@ -86,23 +88,28 @@ class Glossary:
             raise UsageError(f"glossary strength {strength} must lie above 0 and be at most 1")
         self.strength = strength
         self.translations: dict[str, set[str]] = {}
+        self.phrases: dict[str, list[tuple[list[str], list[str]]]] = {}
+        """Pairs of phrases, by the first word of the source side."""
         for source, target in entries:
-            for word in (source, target):
-                if len(word.split()) != 1:
-                    raise DataError(f"glossary entry `{source}` - `{target}`: an entry links single words")
-            self.translations.setdefault(source.lower(), set()).add(target.lower())
+            left, right = source.lower().split(), target.lower().split()
+            if not left or not right:
+                raise DataError(f"glossary entry `{source}` - `{target}`: one side has no word")
+            if len(left) == len(right) == 1:
+                self.translations.setdefault(left[0], set()).add(right[0])
+            elif (left, right) not in self.phrases.setdefault(left[0], []):
+                self.phrases[left[0]].append((left, right))
 
     @classmethod
     def read(cls, path: str, strength: float = 0.9, errors: str = "strict") -> Glossary:
-        """Read lines `source<TAB>target`; empty lines are passed over."""
+        """Read lines `source<TAB>target`, words or phrases; empty lines are passed over."""
         entries = []
         for number, line in enumerate(read_lines(path, errors), 1):
             sides = [tokenize(side) for side in line.split("\t")]
             if sides == [[]]:
                 continue
-            if len(sides) != 2 or any(len(side) != 1 for side in sides):
-                raise DataError(f"{path}:{number}: write one source word, a tab and one target word")
-            entries.append((sides[0][0], sides[1][0]))
+            if len(sides) != 2 or not all(sides):
+                raise DataError(f"{path}:{number}: write a source word or phrase, a tab and its translation")
+            entries.append((" ".join(sides[0]), " ".join(sides[1])))
         return cls(entries, strength)
 
     def rules(self, source: Sequence[str], target: Sequence[str]) -> Iterator[Rule]:
@@ -111,6 +118,8 @@ class Glossary:
         Of words that translate each other, the rarer side has the rules: two occurrences of a word cannot
         both be linked to the only occurrence of its translation.
         """
+        if self.phrases:
+            yield from self._rules_of_phrases([w.lower() for w in source], [w.lower() for w in target])
         links = [
             (i, j)
             for i, word in enumerate(source)
@@ -131,6 +140,27 @@ class Glossary:
                 choices = sorted(link for link in group if link[side] == position)
                 for direction in (0, 1):
                     yield Rule.at_least(self.strength, [(direction, i, j) for i, j in choices])
+
+    def _rules_of_phrases(self, source: list[str], target: list[str]) -> Iterator[Rule]:
+        """Rules for each word of a phrase that occurs, in the direction in which it chooses.
+
+        Where one side occurs more often than the other, only the words of the rarer side have rules.
+        """
+        found = [entry for word in dict.fromkeys(source) for entry in self.phrases.get(word, ())]
+        for left, right in found:
+            here, there = places(left, source), places(right, target)
+            I = sorted({i + k for i in here for k in range(len(left))})
+            J = sorted({j + k for j in there for k in range(len(right))})
+            if here and len(here) <= len(there):
+                yield from (Rule.at_least(self.strength, [(1, i, j) for j in J]) for i in I)
+            if there and len(there) <= len(here):
+                yield from (Rule.at_least(self.strength, [(0, i, j) for i in I]) for j in J)
+
+
+def places(phrase: Sequence[str], sentence: Sequence[str]) -> list[int]:
+    """Where a phrase begins in a sentence."""
+    size = len(phrase)
+    return [n for n in range(len(sentence) - size + 1) if list(sentence[n : n + size]) == list(phrase)]
 
 
 _ONE_AT_A_TIME = Lock()

@@ -65,13 +65,21 @@ def posteriors_of_bitext(
     model: Model, text: Encoded, threads: int, constraints: ConstraintSet | None = None
 ) -> list[Array]:
     """For each pair a float32 array (2, I, J): p(b_j = i) and p(a_i = j)."""
-    matrices = []
-    for posterior, block in posteriors_of_parts(model, text, threads, constraints):
-        lengths, widths = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
-        for n, (I, J) in enumerate(zip(lengths, widths, strict=True)):
-            cells = posterior[block.first[n] : block.first[n + 1]]
-            matrices.append(np.ascontiguousarray(cells.T).reshape(2, I, J))
-    return matrices
+    parts = posteriors_of_parts(model, text, threads, constraints)
+    return [matrix for part in parts for matrix in matrices_of(*part)]
+
+
+def matrices_of(posterior: Array, block: Block) -> Iterator[Array]:
+    """The posteriors of each pair of a block, float32 (2, I, J)."""
+    lengths, widths = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
+    for n, (I, J) in enumerate(zip(lengths, widths, strict=True)):
+        cells = posterior[block.first[n] : block.first[n + 1]]
+        yield np.ascontiguousarray(cells.T).reshape(2, I, J)
+
+
+def link_probabilities(matrix: Array) -> Array:
+    """The mean of the directions of a pair's posteriors (2, I, J); rounding may exceed 1."""
+    return np.minimum(matrix.mean(axis=0), 1)
 
 
 def posteriors_of_parts(
@@ -99,6 +107,7 @@ def posteriors_of_parts(
         slots = int((part.source.lengths * part.target.lengths).sum())
         cells = find_cells(part, model.lexicon, threads, desk.room(slots) if desk else None)
         block = block_with(model, part, cells, text.unknown, rules_of)
+        block = block._replace(likelihood=np.zeros((len(part), 2)))
         yield posteriors_of_block(options, block, kind, threads, desk), block
 
 
@@ -267,6 +276,7 @@ def expect_in_step(
         prepare(like, batch, block, chains)
         if constrained and batch.I * batch.J <= MOST_PROJECTED:
             moved = project(like, batch, block, chains, dual, constraint, sums)
+            keep_likelihoods(batch, dual.value[BASE:], block.likelihood)
             for lane in range(batch.used):
                 sums.totals[0] += dual.value[BASE, lane] + dual.value[BASE + 1, lane]
                 sums.totals[1] += dual.state[EVALUATIONS, lane] + collect
@@ -277,6 +287,7 @@ def expect_in_step(
                 )
         else:
             run_chains(like, batch, chains.emission, block, chains, collect, sums)
+            keep_likelihoods(batch, chains.likelihood, block.likelihood)
             for lane in range(batch.used):
                 sums.totals[0] += chains.likelihood[0, lane] + chains.likelihood[1, lane]
                 sums.totals[1] += 1
@@ -285,6 +296,15 @@ def expect_in_step(
             keep_posteriors(W, batch, block.first, chains, output.posterior)
         if len(output.null_source) > 0:
             keep_shares(like, batch, block, chains, output)
+
+
+@kernel(allocates=False)
+def keep_likelihoods(batch: Batch, found: Array, likelihood: Array) -> None:
+    """Write what was found for the lanes of a batch, (2, W), to their pairs, if anybody asks for it."""
+    if len(likelihood) > 0:
+        for lane in range(batch.used):
+            likelihood[batch.pair[lane], 0] = found[0, lane]
+            likelihood[batch.pair[lane], 1] = found[1, lane]
 
 
 @kernel(allocates=False)
@@ -343,8 +363,11 @@ def expect_alone(order: Array, block: Block, sums: Sums, output: Output) -> None
         J, I = E0.shape
         forward, backward = priors_of(n, I, J, block)
         there, back = np.empty((J, I), np.float32), np.empty((I, J), np.float32)
-        sums.totals[0] += independent(J, I, E0, null0, forward, there)
-        sums.totals[0] += independent(I, J, E1, null1, backward, back)
+        found = independent(J, I, E0, null0, forward, there), independent(I, J, E1, null1, backward, back)
+        sums.totals[0] += found[0]
+        sums.totals[0] += found[1]
+        if len(block.likelihood) > 0:
+            block.likelihood[n, 0], block.likelihood[n, 1] = found
         sums.totals[1] += 1
         sums.totals[2] += 1
         for i in range(I):

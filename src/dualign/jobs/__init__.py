@@ -18,7 +18,8 @@ training:
 
     jobs.train("text.de", "text.en", "model", run=jobs.Run(threads=4, note=print))
 
-`tune` is different: it takes an `Aligner` and sentence pairs, not files. `viewer` returns a server.
+`tune` is different: it takes an `Aligner` and sentence pairs, not files. `viewer` and `serve` return
+servers.
 """
 
 from __future__ import annotations
@@ -44,8 +45,10 @@ if TYPE_CHECKING:
         draw_pruning,
         draw_trace,
     )
-    from dualign.jobs.evaluation import LinkFile, Report, Words, evaluate
+    from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
+    from dualign.jobs.glossary_files import USUAL_PROBABILITY, DictionaryText, dictionary
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
+    from dualign.jobs.knowledge import Knowledge
     from dualign.jobs.link_files import convert, remap, symmetrize
     from dualign.jobs.link_output import Outputs
     from dualign.jobs.phrase_files import (
@@ -60,10 +63,12 @@ if TYPE_CHECKING:
     from dualign.jobs.plain_files import PlainText, plain_text
     from dualign.jobs.running import Run
     from dualign.jobs.score_matrices import MatrixDecoder, decode
+    from dualign.jobs.serving import Server, serve
     from dualign.jobs.translation import ParallelText, train_language_model, train_translation, translate
     from dualign.jobs.tuning import tune
     from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.word_alignment import Tuning, align, train
+    from dualign.phrase.table.word_entries import CutOffs
     from dualign.show.dataset import Files as ShownFiles
     from dualign.transfer.remap_files import Remapping, Side
     from dualign.transfer.runs import Files as AnnotatedFiles
@@ -71,14 +76,69 @@ if TYPE_CHECKING:
     from dualign.transfer.sentences import Settings as TransferSettings
 
 __all__ = [
-    "AnnotatedFiles", "Directions", "LinkFile", "LinkedText", "MatrixDecoder", "Measured", "Outputs",
-    "Own", "ParallelText", "PhraseAnswer", "PlainText", "Remapping", "Report", "Run", "ShownFiles",
-    "Side", "Synthetic", "TableText", "TagSettings", "TransferSettings", "Tuning", "Words", "align",
-    "align_directions", "align_phrases", "bench", "convert", "decode", "draw_cost", "draw_curve",
-    "draw_matrix", "draw_posteriors", "draw_pruning", "draw_trace", "evaluate", "evaluate_phrases",
-    "evaluate_transfer", "extract_phrases", "plain_text", "remap", "summarize", "symmetrize", "train",
-    "train_language_model", "train_phrases", "train_translation", "transfer_markup", "transfer_spans",
-    "transfer_tags", "transfer_tree", "translate", "tune", "view", "viewer",
+    "USUAL_PROBABILITY",
+    "AnnotatedFiles",
+    "CutOffs",
+    "DictionaryText",
+    "Directions",
+    "Knowledge",
+    "LinkFile",
+    "LinkedText",
+    "MatrixDecoder",
+    "Measured",
+    "Outputs",
+    "Own",
+    "PairedReport",
+    "ParallelText",
+    "PhraseAnswer",
+    "PlainText",
+    "Remapping",
+    "Report",
+    "Run",
+    "Server",
+    "ShownFiles",
+    "Side",
+    "Synthetic",
+    "TableText",
+    "TagSettings",
+    "TransferSettings",
+    "Tuning",
+    "Words",
+    "align",
+    "align_directions",
+    "align_phrases",
+    "bench",
+    "compare",
+    "convert",
+    "decode",
+    "dictionary",
+    "draw_cost",
+    "draw_curve",
+    "draw_matrix",
+    "draw_posteriors",
+    "draw_pruning",
+    "draw_trace",
+    "evaluate",
+    "evaluate_phrases",
+    "evaluate_transfer",
+    "extract_phrases",
+    "plain_text",
+    "remap",
+    "serve",
+    "summarize",
+    "symmetrize",
+    "train",
+    "train_language_model",
+    "train_phrases",
+    "train_translation",
+    "transfer_markup",
+    "transfer_spans",
+    "transfer_tags",
+    "transfer_tree",
+    "translate",
+    "tune",
+    "view",
+    "viewer",
 ]  # fmt: skip
 
 _NAMES = {
@@ -86,8 +146,10 @@ _NAMES = {
     "transfer_spans transfer_tags transfer_tree",
     "directions": "Directions align_directions",
     "drawing": "draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
-    "evaluation": "LinkFile Report Words evaluate",
+    "evaluation": "LinkFile PairedReport Report Words compare evaluate",
+    "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
     "installation": "Measured Own Synthetic bench",
+    "knowledge": "Knowledge",
     "link_files": "Remapping Side convert remap symmetrize",
     "link_output": "Outputs",
     "phrase_files": "LinkedText PhraseAnswer TableText "
@@ -95,6 +157,7 @@ _NAMES = {
     "plain_files": "PlainText plain_text",
     "running": "Run",
     "score_matrices": "MatrixDecoder decode",
+    "serving": "Server serve",
     "translation": "ParallelText train_language_model train_translation translate",
     "tuning": "tune",
     "viewing": "ShownFiles summarize view viewer",

@@ -94,12 +94,14 @@ def align_chunks(
             if not aligner.history:  # else it was looked at before training
                 note_raw(partial(_words_of, aligner.model, text), cutting, run)
         desk = desks.own = getattr(desks, "own", None) or Desk()
-        links = aligner.align_part(text, desk)
+        matrices: list[Array] | None = None if outputs.posteriors is None else []
+        links = aligner.align_part(text, desk, matrices)
         end = chunk.end or Place(chunk.begin.line + len(links))
         with phase("printing"):
             lines = None if text.lines is None else on_lines(links, text.lines, outputs, cutting, chunk.begin)
             names = None if ids is None else ids.of(chunk.begin.line, end.line)
-            return printed(links, outputs, chunk.begin, end, clock.seconds, lines, names)
+            piece = printed(links, outputs, chunk.begin, end, clock.seconds, lines, names)
+        return piece if matrices is None else piece._replace(matrices=matrices)
 
     return ordered_map(work, chunks, aligner.threads)
 

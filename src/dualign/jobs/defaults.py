@@ -8,6 +8,9 @@ PAIRS = 10_000
 PORT = 8017
 """The port of the local page, if it is free."""
 
+SERVICE_PORT = 8018
+"""The port of the alignment server."""
+
 RARE = 4
 """The most occurrences of a rare word: less than five, as in Graça et al. 2010."""
 

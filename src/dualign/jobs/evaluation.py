@@ -11,16 +11,18 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
-from dualign.core.errors import DataError
+from dualign.core.errors import DataError, UsageError
 from dualign.jobs.defaults import RARE
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.measure import quality
-from dualign.measure.bootstrap import Interval, confidence_interval
+from dualign.measure.bootstrap import Comparison, Interval, confidence_interval
+from dualign.measure.bootstrap import compare as paired_bootstrap
 from dualign.measure.breakdown import Breakdown, by_frequency
 from dualign.measure.signature import signature
 from dualign.text.alignment import Alignment
 from dualign.text.checks import same_length
 from dualign.text.formats import read_links
+from dualign.text.gold import read_gold
 from dualign.text.pairs import read_pairs
 
 SUSPICIOUS = 0.1
@@ -143,11 +145,76 @@ def evaluate(
 
 
 @dataclass(frozen=True, slots=True)
+class PairedReport:
+    """Two systems on the same sentence pairs; `comparison` is None where it was not asked for."""
+
+    names: tuple[str, str]
+    first: quality.Evaluation
+    second: quality.Evaluation
+    comparison: Comparison | None = None
+
+    def as_json(self) -> str:
+        """One JSON object; rates are fractions."""
+        compared = None if self.comparison is None else asdict(self.comparison)
+        systems = {"first": self.first.as_dict(), "second": self.second.as_dict()}
+        return json.dumps({"names": self.names, **systems, "comparison": compared}, allow_nan=False)
+
+    def as_text(self) -> str:
+        """Lines for people; rates are per cent."""
+        lines = [f"first   {self.names[0]}", f"second  {self.names[1]}", ""]
+        lines.append(f"{'':10s}  {'first':>6s}  {'second':>6s}  difference")
+        for name in ("aer", "precision", "recall", "f1"):
+            one, two = getattr(self.first, name), getattr(self.second, name)
+            shown = {"aer": "AER", "f1": "F1"}.get(name, name)
+            lines.append(f"{shown:10s}  {_percent(one)}  {_percent(two)}      {100 * (two - one):+6.2f}")
+        if self.comparison is not None:
+            c = self.comparison
+            lines += [
+                "",
+                f"AER differs by {100 * c.difference:+.2f}, {100 * c.level:g} % interval "
+                f"{100 * c.low:+.2f} to {100 * c.high:+.2f}, p = {c.p:.3g}",
+                f"(paired bootstrap over {self.first.pairs} pairs, {c.samples} resamples, seed {c.seed})",
+            ]
+        return "\n".join(lines)
+
+
+@job
+def compare(
+    first: str | LinkFile,
+    second: str | LinkFile,
+    gold: str | LinkFile,
+    *,
+    only_first: bool = False,
+    bootstrap: int = 1000,
+    seed: int = 1,
+    run: Run = SILENT,
+) -> PairedReport:
+    """Compare two files of links with the same gold links, and say whether the difference may be chance.
+
+    `only_first`: gold is for the first lines of the links. `bootstrap`: the number of resamples, 0 for none.
+    """
+    given = [each if isinstance(each, LinkFile) else LinkFile(each) for each in (first, second, gold)]
+    one_standard_input(*(each.path for each in given))
+    if given[2].path == "-":
+        raise UsageError("the gold links are read twice; name a file instead of -")
+    one, two = (_read_with_gold(each, given[2], only_first, run) for each in given[:2])
+    paths = (given[0].path, len(one.gold)), (given[1].path, len(two.gold))
+    same_length(*paths, unit="sentence pairs", remedy="both must be of the same pairs")
+    paired = None
+    if bootstrap:
+        paired = paired_bootstrap(one.links, two.links, one.gold, samples=bootstrap, seed=seed)
+    evaluations = quality.evaluate(one.links, one.gold), quality.evaluate(two.links, two.gold)
+    return PairedReport((given[0].path, given[1].path), *evaluations, paired)
+
+
+@dataclass(frozen=True, slots=True)
 class _Compared:
     """The sentence pairs that have gold."""
 
     links: list[Alignment]
     gold: list[Alignment]
+    numbers: Sequence[int]
+    """Their lines in the file of links, from 0."""
     lines: int
     """Sentence pairs of the whole file of links, those beyond the gold included."""
 
@@ -157,9 +224,15 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
 
     With `first`, gold is for the first sentence pairs of `links`, and no more of them are held in memory. A
     NAACL file does not mention pairs without links: where it is shorter than the other file, the missing
-    pairs count as pairs without links. If it is the gold, a note says so.
+    pairs count as pairs without links. If it is the gold, a note says so. Gold of chosen lines is compared
+    with the links of exactly these lines.
     """
-    references = list(gold.read(run.errors))
+    known = read_gold(gold.path, gold.format, run.errors)
+    references = known.links
+    if known.chosen:
+        rest = links.read(run.errors)
+        answers = known.of(rest, links.path)
+        return _Compared(answers, references, known.lines, known.lines[-1] + 1 + sum(1 for _ in rest))
     rest = links.read(run.errors)
     answers = list(islice(rest, len(references)))
     if first:
@@ -183,7 +256,7 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
             )
     counts = (links.path, len(answers)), (gold.path, len(references))
     same_length(*counts, unit="sentence pairs", remedy=remedy)
-    return _Compared(answers, references, max(lines, named))
+    return _Compared(answers, references, range(len(references)), max(lines, named))
 
 
 def _filled(file: LinkFile, count: int, run: Run) -> list[Alignment]:
@@ -202,11 +275,11 @@ def _by_frequency(compared: _Compared, links: str, words: Words, errors: str) ->
     """Split by the frequencies in the whole texts; of their sentences, those with gold are kept in memory."""
     frequencies: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     sentences: tuple[list[Sequence[str]], list[Sequence[str]]] = [], []
-    lines = 0
+    lines, wanted = 0, set(compared.numbers)
     for lines, pair in enumerate(read_pairs(words.source, words.target, errors=errors), 1):
         for side, counts, kept in zip(pair, frequencies, sentences, strict=True):
             counts.update(side)
-            if lines <= len(compared.gold):
+            if lines - 1 in wanted:
                 kept.append(side)
     text = words.source if words.target is None else f"{words.source} with {words.target}"
     remedy = "give the whole text that was aligned"

@@ -14,12 +14,15 @@ from typing import IO, Any, NamedTuple, Protocol
 import numpy as np
 
 from dualign.aligner import Aligner, alignments
+from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.release import release
 from dualign.decode.links import Links
+from dualign.decode.pair_scores import scores_of
 from dualign.jobs.defaults import POSITIONS
 from dualign.jobs.running import Run
 from dualign.text.line_blocks import Place
+from dualign.text.matrices import MatrixArchive
 from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
 from dualign.text.streams import flush_through, open_binary_output, open_input, open_output, pack
@@ -37,6 +40,11 @@ class Outputs:
     """A JSON object for each pair: line, score, bound, certified, seconds."""
     page: str | None = None
     """An HTML page about the run."""
+    scores: str | None = None
+    """Scores of each pair, between tabs: see `dualign.PairScore`."""
+    posteriors: str | None = None
+    """The probability of every link: an `.npz` file with a matrix for each pair."""
+
     tokens: str | None = None
     """The tokens of each pair, `source<TAB>target`."""
     ids: str | None = None
@@ -58,12 +66,12 @@ class Outputs:
     @property
     def streamed(self) -> tuple[str | None, ...]:
         """The files that are written piece by piece, the links first."""
-        return self.links, self.probabilities, self.report, self.tokens
+        return self.links, self.probabilities, self.report, self.scores, self.tokens
 
     def places(self) -> list[str]:
         """Every path."""
-        paths = self.links, self.model, self.probabilities, self.report, self.page, self.tokens
-        return [path for path in paths if path is not None]
+        others = self.model, self.page, self.posteriors
+        return [path for path in (*self.streamed, *others) if path is not None]
 
 
 class Piece(NamedTuple):
@@ -76,6 +84,8 @@ class Piece(NamedTuple):
     counts: Counts
     kept: Links | None
     """For the page."""
+    matrices: Sequence[Array] = ()
+    """For the file of posteriors."""
 
 
 class Counts(NamedTuple):
@@ -111,16 +121,19 @@ def printed(
     """What is written about the pairs between two places in a text, whose alignment took these seconds."""
     arrays = links.source, links.target, links.probability, links.begin, links.count
     written = lines or Printed(partial(print_links, *arrays))
-    scored = report = tokens = b""
+    scored = report = scores = tokens = b""
     if outputs.probabilities is not None:
         scored = pack(_after_ids(written.links(True), ids), outputs.probabilities)
     if outputs.report is not None:
         records = io.StringIO()
         write_report(links, begin.line, seconds / max(len(links), 1), records, ids)
         report = pack(records.getvalue().encode(), outputs.report)
+    if outputs.scores is not None:
+        rows = "".join(f"{p:.6f}\t{q:.6f}\t{mean:.6f}\t{rest:.6f}\n" for p, q, mean, rest in scores_of(links))
+        scores = pack(rows.encode(), outputs.scores)
     if outputs.tokens is not None:
         tokens = pack(written.tokens, outputs.tokens)
-    contents = pack(_after_ids(written.links(False), ids), outputs.links), scored, report, tokens
+    contents = pack(_after_ids(written.links(False), ids), outputs.links), scored, report, scores, tokens
     counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()))
     return Piece(end, contents, counts, links if outputs.page is not None else None)
 
@@ -164,10 +177,16 @@ class WholeFiles:
             stream = stack.enter_context(open_binary_output(path, packed=True)) if path else None
             self._streams.append((path or "", stream))
         self._empty, self._at_once = True, outputs.at_once
+        self._archive: MatrixArchive | None = None
+        if outputs.posteriors is not None:
+            self._archive = MatrixArchive(stack.enter_context(open_binary_output(outputs.posteriors)))
 
     def write(self, piece: Piece) -> None:
         """Write a piece."""
         self._empty = False
+        if self._archive is not None:
+            for matrix in piece.matrices:
+                self._archive.write(matrix)
         for (_, stream), data in zip(self._streams, piece.contents, strict=True):
             if stream is not None:
                 stream.write(data)
@@ -179,6 +198,8 @@ class WholeFiles:
         for path, stream in self._streams:
             if self._empty and stream is not None:
                 stream.write(pack(b"", path))
+        if self._archive is not None:
+            self._archive.finish()
 
 
 def write(pieces: Iterable[Piece], outputs: Outputs, run: Run) -> tuple[Counts, list[Links]]:
@@ -221,7 +242,7 @@ def write_report(
     """A JSON object for each pair. Where a decoder does not search pair by pair, `seconds` is the mean over
     the chunk. A pair that was too long for the decoder has no score or bound.
     """
-    for n in range(len(chunk)):
+    for n, (forward, backward, _, unlinked) in enumerate(scores_of(chunk)):
         begin, count = int(chunk.begin[n]), int(chunk.count[n])
         probabilities = chunk.probability[begin : begin + count]
         score, bound = float(chunk.score[n]), float(chunk.bound[n])
@@ -230,6 +251,9 @@ def write_report(
             **({} if ids is None else {"id": ids[n].decode()}),
             "links": count,
             "mean_probability": round(float(probabilities.mean()), 6) if count else None,
+            "target_given_source": None if isnan(forward) else round(forward, 6),
+            "source_given_target": None if isnan(backward) else round(backward, 6),
+            "unlinked": round(unlinked, 6),
             "score": None if isnan(score) else score,
             "bound": None if isnan(bound) or chunk.too_long[n] else bound,
             "certified": bool(chunk.certified[n] and not chunk.too_long[n]),

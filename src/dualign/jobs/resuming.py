@@ -41,6 +41,7 @@ _NAMES = {
     "report": "the report",
     "tokens": "the file of tokens",
     "positions": "what the links are on",
+    "scores": "the file of scores",
 }
 
 
@@ -53,6 +54,8 @@ def check_resumable(outputs: Outputs, load: str | None, *inputs: str | None) -> 
         )
     if outputs.page is not None:
         raise UsageError("resume=True cannot write a page about the run; write a report instead")
+    if outputs.posteriors is not None:
+        raise UsageError("resume=True cannot go on with an archive of posteriors; align in parts instead")
     for path in inputs:
         if path == "-":
             raise UsageError("resume=True reads the text from where it stopped; name files instead of -")
@@ -98,7 +101,7 @@ def about_run(
     about: dict[str, Any] = {name: fingerprint(path, text=name != "model") for name, path in files.items()}
     about |= {"options": {name: options[name] for name in DECODING}, "errors": errors, "dualign": release()}
     about["positions"] = outputs.positions
-    for name in ("probabilities", "report", "tokens"):
+    for name in ("probabilities", "report", "scores", "tokens"):
         path = getattr(outputs, name)
         about[name] = None if path is None else os.path.realpath(path)
     return json.loads(json.dumps(about))

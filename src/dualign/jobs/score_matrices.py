@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from itertools import islice
+from math import inf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available
 from dualign.decode.matchings.arguments import as_scores
-from dualign.decode.matchings.batch import Decoded, Settings, decode_matrices
+from dualign.decode.matchings.batch import DECODERS, Decoded, Settings, decode_matrices
 from dualign.decode.matchings.matching_blocks import ORIENTATION
+from dualign.decode.similarity import CHOOSERS
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.model.options import USED_WITH
+from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step
 from dualign.text.matrices import read_matrices
 from dualign.text.pairs import read_pairs
@@ -30,7 +33,7 @@ _CHUNK = 1024  # sentence pairs in memory at a time
 
 @dataclass(frozen=True, slots=True)
 class MatrixDecoder:
-    """How links are chosen; see `dualign.decode.submodular`."""
+    """How links are chosen; see `dualign.decode.submodular` and `dualign.decode.similarity`."""
 
     decoder: str = "submodular"
     alpha: float = 0.5
@@ -39,22 +42,59 @@ class MatrixDecoder:
     source_limit: int = 1
     """The most links of a source word; 0 for no limit."""
     target_limit: int = 1
-    threshold: float = 0.0
+    threshold: float | None = None
+    """Leave out links whose score is not over this, 0 if None. For `softmax` (1e-3) it is a share of row and
+    column, for `soft-union` (0.5) a probability."""
+    clip: bool = False
+    """Whether negative scores count as 0. Otherwise argmax, itermax and softmax take them as they are, and
+    the others refuse them."""
+
+    @property
+    def negative(self) -> str:
+        """What becomes of negative scores: see `as_scores`."""
+        return "clip" if self.clip else "keep" if self.decoder in _SIGNED else "refuse"
+
+    def chooser(self) -> Callable[[Array], Decoded]:
+        """How a matrix is decoded by one of `CHOOSERS`."""
+        choose, usual = CHOOSERS[self.decoder]
+        threshold = usual if self.threshold is None else self.threshold
+        if not 0 <= threshold < inf:
+            raise UsageError(f"threshold={threshold} must be at least 0 and finite")
+
+        def decode(matrix: Array) -> Decoded:
+            chosen = choose(matrix, threshold)
+            links = tuple((int(i), int(j)) for i, j in np.argwhere(chosen))
+            if self.decoder == "soft-union":
+                worth = float((matrix[chosen] - threshold).sum())
+                return Decoded(Alignment(links), worth, worth)
+            return Decoded(Alignment(links), float(matrix[chosen].sum()), nan)
+
+        return decode
 
     def settings(self) -> Settings:
         """The same for the kernels, checked."""
+        if self.decoder not in DECODERS:
+            names = ", ".join((*DECODERS, *CHOOSERS))
+            raise UsageError(f'decoder="{self.decoder}" is not one of {names}')
         if self.concave not in ORIENTATION:
             raise UsageError(f'concave="{self.concave}" is not one of {", ".join(ORIENTATION)}')
         for name in ("source_limit", "target_limit"):
             if (limit := getattr(self, name)) < 0:
                 raise UsageError(f"{name}={limit} must not be negative; use 0 for no limit")
         limits = self.source_limit or None, self.target_limit or None
-        return Settings(self.decoder, self.alpha, ORIENTATION[self.concave], *limits, self.threshold)
+        return Settings(self.decoder, self.alpha, ORIENTATION[self.concave], *limits, self.threshold or 0.0)
 
     def idle(self) -> list[str]:
         """Settings that were changed but have no effect with this decoder."""
         changed = (field.name for field in fields(self) if getattr(self, field.name) != field.default)
-        return [n for n in changed if n in USED_WITH and self.decoder not in USED_WITH[n]["decoder"]]
+        return [
+            n
+            for n in changed
+            if n in USED_WITH and n != "threshold" and self.decoder not in USED_WITH[n]["decoder"]
+        ]
+
+
+_SIGNED = ("argmax", "itermax", "softmax")
 
 
 USUAL = MatrixDecoder()
@@ -79,12 +119,15 @@ def decode(
     """
     if target is not None and source is None:
         raise UsageError("a target text is given without its source text; give both")
-    settings = decoder.settings()
+    matrices = _checked(scores, source, target, decoder.negative, run.errors)
+    if decoder.decoder in CHOOSERS:
+        found = _chosen(matrices, decoder.chooser())
+    else:
+        found = _decoded(matrices, decoder.settings(), available(run.threads))
     separate_outputs(output, report)
     one_standard_input(scores, source, target)
     for name in decoder.idle():
         run.note(f"note: {name}={getattr(decoder, name)} has no effect with decoder={decoder.decoder}")
-    found = _decoded(_checked(scores, source, target, run.errors), settings, available(run.threads))
     with ExitStack() as stack:
         links = stack.enter_context(open_output(output))
         details = None if report is None else stack.enter_context(open_output(report))
@@ -94,9 +137,13 @@ def decode(
                 details.write(json.dumps(_record(line, decoded, seconds)) + "\n")
 
 
-def _checked(scores: str, source: str | None, target: str | None, errors: str) -> Iterator[Array]:
+def _checked(
+    scores: str, source: str | None, target: str | None, negative: str, errors: str
+) -> Iterator[Array]:
     """The matrices, each of the size of its sentence pair if there is a text."""
-    matrices = ((place, as_scores(matrix, place)) for place, matrix in read_matrices(scores, errors))
+    matrices = (
+        (place, as_scores(matrix, place, negative)) for place, matrix in read_matrices(scores, errors)
+    )
     if source is None:
         yield from (matrix for _, matrix in matrices)
         return
@@ -116,6 +163,13 @@ def _checked(scores: str, source: str | None, target: str | None, errors: str) -
         yield matrix
 
 
+def _chosen(matrices: Iterator[Array], decode: Callable[[Array], Decoded]) -> Iterator[tuple[Decoded, float]]:
+    """Links of each matrix, and the time for it."""
+    for matrix in matrices:
+        clock = Clock()
+        yield decode(matrix), clock.seconds
+
+
 def _decoded(matrices: Iterator[Array], settings: Settings, threads: int) -> Iterator[tuple[Decoded, float]]:
     """Links of each matrix, and the mean time for one matrix of its chunk."""
     # Compiles the kernels, or loads them, before the clock starts.
@@ -132,7 +186,7 @@ def _record(line: int, decoded: Decoded, seconds: float) -> dict[str, Any]:
         "line": line,
         "links": len(decoded.alignment),
         "score": decoded.score,
-        "bound": decoded.bound,
+        "bound": None if isnan(decoded.bound) else decoded.bound,
         "certified": decoded.certified,
         "seconds": round(seconds, 9),
     }

@@ -13,9 +13,9 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace
-from dualign.infer.constraints import Glossary
 from dualign.infer.posteriors import LONGEST_IN_STEP
 from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text, note_raw
+from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Counts, Ids, Outputs, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
@@ -28,6 +28,7 @@ from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import links_inside, same_length
 from dualign.text.cutting import Cutting
+from dualign.text.gold import Gold, read_gold
 from dualign.text.line_blocks import BEGINNING, Place
 from dualign.text.numbering import encode_blocks, encode_files
 from dualign.text.pair_blocks import TextFiles
@@ -50,6 +51,8 @@ class Tuning:
     """None if `source` has both sides on each line."""
     early_stop: bool = False
     """Also stop training, and keep the best round, when the area under the precision-recall curve shrinks."""
+    pin: bool = False
+    """Also keep the pairs to these links in training."""
 
     @property
     def on_input(self) -> bool:
@@ -60,28 +63,37 @@ class Tuning:
         if self.target is not None and self.source is None:
             raise UsageError("the target text to tune on is given without its source text; give both")
 
-    def read_gold(self, errors: str) -> list[Alignment]:
-        """The gold links."""
-        from dualign.text.formats import read_links
+        if self.pin and not self.on_input:
+            raise UsageError("links are pinned in the text that is learnt from; give no text of their own")
 
-        gold = list(read_links(self.gold, errors=errors))
-        if not gold:
+    def read_gold(self, errors: str) -> Gold:
+        """The gold links."""
+        gold = read_gold(self.gold, errors=errors)
+        if not gold.links:
             raise DataError(f"{self.gold}: no gold links, the file is empty")
-        if not any(each.links or each.possible for each in gold):
-            raise DataError(f"{self.gold}: no gold links in {len(gold)} lines; there is nothing to tune by")
+        if not any(each.links or each.possible for each in gold.links):
+            raise DataError(
+                f"{self.gold}: no gold links in {len(gold.links)} lines; there is nothing to tune by"
+            )
         return gold
 
-    def pairs(
-        self, begin: list[Pair], gold: Sequence[Alignment], errors: str, cutting: Cutting
-    ) -> list[Pair]:
-        """The sentence pairs of the gold links, checked; `begin` are the first of the input."""
-        place, pairs = "the input", begin
+    def pairs(self, begin: Iterable[Pair], gold: Gold, errors: str, cutting: Cutting) -> list[Pair]:
+        """The sentence pairs of the gold links, checked; `begin` are those of the input, or the first."""
+        place, text = "the input", begin
         if self.source is not None:
-            place, pairs = self.source, list(TextFiles(self.source, self.target, errors, cutting).pairs())
-        counts = (self.gold, len(gold)), (place, len(pairs))
-        same_length(*counts, unit="pairs", remedy="give the gold links of this text")
-        for number, ((s, t), links) in enumerate(zip(pairs, gold, strict=True), 1):
-            links_inside(chain(links.links, links.possible), len(s), len(t), f"{self.gold}:{number}")
+            place, text = self.source, list(TextFiles(self.source, self.target, errors, cutting).pairs())
+            if not gold.chosen:
+                counts = (self.gold, len(gold.links)), (place, len(text))
+                same_length(*counts, unit="pairs", remedy="give the gold links of this text")
+        pairs = gold.of(text, place)
+        for number, (s, t), links in zip(gold.lines, pairs, gold.links, strict=True):
+            every = chain(links.links, links.possible)
+            links_inside(
+                every,
+                len(s),
+                len(t),
+                f"{self.gold}, pair {number + 1}" if gold.chosen else f"{self.gold}:{number + 1}",
+            )
         return pairs
 
 
@@ -93,7 +105,7 @@ def align(
     *,
     load: str | None = None,
     tuning: str | Tuning | None = None,
-    glossary: str | None = None,
+    glossary: str | Knowledge | None = None,
     resume: bool = False,
     run: Run = SILENT,
     **options: Any,
@@ -102,11 +114,11 @@ def align(
 
     Without `target`, each line of `source` has both sides. `output` is the file of links, or all files to
     write. `tuning` chooses threshold and decoder parameters by gold links. `glossary` is a file of known
-    translations. With `resume`, a run that was stopped goes on where it was (see `dualign.jobs.resuming`).
-    For `options` see `dualign.Options`.
+    translations, or all that is known. With `resume`, a run that was stopped goes on where it was (see
+    `dualign.jobs.resuming`). For `options` see `dualign.Options`.
     """
     outputs = output if isinstance(output, Outputs) else Outputs(output)
-    tuning = _tuning(tuning)
+    tuning, known = _tuning(tuning), Knowledge.of(glossary)
     ids = None if outputs.ids is None else Ids(outputs.ids)
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
@@ -119,30 +131,37 @@ def align(
         raise UsageError("line_buffered=True is for a saved model: a text is learnt from as a whole")
     if resume and ids is not None:
         raise UsageError("resume=True cannot write ids; leave them out")
+    if outputs.posteriors is not None and not outputs.posteriors.endswith(".npz"):
+        raise UsageError(f"posteriors={outputs.posteriors}: an archive of matrices; name it FILE.npz")
     if resume:
         check_resumable(outputs, load, source, target)
     beside = [*(extra_places(outputs) if resume else []), run.profile]
-    _check_places(outputs, source, target, load, tuning, glossary, beside)
+    _check_places(outputs, source, target, load, tuning, known, beside)
     workspace = run.workspace()
     if load is None:
         _note_idle(Options.of(options), options, run, outputs)
     cutting = ("cutting",) if outputs.reads_lines or "tokenize" in options else ()
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *cutting)
     if load is not None:
-        if tuning is not None and tuning.early_stop:
-            raise UsageError("early stopping is for training, but a saved model is given")
+        if known.prior or known.model:
+            raise UsageError(
+                "a prior is for training, but a saved model is given; train with the prior first"
+            )
+        if tuning is not None and (tuning.early_stop or tuning.pin):
+            what = "gold links are pinned" if tuning.pin else "early stopping is for"
+            raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
         aligner = Aligner.load(load, threads=run.threads).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
-        aligner.constraints = _read_glossary(glossary, run)
+        aligner.constraints = known.read_glossary(run)
         files = TextFiles(source, target, run.errors, aligner.cutting, outputs.at_once)
         if outputs.at_once:
             aligner.threads = 1  # several would read ahead, and so wait for lines before answering
         chunks = _ready(aligner, files, tuning, run, outputs)
     else:
         try:
-            text, aligner = _learn(_Text(source, target), options, tuning, glossary, run, workspace)
+            text, aligner = _learn(_Text(source, target), options, tuning, known, run, workspace)
         except NothingToLearn as error:
-            if error.pairs == 0 or outputs.model is not None or outputs.page is not None:
+            if error.pairs == 0 or outputs.model or outputs.page or outputs.scores or outputs.posteriors:
                 raise
             run.warn(f"{error}: all {error.pairs} lines of the output are empty")
             with open_output(outputs.links) as out:
@@ -158,7 +177,7 @@ def align(
     if outputs.model is not None:
         aligner.save(outputs.model)
     if resume:
-        read = {"source": source, "target": target, "model": load, "glossary": glossary}
+        read = {"source": source, "target": target, "model": load, "glossary": known.glossary}
         about = about_run(read, aligner.options.as_dict(), outputs, run.errors)
         counts = _go_on(Resumable(outputs, about), aligner, chunks, outputs, run)
     else:
@@ -177,7 +196,7 @@ def train(
     output: str,
     *,
     tuning: str | Tuning | None = None,
-    glossary: str | None = None,
+    glossary: str | Knowledge | None = None,
     sample: int | str | None = None,
     seed: int = 0,
     run: Run = SILENT,
@@ -188,13 +207,15 @@ def train(
     With a `sample`, learn from that many pairs, such as 500000 or "2.5M", drawn at random from the whole text
     by a generator with this `seed`.
     """
-    tuning = _tuning(tuning)
+    tuning, known = _tuning(tuning), Knowledge.of(glossary)
     outputs = Outputs(model=output)
     size = None if sample is None else as_count(sample)
     # The profile has standard output for itself: there are no links.
     beside = [] if run.profile == "-" else [run.profile]
-    _check_places(outputs, source, target, None, tuning, glossary, beside)
+    _check_places(outputs, source, target, None, tuning, known, beside)
     workspace = run.workspace()
+    if size is not None and tuning is not None and tuning.pin:
+        raise UsageError("a sample has other lines than the text that was corrected; train on all of it")
     if size is not None and tuning is not None and tuning.on_input and not _can_read_again(source, target):
         raise UsageError(
             "a sample reads the whole text, and tuning its first lines once more; name files for both sides"
@@ -204,7 +225,7 @@ def train(
         run.note(f"note: seed={seed} has no effect without a sample")
     compile_kernels(run.note, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
     text = _Text(source, target, size, seed)
-    _, aligner = _learn(text, options, tuning, glossary, run, workspace)
+    _, aligner = _learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
     return aligner
 
@@ -235,23 +256,27 @@ def _learn(
     given: _Text,
     options: dict[str, Any],
     tuning: Tuning | None,
-    glossary: str | None,
+    known: Knowledge,
     run: Run,
     workspace: Workspace,
 ) -> tuple[Numbered, Aligner]:
     """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner."""
+    prior, constraints = known.read_prior(run), known.read_glossary(run)
+    if prior is not None and prior.begin is not None:
+        options = prior.begin.options.as_dict() | options
     aligner = Aligner(threads=run.threads, **options)
-    gold = [] if tuning is None else tuning.read_gold(run.errors)
-    begin, text = _read(
-        given, aligner, len(gold) if tuning is not None and tuning.on_input else 0, run, workspace
+    gold = None if tuning is None else tuning.read_gold(run.errors)
+    first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0
+    begin, text = _read(given, aligner, first, run, workspace)
+    labelled = (
+        [] if tuning is None or gold is None else tuning.pairs(begin, gold, run.errors, aligner.cutting)
     )
-    labelled = [] if tuning is None else tuning.pairs(begin, gold, run.errors, aligner.cutting)
     areas: list[float] = []
     judge = None
-    if tuning is not None and tuning.early_stop:
+    if tuning is not None and gold is not None and tuning.early_stop:
         from dualign.jobs.tuning import area_judge
 
-        area = area_judge(labelled, gold, aligner.threads)
+        area = area_judge(labelled, gold.links, aligner.threads)
 
         def judge(model: Model) -> float:
             areas.append(area(model))
@@ -262,14 +287,24 @@ def _learn(
     sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
     note_raw(lambda side: sides[side], aligner.cutting, run)
     run.progress(0, "train")
-    constraints = _read_glossary(glossary, run)
-    aligner.fit(text, report=run.round, judge=judge, constraints=constraints, workspace=workspace)
+    pinned = None
+    if tuning is not None and gold is not None and tuning.pin:
+        pinned = dict(zip(gold.lines, gold.links, strict=True))
+    aligner.fit(
+        text,
+        report=run.round,
+        judge=judge,
+        constraints=constraints,
+        workspace=workspace,
+        gold=pinned,
+        prior=prior,
+    )
     _note_unused(text, aligner, run)
     if judge is not None:
         numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
         run.note(_kept_round(areas, numbers, aligner.options))
-    if tuning is not None:
-        _tune(aligner, labelled, gold, run)
+    if gold is not None:
+        _tune(aligner, labelled, gold.links, run)
     return text, aligner
 
 
@@ -335,8 +370,8 @@ def _ready(
     if tuning is not None:
         gold = tuning.read_gold(run.errors)
         pairs = files.pairs()
-        begin = list(islice(pairs, len(gold))) if tuning.on_input else []
-        _tune(aligner, tuning.pairs(begin, gold, run.errors, files.cutting), gold, run)
+        begin = list(islice(pairs, gold.lines[-1] + 1)) if tuning.on_input else []
+        _tune(aligner, tuning.pairs(begin, gold, run.errors, files.cutting), gold.links, run)
         if tuning.on_input and not _can_read_again(files.source, files.target):
             if outputs.reads_lines:
                 raise UsageError(
@@ -352,10 +387,6 @@ def _can_read_again(source: str, target: str | None) -> bool:
 
 def _tuning(given: str | Tuning | None) -> Tuning | None:
     return given if given is None or isinstance(given, Tuning) else Tuning(given)
-
-
-def _read_glossary(path: str | None, run: Run) -> Glossary | None:
-    return None if path is None else Glossary.read(path, errors=run.errors)
 
 
 def _tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], run: Run) -> None:
@@ -417,17 +448,17 @@ def _check_places(
     target: str | None,
     model: str | None,
     tuning: Tuning | None,
-    glossary: str | None,
+    known: Knowledge,
     beside: Sequence[str | None] = (),
 ) -> None:
     """Refuse before the work what could not be written after it: two outputs in one place, or in that of an
     input, or in a folder that does not exist. `beside` are further files that will be written, or None."""
     labelled = (None, None, None) if tuning is None else (tuning.gold, tuning.source, tuning.target)
-    one_standard_input(source, target, *labelled, glossary)
+    one_standard_input(source, target, *labelled, *known.inputs())
     if outputs.model is not None:
         checked_path(outputs.model)
     places = [*outputs.places(), *(os.fspath(place) for place in beside if place is not None)]
-    refuse_inputs(places, (source, target, model, *labelled, glossary))
+    refuse_inputs(places, (source, target, model, *labelled, *known.inputs()))
     separate_outputs(*places)
     if outputs.model is not None:
         refuse_other_files(outputs.model)

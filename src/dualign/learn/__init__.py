@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from dualign.core.lazy import lazily
 
 if TYPE_CHECKING:
+    from dualign.learn.prior_counts import Prior
     from dualign.learn.training import NothingToLearn, Progress
 
-__all__ = ["NothingToLearn", "Progress"]
+__all__ = ["NothingToLearn", "Prior", "Progress"]
 
-__getattr__, __dir__ = lazily(__name__, dict.fromkeys(__all__, "training"))
+_HOMES = {"NothingToLearn": "training", "Prior": "prior_counts", "Progress": "training"}
+__getattr__, __dir__ = lazily(__name__, _HOMES)

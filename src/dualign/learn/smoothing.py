@@ -27,6 +27,8 @@ from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity, stems
 from dualign.model.lexicon import Lexicon, divide_columns
 from dualign.text.bitext import GrowingVocabulary
 
+NOTHING_COUNTED = Counts(np.zeros((0, 2)), np.zeros(0), np.zeros(0))
+
 UNSEEN = 200.0
 """Pseudo-counts of null for words beyond the text: in a small text null must not be sure of anything."""
 
@@ -67,12 +69,14 @@ class Stems(NamedTuple):
 class Priors(NamedTuple):
     """What smoothing needs to know about the entries.
 
-    `alike` float32 (entries): κ_f · similarity^4; `stem_weight`: κ_s.
+    `alike` float32 (entries): κ_f · similarity^4; `stem_weight`: κ_s. `pseudo`: counts that are known before
+    (see `dualign.learn.prior_counts`), to be added to those of the text; empty for none.
     """
 
     stems: Stems
     alike: Array
     stem_weight: float
+    pseudo: Counts = NOTHING_COUNTED
 
 
 def make_priors(
@@ -124,7 +128,10 @@ def number_stems(lexicon: Lexicon, source_stem: Array, target_stem: Array, threa
 def reestimate_lexicon(
     lexicon: Lexicon, counts: Counts, priors: Priors, threads: int, workspace: Workspace | None = None
 ) -> Lexicon:
-    """New probabilities from expected counts."""
+    """New probabilities from expected counts, to which those of the priors are added in place."""
+    if len(priors.pseudo.links) > 0:
+        for expected, known in zip(counts, priors.pseudo, strict=True):
+            expected += known
     table = (workspace or boundless()).empty(lexicon.table.shape, np.float32, hot=True)
     stems = priors.stems
     parts = stems.ranges(lexicon.rows, PARTS)

@@ -14,12 +14,14 @@ from dualign.core.threads import ordered_map, spans
 from dualign.core.workspace import Workspace
 from dualign.infer.blocks import Warm
 from dualign.infer.constraints import ConstraintSet
+from dualign.learn.added_entries import pinned_words, with_entries
 from dualign.learn.em import em_round, warm_starts
 from dualign.learn.fertilities import estimate_fertilities
 from dualign.learn.ibm1 import prune, train_ibm1
-from dualign.learn.smoothing import make_priors
+from dualign.learn.prior_counts import Prior, inherited, joined, pseudo_counts, with_counts
+from dualign.learn.smoothing import NOTHING_COUNTED, make_priors
 from dualign.model.jumps import classes_of, initial_jumps, initial_weights
-from dualign.model.model import Model
+from dualign.model.model import Model, Seen
 from dualign.model.options import Options
 from dualign.model.positions import Positions
 from dualign.model.vocabulary import Vocabulary
@@ -71,6 +73,7 @@ def train(
     judge: Callable[[Model], float] | None = None,
     constraints: ConstraintSet | None = None,
     workspace: Workspace | None = None,
+    prior: Prior | None = None,
 ) -> Model:
     """Learn a model of the pairs that are not empty and not over `options.max_length`.
 
@@ -78,10 +81,13 @@ def train(
     at the first round of the HMM that does not improve on the one before, and returns the better; rounds with
     a projection get their turn before that. A set of `constraints` of your own joins `options.constraint` in
     the last quarter of the rounds. The `workspace` says how much memory may be used; it changes no result.
+    What a `prior` knows of word pairs counts beside what is seen.
     """
     workspace = workspace or Workspace()
     if constraints is not None and options.model != "hmm":
         raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
+    if text.pins.pinned.any() and options.model != "hmm":
+        raise UsageError(f"known links are for the HMM; model={options.model} has no chain to pin them in")
     with phase("choosing pairs"):
         chosen = usable(text, options.max_length, threads)
         if not chosen.any():
@@ -89,6 +95,10 @@ def train(
         # Words that occur only in other pairs are unknown to the model.
         bitext = text.chosen(chosen, threads, workspace)
     source, target = bitext.source_words, bitext.target_words
+    if prior is not None:
+        prior = prior.lowered() if options.lowercase else prior
+        source, prior_source = joined(source, prior.source_words)
+        target, prior_target = joined(target, prior.target_words)
     tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
 
     def tell(stage: str, rounds: int) -> Callable[..., None]:
@@ -102,19 +112,31 @@ def train(
     rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
     lexicon = train_ibm1(bitext, len(source), len(target), rounds, threads, tell("IBM 1", rounds), workspace)
     lexicon = prune(lexicon, options.prune, threads, workspace)
+    lexicon = with_entries(lexicon, *pinned_words(bitext))
+    seen = Seen(
+        frequencies(bitext.source.tokens, len(source), threads),
+        frequencies(bitext.target.tokens, len(target), threads),
+    )
+    pseudo = NOTHING_COUNTED
+    if prior is not None:
+        lexicon, pseudo = pseudo_counts(lexicon, prior, prior_source, prior_target)
+        lexicon = with_counts(lexicon, pseudo, seen)
     entries = len(lexicon.columns)
     workspace.demand(by_word + BYTES_PER_ENTRY * entries, f"a lexicon of {entries:,} entries")
     priors = make_priors(
         lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
-    )
+    )._replace(pseudo=pseudo)
     weights = initial_weights(options.null, options.floor)
     positions = None if options.model == "hmm" else Positions.uniform()
     own = options.jump_words if options.model == "hmm" else 0
-    jumps = initial_jumps(
-        classes_of(frequencies(bitext.target.tokens, len(target), threads), own),
-        classes_of(frequencies(bitext.source.tokens, len(source), threads), own),
+    jumps = initial_jumps(classes_of(seen.target, own), classes_of(seen.source, own))
+    if prior is not None:
+        if prior.begin is not None and positions is None:
+            weights, jumps = prior.begin.weights.copy(), inherited(jumps, prior.begin, source, target)
+        seen = seen.added(prior.seen, (prior_source, prior_target))
+    model = Model(
+        Vocabulary(source), Vocabulary(target), lexicon, weights, jumps, options, positions, seen=seen
     )
-    model = Model(Vocabulary(source), Vocabulary(target), lexicon, weights, jumps, options, positions)
     then = tell(STAGES[options.model], options.rounds)
     best, enough = -np.inf, False
     warm: list[Warm] = []

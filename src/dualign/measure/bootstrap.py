@@ -34,7 +34,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two systems on the same resamples; the three shares sum to 1, better means a lower AER."""
+    """Two systems on the same resamples; the three shares sum to 1, better means a lower AER.
+
+    `difference` is the second's AER less the first's, `low` and `high` hold the share `level` of its values.
+    `p` is two-sided: twice the share of the resamples in which the better system is not better, where the
+    pairs as they are count as one resample more; 1 where neither is.
+    """
 
     first_aer: float
     second_aer: float
@@ -43,6 +48,11 @@ class Comparison:
     tied: float
     samples: int
     seed: int
+    difference: float
+    low: float
+    high: float
+    level: float
+    p: float
 
 
 def confidence_interval(
@@ -72,25 +82,31 @@ def compare(
     gold: Iterable[LinkSet],
     *,
     samples: int = 1000,
+    level: float = 0.95,
     seed: int = 1,
 ) -> Comparison:
     """In what share of the resamples of the sentence pairs does `first` have a lower AER than `second`?
 
     Both systems are scored on the same resamples, so what makes a sentence hard for both cancels out.
     """
+    if not 0 < level < 1:
+        raise UsageError(f"level must lie between 0 and 1, not {level}")
     references = as_alignments(gold, "gold")
     pair_of_counts = [count(as_pairs(links, references)) for links in (first, second)]
     together = np.concatenate(pair_of_counts, axis=1)
-    # The sign is of the difference of two roundings of one formula: equal counts give exactly 0.
-    signs = np.concatenate(
-        [
-            np.sign(rates(block[:, :5]).aer - rates(block[:, 5:]).aer)
-            for block in _resampled(together, samples, seed)
-        ]
+    # Differences of two roundings of one formula: equal counts give exactly 0.
+    differences = np.concatenate(
+        [rates(block[:, 5:]).aer - rates(block[:, :5]).aer for block in _resampled(together, samples, seed)]
     )
     first_aer, second_aer = (float(rates(counts.sum(axis=0)).aer) for counts in pair_of_counts)
-    first_better, second_better, tied = (float(np.mean(signs == sign)) for sign in (-1, 1, 0))
-    return Comparison(first_aer, second_aer, first_better, second_better, tied, samples, seed)
+    first_better, second_better, tied = (float(np.mean(np.sign(differences) == sign)) for sign in (1, -1, 0))
+    difference = second_aer - first_aer
+    against = np.count_nonzero(differences * np.sign(difference) <= 0)
+    low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2])
+    return Comparison(
+        first_aer, second_aer, first_better, second_better, tied, samples, seed,
+        difference, float(low), float(high), level, min(1.0, 2 * (1 + int(against)) / (1 + samples)),
+    )  # fmt: skip
 
 
 def _resampled(counts: NDArray[np.int64], samples: int, seed: int) -> Iterator[NDArray[np.int64]]:

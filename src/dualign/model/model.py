@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,12 +19,25 @@ from dualign.model.storage import read_container, write_container
 from dualign.model.vocabulary import Vocabulary
 
 
+class Seen(NamedTuple):
+    """How often training has seen each word: int64 (words) of either side."""
+
+    source: Array
+    target: Array
+
+    def added(self, more: tuple[Array, Array], places: tuple[Array, Array]) -> Seen:
+        """With the numbers of `more`, rounded, at these places."""
+        sides = zip(self, more, places, strict=True)
+        sums = (old + np.rint(np.bincount(at, new, len(old))) for old, new, at in sides)
+        return Seen(*(array.astype(np.int64) for array in sums))
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
     """Vocabularies, lexicon, the chains' weights (see `dualign.model.jumps`) and jumps, the user's options.
 
     `positions` belongs to IBM Models 1 and 2 and is None for the HMM; `fertilities` are counted if the
-    options name the submodular decoder.
+    options name the submodular decoder. `seen` is None for a model of an older version.
     """
 
     source: Vocabulary
@@ -34,6 +48,7 @@ class Model:
     options: Options
     positions: Positions | None = None
     fertilities: Fertilities | None = None
+    seen: Seen | None = None
 
     def with_options(self, options: Options) -> Model:
         """The same parameters, decoded differently."""
@@ -50,6 +65,8 @@ class Model:
             arrays |= {f"positions_{name}": array for name, array in self.positions.arrays().items()}
         if self.fertilities is not None:
             arrays |= {f"fertility_{name}": array for name, array in self.fertilities.arrays().items()}
+        if self.seen is not None:
+            arrays |= {f"seen_{name}": array for name, array in self.seen._asdict().items()}
         write_container(path, {"kind": "word-alignment", "options": self.options.as_dict()}, arrays)
 
     @classmethod
@@ -68,6 +85,7 @@ class Model:
                 Options.of(header["options"]),
                 Positions.from_arrays(arrays, "positions_") if "positions_grid" in arrays else None,
                 Fertilities.from_arrays(arrays, "fertility_") if "fertility_source" in arrays else None,
+                Seen(arrays["seen_source"], arrays["seen_target"]) if "seen_source" in arrays else None,
             )
             model.check()
             return model
@@ -94,5 +112,8 @@ class Model:
         )
         if self.fertilities is not None:
             fits = fits and self.fertilities.fit(len(self.source), len(self.target))
+        if self.seen is not None:
+            sides = zip(self.seen, (self.source, self.target), strict=True)
+            fits = fits and all(a.dtype == np.int64 and a.shape == (len(side),) for a, side in sides)
         if not fits:
             raise ValueError("its parts do not fit together")

@@ -114,12 +114,19 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
     return header["user"], arrays
 
 
+def is_model_file(path: str) -> bool:
+    """Whether a file begins like one that `write_container` wrote."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False  # whoever reads it will say what is wrong
+
+
 def refuse_other_files(path: str) -> None:
     """Refuse to replace a file that is no model: a text that was named in the wrong place would be lost."""
-    if os.path.isfile(path) and os.path.getsize(path):
-        with open(path, "rb") as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
-                raise UsageError(f"{path}: is there, and is no model; remove it first, or name another file")
+    if os.path.isfile(path) and os.path.getsize(path) and not is_model_file(path):
+        raise UsageError(f"{path}: is there, and is no model; remove it first, or name another file")
 
 
 def checked_path(path: str | os.PathLike[str]) -> str:

@@ -16,6 +16,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment, Link
 from dualign.text.checks import links_inside, same_length
 from dualign.text.formats import read_links
+from dualign.text.gold import read_gold
 from dualign.text.lines import read_lines
 from dualign.text.pairs import Pair, read_pairs
 from dualign.text.reports import read_records, record_of
@@ -148,6 +149,12 @@ def _read_aligned(path: str, format: str | None, errors: str, pairs: Sequence[Pa
 
 def _read_gold(files: Files, path: str, pairs: Sequence[Pair], errors: str) -> list[Alignment | None]:
     format = files.gold_format
+    if format is None and os.path.isfile(path) and (known := read_gold(path, format, errors)).chosen:
+        chosen: list[Alignment | None] = [None] * len(pairs)
+        for line, (s, t), links in zip(known.lines, known.of(pairs, "the text"), known.links, strict=True):
+            links_inside(links.links + links.possible, len(s), len(t), f"{path}, line {line + 1}")
+            chosen[line] = links
+        return chosen
     if not files.first:
         try:
             return list(_read_aligned(path, format, errors, pairs))

@@ -33,6 +33,12 @@ def viewer_page(content: dict[str, Any], *, live: bool = False) -> str:
     return document(f"{' – '.join(content['names'])} · dualign", asset("viewer.css"), body, script, live=live)
 
 
+def alignment_page() -> str:
+    """A page where two sentences are typed, and the links that the server finds between them are drawn."""
+    script = f'(() => {{\n"use strict";\n{asset("typed_pair.js")}\n}})();\n'
+    return document("dualign", asset("typed_pair.css"), asset("typed_pair.html"), script, live=True)
+
+
 def document(title: str, style: str, body: str, script: str = "", *, live: bool = False) -> str:
     """An HTML page with our base style; `title` is plain text, `body` markup."""
     style = asset("base.css") + style

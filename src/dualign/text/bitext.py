@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dualign.core.workspace import Workspace, boundless
 
 if TYPE_CHECKING:
+    from dualign.text.alignment import Alignment
     from dualign.text.pairs import Pair
 
 Ints = npt.NDArray[Any]
@@ -75,19 +76,71 @@ class Sentences:
         return Sentences(self.tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
 
 
+class Pins(NamedTuple):
+    """Known links of some pairs of a text.
+
+    `pinned` bool (pairs); pair n has the links `begin[n]` … `begin[n + 1]` of `source` and `target` int32
+    (positions) and `sure` bool. A text of which nothing is known has empty arrays.
+    """
+
+    pinned: Ints
+    begin: Ints
+    source: Ints
+    target: Ints
+    sure: Ints
+
+    @classmethod
+    def of(cls, pairs: int, links: Mapping[int, Alignment]) -> Pins:
+        """The pins of a text of that many pairs, by the number of the pair."""
+        pinned, begin = np.zeros(pairs, np.bool_), np.zeros(pairs + 1, np.int64)
+        every: list[tuple[int, int, bool]] = []
+        for pair in sorted(links):
+            known = [(i, j, sure) for i, j, sure, _ in links[pair].marked()]
+            pinned[pair], begin[pair + 1] = True, len(known)
+            every += known
+        columns = list(zip(*every, strict=True)) or [(), (), ()]
+        source, target = (np.array(column, np.int32) for column in columns[:2])
+        return cls(pinned, np.cumsum(begin), source, target, np.array(columns[2], np.bool_))
+
+    def slice(self, begin: int, end: int) -> Pins:
+        """Those of the pairs begin..end."""
+        if len(self.pinned) == 0:
+            return self
+        a, b = self.begin[begin], self.begin[end]
+        bounds = self.begin[begin : end + 1] - a
+        return Pins(self.pinned[begin:end], bounds, self.source[a:b], self.target[a:b], self.sure[a:b])
+
+    def chosen(self, pairs: npt.NDArray[np.bool_]) -> Pins:
+        """Those of the chosen pairs only."""
+        if len(self.pinned) == 0:
+            return self
+        counts = np.diff(self.begin)
+        kept = np.repeat(pairs, counts)
+        begin = np.concatenate(([0], np.cumsum(counts[pairs])))
+        return Pins(self.pinned[pairs], begin, self.source[kept], self.target[kept], self.sure[kept])
+
+
+UNPINNED = Pins(
+    np.zeros(0, np.bool_), np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32),
+    np.zeros(0, np.bool_),
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Bitext:
-    """Parallel sentences of numbered words."""
+    """Parallel sentences of numbered words; of some pairs the links may be known, for training."""
 
     source: Sentences
     target: Sentences
+    pins: Pins = field(default=UNPINNED, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.source)
 
     def slice(self, begin: int, end: int) -> Bitext:
         """Pairs begin..end; the tokens are views."""
-        return Bitext(self.source.slice(begin, end), self.target.slice(begin, end))
+        sides = self.source.slice(begin, end), self.target.slice(begin, end)
+        return Bitext(*sides, pins=self.pins.slice(begin, end))
 
     def without(self, dropped: npt.NDArray[np.bool_]) -> Bitext:
         """All pairs, the dropped ones with empty sides."""
@@ -139,7 +192,7 @@ class Numbered(Bitext):
         vocabularies = GrowingVocabulary(), GrowingVocabulary()
         left, right = ([new[word] for word in side] for new, side in zip(vocabularies, words, strict=True))
         bitext = self.renumbered(left, right, threads, workspace, in_place=in_place)
-        return Numbered(bitext.source, bitext.target, *map(list, vocabularies))
+        return Numbered(bitext.source, bitext.target, *map(list, vocabularies), pins=self.pins)
 
     def without_words(self, words: Collection[str]) -> Numbered:
         """The same sentences without some words."""
@@ -161,7 +214,7 @@ class Numbered(Bitext):
         right, target_words = _chosen(self.target, self.target_words, pairs, threads, workspace)
         if left is self.source and right is self.target:
             return self
-        return Numbered(left, right, source_words, target_words)
+        return Numbered(left, right, source_words, target_words, pins=self.pins.chosen(pairs))
 
 
 def _renumbered(

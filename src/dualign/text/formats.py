@@ -54,6 +54,7 @@ _EXPECTED = "`i-j`, `i?j`, `ipj` or `i-j:probability` with numbers i and j of up
 _LIKE_A_LINK = re.compile(r"[0-9]+[-?p][0-9]+")
 _NAACL = re.compile(rf"\s*0*({NUMBER})\s+({NUMBER})\s+({NUMBER})(?:\s+([SP]))?(?:\s+({REAL}))?\s*")
 _NAACL_SENTENCE = re.compile(rf"\s*0*({NUMBER})\s")
+_CHOSEN_LINE = re.compile(rf"{NUMBER}\t\s*(?:[0-9]+[-?p][0-9]+(?:\s.*)?)?")
 _GIZA = re.compile(
     rf"# Sentence pair \(({NUMBER})\) source length ({NUMBER}) target length ({NUMBER})(?:\s.*)?"
 )
@@ -73,7 +74,7 @@ def read_links(
         raise UsageError(f"unknown link format {quoted(format)}; known are {', '.join(FORMATS)}")
     if count is not None and count < 0:
         raise UsageError(f"count={count} is negative")
-    return _read(path, format, read_lines(path, errors), count)
+    return links_from(path, format, read_lines(path, errors), count)
 
 
 def pharaoh(alignment: Alignment) -> str:
@@ -106,7 +107,13 @@ def parse_pharaoh(line: str) -> Alignment:
     return _parse_line(0, line)
 
 
-def _read(path: str, format: str | None, lines: Iterator[str], pairs: int | None) -> Iterator[Alignment]:
+def chosen_line(line: str) -> bool:
+    """Whether it has the number of a line, a tab, and links: see `dualign.text.gold`."""
+    return _CHOSEN_LINE.fullmatch(line) is not None
+
+
+def links_from(path: str, format: str | None, lines: Iterator[str], pairs: int | None) -> Iterator[Alignment]:
+    """`read_links`, of lines that are read already."""
     if format is None:
         format, lines = _guess(path, lines)
     found = 0
@@ -131,6 +138,11 @@ def _guess(path: str, lines: Iterator[str]) -> tuple[str, Iterator[str]]:
         seen.append(line)
         if not line.strip() or line.endswith("\t"):  # nothing, or an id
             continue
+        if chosen_line(line):
+            raise DataError(
+                f"{path}:{number}: links of chosen lines, with their numbers; these serve as gold links "
+                "(evaluate, align --gold), not as the links of a text"
+            )
         if line.startswith("# Sentence pair ("):
             format = "giza"
         elif _NAACL.fullmatch(line):

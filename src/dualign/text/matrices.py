@@ -11,14 +11,16 @@ target words. Nothing in a file is executed (no pickles).
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.text.json_lines import parse_json
 from dualign.text.lines import parsed, read_lines
@@ -26,6 +28,26 @@ from dualign.text.places import reading
 
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})\.npy")
 _UNREADABLE = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError)
+
+
+class MatrixArchive:
+    """Writes matrices to an `.npz` file, numbered as they come: the same matrices, the same bytes."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._archive = zipfile.ZipFile(stream, "w")
+        self._number = 0
+
+    def write(self, matrix: Array) -> None:
+        """Add a matrix."""
+        content = io.BytesIO()
+        np.save(content, matrix, allow_pickle=False)
+        # The time stamp of an entry is the earliest there can be.
+        self._archive.writestr(zipfile.ZipInfo(f"arr_{self._number}.npy"), content.getvalue())
+        self._number += 1
+
+    def finish(self) -> None:
+        """Write the list of entries."""
+        self._archive.close()
 
 
 def read_matrices(path: str, errors: str = "strict") -> Iterator[tuple[str, Any]]:

@@ -22,8 +22,8 @@ Limits = int | Sequence[int] | Array | None
 """The most links of every word, or of each; None for no limit."""
 
 
-def as_scores(scores: Any, name: str = "scores") -> Array:
-    """A matrix of scores ≥ 0 as float64 (I, J)."""
+def as_scores(scores: Any, name: str = "scores", negative: str = "refuse") -> Array:
+    """A matrix of scores as float64 (I, J); what is `negative` is refused, kept, or clipped to 0."""
     try:
         matrix = np.asarray(scores)
     except ValueError:
@@ -37,8 +37,10 @@ def as_scores(scores: Any, name: str = "scores") -> Array:
             f"{name} has {matrix.ndim} axes, shape {matrix.shape}; give a matrix (source words, target words)"
         )
     matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+    if negative == "clip":
+        matrix = np.maximum(matrix, 0.0)
     # Written so that NaN is not fine.
-    if not (fine := (matrix >= 0) & (matrix <= HUGE)).all():
+    if not (fine := (matrix >= (-HUGE if negative == "keep" else 0)) & (matrix <= HUGE)).all():
         i, j = (int(k) for k in np.argwhere(~fine)[0])
         remedy = (
             f"scores are at most {HUGE:g}; divide all of them"
@@ -46,7 +48,7 @@ def as_scores(scores: Any, name: str = "scores") -> Array:
             else "scores are numbers and not negative; shift or clip similarities, exponentiate logarithms"
         )
         raise DataError(f"{name}[{i}, {j}] is {matrix[i, j]:g}; {remedy}")
-    return np.where(matrix < TINY, 0.0, matrix)
+    return np.where(np.abs(matrix) < TINY, 0.0, matrix)
 
 
 def _ragged(scores: Any) -> str:

@@ -103,7 +103,23 @@ class Editor {
     return text;
   }
 
-  /** The same as lines `sentence source target S|P`, all counted from 1. */
+  /** The links of a system, one line for each pair; edited pairs as edited. */
+  corrected(system) {
+    let text = "";
+    for (let n = 0; n < this.corpus.size; n++) {
+      const cells = this.corpus.edits.get(n) || new Map([...this.corpus.links(system, n)].filter(([, cell]) => cell.mark !== "~"));
+      text += `${pharaohOf(cells)}\n`;
+    }
+    return text;
+  }
+
+  /** The edited pairs only, as lines `line number<TAB>links`. */
+  looked() {
+    const edited = [...this.corpus.edits].sort(([m], [n]) => m - n);
+    return edited.map(([n, cells]) => `${n + 1}\t${pharaohOf(cells)}\n`).join("");
+  }
+
+  /** All gold links as lines `sentence source target S|P`, all counted from 1. */
   naacl() {
     let text = "";
     for (let n = 0; n < this.corpus.size; n++) {

@@ -15,7 +15,7 @@ const KEYS = [
   ["w", "walk the words: ← → along, ↑ ↓ to the other sentence, Esc back"], ["m", "walk the matrix: arrows; Esc back"],
   ["e", "edit mode on or off"], ["Space or Enter", "in the matrix, editing: none, sure, possible, none …"],
   ["s p x", "in the matrix, editing: sure, possible, none"], ["a", "editing: take the links of the system for this pair"],
-  ["z or u, y", "undo, redo (also Ctrl+Z, Ctrl+Y)"], ["h n", "export gold as Pharaoh, NAACL"], ["g", "go to a line"], ["t", "theme: like the system, light, dark"], ["?", "this list"],
+  ["z or u, y", "undo, redo (also Ctrl+Z, Ctrl+Y)"], ["h n", "export gold as Pharaoh, NAACL"], ["b v", "export all links with my corrections, only the pairs I looked at (edited, or taken with a)"], ["g", "go to a line"], ["t", "theme: like the system, light, dark"], ["?", "this list"],
 ];
 
 class Viewer {
@@ -75,6 +75,8 @@ class Viewer {
     byId("undo").disabled = this.editor.past.length === 0;
     byId("redo").disabled = this.editor.future.length === 0;
     byId("export-pharaoh").disabled = byId("export-naacl").disabled = !this.corpus.hasGold;
+    byId("export-all").disabled = this.state.one < 0;
+    byId("export-looked").disabled = this.corpus.edits.size === 0;
   }
 
   listen() {
@@ -91,6 +93,8 @@ class Viewer {
     on("redo", "click", () => this.follow(this.editor.redo()));
     on("export-pharaoh", "click", () => this.export("pharaoh"));
     on("export-naacl", "click", () => this.export("naacl"));
+    on("export-all", "click", () => this.exportCorrected());
+    on("export-looked", "click", () => this.exportLooked());
     on("theme", "click", () => nextTheme());
     on("help-button", "click", () => this.help());
     document.addEventListener("keydown", (event) => this.key(event));
@@ -125,6 +129,14 @@ class Viewer {
 
   export(format) {
     if (this.corpus.hasGold) download(`gold.${format === "naacl" ? "naacl" : "links"}`, this.editor[format]());
+  }
+
+  exportCorrected() {
+    if (this.state.one >= 0) download("corrected.links", this.editor.corrected(this.state.one));
+  }
+
+  exportLooked() {
+    if (this.corpus.edits.size > 0) download("corrections.tsv", this.editor.looked());
   }
 
   notice(text, ...more) {
@@ -383,7 +395,7 @@ class Viewer {
       e: () => this.setEditing(!this.state.editing), m: () => this.focusMatrix(), w: () => this.focusWord(0, 0),
       a: () => { if (this.state.editing && this.state.one >= 0 && this.pair !== NONE) this.editor.take(this.pair, this.state.one); },
       z: () => this.follow(this.editor.undo()), u: () => this.follow(this.editor.undo()), y: () => this.follow(this.editor.redo()), Z: () => this.follow(this.editor.redo()),
-      h: () => this.export("pharaoh"), n: () => this.export("naacl"), t: () => nextTheme(), "?": () => this.help(),
+      h: () => this.export("pharaoh"), n: () => this.export("naacl"), b: () => this.exportCorrected(), v: () => this.exportLooked(), t: () => nextTheme(), "?": () => this.help(),
       g: () => { const line = Number(prompt("Line number", "")); if (line >= 1 && line <= this.corpus.size) this.go(line - 1); },
     };
   }

@@ -1,0 +1,50 @@
+"""`dualign dictionary`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from dualign import jobs
+from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads, argument, option
+from dualign.cli.screen import on_screen
+from dualign.core.errors import UsageError
+
+
+def dictionary(
+    given: Annotated[str, argument("MODEL|LINKS", "A saved model, or a file of links with its text.")],
+    output: Output = "-",
+    source: Annotated[str | None, option("FILE", "Source text of the links, or bitext.")] = None,
+    target: Annotated[str | None, option("FILE", "Target text of the links.")] = None,
+    form: Annotated[
+        str,
+        option(
+            "tsv|lex|shortlist|eflomal",
+            "A glossary; FILE.s2t and FILE.t2s as Moses' lex; `target source p`; eflomal's priors.",
+            "--to",
+        ),
+    ] = "tsv",
+    least_count: Annotated[float, option("N", "Leave out what is linked less often.", min=0)] = 0,
+    least_probability: Annotated[
+        float | None, option("P", "Leave out what is less probable; a glossary: 0.05, both ways.", min=0)
+    ] = None,
+    relative: Annotated[
+        float, option("R", "Leave out what has less than this share of a word's best translation.", min=0)
+    ] = 0,
+    threads: Threads = None,
+    errors: Errors = OnErrors.STRICT,
+    quiet: Quiet = False,
+) -> None:
+    """Write how words are translated, by a model or by links.
+
+    A glossary has counts and both probabilities; with the text, words as they are written there and the
+    shortest example. A model with a text aligns it first.
+    """
+    if target is not None and source is None:
+        raise UsageError("--target needs --source")
+    text = None if source is None else jobs.DictionaryText(source, target)
+    usual = jobs.USUAL_PROBABILITY if form == "tsv" else 0.0
+    least = usual if least_probability is None else least_probability
+    with on_screen(quiet, output, threads, errors) as run:
+        jobs.dictionary(
+            given, output, text=text, form=form, cut_offs=jobs.CutOffs(least_count, least, relative), run=run
+        )

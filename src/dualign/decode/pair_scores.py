@@ -1,0 +1,58 @@
+"""How well the two sides of a sentence pair fit, by the model that aligned them: for filters of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import nan
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.decode.links import Links
+
+
+class PairScore(NamedTuple):
+    """Scores of one sentence pair; whatever pairs are aligned with it does not matter.
+
+    `target_given_source` is log p(target | source) / J for a target of J words, the sum over all alignments
+    by the model's own chain (natural logarithm, before any projection); `source_given_target` is the same
+    with the sides exchanged. Both are NaN for a pair with an empty side, or one too long to align. They are
+    log-probabilities up to two approximations: words that never occurred together have a constant floor, and
+    words that the model does not know are scored by their spelling.
+
+    `mean_probability` is that of the links, 0 if there are none; `unlinked` the share of the words of both
+    sides that have no link, 1 if there are none.
+    """
+
+    target_given_source: float
+    source_given_target: float
+    mean_probability: float
+    unlinked: float
+
+
+def scores_of(links: Links) -> Iterator[PairScore]:
+    """The scores of each pair, from its links and likelihoods."""
+    I, J = links.lengths.T
+    empty = (I == 0) | (J == 0)
+    pair = np.repeat(np.arange(len(links)), links.count)
+    # Each sum over the links of one pair alone, in their order: other pairs must not change its rounding.
+    total = np.bincount(pair, links.probability, len(links))
+    linked = _linked(pair, links.source, I) + _linked(pair, links.target, J)
+    words, count = np.maximum(I + J, 1), np.maximum(links.count, 1)
+    columns = (
+        np.where(empty, nan, links.likelihood[:, 0] / np.maximum(J, 1)),
+        np.where(empty, nan, links.likelihood[:, 1] / np.maximum(I, 1)),
+        total / count,
+        1 - linked / words,
+    )
+    return map(PairScore, *(column.tolist() for column in columns))
+
+
+def _linked(pair: Array, word: Array, lengths: Array) -> Array:
+    """How many words of one side have a link, for each pair."""
+    ends = np.cumsum(lengths)
+    marked = np.zeros(int(lengths.sum()), np.bool_)
+    marked[(ends - lengths)[pair] + word] = True
+    sums = np.concatenate(([0], np.cumsum(marked)))
+    return sums[ends] - sums[ends - lengths]

@@ -1,0 +1,67 @@
+"""What is known before training: files of translations and of priors, and a model to go on with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from dualign.core.errors import UsageError
+from dualign.infer.constraints import Glossary
+from dualign.jobs.running import Run
+from dualign.learn.prior_counts import Prior
+from dualign.model.model import Model
+from dualign.model.storage import is_model_file
+from dualign.text.prior_files import read_word_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Files of what is known; each is optional."""
+
+    glossary: str | None = None
+    """Translations: linked where both occur, in training and when aligning."""
+    prior: str | None = None
+    """Pseudo-counts of word pairs: a model, a dictionary with weights, or eflomal's priors."""
+    weight: float = 1.0
+    """What the counts of `prior` are multiplied by."""
+    model: str | None = None
+    """A model to go on with: its options, what it has counted, and its chains."""
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.weight) and self.weight > 0):
+            raise UsageError(f"prior_weight={self.weight} must be over 0 and finite")
+        if self.prior is not None and self.model is not None:
+            raise UsageError("going on with a model takes what it knows as the prior; give no other")
+        if self.prior is None and self.weight != 1:
+            raise UsageError(f"prior_weight={self.weight} is the weight of a prior; give one")
+
+    @classmethod
+    def of(cls, given: str | Knowledge | None) -> Knowledge:
+        """A glossary's file name stands for itself."""
+        return given if isinstance(given, Knowledge) else cls(given)
+
+    def inputs(self) -> tuple[str | None, ...]:
+        """Every path."""
+        return self.glossary, self.prior, self.model
+
+    def read_glossary(self, run: Run) -> Glossary | None:
+        """The glossary, if there is one."""
+        return None if self.glossary is None else Glossary.read(self.glossary, errors=run.errors)
+
+    def read_prior(self, run: Run) -> Prior | None:
+        """The prior, if there is one; notes say what of it is not used."""
+        if self.model is not None:
+            return Prior.of_model(Model.load(self.model), begin=True)
+        if self.prior is None:
+            return None
+        if is_model_file(self.prior):
+            return Prior.of_model(Model.load(self.prior)).scaled(self.weight)
+        pairs = read_word_pairs(self.prior, run.errors)
+        if pairs.phrases:
+            run.note(
+                f"note: {self.prior}: {pairs.phrases:,} entries have several words on a side and are passed "
+                "over; a glossary can have phrases"
+            )
+        if pairs.others:
+            run.note(f"note: {self.prior}: {pairs.others:,} lines on jumps and fertilities are passed over")
+        return Prior.of_pairs(pairs.source, pairs.target, pairs.weight).scaled(self.weight)

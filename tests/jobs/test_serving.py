@@ -1,0 +1,271 @@
+"""The server: answers as the library does, refuses what it should, and goes on."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from dualign import Aligner, jobs
+from dualign.core.errors import DataError, UsageError
+from dualign.jobs import pair_requests
+from dualign.jobs.pair_requests import Answerer, Refused
+from dualign.text.samples import sample
+
+pytest.importorskip("starlette", reason="starlette is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+serving = pytest.importorskip("dualign.jobs.serving")
+
+SOURCE, TARGET = ([" ".join(words) for words in side] for side in sample()[:2])
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> str:
+    path = str(tmp_path_factory.mktemp("serving") / "model")
+    Aligner(threads=1, rounds=2).fit((SOURCE, TARGET)).save(path)
+    return path
+
+
+@contextmanager
+def running(model: str, **settings: Any):
+    """A server on a thread of its own, stopped at the end."""
+    server = jobs.serve(model, port=0, run=jobs.Run(threads=2), **settings)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server._server.started and time.monotonic() < deadline:
+        time.sleep(0.01)
+    try:
+        yield server.place
+    finally:
+        server.stop()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def place(model):
+    with running(model) as place:
+        yield place
+
+
+def ask(
+    place, method: str = "POST", path: str = "/align", body: Any = None, **headers: str
+) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=20)
+    given = {"Content-Type": "application/json"} | {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
+    content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+    try:
+        connection.request(method, path, content, given)
+        answer = connection.getresponse()
+        text = answer.read()
+    finally:
+        connection.close()
+    kind = answer.headers["Content-Type"]
+    return answer.status, json.loads(text) if kind == "application/json" else text.decode()
+
+
+def alive(place) -> bool:
+    return ask(place, "GET", "/health")[0] == 200
+
+
+def test_a_pair_and_a_batch_are_aligned_as_by_the_library(place, model):
+    aligner = Aligner.load(model, threads=1)
+    pairs = [*zip(SOURCE[:40], TARGET[:40], strict=True), ("", "x"), ("nie gehört", "never heard of")]
+    found, scores = aligner.align(pairs), aligner.score(pairs)
+    status, answer = ask(place, body={"pairs": [{"source": s, "target": t} for s, t in pairs]})
+    assert status == 200
+    assert len(answer["results"]) == len(pairs)
+    for result, alignment, score in zip(answer["results"], found, scores, strict=True):
+        assert result["links"] == [list(link) for link in alignment.links]
+        assert result["probabilities"] == [round(p, 6) for p in alignment.probabilities]
+        assert result["score"]["unlinked"] == round(score.unlinked, 6)
+    assert answer["results"][40]["score"]["target_given_source"] is None
+    one = ask(place, body={"source": SOURCE[3].split(), "target": TARGET[3]})
+    assert one == (200, answer["results"][3])
+
+
+def test_markup_is_carried_over(place):
+    pair = {"source": SOURCE[0].replace("Markt", "<b>Markt</b>"), "target": TARGET[0], "markup": True}
+    status, answer = ask(place, body=pair)
+    assert status == 200
+    assert answer["markup"] == TARGET[0].replace("market", "<b>market</b>")
+
+
+def test_the_page_health_and_description(place):
+    status, page = ask(place, "GET", "/")
+    assert status == 200
+    assert "Content-Security-Policy" in page
+    assert ask(place, "GET", "/health")[1]["status"] == "ok"
+    status, described = ask(place, "GET", "/openapi.json")
+    assert described["openapi"].startswith("3.")
+    assert set(described["paths"]) == {"/align", "/health"}
+    assert ask(place, "GET", "/nowhere")[0] == 404
+    assert ask(place, "GET", "/align")[0] == 405
+    assert ask(place, "DELETE", "/")[0] == 405
+
+
+PAIR = {"source": "a", "target": "b"}
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        (b"{", 400, "not JSON"),
+        (b"", 400, "not JSON"),
+        (b"\xff\xfe", 400, "not JSON"),
+        (b"[" * 100_000, 400, "not JSON"),
+        (b'{"source": 1' + b"0" * 5000 + b"}", 400, "not JSON"),
+        ([], 422, "write an object"),
+        ({}, 422, "the pair: write"),
+        ({"source": "a"}, 422, "the pair: write"),
+        (PAIR | {"more": 1}, 422, "the pair: write"),
+        ({"source": 1, "target": "b"}, 422, "the pair.source is a string"),
+        ({"source": ["a", 1], "target": "b"}, 422, "the pair.source is a string"),
+        ({"source": ["a", ""], "target": "b"}, 422, "the pair.source is a string"),
+        ({"source": "a", "target": ["b\n"]}, 422, "the pair.target is a string"),
+        (PAIR | {"markup": "yes"}, 422, "is true or false"),
+        ({"source": "<b>a", "target": "b", "markup": True}, 422, "never closed"),
+        ({"source": ["a"], "target": "b", "markup": True}, 422, "a string on both sides"),
+        ({"pairs": "a"}, 422, "is a list"),
+        ({"pairs": [PAIR, None]}, 422, "pairs[1]: write"),
+        ({"pairs": [], "source": "a"}, 422, "stands alone"),
+        ({"pairs": [PAIR] * (pair_requests.MOST_PAIRS + 1)}, 413, "at most 10,000"),
+        ({"source": "a " * 1001, "target": "b"}, 413, "1,001 words"),
+        ({"pairs": [{"source": "a " * 1000, "target": "b " * 1000}] * 21}, 413, "pairs of words"),
+        (b" " * 10_000_000, 413, "at most 4,194,304 bytes"),
+    ],
+)  # fmt: skip
+def test_what_is_no_request_is_refused_and_the_server_goes_on(place, body, code, message):
+    status, answer = ask(place, body=body)
+    assert status == code
+    assert message in answer["error"]
+    assert alive(place)
+
+
+def test_lone_surrogates_and_nulls_are_words_like_others(place):
+    assert ask(place, body=b'{"source": "\\ud800 a\\u0000b", "target": "x"}')[0] == 200
+
+
+def test_a_body_that_never_ends_is_cut_off(place):
+    with socket.create_connection(("127.0.0.1", place.port), timeout=20) as client:
+        head = f"POST /align HTTP/1.1\r\nHost: 127.0.0.1:{place.port}\r\nContent-Type: application/json\r\n"
+        client.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        answer = b""
+        try:
+            for _ in range(1500):
+                client.sendall(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
+            answer = client.recv(1000)
+        except ConnectionError:
+            pass
+        assert answer == b"" or b" 413 " in answer
+    assert alive(place)
+
+
+def test_bytes_that_are_not_http_are_refused(place):
+    for nonsense in (
+        b"\x16\x03\x01\x02\x00" * 20,
+        b"GET\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000,
+    ):
+        with socket.create_connection(("127.0.0.1", place.port), timeout=20) as client:
+            try:
+                client.sendall(nonsense)
+                while client.recv(1 << 16):
+                    pass
+            except OSError:
+                pass
+    assert alive(place)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("half", [b"", b"POST /align HTTP/1.1\r\nHost:", b"WHOLE"])
+def test_half_open_connections_are_closed(model, half, monkeypatch):
+    monkeypatch.setattr(serving, "PATIENCE", 0.5)
+    with running(model) as place:
+        if half == b"WHOLE":
+            host = f"Host: 127.0.0.1:{place.port}\r\nContent-Type: application/json\r\n"
+            half = f"POST /align HTTP/1.1\r\n{host}Content-Length: 100\r\n\r\n{{".encode()
+        with socket.create_connection(("127.0.0.1", place.port), timeout=20) as client:
+            client.sendall(half)
+            answer = client.recv(1000)
+            assert answer == b"" or b" 408 " in answer
+        assert alive(place)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost:1", "127.0.0.1.evil.test:80", ""])
+def test_other_host_names_are_refused(place, host):
+    assert ask(place, body=PAIR, Host=host)[0] in (400, 403)
+    assert ask(place, "GET", "/", Host=host)[0] in (400, 403)
+    assert alive(place)
+
+
+def test_other_origins_are_refused(place):
+    ours = f"http://127.0.0.1:{place.port}"
+    assert ask(place, body=PAIR, Origin=ours)[0] == 200
+    for origin in ("http://evil.example", "null", ours.replace("http", "https"), f"{ours}.evil.example"):
+        assert ask(place, body=PAIR, Origin=origin)[0] == 403
+    assert ask(place, body=PAIR, Content_Type="text/plain")[0] == 415
+
+
+@pytest.mark.slow
+def test_elsewhere_a_token_is_needed(model):
+    with running(model, host="0.0.0.0") as place:
+        assert len(place.token) >= 32
+        assert place.address.endswith(f"#{place.token}")
+        for given in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": place.token}):
+            assert ask(place, body=PAIR, **given)[0] == 401
+        assert ask(place, body=PAIR, Authorization=f"Bearer {place.token}")[0] == 200
+        assert (
+            ask(place, body=PAIR, Authorization=f"Bearer {place.token}", Origin="http://evil.example")[0]
+            == 403
+        )
+        assert ask(place, "GET", "/health", Host="any.example")[0] == 200
+    with running(model, token="a-token-of-my-own") as place:
+        assert ask(place, body=PAIR)[0] == 401
+        assert ask(place, body=PAIR, Authorization="Bearer a-token-of-my-own")[0] == 200
+
+
+@pytest.mark.slow
+def test_what_cannot_be_served_is_told(model, place, monkeypatch):
+    with pytest.raises(DataError, match=f"port {place.port} of 127.0.0.1 cannot be used"):
+        jobs.serve(model, port=place.port)
+    with pytest.raises(UsageError, match="at least 16"):
+        jobs.serve(model, port=0, token="short")
+    monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
+    with pytest.raises(UsageError, match=r"dualign\[serve\]"):
+        jobs.serve(model, port=0)
+
+
+def test_many_clients_at_once_get_the_same_answers(place):
+    expected = ask(place, body={"source": SOURCE[0], "target": TARGET[0]})
+    wrong = []
+
+    def client() -> None:
+        for _ in range(20):
+            if ask(place, body={"source": SOURCE[0], "target": TARGET[0]}) != expected:
+                wrong.append(1)
+
+    clients = [threading.Thread(target=client) for _ in range(8)]
+    for each in clients:
+        each.start()
+    for each in clients:
+        each.join()
+    assert not wrong
+
+
+def test_answers_do_not_depend_on_the_batch(model):
+    answerer = Answerer(Aligner.load(model))
+    pairs = [{"source": s, "target": t} for s, t in zip(SOURCE[:50], TARGET[:50], strict=True)]
+    whole = json.loads(answerer.answer(json.dumps({"pairs": pairs}).encode()))["results"]
+    assert [json.loads(answerer.answer(json.dumps(pair).encode())) for pair in pairs] == whole
+    with pytest.raises(Refused):
+        answerer.answer(b"nonsense")

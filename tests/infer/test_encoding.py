@@ -46,7 +46,7 @@ def test_parts_have_the_words_of_their_pairs_and_no_others(pairs, lowercase, siz
     for text in (numbered(pairs, False), pairs):
         found = []
         for encode in unencoded_parts(model, text, size):
-            part, unknown = encode()
+            part, unknown, _ = encode()
             assert len(part) <= size
             for side, new, vocabulary in zip(
                 (part.source, part.target), unknown, (model.source, model.target), strict=True

@@ -33,7 +33,7 @@ def spelled(pairs, lowercase: bool):
 def test_numbers_stand_for_the_words_of_the_text(pairs, lowercase, before):
     model, expected = model_of(lowercase), spelled(pairs, lowercase)
     text = numbered(pairs, lowercase and before)
-    for bitext, unknown in (encode_for(model, pairs), encode_for(model, text)):
+    for bitext, unknown, _ in (encode_for(model, pairs), encode_for(model, text)):
         assert words_of(model, bitext, unknown) == expected
         for vocabulary, new in zip((model.source, model.target), unknown, strict=True):
             assert len({*vocabulary.words, *new}) == len(vocabulary) + len(new)

@@ -176,7 +176,7 @@ def test_read_error_of_the_disk_is_a_data_error(tmp_path: Path, monkeypatch: pyt
     def fail(*_: object) -> int:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(gzip.GzipFile, "readinto1", fail)
+    monkeypatch.setattr(gzip.GzipFile, "read1", fail)
     with pytest.raises(DataError, match=r"text\.gz: cannot read: Input/output error"):
         read(path)
 

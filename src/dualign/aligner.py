@@ -13,6 +13,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
 from dualign.core.workspace import Workspace
 from dualign.decode.links import Links, Prepared, align_bitext
+from dualign.decode.moving import moved, without_skipped
 from dualign.decode.pair_scores import PairScore, scores_of
 from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
@@ -26,7 +27,7 @@ from dualign.model.translations import Translation, translations
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Numbered, Pins, numbered
 from dualign.text.checks import links_inside, same_length
-from dualign.text.lines import tokenize
+from dualign.text.cutting import PLAIN, Cutting, cutting_of
 from dualign.text.pairs import Pair
 
 Sentence = str | Sequence[str]
@@ -44,10 +45,11 @@ def align(
 ) -> list[Alignment]:
     """Learn a model of two parallel lists of sentences and align them, one `Alignment` per pair.
 
-    A sentence is a list of tokens, or a string to be split at white space. `Aligner` describes the keywords.
+    A sentence is a list of tokens, or a string to be split at white space, or as `tokenize` says. `Aligner`
+    describes the keywords.
     """
     aligner = Aligner(threads=threads, **options)
-    pairs = as_pairs(source, target)
+    pairs = as_pairs(source, target, aligner.cutting)
     text = numbered(pairs, aligner.options.lowercase)
     return with_words(aligner.fit(text).align(text), pairs)
 
@@ -63,7 +65,7 @@ class Aligner:
     - a `dualign.text.Numbered`, made by `dualign.text.numbered(pairs, lowercase)`: its words are numbered
       only once for `fit` and `align`.
 
-    A sentence is a list of tokens, or a string to be split at white space.
+    A sentence is a list of tokens, or a string to be split at white space, or as `tokenize` says.
 
     `threads` defaults to the number of processors. The other keywords, all from `dualign.Options`:
 
@@ -129,13 +131,17 @@ class Aligner:
         For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
         hold when aligning, too. `workspace` has the room for large arrays, in memory or in scratch files.
         """
-        text = as_text(bitext, target)
+        text = self._text(bitext, target)
         if not isinstance(text, Numbered):
             text = numbered(text, self.options.lowercase)
         elif self.options.lowercase:
             text = text.lowered()
         if gold is not None:
             text = replace(text, pins=_pins(text, gold))
+        if self.options.skipped:
+            if gold is not None:
+                raise UsageError("gold links are pinned on all tokens; leave skip_tokens out")
+            text = text.without_words(self.options.skipped)
         self.constraints, self.history = constraints, []
 
         def hear(progress: Progress) -> None:
@@ -176,7 +182,7 @@ class Aligner:
         self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
     ) -> list[Alignment]:
         """The links of each pair, with their probabilities."""
-        text = as_text(bitext, target)
+        text = self._text(bitext, target)
         found = [alignment for links in self.align_stream(text) for alignment in alignments(links)]
         return found if isinstance(text, Numbered) else with_words(found, text)
 
@@ -195,7 +201,22 @@ class Aligner:
         self, part: Encoded, desk: Desk | None = None, matrices: list[Array] | None = None
     ) -> Links:
         """Links of a part of a text, on the calling thread alone; for the rest see `align_bitext`."""
-        return align_bitext(self.model, part, 1, self.constraints, desk, matrices)
+        if not self.options.skipped:
+            return align_bitext(self.model, part, 1, self.constraints, desk, matrices)
+        if matrices is not None:
+            raise UsageError("posteriors are those of all tokens; leave skip_tokens out")
+        kept, *moves = without_skipped(self.model, part)
+        return moved(align_bitext(self.model, kept, 1, self.constraints, desk), *moves)
+
+    @property
+    def cutting(self) -> Cutting:
+        """How the options split text into tokens."""
+        return cutting_of(self.options.tokenize, self.options.whitespace)
+
+    def _text(
+        self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
+    ) -> Numbered | list[Pair]:
+        return as_text(bitext, target, self.cutting)
 
     def decoder_of(
         self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
@@ -204,7 +225,7 @@ class Aligner:
 
         The posteriors are computed once, projected as the options in force now say.
         """
-        parts = parts_of(self.model, as_text(bitext, target))
+        parts = parts_of(self.model, self._text(bitext, target))
         prepared = Prepared(self.model, parts, self.threads, self.constraints)
         return lambda options: list(alignments(prepared.links(options)))
 
@@ -221,7 +242,7 @@ class Aligner:
         in which target words choose, then those in which source words do; their mean is the probability.
         """
         matrices: list[Array] = []
-        for part in parts_of(self.model, as_text(bitext, target)):
+        for part in parts_of(self.model, self._text(bitext, target)):
             matrices += posteriors_of_bitext(self.model, part, self.threads, self.constraints)
         return matrices if directions else [link_probabilities(matrix) for matrix in matrices]
 
@@ -297,15 +318,15 @@ def _pins(text: Numbered, gold: Mapping[int, Alignment]) -> Pins:
 
 
 def as_text(
-    bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
+    bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None, cutting: Cutting = PLAIN
 ) -> Numbered | list[Pair]:
     """A text in any form that `Aligner` describes, checked and split into tokens."""
     if target is not None:
-        return as_pairs(bitext, target)  # type: ignore[arg-type]
+        return as_pairs(bitext, target, cutting)  # type: ignore[arg-type]
     if isinstance(bitext, Numbered):
         return bitext
     if isinstance(bitext, tuple) and len(bitext) == 2 and all(isinstance(side, list) for side in bitext):
-        return as_pairs(*bitext)
+        return as_pairs(bitext[0], bitext[1], cutting)
     if isinstance(bitext, str):
         raise DataError("a bitext is an iterable of (source, target) pairs, not one string")
     if not isinstance(bitext, Iterable):
@@ -314,11 +335,11 @@ def as_text(
     for n, pair in enumerate(bitext):
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise DataError(f"item {n} of the bitext is not a pair (source, target): {pair!r:.60}")
-        pairs.append((as_tokens(pair[0], "source", n), as_tokens(pair[1], "target", n)))
+        pairs.append((as_tokens(pair[0], 0, n, cutting), as_tokens(pair[1], 1, n, cutting)))
     return pairs
 
 
-def as_pairs(source: Iterable[Any], target: Iterable[Any]) -> list[Pair]:
+def as_pairs(source: Iterable[Any], target: Iterable[Any], cutting: Cutting = PLAIN) -> list[Pair]:
     """The pairs of two parallel lists, checked and split into tokens."""
     for side, name in ((source, "source"), (target, "target")):
         if isinstance(side, Numbered):
@@ -329,15 +350,16 @@ def as_pairs(source: Iterable[Any], target: Iterable[Any]) -> list[Pair]:
     sources, targets = list(source), list(target)
     same_length(("source", len(sources)), ("target", len(targets)), unit="sentences")
     return [
-        (as_tokens(left, "source", n), as_tokens(right, "target", n))
+        (as_tokens(left, 0, n, cutting), as_tokens(right, 1, n, cutting))
         for n, (left, right) in enumerate(zip(sources, targets, strict=True))
     ]
 
 
-def as_tokens(sentence: Sentence, side: str, number: int) -> Sequence[str]:
-    """A sentence as a list of tokens."""
+def as_tokens(sentence: Sentence, at: int, number: int, cutting: Cutting = PLAIN) -> Sequence[str]:
+    """A sentence of the source (`at` 0) or the target (1) as a list of tokens."""
     if isinstance(sentence, str):
-        return tokenize(sentence)
+        return cutting.tokens(at, sentence)
+    side = ("source", "target")[at]
     if not isinstance(sentence, Sequence):
         raise DataError(
             f"{side} sentence {number} is neither a string nor a list of tokens: {sentence!r:.60}"

@@ -543,7 +543,7 @@ def test_training_options_without_effect_are_noted(files, tmp_path, capsys):
         "alpha=0.7",
     ]
     for verb in (["align", *files, "-o"], ["train", *files]):
-        assert run([*verb, str(tmp_path / "out"), *options]) == 0
+        assert run([*verb, str(tmp_path / verb[0]), *options]) == 0
         shown = capsys.readouterr().err
         assert "note: --set jump_words=5 has no effect with --model-type ibm1\n" in shown
         assert "note: --constraint symmetric has no effect with --model-type ibm1\n" in shown

@@ -235,8 +235,7 @@ def test_links_outside_the_text_name_the_files(tmp_path, links, gold, capsys):
 
 
 def test_options_that_need_each_other(links, gold, texts, capsys):
-    for option in (texts[:2], texts[2:]):
-        assert "--source and --target go together" in failure(capsys, links, gold, *option, code=2)
+    assert "--target needs --source" in failure(capsys, links, gold, *texts[2:], code=2)
     assert "--rare needs the words" in failure(capsys, links, gold, "--rare", "2", code=2)
 
 
@@ -251,6 +250,20 @@ def test_sample_agrees_with_itself(capsys):
     gold = os.fspath(sample_path("sample.gold"))
     found = result(capsys, gold, gold, "--bootstrap", "10")
     assert (found["aer"], found["pairs"]) == (0, 60)
+
+
+def test_exchanged_sides_are_suspected(tmp_path, capsys):
+    (tmp_path / "links").write_text("1-0 2-1 0-2\n" * 5)
+    (tmp_path / "gold").write_text("0-1 1-2 2-0\n" * 5)
+    files = [str(tmp_path / "links"), str(tmp_path / "gold")]
+    assert run(["evaluate", *files]) == 0
+    assert "AER is 100.00, and 0.00 the other way round; if so, set --swap" in capsys.readouterr().err
+    assert run(["evaluate", *files, "--swap"]) == 0
+    shown = capsys.readouterr()
+    assert "AER          0.00" in shown.out
+    assert shown.err == ""
+    assert run(["convert", files[0], str(tmp_path / "turned"), "--to", "pharaoh", "--swap", "-q"]) == 0
+    assert (tmp_path / "turned").read_text() == "0-1 1-2 2-0\n" * 5
 
 
 def test_gold_of_chosen_lines_is_compared_with_exactly_these(links, texts, tmp_path, capsys):

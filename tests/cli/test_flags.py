@@ -80,7 +80,7 @@ def test_errors_keep_their_kind():
         ("decode a --target a", "--target needs --source"),
         ("phrases align a a --method best", "--method best is not one of"),
         ("phrases align a a --time-limit 0", "--time-limit 0.0: must be more than 0 seconds"),
-        ("phrases evaluate a a --source a", "--source and --target go together"),
+        ("phrases evaluate a a --target a", "--target needs --source"),
         ("translate decode a a --method best", "--method best is not one of"),
         ("figure matrix a -o b.svg --line 9", "--line 9: the text has 1 lines"),
         ("figure curve a --gold a -o b.svg", "give --probabilities, --model or --links"),

@@ -47,7 +47,8 @@ def test_overview_has_a_line_for_each_verb(capsys):
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_each_verb_is_a_function_that_begins_with_its_line_in_the_table(words):
-    function = getattr(import_module(".".join(("dualign.cli", *words))), words[-1])
+    names = [word.replace("-", "_") for word in words]
+    function = getattr(import_module(".".join(("dualign.cli", *names))), names[-1])
     assert inspect.getdoc(function).splitlines()[0] == commands()[words]
 
 

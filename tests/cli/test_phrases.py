@@ -105,7 +105,7 @@ def test_wrong_usage_exits_with_2(text, capsys):
         (["align", table, source, target, "--time-limit", "0"], "--time-limit 0.0"),
         (["align", table, "-", "-"], "standard input"),
         (["train", table, source, target, "--time-limit", "-1"], "--time-limit -1.0"),
-        (["evaluate", links, links, "--source", source], "go together"),
+        (["evaluate", links, links, "--target", target], "--target needs --source"),
         (["extract", source, target, links, "--max-length", "17"], "max-length"),
     ):
         assert run(["phrases", *arguments]) == 2

@@ -103,3 +103,43 @@ def test_pair_that_is_too_large_is_found_in_its_chunk(tmp_path, monkeypatch, cap
     shown = capsys.readouterr().err
     assert "where [0] is line 3: " in shown
     assert "forward[1]" in shown
+
+
+def giza(*blocks: tuple[str, str]) -> str:
+    """A GIZA file of (second line, third line without its null word)."""
+    return "".join(
+        f"# Sentence pair ({n}) source length {words.count('({')} target length {len(target.split())} "
+        f"alignment score : 0.1\n{target}\nNULL ({{ }}) {words}\n"
+        for n, (target, words) in enumerate(blocks, 1)
+    )
+
+
+def test_giza_files_are_turned_by_their_words(tmp_path, capsys):
+    there = [("the house", "das ({ 1 }) Haus ({ 2 })"), ("x the", "das ({ 2 })")]
+    back = [("das Haus", "the ({ 1 }) house ({ 2 })"), ("das", "x ({ }) the ({ 1 })")]
+    (tmp_path / "fe.A3.final").write_text(giza(*there))
+    (tmp_path / "ef.A3.final").write_text(giza(*back))
+    forward, backward = str(tmp_path / "fe.A3.final"), str(tmp_path / "ef.A3.final")
+    assert run(["symmetrize", forward, backward, "--method", "intersect"]) == 0
+    assert capsys.readouterr().out == "0-0 1-1\n0-1\n"
+    assert run(["symmetrize", backward, forward, "--method", "intersect"]) == 0
+    assert capsys.readouterr().out == "0-0 1-1\n1-0\n"
+    assert run(["symmetrize", forward, forward]) == 1
+    assert "of the same direction" in capsys.readouterr().err
+    (tmp_path / "ef.A3.final").write_text(giza(("das Buch", "the ({ 1 }) house ({ 2 })"), back[1]))
+    assert run(["symmetrize", forward, backward]) == 1
+    assert "the words of sentence pair 1 differ" in capsys.readouterr().err
+
+
+def test_links_written_target_first_are_suspected_and_swapped(tmp_path, capsys):
+    (tmp_path / "f").write_text("0-1 1-2 2-3 3-0\n" * 10)
+    (tmp_path / "b").write_text("1-0 2-1 3-2 0-3\n" * 10)
+    files = [str(tmp_path / "f"), str(tmp_path / "b")]
+    assert run(["symmetrize", *files]) == 0
+    assert "share 0 links, but 40 if one of them is written target word first; if so, set --swap" in (
+        capsys.readouterr().err
+    )
+    assert run(["symmetrize", *files, "--swap", "--method", "gdfa"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "0-1 1-2 2-3 3-0\n" * 10
+    assert shown.err == ""

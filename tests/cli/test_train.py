@@ -65,7 +65,7 @@ def test_tuning_is_kept_in_the_model(files, tmp_path, capsys):
 @pytest.mark.parametrize("count", [1, 4])
 def test_a_wrong_number_of_files_is_wrong_usage(files, count, capsys):
     assert run(["train", *(files * 2)[:count]]) == 2
-    assert f"{count} files named; write SOURCE TARGET MODEL" in capsys.readouterr().err
+    assert f"{count} files named; write SOURCE TARGET -o MODEL" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["-", "model.gz"])
@@ -78,11 +78,11 @@ def test_a_model_that_could_not_be_mapped_is_refused(files, name, tmp_path, monk
 
 def test_bad_data_leaves_the_old_model(files, tmp_path, capsys):
     model = tmp_path / "model"
-    model.write_bytes(b"old")
+    model.write_bytes(b"DUALIGN\0 old")
     shorter = write_lines(tmp_path / "shorter", TARGET[:-1])
     assert run(["train", files[0], shorter, str(model), *FAST]) == 1
     assert f"has {len(SOURCE)} lines but {shorter} has {len(SOURCE) - 1}" in capsys.readouterr().err
-    assert model.read_bytes() == b"old"
+    assert model.read_bytes() == b"DUALIGN\0 old"
     assert run(["train", *files, str(tmp_path / "no" / "model"), *FAST]) == 1
     assert "there is no folder" in capsys.readouterr().err
     assert run(["train", *files, str(tmp_path)]) == 1
@@ -94,7 +94,7 @@ def test_bad_data_leaves_the_old_model(files, tmp_path, capsys):
 def test_ctrl_c_during_training_leaves_the_old_model_and_nothing_else(tmp_path: Path, threads: str):
     files = [write_lines(tmp_path / "s", SOURCE * 20), write_lines(tmp_path / "t", TARGET * 20)]
     model = tmp_path / "model"
-    model.write_bytes(b"old")
+    model.write_bytes(b"DUALIGN\0 old")
     command = [*INTERRUPTIBLE, "train", *files, str(model), "--rounds", "1000", "--threads", threads]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), text=True
@@ -112,7 +112,7 @@ def test_ctrl_c_during_training_leaves_the_old_model_and_nothing_else(tmp_path: 
     assert out == ""
     assert err.endswith("dualign: interrupted\n")
     assert "Traceback" not in err
-    assert model.read_bytes() == b"old"
+    assert model.read_bytes() == b"DUALIGN\0 old"
     assert sorted(os.listdir(tmp_path)) == ["model", "s", "t"]
 
 
@@ -205,3 +205,13 @@ def test_memory_changes_no_byte(files, tmp_path):
     for name, more in (("a", []), ("b", ["--memory", "300M", "--scratch", str(tmp_path)])):
         assert run(["train", *files, str(tmp_path / name), *FAST, *more]) == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_text_is_not_overwritten_by_a_model(files, tmp_path, capsys):
+    text = tmp_path / "corpus.en"
+    text.write_text("a text\n")
+    assert run(["train", *files, str(text)]) == 2
+    assert "is no model; remove it first" in capsys.readouterr().err
+    assert text.read_text() == "a text\n"
+    for _ in range(2):  # a model may be replaced
+        assert run(["train", *files, "-o", str(tmp_path / "model"), "--rounds", "0", "-q"]) == 0

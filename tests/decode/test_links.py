@@ -64,7 +64,7 @@ def test_without_projection_posteriors_are_those_of_the_two_chains(aligner):
 def test_known_words_have_jumps_of_their_own_and_unknown_ones_the_usual(aligner):
     model = aligner.model
     pair = ["s1", "nowhere", "s2"], ["t3", "never", "t2"]
-    text, unknown = encoding.encode_for(model, [pair])
+    text, unknown, _ = encoding.encode_for(model, [pair])
     block = block_of(model, text, 1, unknown)
     for d, words in ((0, (model.target.numbers, pair[1])), (1, (model.source.numbers, pair[0]))):
         by = model.jumps[1 + d]

@@ -33,7 +33,7 @@ def spelled(pairs, lowercase: bool):
 def test_numbers_stand_for_the_words_of_the_text(pairs, lowercase, before):
     model, expected = model_of(lowercase), spelled(pairs, lowercase)
     text = numbered(pairs, lowercase and before)
-    for bitext, unknown in (encode_for(model, pairs), encode_for(model, text)):
+    for bitext, unknown, _ in (encode_for(model, pairs), encode_for(model, text)):
         assert words_of(model, bitext, unknown) == expected
         for vocabulary, new in zip((model.source, model.target), unknown, strict=True):
             assert len({*vocabulary.words, *new}) == len(vocabulary) + len(new)
@@ -46,7 +46,7 @@ def test_parts_have_the_words_of_their_pairs_and_no_others(pairs, lowercase, siz
     for text in (numbered(pairs, False), pairs):
         found = []
         for encode in unencoded_parts(model, text, size):
-            part, unknown = encode()
+            part, unknown, _ = encode()
             assert len(part) <= size
             for side, new, vocabulary in zip(
                 (part.source, part.target), unknown, (model.source, model.target), strict=True

@@ -115,9 +115,11 @@ def test_what_is_not_plain(data, before):
 def test_every_white_space_and_nothing_else():
     for code in [*range(1, 0xD800), *range(0xE000, 0x11000)]:
         data = chr(code).encode()
-        found = white_space(eight(octets(data + b"x"), 0))
+        found = white_space(eight(octets(data + b"x"), 0), False)
         assert (found > 0) == chr(code).isspace(), hex(code)
         assert found in (0, len(data)), hex(code)
+        ascii = white_space(eight(octets(data + b"x"), 0), True)
+        assert (ascii > 0) == (data.split() == []), hex(code)
         if found:
             assert stops(eight(octets(data), 0)) & 0x80
 
@@ -136,9 +138,9 @@ def test_words_end_where_python_says(text):
     data = octets(text.encode() + b"\n")
     at = 0
     for word in words:
-        while (gap := white_space(eight(data, at))) > 0:
+        while (gap := white_space(eight(data, at), False)) > 0:
             at += gap
-        end = word_end(data, at)
+        end = word_end(data, at, False)
         assert text.encode()[at:end].decode() == word
         at = end
 

@@ -176,7 +176,7 @@ def test_read_error_of_the_disk_is_a_data_error(tmp_path: Path, monkeypatch: pyt
     def fail(*_: object) -> int:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(gzip.GzipFile, "readinto1", fail)
+    monkeypatch.setattr(gzip.GzipFile, "read1", fail)
     with pytest.raises(DataError, match=r"text\.gz: cannot read: Input/output error"):
         read(path)
 
@@ -446,3 +446,19 @@ def test_import_is_light() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
     )
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_standard_input_is_decompressed_by_its_beginning(suffix, monkeypatch):
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(pack(suffix, NOISE))))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with open_input("-") as stream:
+        assert stream.read() == NOISE
+    cut = io.TextIOWrapper(io.BufferedReader(io.BytesIO(pack(suffix, NOISE)[:-1000])))
+    monkeypatch.setattr(sys, "stdin", cut)
+    if suffix:
+        with (
+            open_input("-") as stream,
+            pytest.raises(DataError, match="standard input: corrupt or truncated"),
+        ):
+            stream.read()

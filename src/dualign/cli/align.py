@@ -8,6 +8,7 @@ from typing import Annotated
 from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import (
+    Columns,
     Errors,
     Memory,
     OnErrors,
@@ -24,6 +25,7 @@ from dualign.cli.options import (
 )  # fmt: skip
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.jobs.defaults import POSITIONS
 
 
 def align(
@@ -34,6 +36,14 @@ def align(
         str | None, option("MODEL", "Align with this saved model; train none.", "--model")
     ] = None,
     save: Annotated[str | None, option("MODEL", "Save the model.")] = None,
+    columns: Columns = None,
+    tokenize: settings.Tokenize = None,
+    positions: Annotated[
+        str, option("|".join(POSITIONS), "What links are on: tokens, white-space words, character offsets.")
+    ] = "tokens",
+    tokens: Annotated[str | None, option("FILE", "Also write the tokens, `source<TAB>target`.")] = None,
+    whitespace: settings.WhiteSpace = None,
+    skip_tokens: settings.SkipTokens = None,
     decoder: settings.Decoder = None,
     symmetrize: settings.Symmetrize = None,
     threshold: settings.Threshold = None,
@@ -72,6 +82,9 @@ def align(
     resume: Annotated[
         bool, flag("--resume", "With --model: go on where the same command was stopped, if it was.")
     ] = False,
+    line_buffered: Annotated[
+        bool, flag("--line-buffered", "With --model: write the links of each line as it comes.")
+    ] = False,
     threads: Threads = None,
     memory: Memory = None,
     scratch: Scratch = None,
@@ -86,13 +99,17 @@ def align(
     large text, draw a sample (dualign train --sample), then align all of it with the model.
     """
     chosen = settings.chosen(
-        set_, model=model_type, decoder=decoder, symmetrize=symmetrize, threshold=threshold,
+        set_, tokenize=tokenize, whitespace=whitespace, skip_tokens=skip_tokens, model=model_type,
+        decoder=decoder, symmetrize=symmetrize, threshold=threshold,
         agreement=agreement, penalty=penalty, unsupported=unsupported,
         constraint=constraint, rounds=rounds, max_length=max_length, lowercase=False if keep_case else None,
     )  # fmt: skip
     if html_report is not None and "-" in (source, target):
         raise UsageError("--html-report reads the text a second time; name files instead of -")
-    outputs = jobs.Outputs(output, save, probabilities, report, html_report, pair_scores, posteriors)
+    outputs = jobs.Outputs(
+        output, save, probabilities, report, html_report, pair_scores, posteriors, tokens,
+        at_once=line_buffered, positions=positions,
+    )  # fmt: skip
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
     if gold is not None and model is not None:
         raise UsageError("--gold is for training, but --model is given; to set the threshold, use --tune")
@@ -101,7 +118,10 @@ def align(
     known = jobs.Knowledge(glossary, prior, prior_weight)
     with on_screen(quiet, output, threads, errors, rate=True) as run:
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
-        jobs.align(
-            source, target, outputs, load=model, tuning=tuning, glossary=known, resume=resume, run=run,
-            **chosen,
-        )  # fmt: skip
+        with jobs.plain_text(source, target, columns=columns, run=run) as text:
+            if resume and text.copied:
+                raise UsageError("--resume is for text files; write the columns of the table to files first")
+            jobs.align(
+                text.source, text.target, replace(outputs, ids=text.ids), load=model, tuning=tuning,
+                glossary=known, resume=resume, run=run, **chosen,
+            )  # fmt: skip

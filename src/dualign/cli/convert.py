@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, OnErrors, Pairs, Quiet, argument, option
+from dualign.cli.options import Errors, OnErrors, Pairs, Quiet, argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.text.formats import FORMATS
 
@@ -30,6 +30,7 @@ def convert(
         ),
     ] = None,
     pairs: Pairs = None,
+    swap: Annotated[bool, flag("--swap", "Exchange source and target.")] = False,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
@@ -38,4 +39,6 @@ def convert(
     Pharaoh counts words from 0, the other formats from 1. Only NAACL files are written with probabilities.
     """
     with on_screen(quiet, output, None, errors) as run:
-        jobs.convert(input, output, from_format=from_format, to_format=to_format, pairs=pairs, run=run)
+        jobs.convert(
+            input, output, from_format=from_format, to_format=to_format, pairs=pairs, swap=swap, run=run
+        )

@@ -20,11 +20,12 @@ def evaluate(
     as_json: options.AsJson = False,
     format: options.LinkFormat = None,
     gold_format: options.GoldFormat = None,
+    swap: Annotated[bool, flag("--swap", "LINKS are written target word first.")] = False,
     first: Annotated[bool, flag("--first", "GOLD is for the first lines of LINKS; ignore the rest.")] = False,
     bootstrap: Annotated[int, option("N", "Resamples for AER's interval; 0 for none.", min=0)] = 1000,
     seed: Annotated[int, option("N", "Seed of the resampling.", min=0)] = 1,
     source: Annotated[
-        str | None, option("FILE", "Source text of LINKS, all its lines; rare words are counted here.")
+        str | None, option("FILE", "Source text of LINKS, or bitext, all lines; rare words are counted here.")
     ] = None,
     target: Annotated[str | None, option("FILE", "Target text of LINKS, all its lines.")] = None,
     rare: Annotated[int | None, option("N", f"The most occurrences of a rare word ({RARE}).", min=0)] = None,
@@ -40,14 +41,14 @@ def evaluate(
     if not 2 <= len(files) <= 3:
         raise UsageError(f"{len(files)} files named; write LINKS GOLD, or LINKS OTHER GOLD to compare two")
     links, *others, gold = files
-    if (source is None) != (target is None):
-        raise UsageError("--source and --target go together; give both")
+    if target is not None and source is None:
+        raise UsageError("--target needs --source; give both")
     if rare is not None and source is None:
         raise UsageError("--rare needs the words; give --source and --target too")
     words = None
-    if source is not None and target is not None:
+    if source is not None:
         words = jobs.Words(source, target, RARE if rare is None else rare)
-    read = jobs.LinkFile(links, format), jobs.LinkFile(gold, gold_format)
+    read = jobs.LinkFile(links, format, swap), jobs.LinkFile(gold, gold_format)
     if others and words is not None:
         raise UsageError("rare words are counted for one file of links; leave out --source and --target")
     report: jobs.Report | jobs.PairedReport

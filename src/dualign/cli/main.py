@@ -45,6 +45,8 @@ VERBS = {
     "view": "Look at links in the browser: compare, search, sort, edit gold.",
     "summarize": "Write a page about aligned text: statistics and dictionary.",
     "figure": "Draw figures: matrices, posteriors, curves, traces, costs.",
+    "fast-align": "Align as fast_align does, with its options.",
+    "eflomal": "Align as eflomal-align does, with its options.",
     "serve": "Answer requests over HTTP: sentence pairs as JSON in, links out.",
     "demo": "Train on the bundled sample, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
@@ -137,7 +139,10 @@ class _Verbs(TyperGroup):
         if self.group is None and cmd_name in GROUPS:
             return _group(cmd_name)
         verb = typer.Typer(**_PLAIN)
-        verb.command(cmd_name, cls=_Verb)(getattr(import_module(".".join(["dualign.cli", *words])), cmd_name))
+        names = [word.replace("-", "_") for word in words]
+        verb.command(cmd_name, cls=_Verb)(
+            getattr(import_module(".".join(["dualign.cli", *names])), names[-1])
+        )
         return typer.main.get_command(verb)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -55,8 +55,14 @@ Target = Annotated[
         "[TARGET]", "Target text. Without it, SOURCE has lines `source ||| target` or `source<TAB>target`."
     ),
 ]
-SourceText = Annotated[str, argument("SOURCE", "Source text.")]
-TargetText = Annotated[str, argument("TARGET", "Target text.")]
+Columns = Annotated[
+    str | None,
+    option(
+        "NAME=COLUMN,…",
+        "Of a table (TSV, CSV, JSON lines, XLSX): source=2,target=3,id=1, by number or title.",
+        "--columns",
+    ),
+]
 LinksFile = Annotated[str, argument("LINKS", "File of links.")]
 GoldFile = Annotated[str, argument("GOLD", "Gold links, sure and possible.")]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from dualign.cli.options import flag, option
 from dualign.core.errors import UsageError
 from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, Options, suggestion
+from dualign.text.cutting import WHITESPACE
 
 if TYPE_CHECKING:
     from dualign.jobs.word_alignment import Tuning
@@ -17,7 +18,9 @@ _FIELDS = {field.name: field for field in fields(Options)}
 
 def _setting(name: str, metavar: str) -> Any:
     field = _FIELDS[name]
-    help = f"{field.metadata['help'][0].upper()}{field.metadata['help'][1:]}. [default: {field.default}]"
+    help = f"{field.metadata['help'][0].upper()}{field.metadata['help'][1:]}."
+    if field.default != "":
+        help += f" [default: {field.default}]"
     return option(metavar, help)
 
 
@@ -30,6 +33,9 @@ Threshold = Annotated[float | None, _setting("threshold", "P")]
 Constraint = Annotated[str | None, _setting("constraint", "|".join(CONSTRAINTS))]
 ModelName = Annotated[str | None, _setting("model", "|".join(MODELS))]
 Rounds = Annotated[int | None, _setting("rounds", "N")]
+Tokenize = Annotated[str | None, _setting("tokenize", "NAME[,NAME]")]
+WhiteSpace = Annotated[str | None, _setting("whitespace", "|".join(WHITESPACE))]
+SkipTokens = Annotated[str | None, _setting("skip_tokens", "TOKENS")]
 MaxLength = Annotated[int | None, _setting("max_length", "N")]
 KeepCase = Annotated[bool, flag("--keep-case", "Distinguish upper and lower case when comparing words.")]
 GlossaryFile = Annotated[

@@ -7,7 +7,7 @@ import sys
 from enum import StrEnum
 from typing import Annotated
 
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target, option
+from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Quiet, Source, Target, option
 from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities
 from dualign.core.errors import UsageError
 from dualign.text.streams import open_output
@@ -24,6 +24,7 @@ class Colour(StrEnum):
 def show(
     source: Source,
     target: Target = None,
+    columns: Columns = None,
     links: Links = None,
     gold: Gold = None,
     probabilities: Probabilities = None,
@@ -42,12 +43,13 @@ def show(
 ) -> None:
     """Print sentence pairs with their links, in colour and as a grid."""
     wanted = [1, 2, 3] if lines is None else _numbers(lines)
-    from dualign.jobs import Run, ShownFiles
+    from dualign.jobs import Run, ShownFiles, plain_text
     from dualign.jobs.viewing import read_all
 
     systems = links or (), probabilities or ()
-    files = ShownFiles(source, target, *systems, (), gold, format, gold_format, first)
-    dataset = read_all(files, Run(errors=errors))
+    with plain_text(source, target, columns=columns, run=Run(errors=errors)) as text:
+        files = ShownFiles(text.source, text.target, *systems, (), gold, format, gold_format, first)
+        dataset = read_all(files, Run(errors=errors))
     if lines is None:
         wanted = wanted[: len(dataset)]
     if max(wanted) > len(dataset):

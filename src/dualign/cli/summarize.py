@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Quiet, Source, Target, option
+from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Output, Quiet, Source, Target, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import Probabilities, Reports
 from dualign.core.errors import UsageError
@@ -16,6 +16,7 @@ Links = Annotated[list[str] | None, option("[NAME=]FILE", "Links of the system t
 def summarize(
     source: Source,
     target: Target = None,
+    columns: Columns = None,
     links: Links = None,
     probabilities: Probabilities = None,
     report: Reports = None,
@@ -32,6 +33,9 @@ def summarize(
     given = links or (), probabilities or (), report or ()
     if max(len(given[0]), len(given[1])) != 1:
         raise UsageError("the page is about one system; give --links or --probabilities once")
-    files = jobs.ShownFiles(source, target, *given, format=format)
-    with on_screen(quiet, output, None, errors) as run:
+    with (
+        on_screen(quiet, output, None, errors) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as text,
+    ):
+        files = jobs.ShownFiles(text.source, text.target, *given, format=format)
         jobs.summarize(files, output, run=run)

@@ -7,7 +7,18 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import settings
-from dualign.cli.options import Errors, Memory, OnErrors, Profile, Quiet, Scratch, Threads, argument, option
+from dualign.cli.options import (
+    Columns,
+    Errors,
+    Memory,
+    OnErrors,
+    Profile,
+    Quiet,
+    Scratch,
+    Threads,
+    argument,
+    option,
+)
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
@@ -16,10 +27,17 @@ def train(
     files: Annotated[
         list[str],
         argument(
-            "SOURCE [TARGET] MODEL",
+            "SOURCE [TARGET] [MODEL]",
             "Two parallel files, or one with both sides (`source ||| target`, TSV); the file to write.",
         ),
     ],
+    output: Annotated[
+        str | None, option("MODEL", "The file to write; then it is not among the arguments.", "--output -o")
+    ] = None,
+    columns: Columns = None,
+    tokenize: settings.Tokenize = None,
+    whitespace: settings.WhiteSpace = None,
+    skip_tokens: settings.SkipTokens = None,
     gold: settings.PinnedGold = None,
     tune: settings.Tune = None,
     tune_source: settings.TuneSource = None,
@@ -51,18 +69,21 @@ def train(
 ) -> None:
     """Learn an alignment model from two parallel files and save it."""
     chosen = settings.chosen(
-        set_, model=model_type, constraint=constraint, rounds=rounds, max_length=max_length,
+        set_, tokenize=tokenize, whitespace=whitespace, skip_tokens=skip_tokens, model=model_type,
+        constraint=constraint, rounds=rounds, max_length=max_length,
         lowercase=False if keep_case else None,
     )  # fmt: skip
-    if not 2 <= len(files) <= 3:
-        raise UsageError(f"{len(files)} files named; write SOURCE TARGET MODEL, or BITEXT MODEL")
-    source, *others, model = files
+    named = [*files, *([] if output is None else [output])]
+    if not 2 <= len(named) <= 3:
+        raise UsageError(f"{len(named)} files named; write SOURCE TARGET -o MODEL, or BITEXT -o MODEL")
+    source, *others, model = named
     target = others[0] if others else None
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
     known = jobs.Knowledge(glossary, prior, prior_weight, continue_)
     with on_screen(quiet, "", threads, errors) as run:
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
-        jobs.train(
-            source, target, model, tuning=tuning, glossary=known, sample=sample, seed=seed, run=run,
-            **chosen,
-        )  # fmt: skip
+        with jobs.plain_text(source, target, columns=columns, run=run) as text:
+            jobs.train(
+                text.source, text.target, model, tuning=tuning, glossary=known, sample=sample, seed=seed,
+                run=run, **chosen,
+            )  # fmt: skip

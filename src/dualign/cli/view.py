@@ -6,7 +6,18 @@ from contextlib import suppress
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target, Threads, flag, option
+from dualign.cli.options import (
+    Columns,
+    Errors,
+    LinkFormat,
+    OnErrors,
+    Quiet,
+    Source,
+    Target,
+    Threads,
+    flag,
+    option,
+)
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, ModelFile, Probabilities, Projection, Reports
 from dualign.core.errors import UsageError
@@ -16,6 +27,7 @@ from dualign.jobs.defaults import PORT
 def view(
     source: Source,
     target: Target = None,
+    columns: Columns = None,
     links: Links = None,
     gold: Gold = None,
     probabilities: Probabilities = None,
@@ -45,8 +57,13 @@ def view(
     if html is not None and (port is not None or browser):
         raise UsageError("--port and --open are for the local page; leave them out with --html")
     systems = links or (), probabilities or (), report or ()
-    files = jobs.ShownFiles(source, target, *systems, gold, format, gold_format, first)
-    with on_screen(quiet, html or "", threads, errors) as run:
+    with (
+        on_screen(quiet, html or "", threads, errors) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as text,
+    ):
+        files = jobs.ShownFiles(
+            text.source, text.target, *systems, gold, format, gold_format, first, text.ids
+        )
         if html is not None:
             jobs.view(files, html, model=model, projection=projection, posteriors=posteriors, run=run)
             return

@@ -29,7 +29,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.jit import kernel
-from dualign.model.options import SYMMETRIZATIONS
+from dualign.model.options import SHORT_NAMES, SYMMETRIZATIONS
 from dualign.text.alignment import Alignment, Link
 from dualign.text.checks import same_length
 
@@ -59,6 +59,7 @@ def symmetrize(
     these words are closed up to one row or column, which changes no neighbourhood. A pair that even so
     needs a matrix of more than 2²⁸ cells is refused.
     """
+    method = SHORT_NAMES.get(method, method)
     if method not in METHODS:
         raise UsageError(f"method={method!r} is not one of {', '.join(METHODS)}")
     for name, side in (("forward", forward), ("backward", backward)):

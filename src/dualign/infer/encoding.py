@@ -28,11 +28,20 @@ FEW = 32
 """The same for a decoder that searches for a long time for each pair."""
 
 
+class Lines(NamedTuple):
+    """Lines of both sides as bytes, each with its `\\n`: as they were written, and blanks between tokens."""
+
+    written: tuple[bytes, bytes]
+    tokens: tuple[bytes, bytes]
+
+
 class Encoded(NamedTuple):
     """A bitext in a model's numbers; `unknown` lists, for each side, the words numbered after the model's."""
 
     bitext: Bitext
     unknown: tuple[list[str], list[str]] = ([], [])
+    lines: Lines | None = None
+    """Where it was read from files, and somebody wants to know: what was read."""
 
 
 def chunk_size(model: Model) -> int:
@@ -54,9 +63,9 @@ def encode_for(model: Model, text: Numbered | Iterable[Pair]) -> Encoded:
 
 def encode_lines(model: Model, source: bytes, target: bytes) -> Encoded:
     """The same for lines of both sides, each with its `\\n`, in the form of `dualign.text.lines`."""
-    lowercase = model.options.lowercase
-    left, new_left = number_lines(source, model.source.table, lowercase)
-    right, new_right = number_lines(target, model.target.table, lowercase)
+    lowercase, ascii = model.options.lowercase, model.options.whitespace == "ascii"
+    left, new_left = number_lines(source, model.source.table, lowercase, ascii=ascii)
+    right, new_right = number_lines(target, model.target.table, lowercase, ascii=ascii)
     return Encoded(Bitext(left, right), (new_left, new_right))
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         transfer_tags,
         transfer_tree,
     )
+    from dualign.jobs.directions import Directions, align_directions
     from dualign.jobs.drawing import (
         draw_cost,
         draw_curve,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         extract_phrases,
         train_phrases,
     )
+    from dualign.jobs.plain_files import PlainText, plain_text
     from dualign.jobs.running import Run
     from dualign.jobs.score_matrices import MatrixDecoder, decode
     from dualign.jobs.serving import Server, serve
@@ -78,6 +80,7 @@ __all__ = [
     "AnnotatedFiles",
     "CutOffs",
     "DictionaryText",
+    "Directions",
     "Knowledge",
     "LinkFile",
     "LinkedText",
@@ -88,6 +91,7 @@ __all__ = [
     "PairedReport",
     "ParallelText",
     "PhraseAnswer",
+    "PlainText",
     "Remapping",
     "Report",
     "Run",
@@ -101,6 +105,7 @@ __all__ = [
     "Tuning",
     "Words",
     "align",
+    "align_directions",
     "align_phrases",
     "bench",
     "compare",
@@ -117,6 +122,7 @@ __all__ = [
     "evaluate_phrases",
     "evaluate_transfer",
     "extract_phrases",
+    "plain_text",
     "remap",
     "serve",
     "summarize",
@@ -138,6 +144,7 @@ __all__ = [
 _NAMES = {
     "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
     "transfer_spans transfer_tags transfer_tree",
+    "directions": "Directions align_directions",
     "drawing": "draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
     "evaluation": "LinkFile PairedReport Report Words compare evaluate",
     "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
@@ -147,6 +154,7 @@ _NAMES = {
     "link_output": "Outputs",
     "phrase_files": "LinkedText PhraseAnswer TableText "
     "align_phrases evaluate_phrases extract_phrases train_phrases",
+    "plain_files": "PlainText plain_text",
     "running": "Run",
     "score_matrices": "MatrixDecoder decode",
     "serving": "Server serve",

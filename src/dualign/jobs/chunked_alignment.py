@@ -7,7 +7,7 @@ nor the cut into chunks changes a byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from threading import Lock, local
 from typing import NamedTuple
@@ -18,16 +18,19 @@ from dualign.core.clocks import Clock
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.infer.desk import Desk
-from dualign.infer.encoding import Encoded, chunk_size, encode_lines, unencoded_parts
+from dualign.infer.encoding import Encoded, Lines, chunk_size, encode_lines, unencoded_parts
 from dualign.infer.posteriors import LONGEST_IN_STEP
-from dualign.jobs.link_output import Outputs, Piece, printed
+from dualign.jobs.link_output import Ids, Outputs, Piece, printed
+from dualign.jobs.link_places import on_lines
 from dualign.jobs.running import Run
 from dualign.jobs.warming import compile_kernels
 from dualign.model.model import Model
 from dualign.text.bitext import Numbered
+from dualign.text.cutting import Cutting
 from dualign.text.line_blocks import BEGINNING, PairedLines, Place
-from dualign.text.pair_blocks import both_sides, read_pair_blocks
+from dualign.text.pair_blocks import TextFiles, both_sides
 from dualign.text.pairs import Pair
+from dualign.text.raw_signs import SAMPLE, sign_of_raw_text
 
 MOSTLY = 0.5
 """With a larger share of unknown words at the beginning of a text, the model is hardly meant for it."""
@@ -43,20 +46,27 @@ class Chunk(NamedTuple):
 
 
 def chunks_of_files(
-    model: Model, source: str, target: str | None, errors: str, begin: Place = BEGINNING
+    model: Model, text: TextFiles, begin: Place = BEGINNING, *, keep: bool = False
 ) -> Iterator[Chunk]:
-    """The text of one or two files from a place on, for a model that is there."""
+    """The text of one or two files from a place on, for a model that is there; `keep` the lines, too."""
     for side in (model.source, model.target):
         # Now, because otherwise all threads would begin with it.
         side.stems(model.options.stem_letters)
         side.table, side.forms  # noqa: B018
-    blocks = read_pair_blocks(source, target, chunk_size(model), begin=begin, errors=errors)
-    for lines in blocks:
-        yield Chunk(lines.begin, partial(_encode, model, lines, source, target, errors), lines.end)
+        if model.options.skipped:
+            side.numbers  # noqa: B018
+    for lines in text.blocks(chunk_size(model), begin):
+        yield Chunk(lines.begin, partial(_encode, model, lines, text, keep), lines.end)
 
 
-def _encode(model: Model, lines: PairedLines, source: str, target: str | None, errors: str) -> Encoded:
-    return encode_lines(model, *both_sides(lines, source, target, errors))
+def _encode(model: Model, lines: PairedLines, text: TextFiles, keep: bool) -> Encoded:
+    sides = both_sides(lines, text.source, text.target, text.errors)
+    tokens = text.cutting.both(sides)
+    encoded = encode_lines(model, *tokens)
+    if not keep:
+        return encoded
+    written = sides if lines.target is None else (lines.source, lines.target)
+    return encoded._replace(lines=Lines(written, tokens))
 
 
 def chunks_of_text(model: Model, text: Numbered | Iterable[Pair]) -> Iterator[Chunk]:
@@ -66,10 +76,13 @@ def chunks_of_text(model: Model, text: Numbered | Iterable[Pair]) -> Iterator[Ch
         yield Chunk(Place(number * size), encode)
 
 
-def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, run: Run) -> Iterator[Piece]:
+def align_chunks(
+    aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, run: Run, ids: Ids | None = None
+) -> Iterator[Piece]:
     """What is written about each chunk, in their order."""
     compile_long = _LongPairs(run)
     desks = local()
+    cutting = aligner.cutting
 
     def work(chunk: Chunk) -> Piece:
         clock = Clock()
@@ -78,12 +91,16 @@ def align_chunks(aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, ru
         compile_long.if_needed(text)
         if chunk.begin.line == 0:
             _note_unknown(aligner.model, text, run)
+            if not aligner.history:  # else it was looked at before training
+                note_raw(partial(_words_of, aligner.model, text), cutting, run)
         desk = desks.own = getattr(desks, "own", None) or Desk()
         matrices: list[Array] | None = None if outputs.posteriors is None else []
         links = aligner.align_part(text, desk, matrices)
         end = chunk.end or Place(chunk.begin.line + len(links))
         with phase("printing"):
-            piece = printed(links, outputs, chunk.begin, end, clock.seconds)
+            lines = None if text.lines is None else on_lines(links, text.lines, outputs, cutting, chunk.begin)
+            names = None if ids is None else ids.of(chunk.begin.line, end.line)
+            piece = printed(links, outputs, chunk.begin, end, clock.seconds, lines, names)
         return piece if matrices is None else piece._replace(matrices=matrices)
 
     return ordered_map(work, chunks, aligner.threads)
@@ -105,6 +122,25 @@ class _LongPairs:
             if not self._done:
                 compile_kernels(self._run.note, "long")
             self._done = True
+
+
+def note_raw(words: Callable[[int], tuple[Array, Sequence[str]]], cutting: Cutting, run: Run) -> None:
+    """Tell where the text of a side looks raw, and is not tokenised.
+
+    `words` gives the first tokens of a side, in numbers, and the words of these.
+    """
+    for side, (name, cut) in enumerate((("source", cutting.source), ("target", cutting.target))):
+        if cut is None:
+            tokens, known = words(side)
+            sign = sign_of_raw_text([known[token] for token in tokens[:SAMPLE].tolist()], name)
+            if sign is not None:
+                run.note(f"note: {sign}; if this text is not tokenised, set tokenize=simple, or another")
+
+
+def _words_of(model: Model, text: Encoded, side: int) -> tuple[Array, list[str]]:
+    """What `note_raw` asks for."""
+    sentences = (text.bitext.source, text.bitext.target)[side]
+    return sentences.tokens, [*(model.source, model.target)[side].words, *text.unknown[side]]
 
 
 def _note_unknown(model: Model, text: Encoded, run: Run) -> None:

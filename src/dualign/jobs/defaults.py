@@ -13,3 +13,6 @@ SERVICE_PORT = 8018
 
 RARE = 4
 """The most occurrences of a rare word: less than five, as in Graça et al. 2010."""
+
+POSITIONS = ("tokens", "words", "characters")
+"""What the links of raw text can be on."""

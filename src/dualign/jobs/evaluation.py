@@ -25,6 +25,9 @@ from dualign.text.formats import read_links
 from dualign.text.gold import read_gold
 from dualign.text.pairs import read_pairs
 
+SUSPICIOUS = 0.1
+"""How much better AER must be with source and target exchanged for a warning."""
+
 
 @dataclass(frozen=True, slots=True)
 class LinkFile:
@@ -32,10 +35,13 @@ class LinkFile:
 
     path: str
     format: str | None = None
+    swap: bool = False
+    """Exchange source and target."""
 
     def read(self, errors: str, count: int | None = None) -> Iterator[Alignment]:
         """The links; with `count`, a NAACL file is filled up to that number of sentence pairs."""
-        return read_links(self.path, self.format, errors, count=count)
+        found = read_links(self.path, self.format, errors, count=count)
+        return map(Alignment.transposed, found) if self.swap else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,8 @@ class Words:
     """The text that links belong to, all its lines; a word is rare if it occurs at most `rare` times."""
 
     source: str
-    target: str
+    target: str | None = None
+    """None if `source` has both sides on each line."""
     rare: int = RARE
 
 
@@ -123,6 +130,12 @@ def evaluate(
     one_standard_input(links.path, gold.path, *text)
     compared = _read_with_gold(links, gold, first, run)
     evaluation = quality.evaluate(compared.links, compared.gold)
+    turned = quality.evaluate([each.transposed() for each in compared.links], compared.gold)
+    if turned.aer < evaluation.aer - SUSPICIOUS:
+        run.warn(
+            f"source and target of {links.path} seem to be exchanged: AER is {100 * evaluation.aer:.2f}, and "
+            f"{100 * turned.aer:.2f} the other way round; if so, set swap={not links.swap}"
+        )
     interval = breakdown = None
     if bootstrap:
         interval = confidence_interval(compared.links, compared.gold, samples=bootstrap, seed=seed)
@@ -268,7 +281,7 @@ def _by_frequency(compared: _Compared, links: str, words: Words, errors: str) ->
             counts.update(side)
             if lines - 1 in wanted:
                 kept.append(side)
-    text = f"{words.source} with {words.target}"
+    text = words.source if words.target is None else f"{words.source} with {words.target}"
     remedy = "give the whole text that was aligned"
     same_length((text, lines), (links, compared.lines), unit="sentence pairs", remedy=remedy)
     try:

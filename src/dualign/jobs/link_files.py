@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from dualign.core.errors import DataError, UsageError
@@ -15,6 +16,9 @@ from dualign.text.places import in_place
 from dualign.text.streams import open_output
 from dualign.transfer.remap_files import Remapping, remapped
 from dualign.transfer.remap_files import Side as Side
+
+LEAST_LINKS = 20
+"""With fewer links, nothing is suspected."""
 
 CHUNK = 4096
 """Sentence pairs in memory at a time; a few megabytes."""
@@ -28,13 +32,17 @@ def convert(
     from_format: str | None = None,
     to_format: str | None = None,
     pairs: int | None = None,
+    swap: bool = False,
     run: Run = SILENT,
 ) -> None:
     """Rewrite a file of links in another format, which may be given by the suffix of `output`.
 
-    `pairs` is the number of sentence pairs where a NAACL file does not tell. `output` may be `links`.
+    `swap` exchanges source and target. `pairs` is the number of sentence pairs where a NAACL file does not
+    tell. `output` may be `links`.
     """
     found = read_links(links, from_format, run.errors, count=pairs)
+    if swap:
+        found = map(Alignment.transposed, found)
     with in_place():  # nothing is lost, the links are the same
         write_links(run.counted(found, "convert"), output, to_format or _by_suffix(output))
 
@@ -59,11 +67,14 @@ def symmetrize(
     method: str = "grow-diag-final-and",
     format: str | None = None,
     pairs: int | None = None,
+    swap: bool = False,
     run: Run = SILENT,
 ) -> None:
     """Combine the links of the two directions, both written source word first, into one set.
 
-    Writes a line of Pharaoh links for each sentence pair. Memory does not grow with their number.
+    With `swap`, `backward` is written target word first. GIZA files have their words: that of the other
+    direction is turned by itself, and two of the same direction are refused. Writes a line of Pharaoh links
+    for each sentence pair. Memory does not grow with their number.
     """
     one_standard_input(forward, backward)
     both = in_step(
@@ -72,8 +83,48 @@ def symmetrize(
         unit="sentence pairs",
         remedy="give both directions of the same text (--pairs N for NAACL files without the last pairs)",
     )
-    combined = _combined(both, method, f"{forward} and {backward}")
+    together = _turned(both, swap, (forward, backward), run)
+    combined = _combined(together, method, f"{forward} and {backward}")
     write_links(run.counted(combined, "symmetrize"), output)
+
+
+def _turned(
+    both: Iterable[tuple[Alignment, Alignment]], swap: bool, names: tuple[str, str], run: Run
+) -> Iterator[tuple[Alignment, Alignment]]:
+    """The links of both directions with those of the second turned where they are written target first."""
+    seen = Counter[str]()
+    for number, (there, back) in enumerate(both, 1):
+        if there.words is not None and back.words is not None:
+            if back.words == there.words != there.words[::-1]:
+                raise DataError(
+                    f"{names[0]} and {names[1]} are GIZA files of the same direction: sentence pair {number} "
+                    "has the same words in both; give one file of each direction"
+                )
+            if back.words != there.words[::-1]:
+                raise DataError(
+                    f"{names[0]} and {names[1]}: the words of sentence pair {number} differ; "
+                    "give GIZA files of the same text, one of each direction"
+                )
+            back = back.transposed()
+        elif swap:
+            back = back.transposed()
+        elif number <= CHUNK:
+            seen["kept"] += len({*there.links} & {*back.links})
+            seen["turned"] += len({*there.links} & {*back.transposed().links})
+        if number == CHUNK:
+            _suspect(seen, names, run)
+        yield there, back
+    if sum(seen.values()) and number < CHUNK:
+        _suspect(seen, names, run)
+
+
+def _suspect(seen: Counter[str], names: tuple[str, str], run: Run) -> None:
+    """Warn where the directions have more links in common if one is turned."""
+    if seen["turned"] > 1.5 * seen["kept"] and seen["turned"] > LEAST_LINKS:
+        run.warn(
+            f"{names[0]} and {names[1]} share {seen['kept']:,} links, but {seen['turned']:,} if one of them "
+            "is written target word first; if so, set swap=True"
+        )
 
 
 def _combined(both: Iterator[tuple[Alignment, Alignment]], method: str, place: str) -> Iterator[Alignment]:

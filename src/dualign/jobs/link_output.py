@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
+from functools import partial
 from math import isfinite, isnan
 from typing import IO, Any, NamedTuple, Protocol
 
+import numpy as np
+
 from dualign.aligner import Aligner, alignments
 from dualign.core.arrays import Array
+from dualign.core.errors import DataError, UsageError
 from dualign.core.release import release
 from dualign.decode.links import Links
 from dualign.decode.pair_scores import scores_of
+from dualign.jobs.defaults import POSITIONS
 from dualign.jobs.running import Run
 from dualign.text.line_blocks import Place
 from dualign.text.matrices import MatrixArchive
 from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
-from dualign.text.streams import open_binary_output, open_output, pack
+from dualign.text.streams import flush_through, open_binary_output, open_input, open_output, pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +45,33 @@ class Outputs:
     posteriors: str | None = None
     """The probability of every link: an `.npz` file with a matrix for each pair."""
 
+    tokens: str | None = None
+    """The tokens of each pair, `source<TAB>target`."""
+    ids: str | None = None
+    """A file to read: the id of each pair, a line each, which is written before its links."""
+    at_once: bool = False
+    """Whether links are written as soon as a line has come, for those who wait for an answer."""
+    positions: str = "tokens"
+    """What the links are on: `tokens`, `words` between white space, or `characters` of the raw text."""
+
+    def __post_init__(self) -> None:
+        if self.positions not in POSITIONS:
+            raise UsageError(f"positions={self.positions}: links can be on {', '.join(POSITIONS)}")
+
+    @property
+    def reads_lines(self) -> bool:
+        """Whether the text itself is needed, not only its numbers."""
+        return self.tokens is not None or self.positions != "tokens"
+
     @property
     def streamed(self) -> tuple[str | None, ...]:
-        """The files that are written piece by piece."""
-        return self.links, self.probabilities, self.report, self.scores
+        """The files that are written piece by piece, the links first."""
+        return self.links, self.probabilities, self.report, self.scores, self.tokens
 
     def places(self) -> list[str]:
         """Every path."""
-        return [path for path in astuple(self) if path is not None]
+        others = self.model, self.page, self.posteriors
+        return [path for path in (*self.streamed, *others) if path is not None]
 
 
 class Piece(NamedTuple):
@@ -77,23 +101,64 @@ class Counts(NamedTuple):
         return Counts(self.pairs + other.pairs, self.too_long + other.too_long, self.proved + other.proved)
 
 
-def printed(links: Links, outputs: Outputs, begin: Place, end: Place, seconds: float) -> Piece:
+class Printed(NamedTuple):
+    """How the links of some pairs are written."""
+
+    links: Callable[[bool], bytes]
+    """A line for each pair, with or without probabilities."""
+    tokens: bytes = b""
+
+
+def printed(
+    links: Links,
+    outputs: Outputs,
+    begin: Place,
+    end: Place,
+    seconds: float,
+    lines: Printed | None = None,
+    ids: list[bytes] | None = None,
+) -> Piece:
     """What is written about the pairs between two places in a text, whose alignment took these seconds."""
     arrays = links.source, links.target, links.probability, links.begin, links.count
-    scored = report = scores = b""
+    written = lines or Printed(partial(print_links, *arrays))
+    scored = report = scores = tokens = b""
     if outputs.probabilities is not None:
-        scored = pack(print_links(*arrays, True), outputs.probabilities)
+        scored = pack(_after_ids(written.links(True), ids), outputs.probabilities)
     if outputs.report is not None:
-        lines = io.StringIO()
-        write_report(links, begin.line, seconds / max(len(links), 1), lines)
-        report = pack(lines.getvalue().encode(), outputs.report)
+        records = io.StringIO()
+        write_report(links, begin.line, seconds / max(len(links), 1), records, ids)
+        report = pack(records.getvalue().encode(), outputs.report)
     if outputs.scores is not None:
         rows = "".join(f"{p:.6f}\t{q:.6f}\t{mean:.6f}\t{rest:.6f}\n" for p, q, mean, rest in scores_of(links))
         scores = pack(rows.encode(), outputs.scores)
+    if outputs.tokens is not None:
+        tokens = pack(written.tokens, outputs.tokens)
+    contents = pack(_after_ids(written.links(False), ids), outputs.links), scored, report, scores, tokens
     counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()))
-    kept = links if outputs.page is not None else None
-    plain = pack(print_links(*arrays, False), outputs.links)
-    return Piece(end, (plain, scored, report, scores), counts, kept)
+    return Piece(end, contents, counts, links if outputs.page is not None else None)
+
+
+class Ids:
+    """The ids of the pairs of a text, from a file with one on each line."""
+
+    def __init__(self, path: str) -> None:
+        with open_input(path) as stream:
+            self._text = stream.read()
+        self._ends = np.flatnonzero(np.frombuffer(self._text, np.uint8) == 10)
+
+    def of(self, begin: int, end: int) -> list[bytes]:
+        """The ids of pairs begin … end."""
+        if end > len(self._ends):
+            raise DataError(f"there are {len(self._ends)} ids for more pairs; give an id for each")
+        first = int(self._ends[begin - 1]) + 1 if begin else 0
+        return self._text[first : int(self._ends[end - 1]) + 1].split(b"\n")[:-1] if end > begin else []
+
+
+def _after_ids(lines: bytes, ids: list[bytes] | None) -> bytes:
+    """The lines, each with its id and a tab before it."""
+    if ids is None:
+        return lines
+    return b"".join([b"%b\t%b\n" % both for both in zip(ids, lines.split(b"\n")[:-1], strict=True)])
 
 
 class Sink(Protocol):
@@ -111,7 +176,7 @@ class WholeFiles:
         for path in outputs.streamed:
             stream = stack.enter_context(open_binary_output(path, packed=True)) if path else None
             self._streams.append((path or "", stream))
-        self._empty = True
+        self._empty, self._at_once = True, outputs.at_once
         self._archive: MatrixArchive | None = None
         if outputs.posteriors is not None:
             self._archive = MatrixArchive(stack.enter_context(open_binary_output(outputs.posteriors)))
@@ -125,6 +190,8 @@ class WholeFiles:
         for (_, stream), data in zip(self._streams, piece.contents, strict=True):
             if stream is not None:
                 stream.write(data)
+                if self._at_once:
+                    flush_through(stream)
 
     def finish(self) -> None:
         """A compressed text of no lines has some bytes, too."""
@@ -169,7 +236,9 @@ def note_counts(counts: Counts, aligner: Aligner, run: Run) -> None:
         )
 
 
-def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> None:
+def write_report(
+    chunk: Links, line: int, seconds: float, report: IO[str], ids: list[bytes] | None = None
+) -> None:
     """A JSON object for each pair. Where a decoder does not search pair by pair, `seconds` is the mean over
     the chunk. A pair that was too long for the decoder has no score or bound.
     """
@@ -179,6 +248,7 @@ def write_report(chunk: Links, line: int, seconds: float, report: IO[str]) -> No
         score, bound = float(chunk.score[n]), float(chunk.bound[n])
         record: dict[str, Any] = {
             "line": line + n + 1,
+            **({} if ids is None else {"id": ids[n].decode()}),
             "links": count,
             "mean_probability": round(float(probabilities.mean()), 6) if count else None,
             "target_given_source": None if isnan(forward) else round(forward, 6),

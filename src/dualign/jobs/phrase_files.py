@@ -34,10 +34,10 @@ from dualign.text.streams import open_output
 
 @dataclass(frozen=True, slots=True)
 class LinkedText:
-    """Two parallel files and the links of each line."""
+    """Two parallel files, or one with both sides and None, and the links of each line."""
 
     source: str
-    target: str
+    target: str | None
     links: str
     format: str | None = None
 
@@ -45,7 +45,7 @@ class LinkedText:
         """Sentence pairs with their links."""
         pairs = read_pairs(self.source, self.target, errors=errors)
         links = read_links(self.links, self.format, errors)
-        name = f"{self.source} with {self.target}"
+        name = self.source if self.target is None else f"{self.source} with {self.target}"
         return in_step((name, pairs), (self.links, links), remedy="give the links of this text")
 
 
@@ -271,8 +271,8 @@ def evaluate_phrases(
     whose edge words have gold links.
     """
     one_standard_input(answer.path, answer.gold, source, target)
-    if (source is None) != (target is None):
-        raise UsageError("the source and the target text go together; give both")
+    if target is not None and source is None:
+        raise UsageError("the target text is given without its source text; give both")
     found, gold = answer.read(run.errors)
     if source is None:
         lengths = list(map(_ends, gold, found))

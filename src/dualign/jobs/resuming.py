@@ -39,6 +39,8 @@ _NAMES = {
     "dualign": "the version of dualign",
     "probabilities": "the file of probabilities",
     "report": "the report",
+    "tokens": "the file of tokens",
+    "positions": "what the links are on",
     "scores": "the file of scores",
 }
 
@@ -98,7 +100,8 @@ def about_run(
     """What the result depends on."""
     about: dict[str, Any] = {name: fingerprint(path, text=name != "model") for name, path in files.items()}
     about |= {"options": {name: options[name] for name in DECODING}, "errors": errors, "dualign": release()}
-    for name in ("probabilities", "report", "scores"):
+    about["positions"] = outputs.positions
+    for name in ("probabilities", "report", "scores", "tokens"):
         path = getattr(outputs, name)
         about[name] = None if path is None else os.path.realpath(path)
     return json.loads(json.dumps(about))

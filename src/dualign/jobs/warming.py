@@ -93,7 +93,7 @@ def compile_others() -> None:
     model, block, posterior = untrained()
     for decoder in ("viterbi", "posterior"):
         links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
-    text, unknown = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
+    text, unknown, _ = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
     block_of(model, text, 1, unknown)
 
 
@@ -181,6 +181,14 @@ def untrained_model() -> tuple[Model, Bitext]:
     return Model(*words, lexicon, initial_weights(0.2, 1e-8), jumps, Options()), bitext
 
 
+def compile_cutting() -> None:
+    """The built-in tokeniser, and where its tokens are."""
+    from dualign.text.simple_cut import simple_cut
+    from dualign.text.token_places import places_of_tokens
+
+    places_of_tokens(b"a.\n", simple_cut(b"a.\n"), False)
+
+
 def compile_extraction() -> None:
     """Phrase extraction."""
     from dualign.phrase.table.table_building import build_table
@@ -215,6 +223,7 @@ KERNELS: dict[str, Callable[..., None]] = {
     "long": compile_long,
     "agreement": compile_agreement,
     "matchings": compile_matchings,
+    "cutting": compile_cutting,
     "extraction": compile_extraction,
     "phrases": compile_phrases,
     "translation": compile_translation,

@@ -14,24 +14,25 @@ from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace
 from dualign.infer.posteriors import LONGEST_IN_STEP
-from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text
+from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text, note_raw
 from dualign.jobs.knowledge import Knowledge
-from dualign.jobs.link_output import Counts, Outputs, note_counts, write, write_page, write_pieces
+from dualign.jobs.link_output import Counts, Ids, Outputs, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
 from dualign.learn.training import NothingToLearn, usable
 from dualign.model.model import Model
 from dualign.model.options import Options
-from dualign.model.storage import checked_path
+from dualign.model.storage import checked_path, refuse_other_files
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import links_inside, same_length
+from dualign.text.cutting import Cutting
 from dualign.text.gold import Gold, read_gold
 from dualign.text.line_blocks import BEGINNING, Place
 from dualign.text.numbering import encode_blocks, encode_files
-from dualign.text.pair_blocks import both_sides, read_pair_blocks
-from dualign.text.pairs import Pair, read_pairs
+from dualign.text.pair_blocks import TextFiles
+from dualign.text.pairs import Pair
 from dualign.text.places import refuse_inputs
 from dualign.text.sampling import as_count, sampled
 from dualign.text.streams import check_output, is_regular, open_output, text_size
@@ -76,11 +77,11 @@ class Tuning:
             )
         return gold
 
-    def pairs(self, begin: Iterable[Pair], gold: Gold, errors: str) -> list[Pair]:
+    def pairs(self, begin: Iterable[Pair], gold: Gold, errors: str, cutting: Cutting) -> list[Pair]:
         """The sentence pairs of the gold links, checked; `begin` are those of the input, or the first."""
         place, text = "the input", begin
         if self.source is not None:
-            place, text = self.source, list(read_pairs(self.source, self.target, errors=errors))
+            place, text = self.source, list(TextFiles(self.source, self.target, errors, cutting).pairs())
             if not gold.chosen:
                 counts = (self.gold, len(gold.links)), (place, len(text))
                 same_length(*counts, unit="pairs", remedy="give the gold links of this text")
@@ -118,8 +119,18 @@ def align(
     """
     outputs = output if isinstance(output, Outputs) else Outputs(output)
     tuning, known = _tuning(tuning), Knowledge.of(glossary)
+    ids = None if outputs.ids is None else Ids(outputs.ids)
     if outputs.page is not None and "-" in (source, target):
         raise UsageError("the page about the run reads the text a second time; name files instead of -")
+    if outputs.reads_lines and load is None and not _can_read_again(source, target):
+        raise UsageError(
+            "what is written about the words reads the text a second time, after training; "
+            "name files instead of - and pipes, or align with a saved model"
+        )
+    if outputs.at_once and load is None:
+        raise UsageError("line_buffered=True is for a saved model: a text is learnt from as a whole")
+    if resume and ids is not None:
+        raise UsageError("resume=True cannot write ids; leave them out")
     if outputs.posteriors is not None and not outputs.posteriors.endswith(".npz"):
         raise UsageError(f"posteriors={outputs.posteriors}: an archive of matrices; name it FILE.npz")
     if resume:
@@ -129,7 +140,8 @@ def align(
     workspace = run.workspace()
     if load is None:
         _note_idle(Options.of(options), options, run, outputs)
-    compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER))
+    cutting = ("cutting",) if outputs.reads_lines or "tokenize" in options else ()
+    compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *cutting)
     if load is not None:
         if known.prior or known.model:
             raise UsageError(
@@ -141,7 +153,10 @@ def align(
         aligner = Aligner.load(load, threads=run.threads).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
         aligner.constraints = known.read_glossary(run)
-        chunks = _ready(aligner, source, target, tuning, run)
+        files = TextFiles(source, target, run.errors, aligner.cutting, outputs.at_once)
+        if outputs.at_once:
+            aligner.threads = 1  # several would read ahead, and so wait for lines before answering
+        chunks = _ready(aligner, files, tuning, run, outputs)
     else:
         try:
             text, aligner = _learn(_Text(source, target), options, tuning, known, run, workspace)
@@ -154,18 +169,22 @@ def align(
             return Aligner(threads=run.threads, **options)
 
         def chunks(begin: Place) -> Iterator[Chunk]:
+            if outputs.reads_lines:
+                files = TextFiles(source, target, run.errors, aligner.cutting)
+                return chunks_of_files(aligner.model, files, keep=True)
             return chunks_of_text(aligner.model, text)
 
     if outputs.model is not None:
         aligner.save(outputs.model)
     if resume:
-        files = {"source": source, "target": target, "model": load, "glossary": known.glossary}
-        about = about_run(files, aligner.options.as_dict(), outputs, run.errors)
+        read = {"source": source, "target": target, "model": load, "glossary": known.glossary}
+        about = about_run(read, aligner.options.as_dict(), outputs, run.errors)
         counts = _go_on(Resumable(outputs, about), aligner, chunks, outputs, run)
     else:
-        counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run), outputs, run)
+        counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run, ids), outputs, run)
         if outputs.page is not None:
-            write_page(outputs.page, list(read_pairs(source, target, errors=run.errors)), kept, aligner)
+            pairs = TextFiles(source, target, run.errors, aligner.cutting).pairs()
+            write_page(outputs.page, list(pairs), kept, aligner)
     note_counts(counts, aligner, run)
     return aligner
 
@@ -204,7 +223,7 @@ def train(
     _note_idle(Options.of(options), options, run, outputs, only_training=True)
     if seed and size is None:
         run.note(f"note: seed={seed} has no effect without a sample")
-    compile_kernels(run.note, *WORD_ALIGNER)
+    compile_kernels(run.note, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
     text = _Text(source, target, size, seed)
     _, aligner = _learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
@@ -249,7 +268,9 @@ def _learn(
     gold = None if tuning is None else tuning.read_gold(run.errors)
     first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0
     begin, text = _read(given, aligner, first, run, workspace)
-    labelled = [] if tuning is None or gold is None else tuning.pairs(begin, gold, run.errors)
+    labelled = (
+        [] if tuning is None or gold is None else tuning.pairs(begin, gold, run.errors, aligner.cutting)
+    )
     areas: list[float] = []
     judge = None
     if tuning is not None and gold is not None and tuning.early_stop:
@@ -263,6 +284,8 @@ def _learn(
 
     if max(int(side.lengths.max(initial=0)) for side in (text.source, text.target)) > LONGEST_IN_STEP:
         compile_kernels(run.note, "long")
+    sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
+    note_raw(lambda side: sides[side], aligner.cutting, run)
     run.progress(0, "train")
     pinned = None
     if tuning is not None and gold is not None and tuning.pin:
@@ -290,27 +313,29 @@ def _read(
 ) -> tuple[list[Pair], Numbered]:
     """The first pairs of a text, as many as are wanted, and the numbered text, or a sample of it."""
     source, target, size, seed = given
-    lowercase, threads = aligner.options.lowercase, aligner.threads
+    lowercase, threads, cutting = aligner.options.lowercase, aligner.threads, aligner.cutting
+    files = TextFiles(source, target, run.errors, cutting)
     begin: list[Pair] = []
     if first and not _can_read_again(source, target):
-        pairs = read_pairs(source, target, errors=run.errors)
+        pairs = files.pairs()
         begin = list(islice(pairs, first))
         return begin, numbered(chain(begin, pairs), lowercase)
     if first:
-        begin = list(islice(read_pairs(source, target, errors=run.errors), first))
+        begin = list(islice(files.pairs(), first))
     if size is None:
         _check_disk((source, target), workspace)
     if target is not None and size is None:
-        return begin, _encode_files(source, target, aligner, run, workspace)
-    blocks = read_pair_blocks(source, target, READ_LINES, errors=run.errors)
-    plain = ordered_map(lambda lines: both_sides(lines, source, target, run.errors), blocks, threads)
+        return begin, _encode_files(source, target, aligner, run, workspace, cutting)
+    plain = ordered_map(files.tokens, files.blocks(READ_LINES), threads)
     if size is None:
         with phase("reading"):
-            return begin, encode_blocks(plain, lowercase, threads=threads, workspace=workspace)
+            text = encode_blocks(plain, lowercase, ascii=cutting.ascii, threads=threads, workspace=workspace)
+        return begin, text
     with sampled(plain, size, seed, workspace.folder) as sample:
         if sample.size < size:
             run.note(f"note: the text has only {sample.lines:,} pairs; the sample is all of them")
-        return begin, _encode_files(sample.source, sample.target, aligner, run, workspace)
+        cut = Cutting(ascii=cutting.ascii)
+        return begin, _encode_files(sample.source, sample.target, aligner, run, workspace, cut)
 
 
 def _check_disk(paths: tuple[str | None, ...], workspace: Workspace) -> None:
@@ -322,7 +347,9 @@ def _check_disk(paths: tuple[str | None, ...], workspace: Workspace) -> None:
     workspace.expect(max(0, 2 * size - workspace.memory // 2))
 
 
-def _encode_files(source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace) -> Numbered:
+def _encode_files(
+    source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace, cutting: Cutting
+) -> Numbered:
     """Number the words of two files."""
     with phase("reading"):
         return encode_files(
@@ -330,23 +357,28 @@ def _encode_files(source: str, target: str, aligner: Aligner, run: Run, workspac
             target,
             aligner.options.lowercase,
             errors=run.errors,
+            cutting=cutting,
             threads=aligner.threads,
             workspace=workspace,
         )
 
 
 def _ready(
-    aligner: Aligner, source: str, target: str | None, tuning: Tuning | None, run: Run
+    aligner: Aligner, files: TextFiles, tuning: Tuning | None, run: Run, outputs: Outputs
 ) -> Callable[[Place], Iterator[Chunk]]:
     """The chunks, from a place on, of a text to align by a saved model, which is tuned first."""
     if tuning is not None:
         gold = tuning.read_gold(run.errors)
-        pairs = read_pairs(source, target, errors=run.errors)
+        pairs = files.pairs()
         begin = list(islice(pairs, gold.lines[-1] + 1)) if tuning.on_input else []
-        _tune(aligner, tuning.pairs(begin, gold, run.errors), gold.links, run)
-        if tuning.on_input and not _can_read_again(source, target):
+        _tune(aligner, tuning.pairs(begin, gold, run.errors, files.cutting), gold.links, run)
+        if tuning.on_input and not _can_read_again(files.source, files.target):
+            if outputs.reads_lines:
+                raise UsageError(
+                    "tuning on the input reads it a second time; name files instead of - and pipes"
+                )
             return lambda _: chunks_of_text(aligner.model, chain(begin, pairs))
-    return lambda place: chunks_of_files(aligner.model, source, target, run.errors, place)
+    return lambda place: chunks_of_files(aligner.model, files, place, keep=outputs.reads_lines)
 
 
 def _can_read_again(source: str, target: str | None) -> bool:
@@ -428,6 +460,8 @@ def _check_places(
     places = [*outputs.places(), *(os.fspath(place) for place in beside if place is not None)]
     refuse_inputs(places, (source, target, model, *labelled, *known.inputs()))
     separate_outputs(*places)
+    if outputs.model is not None:
+        refuse_other_files(outputs.model)
     for place in places:
         if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):
             raise DataError(f"{place}: there is no folder {folder} to write to; make it first")

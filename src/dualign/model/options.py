@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any, TypedDict
 
 from dualign.core.errors import UsageError
+from dualign.text.cutting import WHITESPACE, checked_names
 
 MODELS = ("hmm", "ibm1", "ibm2")
 CONSTRAINTS = ("none", "agreement", "symmetric", "bijective")
@@ -28,6 +29,14 @@ SYMMETRIZATIONS = (
     "forward",
     "backward",
 )
+SHORT_NAMES = {
+    "intersect": "intersection",
+    "inter": "intersection",
+    "gd": "grow-diag",
+    "gdf": "grow-diag-final",
+    "gdfa": "grow-diag-final-and",
+}
+"""What other tools call these."""
 CHOICES = {
     "model": MODELS,
     "constraint": CONSTRAINTS,
@@ -37,6 +46,7 @@ CHOICES = {
     "agreement": AGREEMENTS,
     "scores": SCORES,
     "concave": CONCAVE,
+    "whitespace": WHITESPACE,
 }
 
 Values = dict[str, tuple[str, ...]]
@@ -71,6 +81,9 @@ USED_WITH: dict[str, Values] = {
 
 DECODING = (
     "decoder",
+    "tokenize",
+    "whitespace",
+    "skip_tokens",
     *(name for name in USED_WITH if name not in ("constraint", "jump_words", "jump_weight")),
 )
 """Options that matter for aligning, and can be changed after training."""
@@ -97,6 +110,9 @@ class OptionValues(TypedDict, total=False):
     rounds: int
     constraint: str
     projection: str
+    tokenize: str
+    whitespace: str
+    skip_tokens: str
     lowercase: bool
     max_length: int
     null: float
@@ -152,6 +168,12 @@ class Options:
     projection: str = option(
         "symmetric", "constraint on the posteriors when aligning: none, symmetric or bijective"
     )
+    tokenize: str = option(
+        "none",
+        "tokeniser of raw text: none, simple, moses, icu or sentencepiece:MODEL; SOURCE,TARGET for two",
+    )
+    whitespace: str = option("unicode", "what separates words: unicode white space, or that of ascii alone")
+    skip_tokens: str = option("", "tokens, with blanks between them, that keep their place and have no links")
     lowercase: bool = option(True, "compare words in lower case")
     max_length: int = option(100, "longest sentence, in words, that takes part in training")
     null: float = option(0.2, "probability that a word is linked to nothing")
@@ -205,9 +227,11 @@ class Options:
 
     def __post_init__(self) -> None:
         self._check_types()
+        object.__setattr__(self, "symmetrize", SHORT_NAMES.get(self.symmetrize, self.symmetrize))
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise UsageError(f'{name}="{getattr(self, name)}" is not one of {", ".join(allowed)}')
+        checked_names(self.tokenize)
         for name in ("ibm1_rounds", "max_length", "stem_letters", "jump_weight", "evaluations"):
             self._at_least(name, 1)
         for name in ("rounds", "prune", "stem_weight", "form_weight", "jump_words", "slack", "tolerance"):
@@ -264,6 +288,11 @@ class Options:
                 if getattr(self, other) not in values:
                     yield name, other
                     break
+
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The tokens that are never linked, as they are compared."""
+        return frozenset((self.skip_tokens.lower() if self.lowercase else self.skip_tokens).split())
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Options:

@@ -123,6 +123,12 @@ def is_model_file(path: str) -> bool:
         return False  # whoever reads it will say what is wrong
 
 
+def refuse_other_files(path: str) -> None:
+    """Refuse to replace a file that is no model: a text that was named in the wrong place would be lost."""
+    if os.path.isfile(path) and os.path.getsize(path) and not is_model_file(path):
+        raise UsageError(f"{path}: is there, and is no model; remove it first, or name another file")
+
+
 def checked_path(path: str | os.PathLike[str]) -> str:
     """The path of a model file as a string; what cannot hold a model is refused."""
     name = os.fspath(path)

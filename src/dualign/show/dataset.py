@@ -17,6 +17,7 @@ from dualign.text.alignment import Alignment, Link
 from dualign.text.checks import links_inside, same_length
 from dualign.text.formats import read_links
 from dualign.text.gold import read_gold
+from dualign.text.lines import read_lines
 from dualign.text.pairs import Pair, read_pairs
 from dualign.text.reports import read_records, record_of
 from dualign.text.streams import plain_name
@@ -41,6 +42,8 @@ class Files:
     format: str | None = None
     gold_format: str | None = None
     first: bool = False
+    ids: str | None = None
+    """A file with the id of each pair."""
 
     def inputs(self) -> list[str | None]:
         """Every path, without names."""
@@ -70,6 +73,7 @@ class Dataset:
     systems: Sequence[System] = ()
     gold: Sequence[Alignment | None] | None = None
     names: tuple[str, str] = field(default=("source", "target"))
+    ids: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -82,7 +86,11 @@ def read_dataset(files: Files, errors: str = "strict") -> Dataset:
         raise DataError(f"{files.source}: no sentence pair, nothing to show; was it written to the end?")
     systems = list(_systems(files, pairs, errors))
     gold = None if files.gold is None else _read_gold(files, files.gold, pairs, errors)
-    return Dataset(pairs, systems, gold, (_base(files.source), _base(files.target or files.source)))
+    ids = None
+    if files.ids is not None:
+        ids = list(read_lines(files.ids, errors))
+        same_length((files.ids, len(ids)), ("the text", len(pairs)), remedy="give the id of each pair")
+    return Dataset(pairs, systems, gold, (_base(files.source), _base(files.target or files.source)), ids)
 
 
 def _systems(files: Files, pairs: Sequence[Pair], errors: str) -> Iterator[System]:

@@ -30,6 +30,7 @@ def content(dataset: Dataset, **more: Any) -> dict[str, Any]:
         "pairs": len(dataset),
         "id": hashlib.sha256(f"{source}\n\n{target}".encode("utf-8", "replace")).hexdigest()[:16],
         "names": list(dataset.names),
+        "ids": None if dataset.ids is None else "\n".join(dataset.ids),
         "source": source,
         "target": target,
         "gold": gold,

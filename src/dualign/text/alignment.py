@@ -54,6 +54,17 @@ class Alignment:
         found += [(i, j, False, None) for i, j in self.possible]
         return sorted(found, key=itemgetter(0, 1))
 
+    def transposed(self) -> Alignment:
+        """The same links with source and target exchanged."""
+        known = self.probabilities or [None] * len(self.links)
+        links = sorted(((j, i), p) for (i, j), p in zip(self.links, known, strict=True))
+        return Alignment(
+            tuple(link for link, _ in links),
+            tuple(sorted((j, i) for i, j in self.possible)),
+            None if self.probabilities is None else tuple(p for _, p in links if p is not None),
+            None if self.words is None else (self.words[1], self.words[0]),
+        )
+
     def _repr_html_(self) -> str:
         from dualign.text.alignment_html import alignment_html  # only notebooks need it
 

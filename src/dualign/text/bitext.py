@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -65,6 +65,10 @@ class Sentences:
         offsets = np.zeros(len(self) + 1, np.int64)
         np.cumsum(np.where(dropped, 0, lengths), out=offsets[1:])
         return Sentences(self.tokens[np.repeat(~dropped, lengths)], offsets)
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> Sentences:
+        """All sentences, with those tokens alone that are marked."""
+        return Sentences(self.tokens[kept], np.concatenate(([0], np.cumsum(kept)))[self.offsets])
 
     def slice(self, begin: int, end: int) -> Sentences:
         """Sentences begin..end; the tokens are a view."""
@@ -189,6 +193,15 @@ class Numbered(Bitext):
         left, right = ([new[word] for word in side] for new, side in zip(vocabularies, words, strict=True))
         bitext = self.renumbered(left, right, threads, workspace, in_place=in_place)
         return Numbered(bitext.source, bitext.target, *map(list, vocabularies), pins=self.pins)
+
+    def without_words(self, words: Collection[str]) -> Numbered:
+        """The same sentences without some words."""
+        left, right = (
+            side.only(~np.isin(side.tokens, [n for n, word in enumerate(known) if word in words]))
+            for side, known in ((self.source, self.source_words), (self.target, self.target_words))
+        )
+        text = Numbered(left, right, self.source_words, self.target_words)
+        return text.chosen(np.ones(len(self), np.bool_))
 
     def chosen(
         self, pairs: npt.NDArray[np.bool_], threads: int = 1, workspace: Workspace | None = None

@@ -7,9 +7,12 @@
 | `naacl` | lines `sentence source target [S or P] [confidence]` | 1 | `P` |
 | `giza` | three lines of an `A3.final` file | 1 | none |
 
+A line of the first two may begin with the pair's id and a tab.
+
 The first three name the source position first. In a GIZA file of direction source → target, the *second*
 line of a block is the target sentence; the *third* has the source words, each followed by the positions of
-its target words, as in `NULL ({ 2 }) house ({ 1 3 })`. GIZA splits at blanks only.
+its target words, as in `NULL ({ 2 }) house ({ 1 3 })`. GIZA splits at blanks only. The alignments that are
+read have these words.
 
 **Guessing.** Without a format, `read_links` goes by the file name, ignoring a compression suffix: `.talp` is
 TALP, `.naacl` NAACL, `.A3.final…` GIZA. For any other name, `.wa` included, the first line that is not empty
@@ -27,6 +30,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import chain, count, groupby, repeat
 from operator import itemgetter, lt
@@ -93,6 +97,11 @@ def write_links(alignments: Iterable[Alignment], path: str, format: str = "phara
         stream.writelines(map(_WRITERS[format], alignments, count(1)))
 
 
+def like_links(text: str) -> bool:
+    """Whether a text could be links and nothing else."""
+    return all(map(_LIKE_A_LINK.match, text.split()))
+
+
 def parse_pharaoh(line: str) -> Alignment:
     """Read one line of Pharaoh links."""
     return _parse_line(0, line)
@@ -127,7 +136,7 @@ def _guess(path: str, lines: Iterator[str]) -> tuple[str, Iterator[str]]:
     seen = []
     for number, line in enumerate(lines, 1):
         seen.append(line)
-        if not line.strip():
+        if not line.strip() or line.endswith("\t"):  # nothing, or an id
             continue
         if chosen_line(line):
             raise DataError(
@@ -154,7 +163,10 @@ def _read_line_by_line(first: int, path: str, lines: Iterator[str], pairs: int |
 
 
 def _parse_line(first: int, line: str) -> Alignment:
-    """Read links whose positions count from `first`."""
+    """Read links whose positions count from `first`; before a tab, there may be the pair's id."""
+    id, tab, rest = line.partition("\t")
+    if tab and not like_links(id):
+        line = rest
     if first == 0 and _BARE_LINKS.fullmatch(line):
         numbers = list(map(int, line.replace("-", " ").split()))
         return Alignment.of(zip(numbers[::2], numbers[1::2], strict=True))
@@ -320,17 +332,19 @@ def _read_giza(path: str, lines: Iterator[str], pairs: int | None) -> Iterator[A
                 f"{path}:{at - 1}: {length} target words, but the comment above says {target_length}"
             )
         try:
-            yield _parse_giza(words, source_length, target_length)
+            yield _parse_giza(words, source_length, _blank_separated(target))
         except DataError as error:
             raise DataError(f"{path}:{at}: {error}") from None
 
 
-def _parse_giza(line: str, source_length: int, target_length: int) -> Alignment:
+def _parse_giza(line: str, source_length: int, target: list[str]) -> Alignment:
     """Read `NULL ({ 2 }) word ({ 1 3 }) …`. A word may itself be `({` or `})`; only its place tells."""
     tokens = iter(_blank_separated(line))
+    target_length, words = len(target), []
     links: list[Link] = []
     source = -1  # the null word's
     for word in tokens:
+        words.append(word)
         if source == -1 and word != "NULL":
             raise DataError(f"{quoted(word)} where a GIZA alignment begins with `NULL ({{`")
         if next(tokens, None) != "({":
@@ -351,7 +365,7 @@ def _parse_giza(line: str, source_length: int, target_length: int) -> Alignment:
         source += 1
     if source != source_length:
         raise DataError(f"{max(source, 0)} source words, but the comment above says {source_length}")
-    return Alignment.of(links)
+    return replace(Alignment.of(links), words=(words[1:], target))
 
 
 def _blank_separated(line: str) -> list[str]:

@@ -125,20 +125,21 @@ class LineReader:
 
 
 def paired_lines(
-    source: str, target: str | None, lines: int, begin: Place = BEGINNING
+    source: str, target: str | None, lines: int, begin: Place = BEGINNING, *, at_once: bool = False
 ) -> Iterator[PairedLines]:
     """The lines of two parallel files, or of one with both sides, in blocks of at most this many.
 
+    Lines that are there are given `at_once`, however few, if that is wanted: somebody may wait for an answer.
     Where one file ends before the other, the blocks before that come first, and then an error. How the text
     is cut depends on what it contains after the `begin`, and on nothing else.
     """
     with LineReader(source, begin.source) as left:
         if target is None:
-            yield from _blocks_of_one(left, lines, begin)
+            yield from _blocks_of_one(left, lines, begin, at_once)
             return
         with LineReader(target, begin.target) as right:
             while True:
-                _fill(left, right, lines)
+                _fill(left, right, 1 if at_once else lines)
                 if not (left.count and right.count):
                     break
                 count = min(left.block(lines), right.block(lines))
@@ -165,9 +166,9 @@ def _fill(left: LineReader, right: LineReader, lines: int) -> None:
         (second if first.ended else first).read()
 
 
-def _blocks_of_one(reader: LineReader, lines: int, begin: Place) -> Iterator[PairedLines]:
+def _blocks_of_one(reader: LineReader, lines: int, begin: Place, at_once: bool) -> Iterator[PairedLines]:
     while True:
-        while reader.needs_more(lines):
+        while reader.needs_more(1 if at_once else lines):
             reader.read()
         if not reader.count:
             return

@@ -22,13 +22,12 @@ from typing import NoReturn, TypeVar
 from unicodedata import is_normalized, normalize
 
 from dualign.core.errors import DataError, UsageError
-from dualign.text.streams import open_input
+from dualign.text.streams import open_input, packed_by
 
 T = TypeVar("T")
 
 _BLOCK = 1 << 18
 _BOM = "\ufeff"
-_PACKED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _SUFFIXES = {"gzip": ".gz", "xz": ".xz", "zstd": ".zst"}
 
 
@@ -78,7 +77,7 @@ def normal_block(block: bytes, errors: str) -> bytes | None:
     if not is_normalized("NFC", text):
         text = normalize("NFC", text)
     if _BOM in text:
-        text = "\n".join(map(_without_marks, text.split("\n")))
+        text = "\n".join(_without_marks(line) if _BOM in line else line for line in text.split("\n"))
     return text.encode()
 
 
@@ -96,10 +95,9 @@ def refuse_block(path: str, block: bytes, number: int) -> NoReturn:
 
 def refuse_packed(path: str, beginning: bytes) -> None:
     """Compressed data are recognised by their suffix only; refuse them without it."""
-    for magic, method in _PACKED.items():
-        if beginning.startswith(magic):
-            remedy = "decompress it first" if path == "-" else f"name the file {_SUFFIXES[method]}"
-            raise DataError(f"{path}: looks like {method} data; {remedy}")
+    if method := packed_by(beginning):
+        remedy = "decompress it first" if path == "-" else f"name the file {_SUFFIXES[method]}"
+        raise DataError(f"{path}: looks like {method} data; {remedy}")
 
 
 def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T]) -> Iterator[T]:

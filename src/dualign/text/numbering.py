@@ -29,6 +29,7 @@ from dualign.core.threads import ordered_map
 from dualign.core.workspace import Growing, Workspace, boundless
 from dualign.text.bitext import Numbered, Sentences
 from dualign.text.checks import same_length
+from dualign.text.cutting import PLAIN, Cutting
 from dualign.text.lines import checked, read_blocks, refuse_block
 from dualign.text.octets import (
     BYTE,
@@ -91,6 +92,7 @@ def encode_files(
     lowercase: bool,
     *,
     errors: str = "strict",
+    cutting: Cutting = PLAIN,
     threads: int = 1,
     workspace: Workspace | None = None,
 ) -> Numbered:
@@ -101,7 +103,9 @@ def encode_files(
 
     def blocks() -> Iterator[tuple[int, Block]]:
         jobs = _by_turns(paths, threads)
-        for side, lines, block in ordered_map(timed("reading", partial(_numbered, errors)), jobs, threads):
+        for side, lines, block in ordered_map(
+            timed("reading", partial(_numbered, errors, cutting)), jobs, threads
+        ):
             if block is None:
                 refuse_block(paths[side], lines, len(reading.sides[side]) + 1)
             yield side, block
@@ -115,14 +119,15 @@ def encode_blocks(
     blocks: Iterable[tuple[bytes, bytes]],
     lowercase: bool,
     *,
+    ascii: bool = False,
     threads: int = 1,
     workspace: Workspace | None = None,
 ) -> Numbered:
-    """The same for blocks of parallel lines in normal form, each with its `\\n`."""
+    """The same for blocks of parallel lines of tokens in normal form, each with its `\\n`."""
     reading = _Reading(workspace or boundless(), threads)
 
     def number(job: tuple[int, bytes]) -> tuple[int, Block]:
-        return job[0], number_block(job[1])
+        return job[0], number_block(job[1], ascii=ascii)
 
     jobs = (job for pair in blocks for job in enumerate(pair))
     reading.add(ordered_map(timed("reading", number), jobs, threads))
@@ -176,23 +181,30 @@ def _or_error(blocks: Iterator[bytes]) -> Iterator[bytes | DataError]:
         yield error
 
 
-def _numbered(errors: str, job: tuple[int, bytes | DataError]) -> tuple[int, bytes, Block | None]:
+def _numbered(
+    errors: str, cutting: Cutting, job: tuple[int, bytes | DataError]
+) -> tuple[int, bytes, Block | None]:
     """A block in numbers of its own, with its file and its lines; None if a line of it is an error."""
     side, lines = job
     if isinstance(lines, DataError):
         raise lines
     normal = normal_form(lines, errors)
-    return side, lines, None if normal is None else number_block(normal)
+    if normal is None:
+        return side, lines, None
+    return side, lines, number_block(cutting.cut(side, normal), ascii=cutting.ascii)
 
 
-def number_lines(lines: bytes, table: Words, lowercase: bool = False) -> tuple[Sentences, list[str]]:
+def number_lines(
+    lines: bytes, table: Words, lowercase: bool = False, *, ascii: bool = False
+) -> tuple[Sentences, list[str]]:
     """The words of lines in normal form, each with its `\\n`, in the numbers of a table.
 
     Words that are not in it are numbered after it, in the order in which they occur; they are returned, too.
     """
-    block = words = number_block(lines)
+    block = words = number_block(lines, ascii=ascii)
     if lowercase:  # one word per line, which Python lowers by itself; it stays one token
-        words = number_block(_spelled(block, np.arange(block.known)).lower().encode(), block.known)
+        lowered = _spelled(block, np.arange(block.known)).lower().encode()
+        words = number_block(lowered, block.known, ascii=ascii)
     number, missing = _looked_up(words, table, len(table.begins))
     new = _spelled(words, missing).split("\n")[:-1]
     if lowercase:
@@ -202,13 +214,13 @@ def number_lines(lines: bytes, table: Words, lowercase: bool = False) -> tuple[S
     return Sentences(tokens, offsets), new
 
 
-def number_block(lines: bytes, most: int = 0) -> Block:
+def number_block(lines: bytes, most: int = 0, *, ascii: bool = False) -> Block:
     """The words of lines in normal form, each with its `\\n`, in numbers of their own; `most` if known."""
     text, size = octets(lines), len(lines)
     tokens, ends = np.empty(size // 2 + 1, np.int32), np.empty(lines.count(b"\n"), np.int64)
     words = room_for_words(text, most or (_FEW if size < 1 << 17 else _MANY))
     done = np.zeros(4, np.int64)
-    while not number_words(text, size, words, done, tokens, ends):
+    while not number_words(text, size, ascii, words, done, tokens, ends):
         words = grown(words, int(done[1]), 2 * len(words.begins))
     return Block(words, int(done[1]), tokens[: done[2]], ends)
 
@@ -276,11 +288,13 @@ def _renumber(placed: Placed) -> None:
 
 
 @kernel()
-def number_words(text: Array, size: int, words: Words, done: Array, tokens: Array, ends: Array) -> bool:
+def number_words(
+    text: Array, size: int, ascii: bool, words: Words, done: Array, tokens: Array, ends: Array
+) -> bool:
     """Number the words of a block of lines, each with its `\\n`, until the table is full or all is `done`.
 
     `done` says where in the text we are, and how many words, tokens and lines there were before. Writes the
-    number of each token, and how many tokens the lines up to each have.
+    number of each token, and how many tokens the lines up to each have. `ascii`: see `white_space`.
     """
     at, known, filled, line = done
     while at < size:
@@ -291,14 +305,14 @@ def number_words(text: Array, size: int, words: Words, done: Array, tokens: Arra
             end, blank = at + short, 1
             code = mixed(x & (~np.uint64(0) >> np.uint64(64 - 8 * short)))
         else:
-            gap = white_space(x)
+            gap = white_space(x, ascii)
             if gap > 0:
                 if x & BYTE == _NEWLINE:
                     ends[line] = filled
                     line += 1
                 at += gap
                 continue
-            end, blank = word_end(text, at), 0
+            end, blank = word_end(text, at, ascii), 0
             code = hash_of(text, at, end - at)
         slot = slot_of(words, text, at, end - at, code)
         word = signed(words.slots[slot, 1] >> np.uint64(1)) - 1

@@ -119,11 +119,14 @@ def first_marked(marks: np.uint64) -> int:
 
 
 @kernel(allocates=False)
-def white_space(x: np.uint64) -> int:
-    """How many bytes of white space (as `str.split()` sees it) these begin with, at least; 0 for none."""
+def white_space(x: np.uint64, ascii: bool) -> int:
+    """How many bytes of white space (as `str.split()` sees it, or `bytes.split()`, which knows that of ASCII
+    alone) these begin with, at least; 0 for none."""
     a = signed(x & BYTE)
     if a < 0x80:
-        return 1 if a == 32 or 9 <= a <= 13 or 28 <= a <= 31 else 0
+        return 1 if a == 32 or 9 <= a <= 13 or (28 <= a <= 31 and not ascii) else 0
+    if ascii:
+        return 0
     b = signed((x >> np.uint64(8)) & BYTE)
     if a == 0xC2:
         return 2 if b in (0x85, 0xA0) else 0
@@ -147,7 +150,7 @@ def stops(x: np.uint64) -> np.uint64:
 
 
 @kernel(allocates=False)
-def word_end(text: Array, at: int) -> int:
+def word_end(text: Array, at: int, ascii: bool) -> int:
     """Where the word that has its first character here ends."""
     while True:
         marks = stops(eight_bytes(text, at))
@@ -155,7 +158,7 @@ def word_end(text: Array, at: int) -> int:
             at += 8
             continue
         at += first_marked(marks)
-        if white_space(eight_bytes(text, at)) > 0:
+        if white_space(eight_bytes(text, at), ascii) > 0:
             return at
         at += 1  # a control character, or the first byte of one that is not white space
 

@@ -6,26 +6,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
 from dualign.core.jit import kernel
+from dualign.text.cutting import PLAIN, Cutting, words_of
 from dualign.text.line_blocks import BEGINNING, PairedLines, Place, paired_lines, settled
 from dualign.text.lines import checked, read_lines, tokenize
 from dualign.text.octets import BYTE, eight_bytes, octets, white_space, word_end
-from dualign.text.pairs import has_bars, wrong_separators
+from dualign.text.pairs import Pair, has_bars, read_pairs, wrong_separators
+
+_FEW = 256
+"""Lines that are read together where pairs are wanted one by one."""
 
 
 def read_pair_blocks(
-    source: str, target: str | None, lines: int, *, begin: Place = BEGINNING, errors: str = "strict"
+    source: str,
+    target: str | None,
+    lines: int,
+    *,
+    begin: Place = BEGINNING,
+    errors: str = "strict",
+    at_once: bool = False,
 ) -> Iterator[PairedLines]:
-    """The text that `read_pairs` reads, in blocks of at most this many pairs, from a place on."""
+    """The text that `read_pairs` reads, in blocks of at most this many pairs, from a place on.
+
+    For `at_once` see `paired_lines`.
+    """
     if source == target == "-":
         raise UsageError("source and target cannot both be standard input; name a file for one of them")
     checked(errors)
-    blocks = paired_lines(source, target, lines, begin)
+    blocks = paired_lines(source, target, lines, begin, at_once=at_once)
     if target is not None:
         yield from blocks
         return
@@ -61,6 +75,38 @@ def both_sides(
     return sides[0, : sizes[0]].tobytes(), sides[1, : sizes[1]].tobytes()
 
 
+class TextFiles(NamedTuple):
+    """The files of a text, one with both sides or two, and how to read them."""
+
+    source: str
+    target: str | None
+    errors: str = "strict"
+    cutting: Cutting = PLAIN
+    at_once: bool = False
+    """Whether lines that are there make a block, however few."""
+
+    def blocks(self, lines: int, begin: Place = BEGINNING) -> Iterator[PairedLines]:
+        """Blocks of at most so many pairs, from a place on."""
+        return read_pair_blocks(
+            self.source, self.target, lines, begin=begin, errors=self.errors, at_once=self.at_once
+        )
+
+    def tokens(self, lines: PairedLines) -> tuple[bytes, bytes]:
+        """The lines of each side of a block, with blanks between the tokens."""
+        return self.cutting.both(both_sides(lines, self.source, self.target, self.errors))
+
+    def pairs(self) -> Iterator[Pair]:
+        """The token lists of each pair."""
+        if self.cutting.plain:
+            yield from read_pairs(self.source, self.target, errors=self.errors)
+            return
+        for block in self.blocks(_FEW):
+            for left, right in zip(
+                *(side.decode().split("\n")[:-1] for side in self.tokens(block)), strict=True
+            ):
+                yield words_of(left, self.cutting.ascii), words_of(right, self.cutting.ascii)
+
+
 @kernel()
 def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) -> tuple[int, int]:
     """Write the two sides of each line; (-1, 1), or a line without one separator and how many it has."""
@@ -91,12 +137,12 @@ def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int,
         x = eight_bytes(text, at)
         if x & BYTE == 10:
             return found, words, first, last, at
-        begin, gap = at, white_space(x)
+        begin, gap = at, white_space(x, False)
         if gap > 0:
             at += gap
             hit = x & BYTE == 9 and not bars
         else:
-            at = word_end(text, at)
+            at = word_end(text, at, False)
             words += 1
             hit = bars and at - begin == 3 and x & np.uint64(0xFFFFFF) == 0x7C7C7C
         if hit:

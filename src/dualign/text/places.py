@@ -34,8 +34,11 @@ _current: ContextVar[_Places | None] = ContextVar("_current", default=None)
 
 @contextmanager
 def kept_apart(apart: bool = True) -> Iterator[None]:
-    """Inside, a file that is read cannot be written, nor one file by two outputs at once."""
-    before = _current.set(_Places() if apart else None)
+    """Inside, a file that is read cannot be written, nor one file by two outputs at once.
+
+    A block inside another knows what was read there.
+    """
+    before = _current.set((_current.get() or _Places()) if apart else None)
     try:
         yield
     finally:

@@ -24,7 +24,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.places import reading, writing, written
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 18
 _PACKED_BY = 4  # how much larger a compressed text is, about
+_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _METHODS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
 # Opening the second by its name would truncate a file that the shell has redirected us to.
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
@@ -41,7 +42,8 @@ _DESCRIPTORS = ("/dev/stderr", "/dev/fd/", "/proc/")
 
 
 def open_input(path: str, begin: int = 0) -> io.BufferedReader:
-    """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open.
+    """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open, and is
+    decompressed if it begins like compressed data.
 
     The first `begin` bytes are passed over: at no cost in a plain file.
     """
@@ -49,7 +51,13 @@ def open_input(path: str, begin: int = 0) -> io.BufferedReader:
         buffer = getattr(sys.stdin, "buffer", None)
         if buffer is None:
             raise DataError("standard input is closed; redirect a file into it, or name one")
-        return _after(begin, "standard input", io.BufferedReader(_Source("standard input", buffer), _BLOCK))
+        stream: io.BufferedIOBase = buffer
+        damage: tuple[type[Exception], ...] = ()
+        beginning = buffer.peek(8) if hasattr(buffer, "peek") else b""
+        if method := packed_by(beginning):
+            stream, damage = _decompressor(buffer, method)
+        source = _Source("standard input", stream, damage=damage)
+        return _after(begin, "standard input", io.BufferedReader(source, _BLOCK))
     with explaining(path, "read"):
         file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
     status = os.fstat(file.fileno())
@@ -163,6 +171,13 @@ def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]
         writer.close()
 
 
+def flush_through(stream: IO[bytes]) -> None:
+    """Pass on what was written to an output so far: a buffer does not ask what is below it to do so."""
+    stream.flush()
+    if isinstance(sink := getattr(stream, "raw", None), _Sink):
+        sink.pass_on()
+
+
 class _Source(io.RawIOBase):
     """A stream whose read errors are `DataError`s with the file's name; closing it closes `file`."""
 
@@ -184,8 +199,12 @@ class _Source(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         with explaining(self._name, "read"):
             try:
-                # Not `readinto`: lines from a pipe are passed on when they come, not when a block is full.
-                return self._stream.readinto1(buffer)
+                # Lines from a pipe are passed on when they come, not when a block is full: not `readinto`,
+                # nor `readinto1`, which reads on after what was looked at before.
+                view = memoryview(buffer).cast("B")
+                part = self._stream.read1(len(view))
+                view[: len(part)] = part
+                return len(part)
             except self._damage as error:
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
@@ -225,6 +244,12 @@ class _Sink(io.RawIOBase):
             with explaining(self._name, "write"):
                 self._stream.write(data)
         return memoryview(data).nbytes
+
+    def pass_on(self) -> None:
+        """Flush what was written, if it is not compressed. (`flush` is called when this is closed, too.)"""
+        if not self._abandoned and self._stream is self._file:
+            with explaining(self._name, "write"):
+                self._file.flush()
 
     def finish(self, *, sync: bool) -> None:
         """Write what compressor and buffer hold back, down to the disk if `sync`; close if `owned`."""
@@ -282,6 +307,11 @@ class _ZstdReader(io.RawIOBase):
         view[:count] = self._plain[:count]
         self._plain = self._plain[count:]
         return count
+
+
+def packed_by(beginning: bytes) -> str | None:
+    """By what method data that begin like this are compressed."""
+    return next((method for magic, method in _MAGIC.items() if beginning.startswith(magic)), None)
 
 
 def plain_name(path: str) -> str:

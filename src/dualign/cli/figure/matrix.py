@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dualign import jobs
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target
+from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Quiet, Source, Target
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, First, Gold, GoldFormat, Line, Links, Probabilities
 
@@ -12,6 +12,7 @@ def matrix(
     output: FigureFile,
     source: Source,
     target: Target = None,
+    columns: Columns = None,
     links: Links = None,
     gold: Gold = None,
     probabilities: Probabilities = None,
@@ -28,6 +29,9 @@ def matrix(
     crossed out where gold does not have them.
     """
     systems = links or (), probabilities or ()
-    files = jobs.ShownFiles(source, target, *systems, (), gold, format, gold_format, first)
-    with on_screen(quiet, output, None, errors) as run:
+    with (
+        on_screen(quiet, output, None, errors) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as text,
+    ):
+        files = jobs.ShownFiles(text.source, text.target, *systems, (), gold, format, gold_format, first)
         jobs.draw_matrix(files, output, line=line, run=run)

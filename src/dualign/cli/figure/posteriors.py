@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, OnErrors, Quiet, Source, Target, Threads, option
+from dualign.cli.options import Columns, Errors, OnErrors, Quiet, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, First, Gold, GoldFormat, Line, Projection
 
@@ -15,6 +15,7 @@ def posteriors(
     model: Annotated[str, option("MODEL", "Saved model.", "--model")],
     source: Source,
     target: Target = None,
+    columns: Columns = None,
     projection: Projection = None,
     gold: Gold = None,
     line: Line = 1,
@@ -25,6 +26,9 @@ def posteriors(
     quiet: Quiet = False,
 ) -> None:
     """Draw a model's posteriors of a pair, both directions, before and after projection."""
-    files = jobs.ShownFiles(source, target, gold=gold, gold_format=gold_format, first=first)
-    with on_screen(quiet, output, threads, errors) as run:
+    with (
+        on_screen(quiet, output, threads, errors) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as text,
+    ):
+        files = jobs.ShownFiles(text.source, text.target, gold=gold, gold_format=gold_format, first=first)
         jobs.draw_posteriors(files, model, output, projection=projection, line=line, run=run)

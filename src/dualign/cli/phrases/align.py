@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, OnErrors, Output, Quiet, Source, Target, Threads, TimeLimit, option
+from dualign.cli.options import (
+    Columns,
+    Errors,
+    OnErrors,
+    Output,
+    Quiet,
+    Source,
+    Target,
+    Threads,
+    TimeLimit,
+    option,
+)
 from dualign.cli.phrases.options import Features, MaxLength, Table
 from dualign.cli.screen import on_screen
 
@@ -14,6 +25,7 @@ def align(
     table: Table,
     source: Source,
     target: Target = None,
+    columns: Columns = None,
     output: Output = "-",
     report: Annotated[
         str | None,
@@ -32,6 +44,9 @@ def align(
     Writes a line `i:j-k:l … ||| score ||| bound` for each pair: source words i to j-1 with target words k to
     l-1, counted from 0. A pair that the table cannot make, and that is proved, has no links and -inf twice.
     """
-    text = jobs.TableText(table, source, target, features, max_length)
-    with on_screen(quiet, output, threads, errors) as run:
+    with (
+        on_screen(quiet, output, threads, errors) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as plain,
+    ):
+        text = jobs.TableText(table, plain.source, plain.target, features, max_length)
         jobs.align_phrases(text, output, report=report, method=method, time_limit=time_limit, run=run)

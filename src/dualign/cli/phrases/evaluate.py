@@ -29,7 +29,7 @@ def evaluate(
     as_json: options.AsJson = False,
     max_length: MaxLength = 7,
     tight: Annotated[bool, flag("--tight", "Count only phrases whose edge words have gold links.")] = False,
-    source: Annotated[str | None, option("FILE", "Source text of GOLD, for its lengths.")] = None,
+    source: Annotated[str | None, option("FILE", "Source text of GOLD, or bitext, for its lengths.")] = None,
     target: Annotated[str | None, option("FILE", "Target text of GOLD, for its lengths.")] = None,
     first: Annotated[
         bool, flag("--first", "GOLD is for the first lines of ANSWER; ignore the rest.")
@@ -44,8 +44,8 @@ def evaluate(
     Possible links may be cut by a phrase pair, sure ones may not; words without links may stand at an edge.
     Without the texts, a sentence ends with its last word that has a link.
     """
-    if (source is None) != (target is None):
-        raise UsageError("--source and --target go together; give both")
+    if target is not None and source is None:
+        raise UsageError("--target needs --source; give both")
     files = jobs.PhraseAnswer(answer, gold, phrases, format, gold_format, first)
     with on_screen(quiet, "", None, errors) as run:
         result = jobs.evaluate_phrases(

@@ -9,12 +9,18 @@ from dualign.cli import options
 from dualign.cli.options import argument, option
 from dualign.cli.phrases.options import MaxLength
 from dualign.cli.screen import on_screen
+from dualign.core.errors import UsageError
 
 
 def extract(
-    source: options.SourceText,
-    target: options.TargetText,
-    links: Annotated[str, argument("LINKS", "Links of each line, as `align` writes.")],
+    files: Annotated[
+        list[str],
+        argument(
+            "SOURCE [TARGET] LINKS",
+            "Two parallel files, or one with both sides; links of each line, as `align` writes.",
+        ),
+    ],
+    columns: options.Columns = None,
     output: options.Output = "-",
     reordering: Annotated[str | None, option("FILE", "Also write a reordering table (wbe-msd).")] = None,
     dictionary: Annotated[str | None, option("PREFIX", "Also write words, PREFIX.s2t and .t2s.")] = None,
@@ -30,9 +36,15 @@ def extract(
     The table is sorted, and compressed if its name ends in .gz, .xz or .zst. Memory does not grow with the
     text.
     """
-    with on_screen(quiet, output, threads, errors) as run:
+    if not 2 <= len(files) <= 3:
+        raise UsageError(f"{len(files)} files named; write SOURCE TARGET LINKS, or BITEXT LINKS")
+    source, *others, links = files
+    with (
+        on_screen(quiet, output, threads, errors) as run,
+        jobs.plain_text(source, *others, columns=columns, run=run) as text,
+    ):
         jobs.extract_phrases(
-            jobs.LinkedText(source, target, links, format),
+            jobs.LinkedText(text.source, text.target, links, format),
             output,
             reordering=reordering,
             dictionary=dictionary,

@@ -13,8 +13,9 @@ from dualign.cli.screen import on_screen
 
 def train(
     table: Table,
-    source: options.SourceText,
-    target: options.TargetText,
+    source: options.Source,
+    target: options.Target = None,
+    columns: options.Columns = None,
     output: options.Output = "-",
     rounds: Annotated[int, option("N", "Rounds of EM.", min=1)] = 5,
     model: Annotated[str, option("MODEL", "joint, or conditional: p(target|source).", "--model")] = "joint",
@@ -31,9 +32,12 @@ def train(
     Begins with the best alignments by TABLE and writes a table with one score, the probability of the model.
     The objective, on stderr, never gets worse from round to round.
     """
-    with on_screen(quiet, output, threads, errors) as run:
+    with (
+        on_screen(quiet, output, threads, errors) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as text,
+    ):
         jobs.train_phrases(
-            jobs.TableText(table, source, target, features, max_length),
+            jobs.TableText(table, text.source, text.target, features, max_length),
             output,
             rounds=rounds,
             model=model,

@@ -8,6 +8,7 @@ class Corpus {
     this.size = data.pairs;
     this.id = data.id;
     this.names = data.names;
+    this.ids = lines(data.ids);
     this.sides = [lines(data.source), lines(data.target)];
     this.base = lines(data.gold);
     this.systems = data.systems.map((system) => ({

@@ -236,6 +236,7 @@ class Viewer {
     const source = corpus.words(n, 0), target = corpus.words(n, 1);
     const gold = corpus.gold(n);
     const header = element("header", {}, element("h1", {}, `Pair ${(n + 1).toLocaleString("en")}`), element("span", { class: "soft" }, `${source.length} and ${target.length} words`));
+    if (corpus.ids !== null) header.append(element("bdi", { id: "pair-id" }, corpus.ids[n]));
     const confidence = corpus.confidence(state.one, n);
     if (!Number.isNaN(confidence)) header.append(element("span", { class: "soft" }, `confidence ${percent(confidence)}`));
     const rates = corpus.rates(state.one, n);

@@ -1,0 +1,79 @@
+"""Texts in tables and trees as the plain files that jobs read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from dualign.core.errors import DataError, UsageError
+from dualign.jobs.running import SILENT, Run
+from dualign.text.conllu import FORM, is_conllu, read_conllu
+from dualign.text.formats import like_links
+from dualign.text.places import kept_apart
+from dualign.text.row_files import Columns, kind_of, parse_columns, read_rows
+from dualign.text.streams import explaining
+
+
+class PlainText(NamedTuple):
+    """Files of lines: both sides, or one with both; the ids of the pairs, if they have any."""
+
+    source: str
+    target: str | None = None
+    ids: str | None = None
+    copied: bool = False
+    """Whether these are copies that go when the block ends."""
+
+
+@contextmanager
+def plain_text(
+    source: str, target: str | None = None, *, columns: str | None = None, run: Run = SILENT
+) -> Iterator[PlainText]:
+    """The text of one or two files of any kind, as plain files; those that are plain already stay.
+
+    A single file may be TSV, CSV, JSON lines or XLSX, with `columns` as in `dualign.text.row_files`. Of a
+    pair of files, either may be CoNLL-U, whose words are the tokens: a blank in one becomes `_`.
+    """
+    kind = kind_of(source, columns) if target is None else None
+    if target is not None and columns is not None:
+        raise UsageError(f"columns={columns} is for one file with both sides; name one")
+    trees = [path is not None and is_conllu(path) for path in (source, target)]
+    if kind is None and not any(trees):
+        yield PlainText(source, target)
+        return
+    if target is None and trees[0]:
+        raise UsageError(f"{source}: CoNLL-U has one language; name the file of the other, too")
+    if "-" in (source, target) and kind == "xlsx":
+        raise UsageError("a spreadsheet cannot come from standard input; name the file")
+    # Within one block, so that what is read here is not written by a job inside.
+    with kept_apart(), TemporaryDirectory(prefix="dualign-", dir=run.scratch) as folder:
+        if target is None:
+            yield _copied_rows(source, None if columns is None else parse_columns(columns), folder, run)
+            return
+        left = _copied_words(source, "source", folder, run) if trees[0] else source
+        right = _copied_words(target, "target", folder, run) if trees[1] else target
+        yield PlainText(left, right, copied=True)
+
+
+def _copied_rows(path: str, columns: Columns | None, folder: str, run: Run) -> PlainText:
+    names = ("source", "target", "ids") if columns is not None and columns.has_id else ("source", "target")
+    places = [os.path.join(folder, name) for name in names]
+    with explaining(folder, "write"), ExitStack() as stack:
+        streams = [stack.enter_context(open(place, "w", encoding="utf-8", newline="\n")) for place in places]
+        for number, row in enumerate(read_rows(path, columns, errors=run.errors), 1):
+            if len(row) == 3 and (not row[2].strip() or like_links(row[2])):
+                what = f"the id `{row[2]}` looks like a link" if row[2].strip() else "the id is empty"
+                raise DataError(f"{path}, pair {number}: {what}; leave the ids out, or give others")
+            for stream, cell in zip(streams, row, strict=True):
+                stream.write(f"{cell}\n")
+    return PlainText(places[0], places[1], places[2] if len(places) == 3 else None, copied=True)
+
+
+def _copied_words(path: str, name: str, folder: str, run: Run) -> str:
+    place = os.path.join(folder, name)
+    with explaining(folder, "write"), open(place, "w", encoding="utf-8", newline="\n") as stream:
+        for sentence in read_conllu(path, run.errors):
+            stream.write(" ".join("_".join(form.split()) for form in sentence.column(FORM)) + "\n")
+    return place

@@ -1,0 +1,97 @@
+"""`dualign align` from raw text: one command to links on tokens, words or characters."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dualign.cli.main import run
+from dualign.core.errors import UsageError
+from dualign.jobs.link_output import Outputs
+
+WORDS = {"Hund": "dog", "Haus": "house", "Buch": "book", "Mann": "man", "Baum": "tree", "Tag": "day"}
+PAIRS = [
+    (f"Der {a}, sagt er, ist ein {b}.", f"The {WORDS[a]}, he says, is a {WORDS[b]}.")
+    for a in WORDS
+    for b in WORDS
+    if a != b
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("raw")
+    for side, name in enumerate(("s", "t")):
+        (folder / name).write_text("".join(f"{pair[side]}\n" for pair in PAIRS * 2), encoding="utf-8")
+    texts = [str(folder / "s"), str(folder / "t")]
+    assert run(["train", *texts, str(folder / "model"), "--tokenize", "simple", "-q"]) == 0
+    return folder
+
+
+def aligned(folder, *options: str, name: str = "links") -> list[str]:
+    texts = [str(folder / "s"), str(folder / "t")]
+    assert run(["align", *texts, "-q", "-o", str(folder / name), *options]) == 0
+    return (folder / name).read_text(encoding="utf-8").splitlines()
+
+
+def test_links_are_on_the_tokens_that_are_written(folder):
+    model = ["--model", str(folder / "model")]
+    links = aligned(folder, *model, "--tokens", str(folder / "tokens"))
+    source, target = (folder / "tokens").read_text(encoding="utf-8").splitlines()[0].split("\t")
+    assert source == "Der Hund , sagt er , ist ein Haus ."
+    assert {"1-1", "8-8", "9-9"} <= set(links[0].split())
+    assert target.split()[8] == "house"
+
+
+def test_links_on_characters_and_words_are_those_that_remap_makes(folder):
+    model = ["--model", str(folder / "model")]
+    aligned(folder, *model, "--tokens", str(folder / "tokens"))
+    rows = (folder / "tokens").read_text(encoding="utf-8").splitlines()
+    for side, name in enumerate(("cut.s", "cut.t")):
+        (folder / name).write_text("".join(row.split("\t")[side] + "\n" for row in rows), encoding="utf-8")
+    for kind in ("words", "characters"):
+        found = aligned(folder, *model, "--positions", kind, name=kind)
+        sides = [f"--{side}-{end}" for side in ("source", "target") for end in ("from", "to")]
+        files = [str(folder / name) for name in ("cut.s", "s", "cut.t", "t")]
+        given = [value for pair in zip(sides, files, strict=True) for value in pair]
+        command = ["remap", str(folder / "links"), "--from", "words", "--to", kind, *given, "-q"]
+        assert run([*command, "-o", str(folder / "remapped")]) == 0
+        assert (folder / "remapped").read_text().splitlines() == found
+
+
+def test_one_command_trains_and_writes_characters(folder):
+    scored = str(folder / "scored")
+    links = aligned(folder, "--tokenize", "simple", "--positions", "characters", "--probabilities", scored)
+    assert links == aligned(folder, "--model", str(folder / "model"), "--positions", "characters")
+    first = (folder / "scored").read_text().splitlines()[0].split()
+    assert all(re.fullmatch(r"\d+:\d+-\d+:\d+:[01]\.\d{6}", link) for link in first)
+    assert [link.rsplit(":", 1)[0] for link in first] == links[0].split()
+
+
+def test_decomposed_letters_count_as_they_are_written(folder, tmp_path):
+    for name in ("s", "t"):
+        (tmp_path / name).write_text("E\u0301tat, ja.\n", encoding="utf-8")
+    links = aligned(
+        tmp_path, "--model", str(folder / "model"), "--positions", "characters", "--set", "threshold=0.01"
+    )
+    ends = {int(part) for part in re.findall(r":(\d+)", links[0])}
+    assert ends <= {5, 6, 9, 10}
+
+
+def test_raw_text_is_noticed(folder, capsys):
+    assert run(["align", str(folder / "s"), str(folder / "t"), "-o", str(folder / "x")]) == 0
+    assert "43 % of the source words end in punctuation" in (shown := capsys.readouterr().err)
+    assert "set --tokenize simple" in shown
+    assert (
+        run(["align", str(folder / "s"), str(folder / "t"), "-o", str(folder / "x"), "--tokenize", "simple"])
+        == 0
+    )
+    assert "punctuation" not in capsys.readouterr().err
+
+
+def test_a_pipe_cannot_be_read_twice(folder, capsys):
+    assert run(["align", "-", "--tokenize", "simple", "--positions", "words"]) == 2
+    assert "a second time" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="tokens, words, characters"):
+        Outputs(positions="letters")

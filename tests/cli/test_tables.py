@@ -1,0 +1,101 @@
+"""Tables in every verb that reads a bitext: the same answers as for two files, with ids."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.bitexts import LINES, SOURCE, TARGET, write_bitext
+
+from dualign.cli.main import run
+
+FAST = ["--rounds", "1", "-q"]
+COLUMNS = ["--columns", "source=2,target=3,id=1"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    source, target = write_bitext(folder)
+    lines = zip(Path(source).read_text().splitlines(), Path(target).read_text().splitlines(), strict=True)
+    rows = [f"p{n}\t{s}\t{t}\n" for n, (s, t) in enumerate(lines, 1)]
+    (folder / "table.tsv").write_text("".join(rows))
+    assert run(["align", source, target, "-o", str(folder / "links"), *FAST]) == 0
+    assert run(["align", str(folder / "table.tsv"), *COLUMNS, "-o", str(folder / "named"), *FAST]) == 0
+    return folder
+
+
+def test_ids_come_out_with_the_links(folder):
+    named = [line.split("\t") for line in (folder / "named").read_text().splitlines()]
+    assert [links for _, links in named] == (folder / "links").read_text().splitlines()
+    assert [id for id, _ in named] == [f"p{n}" for n in range(1, LINES + 1)]
+
+
+def test_links_with_ids_are_read_again(folder, capsys):
+    assert run(["evaluate", str(folder / "named"), str(folder / "links"), "--bootstrap", "0"]) == 0
+    assert "AER          0.00" in capsys.readouterr().out
+
+
+def test_reports_and_the_viewer_have_the_ids(folder):
+    table, report, page = (str(folder / name) for name in ("table.tsv", "report", "page.html"))
+    assert run(["align", table, *COLUMNS, "-o", str(folder / "x"), "--report", report, *FAST]) == 0
+    assert [json.loads(line)["id"] for line in Path(report).read_text().splitlines()][:2] == ["p1", "p2"]
+    assert run(["view", table, *COLUMNS, "--links", str(folder / "named"), "--html", page, "-q"]) == 0
+    assert '"ids":"p1\\np2' in Path(page).read_text()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["phrases", "extract", "TABLE", "LINKS", "-o", "OUT"],
+        ["show", "TABLE", "--links", "LINKS"],
+        ["summarize", "TABLE", "--links", "LINKS", "-o", "OUT"],
+        ["train", "TABLE", "-o", "OUT", "--rounds", "0"],
+    ],
+)
+def test_other_verbs_read_tables(folder, verb, tmp_path, capsys):
+    names = {"TABLE": str(folder / "table.tsv"), "LINKS": str(folder / "links"), "OUT": str(tmp_path / "out")}
+    assert run([names.get(word, word) for word in verb] + ["--columns", "source=2,target=3", "-q"]) == 0
+
+
+def test_the_one_file_form_is_for_phrases_and_evaluation_too(folder, tmp_path, capsys):
+    both = tmp_path / "both"
+    both.write_text("".join(f"{s} ||| {t}\n" for s, t in zip(SOURCE, TARGET, strict=True)))
+    out = str(tmp_path / "table")
+    assert run(["phrases", "extract", str(both), str(folder / "links"), "-o", out, "-q"]) == 0
+    assert run(["phrases", "train", out, str(both), "-o", str(tmp_path / "new"), "--rounds", "1", "-q"]) == 0
+    assert run(["evaluate", str(folder / "links"), str(folder / "links"), "--source", str(both)]) == 0
+    assert "source word rare" in capsys.readouterr().out
+
+
+def test_a_table_is_not_overwritten(folder, capsys):
+    table = str(folder / "table.tsv")
+    before = Path(table).read_text()
+    assert run(["align", table, *COLUMNS, "-o", table, *FAST]) == 2
+    assert "is both read and written" in capsys.readouterr().err
+    assert Path(table).read_text() == before
+
+
+def test_conllu_has_its_words(tmp_path, capsys):
+    for name, forms in (("s", ["das", "10 000", "Haus"]), ("t", ["the", "house"])):
+        rows = "".join(f"{n}\t{form}" + "\t_" * 8 + "\n" for n, form in enumerate(forms, 1))
+        (tmp_path / f"{name}.conllu").write_text(f"# sent_id = 1\n{rows}\n" * 3)
+    files = [str(tmp_path / f"{name}.conllu") for name in "st"]
+    assert run(["align", *files, "--tokens", str(tmp_path / "tokens"), *FAST]) == 0
+    assert (tmp_path / "tokens").read_text() == "das 10_000 Haus\tthe house\n" * 3
+    assert run(["align", files[0]]) == 2
+    assert "CoNLL-U has one language" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("id", "message"), [("0-1", "looks like a link"), (" ", "the id is empty")])
+def test_ids_that_would_be_misread_are_refused(tmp_path, id, message, capsys):
+    (tmp_path / "t.tsv").write_text(f"{id}\ta\tb\n")
+    assert run(["align", str(tmp_path / "t.tsv"), *COLUMNS]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_columns_are_for_one_file(folder, capsys):
+    files = [str(folder / "table.tsv")] * 2
+    assert run(["align", *files, *COLUMNS]) == 2
+    assert "is for one file" in capsys.readouterr().err

@@ -22,11 +22,8 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 
+from dualign.cli.signals import Terminated
 from dualign.core.errors import DualignError
-
-
-class Terminated(KeyboardInterrupt):
-    """Somebody sent SIGTERM."""
 
 
 def guarded(action: Callable[[], int]) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Annotated
 
 from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target, Threads, flag, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, ModelFile, Probabilities, Projection, Reports
+from dualign.cli.signals import Terminated
 from dualign.core.errors import UsageError
 from dualign.jobs.defaults import PORT
 
@@ -58,5 +58,9 @@ def view(
                 import webbrowser
 
                 webbrowser.open(server.address)
-            with suppress(KeyboardInterrupt):
+            try:
                 server.serve_forever(poll_interval=0.2)
+            except Terminated:
+                raise
+            except KeyboardInterrupt:
+                pass  # how one leaves it

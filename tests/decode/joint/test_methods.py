@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from time import process_time
 
 import numpy as np
 import pytest
@@ -278,3 +279,17 @@ def test_inputs_are_left_alone():
         bidirectional(theta, omega, method=method)
     assert (theta == instance.theta).all()
     assert (omega == instance.omega).all()
+
+
+@methods
+@pytest.mark.parametrize("limit", [0.02, 0.3])
+def test_time_limit_holds_with_an_answer_and_a_bound(method, limit):
+    draw = np.random.default_rng(1)
+    small, large = (np.log(draw.random((n, n + 1, n + 1))) for n in (5, 60))
+    bidirectional(small, small, method=method, time_limit=9)  # compiles
+    bidirectional(large[:9, :10, :10], large[:9, :10, :10], method=method, time_limit=0.5)
+    began = process_time()
+    answer = bidirectional(large, large, method=method, time_limit=limit)
+    # Processor time, because the machine may be busy.
+    assert process_time() - began < 1.1 * limit + 0.05 + 0.05
+    assert -inf < answer.score <= answer.bound < inf

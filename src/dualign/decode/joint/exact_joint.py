@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
+from dualign.core.clocks import Clock, Pace
 from dualign.decode.joint.bound import (
     Halves,
     Multipliers,
@@ -50,7 +50,7 @@ class _Search:
         I, J = len(problem.theta), len(problem.omega)
         self.halves: Halves = new_halves(I, J)
         self.incumbent = new_incumbent(I, J)
-        self.chunk = min(25, rounds_at_once(I, J))
+        self.pace = Pace(clock, min(25, rounds_at_once(I, J)))
         self.strict = problem.gamma < IMPOSSIBLE
         self.root: Record = new_record(ROOT_ROUNDS)
         self.rounds = 0
@@ -68,16 +68,20 @@ class _Search:
     def tighten(self, masks: Masks, multipliers: Multipliers, record: Record, most: int) -> float:
         """Descend until the gap is closed, progress is slow, or time is up; the bound that it proves."""
         pair = Pair(self.problem, masks, multipliers, self.halves, self.incumbent, np.empty(2))
-        before = np.inf
+
+        def work(rounds: int) -> tuple[int, int]:
+            return descend(pair, record, rounds, self.tolerance), int(record.numbers[ROUNDS]) - before_rounds
+
+        before, before_rounds = np.inf, 0
         while True:
-            outcome = descend(pair, record, self.chunk, self.tolerance)
+            outcome = self.pace.take(work, self.pace.chunk)
             bound, rounds = float(record.numbers[BOUND]), int(record.numbers[ROUNDS])
             slow = before - bound < 0.1 * (bound - self.least)
             # Halves that agree have no direction to step in; in soft agreement a gap may remain even so.
-            if outcome != OPEN or rounds >= most or (slow and rounds >= 2 * self.chunk) or self.clock.is_over:
+            if outcome != OPEN or rounds >= most or (slow and rounds >= 2 * self.pace.chunk):
                 self.rounds += rounds
                 return bound
-            before = bound
+            before, before_rounds = bound, rounds
 
     def split(self, bound: float, node: Node) -> Iterator[tuple[float, Node]]:
         """The two halves of a node's space, with their bounds."""
@@ -100,6 +104,7 @@ def search(problem: Problem, tolerance: float, clock: Clock, most_nodes: int | N
     I, J = len(problem.theta), len(problem.omega)
     masks, multipliers = all_allowed(I, J), new_multipliers(I, J)
     bound = float(prune_by_chains(problem, masks, state.incumbent, tolerance))
+    state.pace.each = clock.seconds  # of chains that have been run, about as long as a round
     if bound > IMPOSSIBLE and propagate(masks, state.strict):
         bound = min(bound, state.tighten(masks, multipliers, state.root, ROOT_ROUNDS))
     else:

@@ -33,6 +33,9 @@ from dualign.search.dual import BOUND, IMPOSSIBLE, NEVER, OPEN, ROUNDS, Record, 
 
 ROOT_ROUNDS, NODE_ROUNDS = 300, 60
 
+MOST_STEPS = 300_000_000
+"""Where the nodes are limited, so are the steps from cell to cell of all rounds: some ten seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -98,7 +101,7 @@ class _Search:
 def search(problem: Problem, tolerance: float, clock: Clock, most_nodes: int | None = None) -> Outcome:
     """Maximise; the bound equals the score up to the tolerance unless a limit cuts the search.
 
-    Unlike a time limit, a limit on the nodes cuts it at the same place every time.
+    Unlike a time limit, a limit on the nodes, and with it on the steps, cuts it at the same place every time.
     """
     state = _Search(problem, tolerance, clock)
     I, J = len(problem.theta), len(problem.omega)
@@ -110,11 +113,12 @@ def search(problem: Problem, tolerance: float, clock: Clock, most_nodes: int | N
     else:
         bound = NEVER
     limit = most_nodes or sys.maxsize
+    most_rounds = MOST_STEPS // (I * J * (I + J)) if most_nodes else sys.maxsize
     bound, _ = best_first(
         [(bound, Node(masks, multipliers))],
         state.split,
         state.enough,
-        lambda: state.nodes >= limit or state.clock.is_over,
+        lambda: state.nodes >= limit or state.rounds >= most_rounds or state.clock.is_over,
     )
     return Outcome(state.incumbent, max(bound, state.least), state.rounds, trace_of(state.root), state.nodes)
 

@@ -87,9 +87,9 @@ def commands() -> list[list[str]]:
     ]
 
 
-def make(place: Path) -> None:
-    """Write all files into a folder."""
-    pairs = list(generate(12, seed=3, vocabulary=30, mean_length=5))
+def make(place: Path, size: int = 12) -> None:
+    """Write all files, of so many sentence pairs, into a folder."""
+    pairs = list(generate(size, seed=3, vocabulary=30, mean_length=5))
     sides = [[" ".join(pair[side]) for pair in pairs] for side in (0, 1)]
 
     def write(name: str, lines: list[str]) -> str:
@@ -118,7 +118,7 @@ def make(place: Path) -> None:
         do("train", source, target, *at(name), "--model-type", name, "--set", "rounds=1", *few)
     do("align", source, target, "--model", *at("model"), "--decoder", "posterior", "-o", *at("first"),
        "--probabilities", *at("probabilities"), *QUIET)  # fmt: skip
-    write("report.jsonl", [json.dumps(_record(n)) for n in range(1, 13)])
+    write("report.jsonl", [json.dumps(_record(n)) for n in range(1, size + 1)])
     write("glossary.tsv", [f"{pairs[0][0][0]}\t{pairs[0][1][0]}"])
     write("subwords", [line.replace("1", "@@ 1") for line in sides[0]])
     matrices = [np.random.default_rng(n).random((len(s), len(t))) for n, (s, t, _) in enumerate(pairs)]

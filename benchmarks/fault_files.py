@@ -55,6 +55,7 @@ phrases evaluate links gold --json
 translate lm target OUT --order 2
 translate decode system source -o OUT --time-limit 1 --report OUT2
 translate decode system source -o OUT --method cube
+translate decode trees_system trees -o OUT --method cube
 show source target --links links --gold gold --lines 1-3
 show bars.txt --probabilities probabilities
 view source target --links links --probabilities probabilities --report report.jsonl --html OUT
@@ -139,9 +140,11 @@ def make(place: Path, size: int = 12) -> None:
     do("phrases", "extract", source, target, links, "-o", *at("table.gz"), *QUIET)
     do("phrases", "align", *at("table"), source, target, "-o", *at("phrases"), *QUIET)
     do("translate", "train", source, target, *at("system"), "--order", "2", "--rounds", "1", *QUIET)
+    write("trees", [f"(S {' '.join(f'(X {word})' for word in pair[0])})" for pair in pairs])
+    do("translate", "train", source, target, *at("trees_system"), "--source-trees", *at("trees"), "--order", "2",
+       "--rounds", "0", *QUIET)  # fmt: skip
     do("translate", "lm", target, *at("lm.arpa"), "--order", "2", "-q")
     write("costs.jsonl", [json.dumps({"pairs": 10 * n, "seconds": n, "system": "a"}) for n in range(1, 5)])
-    write("forest", ["3", *(f"{n}" for n in range(3))])
     from dualign.translate import Hypergraph
 
     leaves = [(word, 0.0) for word in target_words(sides[1])]

@@ -19,18 +19,21 @@ from dualign.core.errors import ModelError
 from dualign.model.storage import read_container, write_container
 
 NUMBERS = (
-    "0", "-1", "1", "2147483647", "-2147483649", "999999999", "4294967296", "9223372036854775808", "1" * 400,
-    "1e309", "-1e308", "1e-320", "nan", "inf", "-inf", "0.5", "-0.0", "1_000", "٣", "0x10", "", "1.5.2", "+1",
+    "0", "-1", "1", "2147483647", "-2147483649", "999999999", "4294967296", "9223372036854775808", "+1",
+    "1" * 400, "1e309", "-1e308", "1e-320", "nan", "inf", "-inf", "0.5", "-0.0", "1_000", "٣", "0x10", "",
+    "1.5.2",
 )  # fmt: skip
 
 WORDS = (
-    "\x00", "\x1b[31m", "\r", "\r\n", "\t", "\u2028", "\ufeff", "\x85", "|||", " ||| ", "<s>", "<unk>", "NULL",
-    "({", "-", ":", "0-0", "\\", '"', "<b>", "</b>", "<!--", "é" * 50, "a" * 5000, "\u202e", "\U0001f600",
+    "\x00", "\x1b[31m", "\r", "\r\n", "\t", "\u2028", "\ufeff", "\x85", "|||", " ||| ", "<s>", "<unk>",
+    "NULL", "({", "-", ":", "0-0", "\\", '"', "<b>", "</b>", "<!--", "é" * 50, "a" * 5000, "\u202e",
+    "\U0001f600",
 )  # fmt: skip
 
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 10**9, 10**30, int("9" * 400), 1e308, -1e308, 0.5, "", "x", "9" * 400, [], {},
-    [[]], [0], [[0, 0]], [None], {"a": 1}, [1e308, -1e308], "\ud800", float("nan"), float("inf"), [[[1]]],
+    None, True, False, 0, -1, 1, 10**9, 10**30, int("9" * 400), 1e308, -1e308, 0.5, "", "x", "9" * 400,
+    [], {}, [[]], [0], [[0, 0]], [None], {"a": 1}, [1e308, -1e308], "\ud800", float("nan"), float("inf"),
+    [[[1]]],
 )  # fmt: skip
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
@@ -157,7 +160,10 @@ def _packed(path: Path, draw: random.Random) -> None:
     packers: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
         ".gz": (gzip.decompress, gzip.compress),
         ".xz": (lzma.decompress, lzma.compress),
-        ".zst": (lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data), zstandard.compress),
+        ".zst": (
+            lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+            zstandard.compress,
+        ),
     }
     unpack, pack = packers[path.suffix]
     inside = path.with_suffix("")
@@ -223,8 +229,12 @@ def _header(path: Path, draw: random.Random) -> None:
     buffer = BytesIO()
     np.save(buffer, np.ones((2, 3)))
     content = buffer.getvalue()
-    shape = draw.choice(("(2, 3", "(9999999999, 9999999)", "(-2, 3)", "(2, 3, 1)", "(1e9,)", "()", "(200000, 200000)"))
-    old, new = draw.choice(((b"(2, 3)", shape.encode()), (b"<f8", b"|O8"), (b"False", b"Fal"), (b"{", b"(((")))
+    shape = draw.choice(
+        ("(2, 3", "(9999999999, 9999999)", "(-2, 3)", "(2, 3, 1)", "(1e9,)", "()", "(200000, 200000)")
+    )
+    old, new = draw.choice(
+        ((b"(2, 3)", shape.encode()), (b"<f8", b"|O8"), (b"False", b"Fal"), (b"{", b"((("))
+    )
     content = content.replace(old, new, 1)
     if path.suffix != ".npz":
         path.write_bytes(content)

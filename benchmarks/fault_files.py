@@ -1,4 +1,4 @@
-"""One small healthy file of every kind that dualign reads, and commands that read them: what `faults` damages."""
+"""One small healthy file of every kind that dualign reads, and commands that read them, for `faults`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ evaluate links links.naacl --source source --target target --bootstrap 0
 symmetrize links gold -o OUT --method grow-diag-final
 symmetrize links.naacl links.naacl -o OUT
 symmetrize forward.A3.final forward.A3.final --method union -o OUT
-remap links --from words --to characters --source-from source --source-to source --target-from target --target-to target -o OUT
-remap links --from words --to bpe --source-from source --source-to subwords --skip -o OUT
+remap links --to characters --source-from source --source-to source -o OUT
+remap links --to bytes --target-from target --target-to target -o OUT
+remap links --to bpe --source-from source --source-to subwords --skip -o OUT
 align source target --model model -o OUT --report OUT2 --probabilities OUT3
 align bitext.tsv --model model -o OUT --decoder posterior
 align bars.txt --model model -o OUT --decoder bidirectional
@@ -70,7 +71,7 @@ figure cost costs.jsonl -o OUT.svg
 forest forest
 forest lm.arpa
 """
-"""A word that is the name of a healthy file is an input; OUT… are outputs. `forest` is no verb: it decodes."""
+"""A word that is the name of a healthy file is an input; OUT… are outputs; `forest` is no verb."""
 
 QUIET = ["-q", "--threads", "2"]
 
@@ -81,7 +82,14 @@ LOUD = {"forest", "convert", "evaluate", "symmetrize", "remap", "transfer", "sho
 def commands() -> list[list[str]]:
     """The commands, each as a list of words."""
     return [
-        [*words, *(QUIET[:1] if words[:2] == ["translate", "lm"] or words[:2] == ["phrases", "evaluate"] else QUIET)]
+        [
+            *words,
+            *(
+                QUIET[:1]
+                if words[:2] == ["translate", "lm"] or words[:2] == ["phrases", "evaluate"]
+                else QUIET
+            ),
+        ]
         if words[0] not in LOUD
         else words
         for words in map(str.split, COMMANDS.strip().splitlines())
@@ -107,7 +115,8 @@ def make(place: Path, size: int = 12) -> None:
     source, target = write("source", sides[0]), write("target", sides[1])
     write("bitext.tsv", [f"{s}\t{t}" for s, t in zip(*sides, strict=True)])
     write("bars.txt", [f"{s} ||| {t}" for s, t in zip(*sides, strict=True)])
-    links, gold = write("links", [str(pair[2]) for pair in pairs]), write("gold", [f"{pair[2]} 0?0" for pair in pairs])
+    links = write("links", [str(pair[2]) for pair in pairs])
+    write("gold", [f"{pair[2]} 0?0" for pair in pairs])
     for name in ("links.talp", "links.naacl"):
         do("convert", links, *at(name))
     for suffix in ("gz", "xz", "zst"):
@@ -129,7 +138,9 @@ def make(place: Path, size: int = 12) -> None:
     for n, matrix in enumerate(matrices):
         np.save(place / "scores" / f"{n}.npy", matrix)
     for side in (0, 1):
-        write(("source.conllu", "target.conllu")[side], [line for pair in pairs for line in _conllu(pair[side])])
+        write(
+            ("source.conllu", "target.conllu")[side], [line for pair in pairs for line in _conllu(pair[side])]
+        )
     write("tagged", [" ".join("ABC"[len(word) % 3] for word in pair[0]) for pair in pairs])
     write("spans.jsonl", [
         json.dumps({"text": line, "spans": [{"start": 0, "end": len(line.split()[0]), "label": "X"}]})
@@ -141,8 +152,8 @@ def make(place: Path, size: int = 12) -> None:
     do("phrases", "align", *at("table"), source, target, "-o", *at("phrases"), *QUIET)
     do("translate", "train", source, target, *at("system"), "--order", "2", "--rounds", "1", *QUIET)
     write("trees", [f"(S {' '.join(f'(X {word})' for word in pair[0])})" for pair in pairs])
-    do("translate", "train", source, target, *at("trees_system"), "--source-trees", *at("trees"), "--order", "2",
-       "--rounds", "0", *QUIET)  # fmt: skip
+    quick = ["--order", "2", "--rounds", "0", *QUIET]
+    do("translate", "train", source, target, *at("trees_system"), "--source-trees", *at("trees"), *quick)
     do("translate", "lm", target, *at("lm.arpa"), "--order", "2", "-q")
     write("costs.jsonl", [json.dumps({"pairs": 10 * n, "seconds": n, "system": "a"}) for n in range(1, 5)])
     from dualign.translate import Hypergraph
@@ -176,14 +187,20 @@ def _record(n: int) -> dict[str, object]:
 
 def _giza(n: int, pair: tuple[list[str], list[str], object]) -> list[str]:
     source, target, _ = pair
-    words = " ".join(f"{word} ({{ {i + 1} }})" if i < len(target) else f"{word} ({{ }})" for i, word in enumerate(source))
+    words = " ".join(
+        f"{word} ({{ {i + 1} }})" if i < len(target) else f"{word} ({{ }})" for i, word in enumerate(source)
+    )
+    lengths = f"source length {len(source)} target length {len(target)}"
     return [
-        f"# Sentence pair ({n}) source length {len(source)} target length {len(target)} alignment score : 0.1",
+        f"# Sentence pair ({n}) {lengths} alignment score : 0.1",
         " ".join(target),
         f"NULL ({{ }}) {words}",
     ]
 
 
 def _conllu(words: list[str]) -> list[str]:
-    rows = [f"{n}\t{word}\t_\tNOUN\t_\t_\t{n - 1}\t{'root' if n == 1 else 'dep'}\t_\t_" for n, word in enumerate(words, 1)]
+    rows = [
+        f"{n}\t{word}\t_\tNOUN\t_\t_\t{n - 1}\t{'root' if n == 1 else 'dep'}\t_\t_"
+        for n, word in enumerate(words, 1)
+    ]
     return [f"# text = {' '.join(words)}", *rows, ""]

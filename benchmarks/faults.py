@@ -1,4 +1,4 @@
-"""Damaged files, thousands of them: every command must end with 0, 1 or 2, soon, in little memory, and tidily.
+"""Damaged files, thousands of them: every command must end with 0, 1 or 2, soon, in little memory, tidily.
 
     python -m benchmarks.faults                    # minutes
     python -m benchmarks.faults --cases 200000     # an hour
@@ -24,6 +24,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter, process_time
@@ -253,10 +254,8 @@ def execute(words: list[str]) -> int:
 
 def _forget_peak() -> None:
     """Let the system count the largest memory from now on."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def _peak() -> int:

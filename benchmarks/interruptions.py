@@ -4,8 +4,8 @@
     python -m benchmarks.interruptions --moments 5 --verbs align phrases
 
 Commands run as users run them, in processes of their own. Moments are drawn, by `--seed`, between the first
-instruction of dualign (what the interpreter does before is its own) and the time that the command takes. After
-SIGKILL, which nobody can heed, the next run must have removed what was left.
+instruction of dualign (what the interpreter does before is its own) and the time that the command takes.
+After SIGKILL, which nobody can heed, the next run must have removed what was left.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = options.parse_args(arguments)
     began, codes, faults = perf_counter(), Counter[int](), 0
     every = [*commands(), *map(str.split, MORE.strip().splitlines())]
-    chosen = [words for words in every if words[0] != "forest" and (not given.verbs or words[0] in given.verbs)]
+    chosen = [
+        words for words in every if words[0] != "forest" and (not given.verbs or words[0] in given.verbs)
+    ]
     signals = [signal.Signals[f"SIG{name}"] for name in given.signals]
     with tempfile.TemporaryDirectory(prefix="interruptions-") as folder:
         for each in interrupt(Path(folder), chosen, signals, given.moments, given.seed, given.pairs):
@@ -115,7 +117,13 @@ def _interrupted(
 
 
 def _run(
-    words: list[str], healthy: Path, folder: Path, number: signal.Signals | None, after: float, *, fresh: bool = True
+    words: list[str],
+    healthy: Path,
+    folder: Path,
+    number: signal.Signals | None,
+    after: float,
+    *,
+    fresh: bool = True,
 ) -> tuple[int, float, str, bool]:
     """Run a command in an emptied folder, with old outputs; exit code, seconds, stderr, was a signal sent."""
     if fresh:

@@ -165,7 +165,9 @@ def test_data_error_in_a_process_of_its_own_shows_no_traceback(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(("number", "code", "word"), [("INT", 130, "interrupted"), ("TERM", 143, "terminated")])
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [("INT", 130, "interrupted"), ("TERM", 143, "terminated")]
+)
 def test_signal_while_the_command_line_is_imported_ends_with_a_code_and_one_line(number, code, word):
     # The import of the command line is where the signal comes: no guess at its time.
     sends = f"""

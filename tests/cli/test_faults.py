@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 
 import pytest
-
 from benchmarks.fault_files import commands
 from benchmarks.faults import run_cases
 from benchmarks.interruptions import interrupt
@@ -19,7 +18,11 @@ def test_damaged_files_end_in_a_message(tmp_path):
 
 
 def test_signals_leave_old_outputs_and_nothing_else(tmp_path):
-    chosen = [words for words in commands() if words[:2] in (["phrases", "extract"], ["remap", "links"], ["train", "source"])]
+    chosen = [
+        words
+        for words in commands()
+        if words[:2] in (["phrases", "extract"], ["remap", "links"], ["train", "source"])
+    ]
     signals = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
     faults = [each for each in interrupt(tmp_path, chosen, signals, 1, 1, 30) if each.fault]
     assert faults == []

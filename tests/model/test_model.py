@@ -107,26 +107,24 @@ FORGERIES = {
     "no axes": lambda array: array.reshape(-1)[0],
     "flat": lambda array: array.reshape(-1) if array.ndim > 1 else array.reshape(-1, 1),
     "empty": lambda array: array[:0],
-    "infinite": lambda array: np.full_like(array, np.inf if array.dtype.kind == "f" else np.iinfo(array.dtype).max),
-    "not a number": lambda array: np.full_like(array, np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).min),
+    "infinite": lambda array: np.full_like(
+        array, np.inf if array.dtype.kind == "f" else np.iinfo(array.dtype).max
+    ),
+    "not a number": lambda array: np.full_like(
+        array, np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).min
+    ),
     "negative": lambda array: -1 - array,
 }
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_forged_arrays_are_refused_or_harmless(aligner, tmp_path, forgery):
+def test_forged_arrays_are_refused(aligner, tmp_path, forgery):
     path = tmp_path / "model"
     aligner.save(path)
     header, arrays = read_container(path)
     for name, array in arrays.items():
         if array.size == 0 or (forgery == "negative" and array.dtype == np.uint8):
             continue
-        try:
-            write_container(path, header, arrays | {name: FORGERIES[forgery](array)})
-            loaded = Aligner.load(path)
-        except ModelError as error:
-            assert "written by another version of dualign" in str(error)
-            continue
-        # One row more of a table that lists what is there, at most.
-        assert (name, forgery) in {("jumps_weight", "one more")}
-        assert len(loaded.align(OTHERS)) == len(OTHERS)
+        write_container(path, header, arrays | {name: FORGERIES[forgery](array)})
+        with pytest.raises(ModelError, match="another version of dualign"):
+            Model.load(path)

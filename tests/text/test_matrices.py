@@ -151,7 +151,9 @@ def _with_header(header: str, data: bytes = b"") -> bytes:
     ],
 )
 @pytest.mark.parametrize("form", ["folder", "archive"])
-def test_whatever_is_wrong_with_the_header_of_an_array_is_bad_data(tmp_path: Path, header: str, form: str) -> None:
+def test_whatever_is_wrong_with_the_header_of_an_array_is_bad_data(
+    tmp_path: Path, header: str, form: str
+) -> None:
     content = _with_header(header, bytes(32))
     path = tmp_path / "a.npz"
     if form == "folder":
@@ -160,7 +162,7 @@ def test_whatever_is_wrong_with_the_header_of_an_array_is_bad_data(tmp_path: Pat
     else:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("arr_0.npy", content)
-    with pytest.raises(DataError, match="cannot read (the )?array"):
+    with pytest.raises(DataError, match=r"cannot read (the )?array"):
         list(read_matrices(str(path)))
 
 

@@ -65,7 +65,7 @@ def test_what_is_no_report_is_said_with_its_line(read, text, message):
 
 def test_line_number_beyond_all_bounds_does_not_fill_memory(read):
     assert len(read('{"line": 1000000}\n')) == 1000000
-    with pytest.raises(DataError, match=r"r\.jsonl:1: sentence number 1,000,000,000 after 1 entries"):
+    with pytest.raises(DataError, match=r"r\.jsonl:1: entry 1 is about sentence 1,000,000,000;"):
         read('{"line": 1000000000}\n')
 
 

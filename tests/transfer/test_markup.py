@@ -144,7 +144,14 @@ def test_tags_that_do_not_nest_are_refused(line: str, reason: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["<!--" * 20000, "<?" * 20000, "<b>x</b> " * 20000, "x <br> " * 20000, "<a b='\"" * 10000, "</a " * 20000],
+    [
+        "<!--" * 20000,
+        "<?" * 20000,
+        "<b>x</b> " * 20000,
+        "x <br> " * 20000,
+        "<a b='\"" * 10000,
+        "</a " * 20000,
+    ],
     ids=["comments", "instructions", "elements", "points", "quotes", "closings"],
 )
 def test_time_grows_with_the_line_not_with_its_square(line):

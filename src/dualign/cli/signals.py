@@ -11,7 +11,7 @@ from typing import Any
 from dualign.core.clocks import Clock
 
 GRACE = 2.0
-"""Seconds after a signal in which further ones are not heeded: files that are half written are being removed."""
+"""Seconds after a signal in which others are not heeded: files that are half written are being removed."""
 
 SWALLOWED = 0.01
 """Seconds after which a signal is sent again if what it raised was lost."""

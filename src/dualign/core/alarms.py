@@ -22,7 +22,7 @@ def never() -> Array:
 
 @contextmanager
 def alarm(clock: Clock) -> Iterator[Array]:
-    """A flag, uint8 (1), that is 1 once the limit of a clock has passed; kernels release the GIL meanwhile."""
+    """A flag, uint8 (1), that is 1 once the limit of a clock has passed, for kernels, which hold no GIL."""
     flag = never()
     if clock.limit is None:
         yield flag

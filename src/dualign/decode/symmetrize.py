@@ -62,7 +62,11 @@ def symmetrize(
     if method not in METHODS:
         raise UsageError(f"method={method!r} is not one of {', '.join(METHODS)}")
     for name, side in (("forward", forward), ("backward", backward)):
-        if isinstance(side, str | Mapping) or not hasattr(side, "__len__") or not hasattr(side, "__getitem__"):
+        if (
+            isinstance(side, str | Mapping)
+            or not hasattr(side, "__len__")
+            or not hasattr(side, "__getitem__")
+        ):
             what = "one string" if isinstance(side, str) else f"a {type(side).__name__}"
             raise UsageError(f"{name} is {what}; give a list with one item for each sentence pair")
     same_length(("forward", len(forward)), ("backward", len(backward)), unit="alignments")

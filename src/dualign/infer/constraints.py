@@ -6,9 +6,10 @@ words. A rule bounds the expectation of a weighted sum of link events, in one di
     Σ coefficient · p(link i-j in direction d)  ≤  bound      (or = bound)
 
 with direction 0 where target words choose and 1 where source words do. Rules are scaled so that their largest
-coefficient is 1; if those of a pair are not met within slack + tolerance, a warning is logged. Training replaces the E-step's
-posteriors by the closest distribution that satisfies the rules (`dualign.infer.projection`), and so does
-aligning. For example, "a number is linked to the same number" takes a few lines:
+coefficient is 1; if those of a pair are not met within slack + tolerance, a warning is logged. Training
+replaces the E-step's posteriors by the closest distribution that satisfies the rules
+(`dualign.infer.projection`), and so does aligning. For example, "a number is linked to the same number" takes
+a few lines:
 
     class SameNumbers:
         def rules(self, source, target):
@@ -183,7 +184,7 @@ def scaled(rule: Rule) -> Rule:
 
 
 def violations(given: Given, block: Block, posterior: Array) -> Array:
-    """For each pair of a block the norm of what its rules are broken by, float64, given posteriors (slots, 2)."""
+    """By what norm the rules of each pair of a block are broken, float64, by posteriors (slots, 2)."""
     pairs = np.repeat(np.arange(len(given.pair_begin) - 1), np.diff(given.pair_begin))
     rules = np.repeat(np.arange(len(pairs)), np.diff(given.node_begin))
     d, i, j = given.node.T.astype(np.int64)

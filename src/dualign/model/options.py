@@ -178,7 +178,9 @@ class Options:
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")
     unsupported: float = option(-3.0, "bidirectional, soft: cost of a link without a counterpart")
-    nodes: int = option(1000, "bidirectional: maximum number of search nodes per pair; 0 for no limit")
+    nodes: int = option(
+        1000, "bidirectional: maximum number of search nodes per pair, or ten seconds of work; 0 for no limit"
+    )
     time_limit: float = option(0.0, "bidirectional: maximum number of seconds per pair; 0 for no limit")
     scores: str = option(
         "posterior",

@@ -186,7 +186,8 @@ def run(advance: Callable[[int], int], record: Record, most: int, chunk: int, cl
     """Search until it ends by itself, `most` rounds are recorded, or time is up.
 
     `advance(rounds)` searches for that many rounds, which it records, and returns OPEN unless it has ended.
-    At most `chunk` rounds at a time, and with a limit no more than there is time for. Returns the last answer.
+    At most `chunk` rounds at a time, and with a limit no more than there is time for. Returns the last
+    answer.
     """
     pace = Pace(clock, chunk)
 

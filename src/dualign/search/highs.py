@@ -14,7 +14,6 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 
-
 RATE = 1_000_000
 """Entries of a program that can be built, handed over and looked through in a second, with some to spare."""
 

@@ -72,8 +72,8 @@ def plausible_number(number: int, known: int) -> None:
     """
     if number > MOST_SKIPPED + 1000 * known:
         raise DataError(
-            f"sentence number {number:,} after {known:,} entries; at most {MOST_SKIPPED:,} sentences, and 1,000 "
-            "for each entry, may be left out: correct the number"
+            f"entry {known:,} is about sentence {number:,}; a file may leave out {MOST_SKIPPED:,} sentences "
+            "and 1,000 for each entry, not more: correct the number"
         )
 
 

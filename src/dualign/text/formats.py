@@ -220,9 +220,8 @@ def _read_naacl(path: str, lines: Iterator[str], pairs: int | None) -> Iterator[
     entries: Iterable[_Entry] = filter(None, parsed(path, lines, partial(_naacl_entry, pairs)))
     if not _in_order(path):
         entries = sorted(entries, key=itemgetter(0))
-    done = known = 0
-    for sentence, group in groupby(entries, key=itemgetter(0)):
-        known += 1
+    done = 0
+    for known, (sentence, group) in enumerate(groupby(entries, key=itemgetter(0)), 1):
         if pairs is None:
             try:
                 plausible_number(sentence, known)

@@ -46,7 +46,9 @@ def _from_directory(path: str) -> Iterator[tuple[str, Any]]:
         place = os.path.join(path, name)
         try:
             matrix = np.load(place, allow_pickle=False)
-        except Exception as error:  # the header is Python: a parser's errors, memory for a shape that it claims
+        except (
+            Exception
+        ) as error:  # the header is Python: a parser's errors, memory for a shape that it claims
             raise DataError(f"{place}: cannot read the array: {_reason(error)}") from None
         yield place, matrix
 

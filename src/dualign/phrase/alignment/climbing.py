@@ -54,15 +54,16 @@ def climb(pair: WeightedPair, clock: Clock, stop: Array) -> Found:
         return Found(None, -math.inf, tolerance, int(state[2]))
     whole = (rows >= 0).all() and (columns >= 0).all()
     used = np.flatnonzero(chosen.links) if whole else None
-    if clock.limit is not None and len(monotone := _monotone(links)):
-        if used is None or pair.weights[monotone].sum() > pair.weights[used].sum():
-            used = monotone
+    ways = [_monotone(links)] if clock.limit is not None else []
+    for way in (way for way in ways if len(way)):
+        if used is None or pair.weights[way].sum() > pair.weights[used].sum():
+            used = way
     return Found(used, outcome.bound, tolerance, int(state[2]))
 
 
 @kernel()
 def _monotone(links: Links) -> Array:
-    """The best alignment whose links have the same order on both sides, in O(links); empty if there is none."""
+    """The best alignment whose links have the same order on both sides, in O(links); empty if none has."""
     height = len(links.begin) - 1
     best = np.full((height + 1, links.width + 1), -np.inf)
     last = np.full((height + 1, links.width + 1), -1, np.int64)

@@ -84,7 +84,7 @@ class LinkCounts:
 def write_dictionary(
     dictionary: Dictionary, source_words: list[str], target_words: list[str], outputs: Sequence[TextIO]
 ) -> None:
-    """Write lines `target source p(target|source)` to the first output, and the other way round to the second.
+    """Write lines `target source p(target|source)` to the first output, the other way round to the second.
 
     These are Moses' `lex.f2e` and `lex.e2f`; Marian reads the first as a shortlist. No outputs: nothing.
     """

@@ -195,6 +195,33 @@ def test_second_signal_does_not_disturb_what_cleans_up_after_the_first():
         heeding.signalled(signal.SIGINT, None)
 
 
+def test_signal_that_comes_while_machine_code_is_linked_waits():
+    # LLVM asks for the code by a callback; what is raised there is lost, and the code as well.
+    program = """
+import os, signal, time, types
+from dualign.cli.exits import guarded
+from dualign.cli.signals import heed
+module = types.ModuleType("llvmlite.binding.executionengine")
+exec("def link(inside):\\n inside()\\n return 'linked'", module.__dict__)
+def inside():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.05)
+def action():
+    print(module.link(inside), flush=True)
+    time.sleep(30)
+heed()
+raise SystemExit(guarded(action))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{HEED}\n{program}"],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "linked\n", "dualign: interrupted\n")
+
+
 def test_signal_that_comes_while_an_object_vanishes_is_neither_lost_nor_shown():
     program = """
 import os, signal, time

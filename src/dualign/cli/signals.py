@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from threading import Timer
+from types import FrameType
 from typing import Any
 
 from dualign.core.clocks import Clock
@@ -13,8 +14,8 @@ from dualign.core.clocks import Clock
 GRACE = 2.0
 """Seconds after a signal in which others are not heeded: files that are half written are being removed."""
 
-SWALLOWED = 0.01
-"""Seconds after which a signal is sent again if what it raised was lost."""
+LATER = 0.01
+"""Seconds after which a signal is sent again if it came at a bad moment, or what it raised was lost."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -27,8 +28,11 @@ class _Heeding:
     def __init__(self) -> None:
         self.since: Clock | None = None
 
-    def signalled(self, number: int, _: object) -> None:
+    def signalled(self, number: int, frame: FrameType | None) -> None:
         if self.since is not None and self.since.seconds < GRACE:
+            return
+        if _is_linking(frame):
+            _send_again(number)
             return
         self.since = Clock()
         raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
@@ -39,10 +43,25 @@ class _Heeding:
             sys.__unraisablehook__(what)
             return
         self.since = None
-        number = signal.SIGTERM if isinstance(what.exc_value, Terminated) else signal.SIGINT
-        again = Timer(SWALLOWED, os.kill, (os.getpid(), number))
-        again.daemon = True
-        again.start()
+        _send_again(signal.SIGTERM if isinstance(what.exc_value, Terminated) else signal.SIGINT)
+
+
+def _send_again(number: int) -> None:
+    again = Timer(LATER, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
+
+
+def _is_linking(frame: FrameType | None) -> bool:
+    """Whether LLVM is being given machine code, which it asks for by calling Python.
+
+    What is raised there is lost, and so is the code; whoever calls it then crashes. It takes milliseconds.
+    """
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith("llvmlite.binding.executionengine"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def heed() -> None:

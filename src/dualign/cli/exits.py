@@ -25,12 +25,17 @@ from contextlib import suppress
 from dualign.cli.signals import Terminated
 from dualign.core.errors import DualignError
 
+_INTERRUPTED: list[BaseException] = []
+"""Interruptions, kept with their tracebacks: what they hit may be half built; taking it apart may crash."""
+
 
 def guarded(action: Callable[[], int]) -> int:
     """Run `action` and return its exit code, or the one for the exception it raised, explained on stderr."""
     try:
         code = action()
     except (Exception, KeyboardInterrupt) as error:
+        if _interruption(error) is not None:
+            _INTERRUPTED.append(error)
         code = _explain(error)
     try:
         # Now, because what goes wrong when the interpreter does it at exit cannot be caught.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
-from threading import Timer
 from types import FrameType
 from typing import Any
 
@@ -15,7 +13,7 @@ GRACE = 2.0
 """Seconds after a signal in which others are not heeded: files that are half written are being removed."""
 
 LATER = 0.01
-"""Seconds after which a signal is sent again if it came at a bad moment, or what it raised was lost."""
+"""Seconds after which a signal is heeded if it came at a bad moment, or what it raised was lost."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -23,43 +21,47 @@ class Terminated(KeyboardInterrupt):
 
 
 class _Heeding:
-    """Raises for a signal; `since` runs from the last one that was heeded."""
+    """Raises for a signal; `since` runs from the last one that was heeded, `waiting` is one that was not."""
 
     def __init__(self) -> None:
         self.since: Clock | None = None
+        self.waiting = signal.SIGINT
 
     def signalled(self, number: int, frame: FrameType | None) -> None:
         if self.since is not None and self.since.seconds < GRACE:
             return
-        if _is_linking(frame):
-            _send_again(number)
+        if _must_wait(frame):
+            self.postpone(number)
             return
         self.since = Clock()
         raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
     def lost(self, what: Any) -> None:
-        """Nobody can catch what is raised while an object vanishes: if it was a signal's, send it again."""
+        """Nobody can catch what is raised while an object vanishes: if it was a signal's, heed it again."""
         if not isinstance(what.exc_value, KeyboardInterrupt):
             sys.__unraisablehook__(what)
             return
         self.since = None
-        _send_again(signal.SIGTERM if isinstance(what.exc_value, Terminated) else signal.SIGINT)
+        self.postpone(signal.SIGTERM if isinstance(what.exc_value, Terminated) else signal.SIGINT)
+
+    def postpone(self, number: int) -> None:
+        # By a timer of the system: a thread could not be started while another one is being started.
+        self.waiting = signal.Signals(number)
+        signal.setitimer(signal.ITIMER_REAL, LATER)
+
+    def again(self, _: int, frame: FrameType | None) -> None:
+        self.signalled(self.waiting, frame)
 
 
-def _send_again(number: int) -> None:
-    again = Timer(LATER, os.kill, (os.getpid(), number))
-    again.daemon = True
-    again.start()
+def _must_wait(frame: FrameType | None) -> bool:
+    """Whether this is no moment to raise something: for some milliseconds.
 
-
-def _is_linking(frame: FrameType | None) -> bool:
-    """Whether LLVM is being given machine code, which it asks for by calling Python.
-
-    What is raised there is lost, and so is the code; whoever calls it then crashes. It takes milliseconds.
+    LLVM asks for machine code by calling Python. What is raised there is lost, and so is the code; whoever
+    calls it then crashes. And what is raised while a lost signal is taken care of would be lost as well.
     """
     while frame is not None:
-        if str(frame.f_globals.get("__name__")).startswith("llvmlite.binding.executionengine"):
-            return True
+        if str(frame.f_globals.get("__name__")).startswith(("llvmlite.binding", __name__)):
+            return hasattr(signal, "setitimer")
         frame = frame.f_back
     return False
 
@@ -73,4 +75,6 @@ def heed() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, heeding.signalled)
-    sys.unraisablehook = heeding.lost
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, heeding.again)
+        sys.unraisablehook = heeding.lost

@@ -193,17 +193,22 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> NoReturn:
     """Run the command line of this process."""
-    heed()
     # We never multiply matrices that are worth it, and OpenBLAS keeps its threads busy for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
     code = 130  # for a signal between the end of the work and our own
     try:
-        code = run(sys.argv[1:])
+        code = guarded(_heeding)
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
         os._exit(code)
+
+
+def _heeding() -> int:
+    """The command line of this process, which from now on heeds signals: what they raise is explained."""
+    heed()
+    return _invoke(sys.argv[1:])
 
 
 def _invoke(arguments: list[str]) -> int:

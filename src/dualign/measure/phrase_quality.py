@@ -114,8 +114,8 @@ def _of(uncut: Iterable[Link], inside: Iterable[Link], I: int, J: int, longest: 
     """Spans that cut no link of `uncut` and contain one of `inside`; O(I J longest²)."""
     if I * J * longest**2 > MOST_RECTANGLES or max(I, J) * longest > MOST_RECTANGLES:
         raise DataError(
-            f"a sentence pair of {I:,} and {J:,} words is too long to list its phrases; correct its links, or "
-            "split it"
+            f"a sentence pair of {I:,} and {J:,} words is too long to list its phrases; correct its links, "
+            "or split it"
         )
     rows, columns = _spans(I, longest), _spans(J, longest)
     if not len(rows) or not len(columns):

@@ -24,8 +24,7 @@ evaluate links links.naacl --source source --target target --bootstrap 0
 symmetrize links gold -o OUT --method grow-diag-final
 symmetrize links.naacl links.naacl -o OUT
 symmetrize forward.A3.final forward.A3.final --method union -o OUT
-remap links --to characters --source-from source --source-to source -o OUT
-remap links --to bytes --target-from target --target-to target -o OUT
+remap links --to bytes --source-from source --source-to source --target-from target --target-to target -o OUT
 remap links --to bpe --source-from source --source-to subwords --skip -o OUT
 align source target --model model -o OUT --report OUT2 --probabilities OUT3
 align bitext.tsv --model model -o OUT --decoder posterior

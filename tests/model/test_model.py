@@ -75,7 +75,9 @@ def test_a_model_that_lacks_an_array_is_of_another_version(aligner, tmp_path, mi
         Model.load(tmp_path / "less")
 
 
-@pytest.mark.parametrize("options", [{"colour": "red"}, {"threshold": 7}])
+@pytest.mark.parametrize(
+    "options", [{"colour": "red"}, {"threshold": 7}, {"evaluations": 10**30}, {"slack": 10**400}]
+)
 def test_options_of_another_version_are_refused(aligner, tmp_path, options):
     path = tmp_path / "model"
     aligner.save(path)

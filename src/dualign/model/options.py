@@ -75,6 +75,9 @@ DECODING = (
 )
 """Options that matter for aligning, and can be changed after training."""
 
+MOST = 2**31 - 1
+"""Kernels take no larger whole numbers."""
+
 MOST_JUMP_WORDS = 10_000
 """Every job of a few milliseconds adds up statistics for each of them."""
 
@@ -239,6 +242,8 @@ class Options:
             fits = isinstance(value, (int, float) if kind is float else kind)
             if not fits or (isinstance(value, bool) and kind is not bool):
                 raise UsageError(f"{f.name}={value!r} must be {KIND_NAMES[kind]}")
+            if isinstance(value, int) and abs(value) > MOST:
+                raise UsageError(f"{f.name} must be at most {MOST}")
             if kind is float and not isfinite(value):
                 raise UsageError(f"{f.name}={value!r} must be finite")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 DUALIGN = [sys.executable, "-m", "dualign"]
 
 # Whoever runs the tests in the background may have them ignore Ctrl-C, and Python would go on to do so.
-_HEED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-INTERRUPTIBLE = [sys.executable, "-c", f"{_HEED}; from dualign.cli.main import main; main()"]
+HEED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+INTERRUPTIBLE = [sys.executable, "-c", f"{HEED}; from dualign.__main__ import main; main()"]
 
 
 def environment(**more: str) -> dict[str, str]:

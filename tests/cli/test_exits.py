@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.command import DUALIGN, INTERRUPTIBLE, dualign, environment, write
+from tests.cli.command import DUALIGN, HEED, INTERRUPTIBLE, dualign, environment, write
 
-from dualign.cli import exits
+from dualign.cli import exits, signals
 from dualign.cli.exits import guarded, say
 from dualign.core.errors import DataError, Infeasible, ModelError, UsageError
 
@@ -163,3 +163,89 @@ def test_data_error_in_a_process_of_its_own_shows_no_traceback(tmp_path):
     assert done.returncode == 1
     assert done.stderr.startswith(f"dualign: error: {tmp_path / 'missing'}: no such file;")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [("INT", 130, "interrupted"), ("TERM", 143, "terminated")]
+)
+def test_signal_while_the_command_line_is_imported_ends_with_a_code_and_one_line(number, code, word):
+    # The import of the command line is where the signal comes: no guess at its time.
+    sends = f"""
+import os, signal, sys
+class Sender:
+    def find_spec(self, name, path=None, target=None):
+        if name == "dualign.cli.main":
+            os.kill(os.getpid(), signal.SIG{number})
+sys.meta_path.insert(0, Sender())
+"""
+    program = f"{HEED}\n{sends}\nfrom dualign.__main__ import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", f"dualign: {word}\n")
+
+
+def test_second_signal_does_not_disturb_what_cleans_up_after_the_first():
+    heeding = signals._Heeding()
+    with pytest.raises(signals.Terminated):
+        heeding.signalled(signal.SIGTERM, None)
+    heeding.signalled(signal.SIGINT, None)
+    heeding.since = None
+    with pytest.raises(KeyboardInterrupt):
+        heeding.signalled(signal.SIGINT, None)
+
+
+def test_signal_that_comes_while_machine_code_is_linked_waits():
+    # LLVM asks for the code by a callback; what is raised there is lost, and the code as well.
+    program = """
+import os, signal, time, types
+from dualign.cli.exits import guarded
+from dualign.cli.signals import heed
+module = types.ModuleType("llvmlite.binding.executionengine")
+exec("def link(inside):\\n inside()\\n return 'linked'", module.__dict__)
+def inside():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.05)
+def action():
+    print(module.link(inside), flush=True)
+    time.sleep(30)
+heed()
+raise SystemExit(guarded(action))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{HEED}\n{program}"],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "linked\n", "dualign: interrupted\n")
+
+
+def test_signal_that_comes_while_an_object_vanishes_is_neither_lost_nor_shown():
+    program = """
+import os, signal, time
+from dualign.cli.exits import guarded
+from dualign.cli.signals import heed
+class Vanishing:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+def action():
+    Vanishing()
+    time.sleep(30)
+heed()
+raise SystemExit(guarded(action))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert (done.returncode, done.stderr) == (143, "dualign: terminated\n")
+
+
+def test_reader_of_what_is_shown_that_goes_away_ends_us_quietly(tmp_path):
+    text = write(tmp_path / "text", "a b c ||| d e f\n" * 3000)
+    links = write(tmp_path / "links", "0-0 1-1\n" * 3000)
+    shown = f'"$PYTHON" -m dualign show {text} --links {links} --lines 1-3000'
+    done = pipeline(f'{shown} | head -1 > /dev/null; echo "${{PIPESTATUS[0]}}"')
+    assert (done.stdout, done.stderr) == ("141\n", "")

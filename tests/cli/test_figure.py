@@ -61,6 +61,13 @@ def test_traces_and_pruning(tmp_path):
     assert "<svg" in drawn(tmp_path, "pruning", report)
 
 
+@pytest.mark.parametrize("number", ["9" * 400, "1e309", "NaN", '"x"', "null", "[" * 99999])
+def test_cost_that_is_no_number_is_said(tmp_path, number, capsys):
+    file = samples.write(tmp_path / "c.jsonl", [f'{{"pairs": 1, "seconds": {number}}}'])
+    assert run(["figure", "cost", file, "-o", str(tmp_path / "x.svg")]) == 1
+    assert "c.jsonl:1: no JSON object with numbers `pairs` and `seconds`" in capsys.readouterr().err
+
+
 def test_cost(tmp_path):
     lines = [json.dumps({"pairs": 10**n, "seconds": 2.0**n, "corpus": "x"}) for n in (1, 2, 3)]
     file = samples.write(tmp_path / "c.jsonl", lines)

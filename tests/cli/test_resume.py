@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import random
@@ -264,6 +265,18 @@ def test_a_damaged_record_is_refused(begun, tmp_path, damage, capsys):
     shown = failure(capsys, *begun)
     assert f"{record}: damaged" in shown
     assert "to start afresh" in shown
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [[], {"place": [1]}, {"counts": ["x", 0, 0]}, {"sizes": [-1, 0, 0]}, {"about": 5}, {"complete": 1}],
+)
+def test_a_forged_record_is_refused(begun, tmp_path, forged, capsys):
+    record = tmp_path / "links.resume"
+    state = json.loads(record.read_bytes().split(b"\n")[1])
+    text = json.dumps(state | forged if isinstance(forged, dict) else forged)
+    record.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n")
+    assert f"{record}: damaged" in failure(capsys, *begun)
 
 
 def test_a_part_that_is_gone_or_short_is_refused(begun, tmp_path, capsys):

@@ -69,7 +69,8 @@ def test_model_goes_along_with_posteriors_of_the_first_pairs(tmp_path, capsys):
     assert data["candidates"][0].startswith("das\t")
 
 
-def test_server_serves_this_machine_until_interrupted(text):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_server_serves_this_machine_until_interrupted(text, number, code):
     command = [*INTERRUPTIBLE, "view", *text, "--port", "0"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
@@ -81,11 +82,11 @@ def test_server_serves_this_machine_until_interrupted(text):
         connection.request("GET", "/")
         assert connection.getresponse().read().startswith(b"<!DOCTYPE html>")
         connection.close()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         rest, errors = process.communicate(timeout=20)
     finally:
         process.kill()
-    assert (process.returncode, rest) == (0, "")
+    assert (process.returncode, rest) == (code, "")
     assert "8 pairs at" in errors
     assert "Traceback" not in errors
 

@@ -154,6 +154,9 @@ def test_unequal_numbers_of_pairs_are_both_named() -> None:
 
 
 def test_one_line_instead_of_a_list_is_refused() -> None:
+    for bare, name in (({(0, 0)}, "set"), ({0: [(0, 0)]}, "dict"), (iter([[(0, 0)]]), "list_iterator")):
+        with pytest.raises(UsageError, match=f"forward is a {name}; give a list with one item"):
+            symmetrize(bare, bare, "union")
     with pytest.raises(UsageError, match="backward is one string"):
         symmetrize(["0-0"], "0-0", "union")
 

@@ -19,7 +19,7 @@ from dualign.aligner import Aligner
 from dualign.cli.main import run
 from dualign.core.errors import DataError, UsageError
 from dualign.infer.blocks import Block, block_of
-from dualign.infer.constraints import Glossary, Rule, give
+from dualign.infer.constraints import Glossary, Rule, give, scaled
 from dualign.infer.multipliers import Constraint
 from dualign.infer.posteriors import KINDS, constraint_of, expectations
 from dualign.learn.em import em_round
@@ -103,7 +103,9 @@ def projected(
 def all_rules(pair: OnePair, kind: str, rules: Sequence[Rule] = ()) -> list[OracleRule]:
     """For the twin: the set that the kernels have built in, then the given rules."""
     I, J, _ = pair.emission.shape
-    given = [OracleRule(rule.nodes, rule.coefficients, rule.bound, rule.equality) for rule in rules]
+    given = [
+        OracleRule(rule.nodes, rule.coefficients, rule.bound, rule.equality) for rule in map(scaled, rules)
+    ]
     return BUILT_IN[kind](I, J) + given
 
 
@@ -214,6 +216,43 @@ def test_rules_that_say_the_same_thing_again_equal_the_twin():
     double = Rule(link, (2.0,), 0.32238898, equality=True)
     rules = [double, Rule(((1, 0, 0),), (1.0,), 0.16119449, equality=True), double]
     assert_equals_twin(random_pair(30, 1, 1), "symmetric", rules)
+
+
+@pytest.mark.parametrize("unit", [0.3, 0.1, 1 / 64, 1e-9, 1e6])
+def test_rules_hold_whatever_unit_they_are_written_in(unit):
+    pair = random_pair(3, 3, 2)
+    pair.emission[0, 0] *= 1e4  # a link that the model is sure of
+    nodes = ((0, 0, 0), (1, 0, 0))
+    rules = [Rule((node,), (1.0,), 0.5) for node in nodes]
+    other = [Rule((node,), (unit,), 0.5 * unit) for node in nodes]
+    expected, found = (projected(pair, "given", each, tolerance=1e-3) for each in (rules, other))
+    assert projected(pair, "none").posteriors[:, 0, 0].min() > 0.99
+    assert expected.posteriors[:, 0, 0].max() < 0.502
+    np.testing.assert_allclose(found.posteriors, expected.posteriors, rtol=0, atol=1e-5)
+
+
+def test_rules_that_are_not_met_are_said_once_and_those_that_are_met_never(caplog):
+    class Contradictory:
+        def rules(self, source: Sequence[str], target: Sequence[str]) -> Iterable[Rule]:
+            yield Rule.at_least(0.9, [(0, 0, 0)])
+            yield Rule.at_most(0.1, [(0, 0, 0)])
+
+    class Possible:
+        def rules(self, source: Sequence[str], target: Sequence[str]) -> Iterable[Rule]:
+            yield Rule((((0, 0, 0)),), (0.1,), 0.07)
+
+    exact = {"slack": 0.01, "tolerance": 0.01, "evaluations": 100}
+    aligner = Aligner(threads=1, rounds=2, **exact).fit(PAIRS)
+    aligner.constraints = Possible()
+    aligner.align(PAIRS)
+    assert caplog.records == []
+    aligner.constraints = Contradictory()
+    for _ in range(2):
+        aligner.align(PAIRS)
+    (record,) = caplog.records
+    assert f"the rules of {len(PAIRS)} of {len(PAIRS)} pairs are not met within slack + tolerance, 0.02" in (
+        record.getMessage()
+    )
 
 
 @pytest.mark.parametrize(("slack", "tolerance"), [(0.0, 1e-3), (0.001, 0.001), (0.3, 0.03)])

@@ -71,3 +71,12 @@ def test_wrong_arguments_are_named():
         phrases_of_links(["0-5"], [(2, 2)])
     with pytest.raises(UsageError, match="max_length"):
         evaluate_phrases([], [], [], max_length=0)
+
+
+@pytest.mark.parametrize("link", [(999999999, 0), (0, 999999999), (5000, 5000)])
+def test_position_beyond_all_bounds_does_not_fill_memory(link):
+    lengths = [(link[0] + 1, link[1] + 1)]
+    with pytest.raises(DataError, match="too long to list its phrases"):
+        phrases_of_links([[link]], lengths)
+    with pytest.raises(DataError, match="too long to list its phrases"):
+        evaluate_phrases([set()], [[link]], lengths)

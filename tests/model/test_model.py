@@ -75,7 +75,9 @@ def test_a_model_that_lacks_an_array_is_of_another_version(aligner, tmp_path, mi
         Model.load(tmp_path / "less")
 
 
-@pytest.mark.parametrize("options", [{"colour": "red"}, {"threshold": 7}])
+@pytest.mark.parametrize(
+    "options", [{"colour": "red"}, {"threshold": 7}, {"evaluations": 10**30}, {"slack": 10**400}]
+)
 def test_options_of_another_version_are_refused(aligner, tmp_path, options):
     path = tmp_path / "model"
     aligner.save(path)
@@ -98,3 +100,33 @@ def test_an_interrupted_save_leaves_the_old_model(aligner, tmp_path: Path, monke
         aligner.save(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
+FORGERIES = {
+    "another type": lambda array: array.astype(np.float64 if array.dtype != np.float64 else np.float32),
+    "one more": lambda array: np.concatenate((array, array[-1:])),
+    "one less": lambda array: array[:-1],
+    "no axes": lambda array: array.reshape(-1)[0],
+    "flat": lambda array: array.reshape(-1) if array.ndim > 1 else array.reshape(-1, 1),
+    "empty": lambda array: array[:0],
+    "infinite": lambda array: np.full_like(
+        array, np.inf if array.dtype.kind == "f" else np.iinfo(array.dtype).max
+    ),
+    "not a number": lambda array: np.full_like(
+        array, np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).min
+    ),
+    "negative": lambda array: -1 - array,
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_forged_arrays_are_refused(aligner, tmp_path, forgery):
+    path = tmp_path / "model"
+    aligner.save(path)
+    header, arrays = read_container(path)
+    for name, array in arrays.items():
+        if array.size == 0 or (forgery == "negative" and array.dtype == np.uint8):
+            continue
+        write_container(path, header, arrays | {name: FORGERIES[forgery](array)})
+        with pytest.raises(ModelError, match="another version of dualign"):
+            Model.load(path)

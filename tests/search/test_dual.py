@@ -203,4 +203,4 @@ def test_a_run_ends_by_itself_or_after_its_rounds_or_in_time():
     assert asked == [4, 4]
     record, ends, asked = new_record(), 0, []
     assert run(advance, record, 10, 4, Clock(0.0)) == OPEN
-    assert asked == [4]
+    assert asked == [1]

@@ -42,7 +42,12 @@ def move(lines, step):
     lines.at[0] -= step * lines.at[2]
 
 
-descend = level_descent(evaluate, keep, move, LevelRule(patience=6, shrink=0.5, progress=0.05))
+@kernel()
+def halted(lines):
+    return lines.at[0] > 1e9
+
+
+descend = level_descent(evaluate, keep, move, halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
 
 numbers = st.integers(-20, 20)
 

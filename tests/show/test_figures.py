@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,19 @@ def test_missing_matplotlib_is_said_with_the_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError, match=r"pip install 'dualign\[plots\]'"):
         trace_figure(TRACES)
+
+
+def test_svg_is_well_formed_whatever_the_words_are(tmp_path):
+    words = [chr(code) for code in range(1, 32)] + [
+        "a\x00b",
+        "\x7f",
+        "\x9b",
+        "\ufffe",
+        "\uffff",
+        "--",
+        "]]>",
+        "&lt;",
+    ]
+    save(matrix_figure(words, ["<x>", "\x1b[0m"], LINKS), str(tmp_path / "a.svg"))
+    root = ElementTree.parse(tmp_path / "a.svg").getroot()
+    assert root.tag.endswith("svg")

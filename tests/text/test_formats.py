@@ -439,3 +439,9 @@ def test_invalid_utf8(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="links:2: invalid UTF-8"):
         list(read_links(str(path), "giza"))
     assert list(read_links(str(path), "giza", "replace")) == [Alignment(((0, 0),))]
+
+
+def test_naacl_sentence_number_beyond_all_bounds_does_not_fill_memory(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="entry 1 is about sentence 999,999,999;"):
+        links_of(tmp_path, "999999999 1 1\n", "naacl")
+    assert len(links_of(tmp_path, "1 1 1\n1000000 1 1\n", "naacl")) == 1000000

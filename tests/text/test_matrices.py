@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -129,3 +130,44 @@ def test_pickles_are_never_read(tmp_path: Path) -> None:
     np.save(folder / "0.npy", np.array([{"a": 1}], dtype=object))
     with pytest.raises(DataError, match=r"0\.npy: cannot read the array"):
         list(read_matrices(str(folder)))
+
+
+def _with_header(header: str, data: bytes = b"") -> bytes:
+    text = header.encode("latin1").ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999, 99999999), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999, 2), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (200000, 200000), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 2), }",
+        "{'descr': '<f8,' * 3, 'fortran_order': False, 'shape': (1, 2), }",
+        "(" * 100,
+        "\x00\xff",
+    ],
+)
+@pytest.mark.parametrize("form", ["folder", "archive"])
+def test_whatever_is_wrong_with_the_header_of_an_array_is_bad_data(
+    tmp_path: Path, header: str, form: str
+) -> None:
+    content = _with_header(header, bytes(32))
+    path = tmp_path / "a.npz"
+    if form == "folder":
+        (tmp_path / "0.npy").write_bytes(content)
+        path = tmp_path
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("arr_0.npy", content)
+    with pytest.raises(DataError, match=r"cannot read (the )?array"):
+        list(read_matrices(str(path)))
+
+
+def test_a_matrix_with_a_huge_number_does_not_fill_memory(tmp_path: Path) -> None:
+    for number in (0, 999999999):
+        np.save(tmp_path / f"{number}.npy", np.eye(2))
+    with pytest.raises(DataError, match="matrix 1 is missing, but there are 0 to 999999999"):
+        list(read_matrices(str(tmp_path)))

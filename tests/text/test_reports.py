@@ -53,12 +53,24 @@ def test_infinity_and_nan_become_null_which_browsers_can_read(read):
         ('{"trace": "x"}\n', "its trace is not a list"),
         ('{"trace": 5}\n', "its trace is not a list"),
         ("[" * 100000 + "\n", "not JSON"),
+        (f'{{"score": {"9" * 400}}}\n', "999… has 400 digits"),
+        (f'{{"line": {"9" * 400}}}\n', "999… has 400 digits"),
     ],
 )
 def test_what_is_no_report_is_said_with_its_line(read, text, message):
     with pytest.raises(DataError, match=r"r\.jsonl") as caught:
         read(text, 2)
     assert message in str(caught.value)
+
+
+def test_line_number_beyond_all_bounds_does_not_fill_memory(read):
+    assert len(read('{"line": 1000000}\n')) == 1000000
+    with pytest.raises(DataError, match=r"r\.jsonl:1: entry 1 is about sentence 1,000,000,000;"):
+        read('{"line": 1000000000}\n')
+
+
+def test_many_digits_in_a_text_are_no_number(read):
+    assert read(f'{{"line": 1, "x": "{"1" * 500}"}}\n') == [f'{{"line": 1, "x": "{"1" * 500}"}}']
 
 
 def test_traces(read):

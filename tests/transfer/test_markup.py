@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -139,3 +140,26 @@ def test_tags_that_do_not_nest_are_refused(line: str, reason: str) -> None:
     with pytest.raises(DataError) as caught:
         parse_markup(line)
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<!--" * 20000,
+        "<?" * 20000,
+        "<b>x</b> " * 20000,
+        "x <br> " * 20000,
+        "<a b='\"" * 10000,
+        "</a " * 20000,
+    ],
+    ids=["comments", "instructions", "elements", "points", "quotes", "closings"],
+)
+def test_time_grows_with_the_line_not_with_its_square(line):
+    began = process_time()
+    markup = parse_markup(line)
+    words = [(match.start(), match.end()) for match in re.finditer(r"\S+", markup.text)]
+    links = [(n, n, 1.0) for n in range(0, len(words), 2)]
+    placed = place_markup(markup, words, markup.text, words, links)
+    assert len(placed.text) == len(line)
+    # Seconds on a busy machine; in quadratic time it was minutes.
+    assert process_time() - began < 5

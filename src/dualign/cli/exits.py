@@ -22,11 +22,11 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 
+from dualign.cli.signals import Terminated
 from dualign.core.errors import DualignError
 
-
-class Terminated(KeyboardInterrupt):
-    """Somebody sent SIGTERM."""
+_INTERRUPTED: list[BaseException] = []
+"""Interruptions, kept with their tracebacks: what they hit may be half built; taking it apart may crash."""
 
 
 def guarded(action: Callable[[], int]) -> int:
@@ -34,6 +34,8 @@ def guarded(action: Callable[[], int]) -> int:
     try:
         code = action()
     except (Exception, KeyboardInterrupt) as error:
+        if _interruption(error) is not None:
+            _INTERRUPTED.append(error)
         code = _explain(error)
     try:
         # Now, because what goes wrong when the interpreter does it at exit cannot be caught.

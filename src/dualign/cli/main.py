@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -25,8 +24,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dualign.cli.exits import Terminated, guarded, say
+from dualign.cli.exits import guarded, say
 from dualign.cli.flags import flags_of
+from dualign.cli.signals import heed
 from dualign.core.errors import UsageError
 
 VERBS = {
@@ -200,19 +200,22 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> NoReturn:
     """Run the command line of this process."""
-    signal.signal(signal.SIGTERM, _end)
     # We never multiply matrices that are worth it, and OpenBLAS keeps its threads busy for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
-    code = run(sys.argv[1:])
-    # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
-    # compiled kernels apart, 0.2 s of it.
-    os._exit(code)
+    code = 130  # for a signal between the end of the work and our own
+    try:
+        code = guarded(_heeding)
+    finally:
+        # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
+        # compiled kernels apart, 0.2 s of it.
+        os._exit(code)
 
 
-def _end(*_: object) -> NoReturn:
-    """End in good order when told to: files that are half written are removed."""
-    raise Terminated
+def _heeding() -> int:
+    """The command line of this process, which from now on heeds signals: what they raise is explained."""
+    heed()
+    return _invoke(sys.argv[1:])
 
 
 def _invoke(arguments: list[str]) -> int:

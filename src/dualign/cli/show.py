@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Quiet, Source, Target, option
 from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities
@@ -55,7 +55,7 @@ def show(
     if max(wanted) > len(dataset):
         raise UsageError(f"--lines {lines}: there is no line {max(wanted)}, the text has {len(dataset)}")
 
-    from rich.console import Console
+    from rich.console import Console as RichConsole
 
     from dualign.show.terminal import Shown, legend, pair_on_terminal
     from dualign.text.alignment import Alignment
@@ -65,6 +65,12 @@ def show(
     coloured = colour is Colour.ALWAYS or (
         colour is Colour.AUTO and terminal and not os.environ.get("NO_COLOR")
     )
+
+    class Console(RichConsole):
+        def on_broken_pipe(self) -> NoReturn:
+            """Rich would exit with 1; the command line knows how to end quietly."""
+            raise BrokenPipeError
+
     with open_output("-") as stream:
         console = Console(
             file=stream,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Annotated
 
 from dualign import jobs
@@ -20,6 +19,7 @@ from dualign.cli.options import (
 )
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, ModelFile, Probabilities, Projection, Reports
+from dualign.cli.signals import Terminated
 from dualign.core.errors import UsageError
 from dualign.jobs.defaults import PORT
 
@@ -75,5 +75,9 @@ def view(
                 import webbrowser
 
                 webbrowser.open(server.address)
-            with suppress(KeyboardInterrupt):
+            try:
                 server.serve_forever(poll_interval=0.2)
+            except Terminated:
+                raise
+            except KeyboardInterrupt:
+                pass  # how one leaves it

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from time import perf_counter, process_time, thread_time
+from typing import TypeVar
 
 from dualign.core.errors import UsageError
+
+R = TypeVar("R")
 
 
 class Clock:
@@ -37,6 +41,32 @@ class Clock:
         seconds = self.seconds
         self.began += seconds
         return seconds
+
+
+class Pace:
+    """How many rounds of some work, all of about the same length, fit into what is left of a limit.
+
+    Without a limit it is always the same number. With one, the first round is taken alone, and in any case,
+    unless it is known how long one takes; when there is no time for another, the clock is over.
+    """
+
+    __slots__ = ("chunk", "clock", "each")
+
+    def __init__(self, clock: Clock, chunk: int, each: float = 0.0) -> None:
+        self.clock, self.chunk, self.each = clock, chunk, each
+
+    def take(self, work: Callable[[int], tuple[R, int]], most: int) -> R | None:
+        """What `work(rounds)` returns, with the number of rounds that it took; None if there is no time."""
+        if self.clock.limit is None:
+            return work(min(self.chunk, most))[0]
+        fitting = 1 if self.each <= 0 else int(self.clock.left / self.each)
+        if fitting < 1:
+            self.clock.limit = min(self.clock.limit, self.clock.seconds)
+            return None
+        began = self.clock.seconds
+        result, taken = work(min(self.chunk, most, fitting))
+        self.each = (self.clock.seconds - began) / max(taken, 1)
+        return result
 
 
 def processor_seconds() -> float:

@@ -29,6 +29,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dualign.core.temporaries import Temporary
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -188,14 +190,17 @@ def _cache_class() -> Any:
                     return  # its code holds addresses of this process
                 data = dumps(reduce(compiled))
                 path = self.path(signature, compiled.codegen)
-                temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-                temporary.write_bytes(hashlib.sha256(data).digest() + data)
-                temporary.replace(path)
-            except Exception as error:
+                temporary = Temporary(str(path.parent))
+                with temporary.file as file:
+                    file.write(hashlib.sha256(data).digest() + data)
+                temporary.rename(str(path))
+            except BaseException as error:
+                if temporary is not None:
+                    temporary.remove()
+                if not isinstance(error, Exception):
+                    raise
                 reason = getattr(error, "strerror", None) or error
                 _say_once(f"{cache_directory()}: compiled kernels cannot be kept there ({reason})")
-                if temporary is not None:
-                    temporary.unlink(missing_ok=True)
 
         def enable(self) -> None:
             """Always on."""

@@ -20,7 +20,7 @@ a word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress
 from operator import index
 
@@ -63,8 +63,13 @@ def symmetrize(
     if method not in METHODS:
         raise UsageError(f"method={method!r} is not one of {', '.join(METHODS)}")
     for name, side in (("forward", forward), ("backward", backward)):
-        if isinstance(side, str):
-            raise UsageError(f"{name} is one string; give a list with one item for each sentence pair")
+        if (
+            isinstance(side, str | Mapping)
+            or not hasattr(side, "__len__")
+            or not hasattr(side, "__getitem__")
+        ):
+            what = "one string" if isinstance(side, str) else f"a {type(side).__name__}"
+            raise UsageError(f"{name} is {what}; give a list with one item for each sentence pair")
     same_length(("forward", len(forward)), ("backward", len(backward)), unit="alignments")
     alignments: list[Alignment] = []
     for begin in range(0, len(forward), _BATCH):

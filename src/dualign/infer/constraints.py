@@ -5,9 +5,11 @@ words. A rule bounds the expectation of a weighted sum of link events, in one di
 
     Σ coefficient · p(link i-j in direction d)  ≤  bound      (or = bound)
 
-with direction 0 where target words choose and 1 where source words do. Training replaces the E-step's
-posteriors by the closest distribution that satisfies the rules (`dualign.infer.projection`), and so does
-aligning. For example, "a number is linked to the same number" takes a few lines:
+with direction 0 where target words choose and 1 where source words do. Rules are scaled so that their largest
+coefficient is 1; if those of a pair are not met within slack + tolerance, a warning is logged. Training
+replaces the E-step's posteriors by the closest distribution that satisfies the rules
+(`dualign.infer.projection`), and so does aligning. For example, "a number is linked to the same number" takes
+a few lines:
 
     class SameNumbers:
         def rules(self, source, target):
@@ -24,17 +26,20 @@ aligning. For example, "a number is linked to the same number" takes a few lines
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
 from threading import Lock
 from typing import Protocol
+from weakref import WeakSet
 
 import numpy as np
 
+from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
-from dualign.infer.blocks import Given
+from dualign.infer.blocks import Block, Given
 from dualign.model.options import Options
 from dualign.text.lines import read_lines, tokenize
 
@@ -163,6 +168,12 @@ def places(phrase: Sequence[str], sentence: Sequence[str]) -> list[int]:
     return [n for n in range(len(sentence) - size + 1) if list(sentence[n : n + size]) == list(phrase)]
 
 
+ROUNDING = 1e-3
+"""What the sums of a rule may be off by in float32."""
+
+_TOLD: WeakSet[ConstraintSet] = WeakSet()
+"""Sets whose violations have been logged."""
+
 _ONE_AT_A_TIME = Lock()
 """Sets of constraints may be the user's own code: two threads never call it at the same time."""
 
@@ -177,7 +188,7 @@ def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequen
         for rule in found:
             check(rule, len(source), len(target))
         per_pair.append(len(found))
-        rules += found
+        rules += map(scaled, found)
     nodes = list(chain.from_iterable(rule.nodes for rule in rules))
     return Given(
         np.concatenate(([0], np.cumsum(np.array(per_pair, np.int64)))),
@@ -186,6 +197,49 @@ def give(constraints: ConstraintSet, pairs: Iterable[tuple[Sequence[str], Sequen
         np.concatenate(([0], np.cumsum(np.array([len(rule.nodes) for rule in rules], np.int64)))),
         np.array(nodes, np.int32).reshape(-1, 3),
         np.array(list(chain.from_iterable(rule.coefficients for rule in rules)), np.float32),
+    )
+
+
+def scaled(rule: Rule) -> Rule:
+    """The same rule with 1 as its largest coefficient.
+
+    Multipliers have a bound (`dualign.infer.descent.MOST`), and with it a rule with small coefficients would
+    have little effect. Slack and tolerance are in these units.
+    """
+    most = max(map(abs, rule.coefficients), default=0.0)
+    if most in (0, 1):
+        return rule
+    coefficients = tuple(coefficient / most for coefficient in rule.coefficients)
+    return replace(rule, coefficients=coefficients, bound=rule.bound / most)
+
+
+def violations(given: Given, block: Block, posterior: Array) -> Array:
+    """By what norm the rules of each pair of a block are broken, float64, by posteriors (slots, 2)."""
+    pairs = np.repeat(np.arange(len(given.pair_begin) - 1), np.diff(given.pair_begin))
+    rules = np.repeat(np.arange(len(pairs)), np.diff(given.node_begin))
+    d, i, j = given.node.T.astype(np.int64)
+    slots = block.first[pairs[rules]] + i * np.diff(block.pairs.target_offsets)[pairs[rules]] + j
+    terms = given.coefficient.astype(np.float64) * posterior[slots, d]
+    excess = np.bincount(rules, terms, len(pairs)) - given.bound
+    excess[given.signed > 0] = np.maximum(excess[given.signed > 0], 0)
+    return np.sqrt(np.bincount(pairs, excess * excess, len(given.pair_begin) - 1))
+
+
+def tell_violations(constraints: ConstraintSet, broken: Array, most: float) -> None:
+    """Log a warning, once for a set of constraints, if the rules of a pair are broken by more than `most`."""
+    if not (broken > most + ROUNDING).any():
+        return
+    try:
+        if constraints in _TOLD:
+            return
+        _TOLD.add(constraints)
+    except TypeError:
+        pass  # an object of the user's that cannot be remembered: told again
+    pair = int(broken.argmax())
+    logging.getLogger("dualign").warning(
+        f"the rules of {(broken > most + ROUNDING).sum()} of {len(broken)} pairs are not met within slack + "
+        f"tolerance, {most:g}: those of pair {pair + 1} are broken by {broken[pair]:.3g} in all; they may "
+        "contradict each other or the model, or need more evaluations"
     )
 
 

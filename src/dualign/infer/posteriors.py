@@ -98,7 +98,7 @@ def posteriors_of_parts(
     """
     options, kind, rules_of = model.options, model.options.projection, None
     if constraints is not None:
-        from dualign.infer.constraints import give, stricter
+        from dualign.infer.constraints import give, stricter, tell_violations, violations
 
         if model.positions is not None:
             raise UsageError("constraints are for the HMM; IBM models 1 and 2 have no chain to constrain")
@@ -110,7 +110,11 @@ def posteriors_of_parts(
         cells = find_cells(part, model.lexicon, threads, desk.room(slots) if desk else None)
         block = block_with(model, part, cells, text.unknown, rules_of)
         block = block._replace(likelihood=np.zeros((len(part), 2)))
-        yield posteriors_of_block(options, block, kind, threads, desk), block
+        posterior = posteriors_of_block(options, block, kind, threads, desk)
+        if constraints is not None and not options.mixture:
+            broken = violations(block.given, block, posterior)
+            tell_violations(constraints, broken, options.slack + options.tolerance)
+        yield posterior, block
 
 
 def posteriors_of_block(

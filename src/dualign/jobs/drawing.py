@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from dualign.core.errors import DataError, UsageError
@@ -18,6 +18,7 @@ from dualign.show.dataset import named
 from dualign.show.figures import matrix_figure, posterior_figure
 from dualign.show.plots import cost_figure, curve_figure, pruning_figure, trace_figure
 from dualign.text.alignment import Alignment
+from dualign.text.json_lines import parse_json
 from dualign.text.lines import read_lines
 from dualign.text.reports import Record, read_records, record_of, trace_of
 
@@ -129,9 +130,11 @@ def draw_cost(
             if not line.strip():
                 continue
             try:
-                record: Any = json.loads(line)
+                record: Any = parse_json(line, "write an object", finite=True)
                 point = float(record[x]), float(record[y])
-            except (ValueError, TypeError, KeyError, IndexError):
+                if not all(map(isfinite, point)):
+                    raise DataError("not finite")
+            except (ValueError, TypeError, KeyError, IndexError, OverflowError):
                 raise DataError(f"{path}:{number}: no JSON object with numbers `{x}` and `{y}`") from None
             label = name if by is None else str(record.get(by))
             if by is not None and len(files) > 1:

@@ -30,6 +30,7 @@ EVERY = 5.0
 
 _HEAD = 1 << 20
 _KIND = "dualign align"
+_MOST = 1 << 62  # more lines or bytes than any file has
 _NAMES = {
     "source": "the source text",
     "target": "the target text",
@@ -222,7 +223,7 @@ class Resumable:
             content = file.read()
         try:
             state = _unsealed(content)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, RecursionError):
             raise DataError(f"{self.record}: damaged, cannot tell how to go on; {self._afresh}") from None
         if differences := list(_differences(state["about"], self._about)):
             raise DataError(
@@ -258,10 +259,18 @@ def _unsealed(content: bytes) -> dict[str, Any]:
     seal, text, rest = content.decode().split("\n")
     if rest or hashlib.sha256(text.encode()).hexdigest() != seal:
         raise ValueError
-    state: dict[str, Any] = json.loads(text)
-    if state["kind"] != _KIND:
-        raise ValueError
-    return state
+    state = json.loads(text)
+    # A sum that is right says that it is as written, not who wrote it.
+    match state:
+        case {"kind": kind, "about": dict(), "complete": bool()} if kind == _KIND:
+            for name in ("place", "counts", "sizes"):
+                numbers = state.get(name)
+                if not isinstance(numbers, list) or len(numbers) != 3:
+                    raise ValueError
+                if not all(type(number) is int and 0 <= number < _MOST for number in numbers):
+                    raise ValueError
+            return state
+    raise ValueError
 
 
 def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:

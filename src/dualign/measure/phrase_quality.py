@@ -21,10 +21,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign.core.errors import UsageError
+from dualign.core.errors import DataError, UsageError
 from dualign.measure.link_counts import LinkSet, as_alignments
 from dualign.text.alignment import Link
 from dualign.text.checks import links_inside, same_length
+
+MOST_RECTANGLES = 1 << 25
+"""Phrase pairs of a sentence pair that can be looked at, each with a link or not, in half a gigabyte."""
 
 PhrasePair = tuple[int, int, int, int]
 """`(i, j, k, l)`: source words i..j−1 and target words k..l−1."""
@@ -109,6 +112,11 @@ def phrases_of_links(
 
 def _of(uncut: Iterable[Link], inside: Iterable[Link], I: int, J: int, longest: int) -> set[PhrasePair]:
     """Spans that cut no link of `uncut` and contain one of `inside`; O(I J longest²)."""
+    if I * J * longest**2 > MOST_RECTANGLES or max(I, J) * longest > MOST_RECTANGLES:
+        raise DataError(
+            f"a sentence pair of {I:,} and {J:,} words is too long to list its phrases; correct its links, "
+            "or split it"
+        )
     rows, columns = _spans(I, longest), _spans(J, longest)
     if not len(rows) or not len(columns):
         return set()
@@ -137,10 +145,10 @@ def _spans(length: int, longest: int) -> NDArray[np.int64]:
 
 def _inside(
     matrix: NDArray[np.bool_], rows: NDArray[np.int64], columns: NDArray[np.int64]
-) -> NDArray[np.int64]:
+) -> NDArray[np.int32]:
     """How many are set in each rectangle, [rows, columns]."""
-    sums = np.zeros((matrix.shape[0] + 1, matrix.shape[1] + 1), np.int64)
-    sums[1:, 1:] = matrix.cumsum(axis=0).cumsum(axis=1)
+    sums = np.zeros((matrix.shape[0] + 1, matrix.shape[1] + 1), np.int32)
+    sums[1:, 1:] = matrix.cumsum(axis=0, dtype=np.int32).cumsum(axis=1)
     bands = sums[rows[:, 1]] - sums[rows[:, 0]]
     return bands[:, columns[:, 1]] - bands[:, columns[:, 0]]
 

@@ -11,10 +11,10 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import ModelError
 from dualign.model.fertility import Fertilities
-from dualign.model.jumps import WEIGHTS, Jumps
+from dualign.model.jumps import NULL, STOP, WEIGHTS, Jumps
 from dualign.model.lexicon import Lexicon
 from dualign.model.options import Options
-from dualign.model.positions import Positions
+from dualign.model.positions import Positions, are_probabilities
 from dualign.model.storage import read_container, write_container
 from dualign.model.vocabulary import Vocabulary
 
@@ -89,7 +89,7 @@ class Model:
             )
             model.check()
             return model
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise ModelError(
                 f"{os.fspath(path)}: written by another version of dualign ({error}); train it again"
             ) from None
@@ -99,21 +99,28 @@ class Model:
         rows, columns, table, null_target, null_source = self.lexicon
         fits = (
             self.weights.shape == (2, WEIGHTS)
+            and self.weights.dtype == np.float32
+            and are_probabilities(self.weights)
+            and bool((self.weights[:, NULL:] > 0).all() and (self.weights[:, STOP:] < 1).all())
             and self.jumps.fit(len(self.source), len(self.target))
-            and len(rows) == len(self.source) + 1
+            and [array.dtype for array in self.lexicon] == [np.int64, np.int32, *[np.float32] * 3]
+            and rows.shape == (len(self.source) + 1,)
             and rows[0] == 0
             and bool((np.diff(rows) >= 0).all())
-            and rows[-1] == len(columns) == len(table)
-            and table.shape[1:] == (2,)
+            and columns.shape == (rows[-1],)
+            and table.shape == (rows[-1], 2)
             and (len(columns) == 0 or (columns.min() >= 0 and columns.max() < len(self.target)))
-            and len(null_target) == len(self.target)
-            and len(null_source) == len(self.source)
-            and [array.dtype for array in self.lexicon] == [np.int64, np.int32, *[np.float32] * 3]
+            and null_target.shape == (len(self.target),)
+            and null_source.shape == (len(self.source),)
+            and all(map(are_probabilities, (table, null_target, null_source)))
+            and (self.positions is None) == (self.options.model == "hmm")
+            and (self.positions is None or self.positions.fit())
+            and (self.fertilities is None or self.fertilities.fit(len(self.source), len(self.target)))
         )
-        if self.fertilities is not None:
-            fits = fits and self.fertilities.fit(len(self.source), len(self.target))
         if self.seen is not None:
             sides = zip(self.seen, (self.source, self.target), strict=True)
-            fits = fits and all(a.dtype == np.int64 and a.shape == (len(side),) for a, side in sides)
+            fits = fits and all(
+                a.dtype == np.int64 and a.shape == (len(side),) and bool((a >= 0).all()) for a, side in sides
+            )
         if not fits:
             raise ValueError("its parts do not fit together")

@@ -88,6 +88,9 @@ DECODING = (
 )
 """Options that matter for aligning, and can be changed after training."""
 
+MOST = 2**31 - 1
+"""Kernels take no larger whole numbers."""
+
 MOST_JUMP_WORDS = 10_000
 """Every job of a few milliseconds adds up statistics for each of them."""
 
@@ -208,7 +211,9 @@ class Options:
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")
     unsupported: float = option(-3.0, "bidirectional, soft: cost of a link without a counterpart")
-    nodes: int = option(1000, "bidirectional: maximum number of search nodes per pair; 0 for no limit")
+    nodes: int = option(
+        1000, "bidirectional: maximum number of search nodes per pair, or ten seconds of work; 0 for no limit"
+    )
     time_limit: float = option(0.0, "bidirectional: maximum number of seconds per pair; 0 for no limit")
     scores: str = option(
         "posterior",
@@ -269,6 +274,8 @@ class Options:
             fits = isinstance(value, (int, float) if kind is float else kind)
             if not fits or (isinstance(value, bool) and kind is not bool):
                 raise UsageError(f"{f.name}={value!r} must be {KIND_NAMES[kind]}")
+            if isinstance(value, int) and abs(value) > MOST:
+                raise UsageError(f"{f.name} must be at most {MOST}")
             if kind is float and not isfinite(value):
                 raise UsageError(f"{f.name}={value!r} must be finite")
 

@@ -21,6 +21,11 @@ from dualign.text.bitext import Bitext
 
 GRID = 12
 PSEUDO_COUNT = 2.0
+LONGEST = 1 << 20
+"""Longer sentences have no tables of their own: they would take terabytes."""
+
+ROUNDING = 1e-3
+"""By how much a probability in float32 may be above 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,19 @@ class Positions:
     def from_arrays(cls, arrays: Mapping[str, Array], prefix: str) -> Positions:
         """The inverse of `arrays`."""
         return cls(*(arrays[prefix + name] for name in ("grid", "lengths", "values")))
+
+    def fit(self) -> bool:
+        """Whether whoever looks them up can trust them."""
+        return (
+            [array.dtype for array in (self.grid, self.lengths, self.values)]
+            == [np.float64, np.int32, np.float32]
+            and self.grid.shape in ((2, 0, 0), (2, GRID, GRID + 1))
+            and self.lengths.shape == (len(self.lengths), 2)
+            and bool(((self.lengths > 0) & (self.lengths < LONGEST)).all())
+            and self.values.shape == (table_sizes(self.lengths).sum(),)
+            and are_probabilities(self.grid)
+            and are_probabilities(self.values)
+        )
 
     def tables(self, bitext: Bitext) -> tuple[Array, Array]:
         """The tables that the pairs of a bitext need: float32, and where each pair's begin in it."""
@@ -108,6 +126,11 @@ class Positions:
                 begin += table.size
                 smoothed = smoothed[table.size :]
         return new
+
+
+def are_probabilities(array: Array) -> bool:
+    """Whether all numbers are in 0..1 up to rounding; NaN is not."""
+    return array.size == 0 or bool(array.min() >= 0 and array.max() <= 1 + ROUNDING)
 
 
 def table_sizes(lengths: Array) -> Array:

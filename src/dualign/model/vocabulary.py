@@ -76,6 +76,8 @@ class Vocabulary:
     def from_arrays(cls, arrays: Mapping[str, Array], prefix: str) -> Vocabulary:
         """The inverse of `arrays`; a ValueError if these are no words."""
         text = arrays[f"{prefix}words"]
+        if text.dtype != np.uint8 or text.ndim != 1 or (len(text) and text[-1] != 10):
+            raise ValueError(f"`{prefix}words` is no list of words")
         text.tobytes().decode("utf-8", "surrogatepass")
         return cls.of_text(text)
 

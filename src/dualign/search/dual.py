@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
+from dualign.core.clocks import Clock, Pace
 from dualign.core.jit import kernel
 
 BOUND, SCORE, FACTOR, STALLED, ROUNDS = range(5)
@@ -186,12 +186,19 @@ def run(advance: Callable[[int], int], record: Record, most: int, chunk: int, cl
     """Search until it ends by itself, `most` rounds are recorded, or time is up.
 
     `advance(rounds)` searches for that many rounds, which it records, and returns OPEN unless it has ended.
-    The clock is looked at after every `chunk` rounds. Returns the last answer.
+    At most `chunk` rounds at a time, and with a limit no more than there is time for. Returns the last
+    answer.
     """
+    pace = Pace(clock, chunk)
+
+    def work(rounds: int) -> tuple[int, int]:
+        before = int(record.numbers[ROUNDS])
+        return advance(rounds), int(record.numbers[ROUNDS]) - before
+
     while True:
-        status = advance(min(chunk, most - int(record.numbers[ROUNDS])))
+        status = pace.take(work, most - int(record.numbers[ROUNDS]))
         if status != OPEN or record.numbers[ROUNDS] >= most or clock.is_over:
-            return status
+            return OPEN if status is None else status
 
 
 def trace_of(record: Record) -> tuple[tuple[float, float], ...]:

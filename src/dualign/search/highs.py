@@ -6,11 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import inf
+from threading import Thread
 from typing import Any
 
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
+
+RATE = 1_000_000
+"""Entries of a program that can be built, handed over and looked through in a second, with some to spare."""
+
+LATE = 0.03, 0.05
+"""HiGHS may exceed its time limit by so many seconds, or by this share of it; then it is left to itself."""
+
+
+def fits(entries: float, seconds: float) -> bool:
+    """Whether a program with that many entries can be built and begun within that time."""
+    return entries <= RATE * seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +86,10 @@ class Program:
 
     def solve(self, seconds: float = inf, gap: float = 1e-9) -> Solved:
         """The best solution found within that many seconds; the search stops at a gap of at most `gap`."""
+        if self._solver is None and not fits(sum(len(rows) for rows, *_ in self._entries), seconds):
+            return Solved(None, inf, False, 0, 0)
         highspy: Any = import_module("highspy")
+        clock = Clock(seconds)
         if self._solver is None:
             self._solver = highspy.Highs()
             for name, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0)):
@@ -81,8 +97,10 @@ class Program:
             self._solver.passModel(self._model(highspy))
         solver = self._solver
         solver.setOptionValue("mip_abs_gap", gap)
-        solver.setOptionValue("time_limit", max(0.0, seconds))
-        solver.run()
+        solver.setOptionValue("time_limit", max(0.0, clock.left))
+        if not _run(solver, clock.left):
+            self._solver = None  # somebody else's now
+            return Solved(None, inf, False, 0, 0)
         status, info, statuses = solver.getModelStatus(), solver.getInfo(), highspy.HighsModelStatus
         nodes, iterations = max(0, int(info.mip_node_count)), max(0, int(info.simplex_iteration_count))
         if status == statuses.kModelEmpty:
@@ -121,9 +139,21 @@ class Program:
         )
         model.a_matrix_.index_ = rows[order].astype(np.int32)
         model.a_matrix_.value_ = values[order]
-        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-        model.integrality_ = [kinds[int(each)] for each in whole]
+        if whole.any():
+            kinds = np.array([highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger])
+            model.integrality_ = kinds[whole.astype(np.int64)].tolist()
         return model
+
+
+def _run(solver: Any, seconds: float) -> bool:
+    """Run HiGHS, which looks at the clock now and then; False if it does not end when it should."""
+    if seconds == inf:
+        solver.run()
+        return True
+    thread = Thread(target=solver.run, daemon=True)
+    thread.start()
+    thread.join(max(0.0, seconds) + max(LATE[0], LATE[1] * seconds))
+    return not thread.is_alive()
 
 
 def _joined(blocks: Sequence[tuple[Array, ...]], parts: int) -> list[Array]:

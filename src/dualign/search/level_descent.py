@@ -36,13 +36,18 @@ def new_level_record(score: float) -> Record:
 
 
 def level_descent(
-    evaluate: Callable[..., Any], keep: Callable[..., Any], move: Callable[..., Any], rule: LevelRule
+    evaluate: Callable[..., Any],
+    keep: Callable[..., Any],
+    move: Callable[..., Any],
+    halted: Callable[..., Any],
+    rule: LevelRule,
 ) -> Callable[[Any, Record, int, float], int]:
     """The loop for one kind of problem: `descend(state, record, rounds, tolerance)`, a kernel.
 
     `evaluate`, `keep` and `move` are those of `dualign.search.dual.descent`, and so are the outcomes. The
     bound in `record` becomes the least of this descent; its score, which may be any number that the optimum
-    is known to reach, stays. The best multipliers are those kept last.
+    is known to reach, stays. The best multipliers are those kept last. `halted(state)` says, after each
+    round, whether the time is up.
     """
     patience, shrink, progress = rule
 
@@ -72,6 +77,8 @@ def level_descent(
                 numbers[BOUND] = value
                 keep(state)
                 return MET
+            if halted(state):
+                return OPEN
             move(state, (value - max(least, numbers[BOUND] - numbers[DISTANCE])) / norm)
         return OPEN
 

@@ -35,6 +35,8 @@ STYLES = (
 
 FORMATS = {".svg": "svg", ".pdf": "pdf", ".png": "png"}
 
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 # Of those installed, the first that has a letter draws it.
 _FONTS = (
     "DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans Arabic",
@@ -92,7 +94,11 @@ def save(figure: Figure, path: str) -> str:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure.savefig(buffer, format=kind, dpi=200, metadata=dateless[kind])
+    drawn = buffer.getvalue()
+    if kind == "svg":
+        # Words are drawn as outlines, but also written in comments, and XML allows few control characters.
+        drawn = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn.decode("utf-8", "replace")).encode()
     with open_binary_output(path) as stream:
-        stream.write(buffer.getvalue())
+        stream.write(drawn)
     missing = (re.match(r"Glyph (\d+)", str(warning.message)) for warning in caught)
     return "".join(sorted({chr(int(glyph[1])) for glyph in missing if glyph}))

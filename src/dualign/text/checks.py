@@ -16,6 +16,9 @@ _A = TypeVar("_A")
 _B = TypeVar("_B")
 _END: Any = object()
 
+MOST_SKIPPED = 1_000_000
+"""Sentences in a row that a file may leave out, plus a thousand for each that it has."""
+
 SAME_SENTENCES = "give the same sentences in the same order"
 
 
@@ -59,6 +62,19 @@ def in_step(
             names = (name for name, _ in streams)
             same_length(*zip(names, counts, strict=True), unit=unit, remedy=remedy)
         yield items
+
+
+def plausible_number(number: int, known: int) -> None:
+    """Refuse the number of a sentence that would fill memory with the sentences before it.
+
+    `known`: how many entries the file has up to there. Files that name sentences need not name them all, but
+    one that leaves out millions has a wrong number in it.
+    """
+    if number > MOST_SKIPPED + 1000 * known:
+        raise DataError(
+            f"entry {known:,} is about sentence {number:,}; a file may leave out {MOST_SKIPPED:,} sentences "
+            "and 1,000 for each entry, not more: correct the number"
+        )
 
 
 def links_inside(

@@ -38,7 +38,7 @@ from typing import Any, TypeVar
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment, Link
-from dualign.text.checks import same_length
+from dualign.text.checks import plausible_number, same_length
 from dualign.text.lines import parsed, read_lines
 from dualign.text.streams import open_output, plain_name
 
@@ -245,7 +245,12 @@ def _read_naacl(path: str, lines: Iterator[str], pairs: int | None) -> Iterator[
     if not _in_order(path):
         entries = sorted(entries, key=itemgetter(0))
     done = 0
-    for sentence, group in groupby(entries, key=itemgetter(0)):
+    for known, (sentence, group) in enumerate(groupby(entries, key=itemgetter(0)), 1):
+        if pairs is None:
+            try:
+                plausible_number(sentence, known)
+            except DataError as error:
+                raise DataError(f"{path}: {error}") from None
         yield from repeat(Alignment(), sentence - done - 1)
         yield _naacl_alignment(group)
         done = sentence

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from dualign.core.errors import DataError
 from dualign.text.streams import plain_name
+
+_LONGEST = 300
+"""Digits of an integer; a few more, and it would not be a float any more."""
+
+_MANY_DIGITS = re.compile(rf"[0-9]{{{_LONGEST}}}")
 
 
 def is_json(path: str) -> bool:
@@ -21,7 +27,9 @@ def parse_json(line: str, expected: str, *, finite: bool = False) -> Any:
     can escape but UTF-8 cannot hold.
     """
     try:
-        value = json.loads(line, parse_constant=_refuse if finite else None)
+        # A function for every integer would take time; it is called where one may be too large for a float.
+        integer = _integer if _MANY_DIGITS.search(line) else None
+        value = json.loads(line, parse_constant=_refuse if finite else None, parse_int=integer)
         if finite and "\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -30,6 +38,12 @@ def parse_json(line: str, expected: str, *, finite: bool = False) -> Any:
     except (ValueError, RecursionError) as error:
         raise DataError(f"not JSON: {error}; {expected}") from None
     return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _LONGEST:
+        raise ValueError(f"{digits[:20]}… has {len(digits)} digits, which is no number that can be used")
+    return int(digits)
 
 
 def _refuse(constant: str) -> None:

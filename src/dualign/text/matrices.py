@@ -14,7 +14,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import zipfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -27,7 +26,6 @@ from dualign.text.lines import parsed, read_lines
 from dualign.text.places import reading
 
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})\.npy")
-_UNREADABLE = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError)
 
 
 class MatrixArchive:
@@ -69,9 +67,12 @@ def _from_directory(path: str) -> Iterator[tuple[str, Any]]:
     for name in _in_order(path, [name for name in names if name.endswith(".npy")]):
         place = os.path.join(path, name)
         try:
-            yield place, np.load(place, allow_pickle=False)
-        except _UNREADABLE as error:
+            matrix = np.load(place, allow_pickle=False)
+        except (
+            Exception
+        ) as error:  # the header is Python: a parser's errors, memory for a shape that it claims
             raise DataError(f"{place}: cannot read the array: {_reason(error)}") from None
+        yield place, matrix
 
 
 def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
@@ -86,14 +87,14 @@ def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
                 key = name.removesuffix(".npy")
                 try:
                     matrix = archive[key]
-                except _UNREADABLE as error:
+                except Exception as error:
                     raise DataError(f"{path}: cannot read array `{key}`: {_reason(error)}") from None
                 yield f"{path}, {key}", matrix
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
     except (DataError, UsageError):
         raise
-    except _UNREADABLE as error:
+    except Exception as error:
         raise DataError(f"{path}: not an archive written by numpy.savez: {_reason(error)}") from None
 
 
@@ -128,8 +129,9 @@ def _in_order(path: str, names: list[str]) -> list[str]:
     first, last = min(found), max(found)
     if first > 1:
         raise DataError(f"{path}: matrix 0 (or 1) is missing; the first is number {first}")
-    if missing := set(range(first, last)) - found.keys():
-        raise DataError(f"{path}: matrix {min(missing)} is missing, but there are {first} to {last}")
+    if last - first >= len(found):
+        missing = next(number for number in range(first, last) if number not in found)
+        raise DataError(f"{path}: matrix {missing} is missing, but there are {first} to {last}")
     return [found[number] for number in sorted(found)]
 
 

@@ -12,6 +12,7 @@ from math import isfinite, nan
 from typing import Any
 
 from dualign.core.errors import DataError
+from dualign.text.checks import plausible_number
 from dualign.text.json_lines import parse_json
 from dualign.text.lines import read_lines
 
@@ -39,6 +40,8 @@ def read_records(path: str, count: int | None = None, errors: str = "strict") ->
                 raise DataError(
                     f"about line {pair}, but the text has {count} lines; is it this text's report?"
                 )
+            if count is None:
+                plausible_number(pair, number)
             if pair in found:
                 raise DataError(f"line {pair} is reported twice")
             trace_of(record)
@@ -63,7 +66,7 @@ def trace_of(record: Record) -> list[tuple[float, ...]]:
             tuple(nan if value is None else float(value) for value in point)
             for point in record.get("trace") or []
         ]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         rounds = [()]
     if any(len(point) not in (2, 3) or len(point) != len(rounds[0]) for point in rounds):
         raise DataError("its trace is not a list of [bound, score] or [bound, score, share] for each round")

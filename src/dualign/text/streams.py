@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import io
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from dualign.core.errors import DataError, UsageError
+from dualign.core.temporaries import Temporary
 from dualign.text.places import reading, writing, written
 
 if TYPE_CHECKING:
@@ -148,24 +148,25 @@ def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]
                 file = open(path, "wb")  # noqa: SIM115 - closed by `_Sink.finish` or `_Sink.abandon`
             else:
                 writing(path, final)
-                temporary = os.path.join(os.path.dirname(final), f".dualign-{secrets.token_hex(8)}.tmp")
-                file = _create_like(final, temporary)
+                temporary = Temporary(os.path.dirname(final))
+                file = temporary.file
         sink = _Sink(path, file, owned=True)
     writer = io.BufferedWriter(sink, _BLOCK)
     try:
+        if temporary is not None and final is not None:
+            _make_like(final, temporary.path)
         sink.compress(None if packed else _method(path))
         yield writer
         writer.flush()
         sink.finish(sync=temporary is not None)
         if temporary is not None and final is not None:
             with explaining(path, "write"):
-                os.replace(temporary, final)
+                temporary.rename(final)
             written(final)
     except BaseException:
         sink.abandon()
         if temporary is not None:
-            with suppress(OSError):
-                os.remove(temporary)
+            temporary.remove()
         raise
     finally:
         writer.close()
@@ -391,12 +392,10 @@ def _replaceable(path: str) -> str | None:
     return final
 
 
-def _create_like(final: str, temporary: str) -> io.BufferedWriter:
-    """A new file with the permissions of `final`, or if that does not exist, those of the umask."""
-    file = open(temporary, "xb")  # noqa: SIM115 - closed by `_Sink`
+def _make_like(final: str, temporary: str) -> None:
+    """Give a new file the permissions of `final`; if that does not exist, it keeps those of the umask."""
     with suppress(OSError):
         os.chmod(temporary, stat.S_IMODE(os.stat(final).st_mode))
-    return file
 
 
 @contextmanager

@@ -26,18 +26,25 @@ nest; tags that overlap, or are never closed, are errors. Character references (
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from dualign.core.errors import DataError
 from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tokens import Interval
 from dualign.transfer.weighted_links import WeightedLink
 
-_NAME = r"(?:[^\W\d]|:)[\w:.\-]*"
+_NAME = r"(?:[^\W\d]|:)[\w:.\-]*+"
+# Possessive throughout: what is not a tag must not be tried in many ways.
 _TAG = re.compile(
-    rf"""<!--.*?-->|<\?.*?\?>|<(/?)({_NAME})((?:\s+[^<>"'/=\s]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=`]+))?)*)\s*(/?)>"""
+    rf"""<(/?)({_NAME})(?:\s++[^<>"'/=\s]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'<>=`]++))?+)*+\s*+(/?)>"""
 )
+_CLOSING = re.compile(rf"</({_NAME})\s*+>")
+_SPECIAL = (("<!--", "-->"), ("<?", "?>"))
+"""How comments and processing instructions begin and end."""
+
 _VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
 )
@@ -83,26 +90,26 @@ def parse_markup(line: str) -> Markup:
     length = at = 0
     outermost: list[Element] = []
     open_elements: list[tuple[str, Element]] = []
-    for match in _TAG.finditer(line):
-        pieces.append(line[at : match.start()])
+    last_closed = {match[1]: match.start() for match in _CLOSING.finditer(line)}
+    for begin, end, (closes, name, slash) in _tags(line):
+        pieces.append(line[at:begin])
         length += len(pieces[-1])
-        at = match.end()
-        closes, name, _, slash = match.groups()
+        at, tag = end, line[begin:end]
         siblings = open_elements[-1][1].children if open_elements else outermost
         if closes:
             if not open_elements:
-                raise DataError(f"`{match[0]}` at character {match.start()} closes a tag that is not open")
+                raise DataError(f"`{tag}` at character {begin} closes a tag that is not open")
             opened, element = open_elements.pop()
             if opened != name:
                 raise DataError(
-                    f"`{match[0]}` at character {match.start()} closes while `{element.opening[:40]}` is "
+                    f"`{tag}` at character {begin} closes while `{element.opening[:40]}` is "
                     "open; tags must not overlap"
                 )
-            element.closing, element.end = match[0], length
+            element.closing, element.end = tag, length
             continue
-        element = Element(match[0], length, end=length)
+        element = Element(tag, length, end=length)
         siblings.append(element)
-        void = name is not None and name.lower() in _VOID and not re.search(rf"</{name}\s*>", line[at:])
+        void = name is not None and name.lower() in _VOID and last_closed.get(name, -1) < at
         if name is not None and not slash and not void:
             open_elements.append((name, element))
             if len(open_elements) > _DEEPEST:
@@ -111,6 +118,27 @@ def parse_markup(line: str) -> Markup:
         raise DataError(f"`{open_elements[-1][1].opening[:40]}` is never closed; close it on the same line")
     pieces.append(line[at:])
     return Markup("".join(pieces), outermost)
+
+
+def _tags(line: str) -> Iterator[tuple[int, int, tuple[str | None, ...]]]:
+    """Where the tags of a line begin and end, and of each `/` or not, its name, `/` or not."""
+    unended: set[str] = set()
+    at = line.find("<")
+    while at >= 0:
+        end = -1
+        for opening, closing in _SPECIAL:
+            # Where one has no end, none after it has: looking for it again and again would take long.
+            if closing not in unended and line.startswith(opening, at):
+                end = line.find(closing, at + len(opening))
+                if end < 0:
+                    unended.add(closing)
+                else:
+                    end += len(closing)
+                    yield at, end, (None, None, None)
+        if end < 0 and (match := _TAG.match(line, at)):
+            end = match.end()
+            yield at, end, match.groups()
+        at = line.find("<", max(end, at + 1))
 
 
 def place_markup(
@@ -147,7 +175,8 @@ class _Placer:
         length: int,
         gap: int,
     ) -> None:
-        self._source, self._target, self._length = source, target, length
+        self._begins, self._ends = [word[0] for word in source], [word[1] for word in source]
+        self._target, self._length = target, length
         self._carrier = SpanCarrier(links, len(target), gap)
         self._linked: list[list[int]] = [[] for _ in source]
         for i, j, _ in sorted(links):
@@ -157,6 +186,8 @@ class _Placer:
 
     def place(self, elements: list[Element], words: Interval, window: Interval) -> None:
         """Place siblings within target words `window`; their parent holds the source words `words`."""
+        if not elements:
+            return
         spans = [self._words_of(element) for element in elements]
         places: list[Interval | None] = [None] * len(elements)
         statuses = ["unaligned"] * len(elements)
@@ -164,7 +195,7 @@ class _Placer:
             [run for run in self._carrier.runs(*span) if window[0] <= run[0] and run[1] <= window[1]]
             for span in spans
         ]
-        taken: list[Interval] = []
+        everywhere, taken = _Owned(runs), _Apart()
         # Of equal weight the first: `sorted` is stable.
         for k in sorted(range(len(elements)), key=lambda k: -sum(run[2] for run in runs[k])):
             if not runs[k]:
@@ -172,22 +203,18 @@ class _Placer:
             hull = runs[k][0][0], runs[k][-1][1]
             heaviest = sorted(runs[k], key=lambda run: (-run[2], run[0]))
             choices = [(begin, end) for begin, end, _ in heaviest]
-            if not any(
-                _meet(hull, run[:2]) for other in range(len(elements)) if other != k for run in runs[other]
-            ):
+            if not everywhere.meets(hull, k):
                 choices.insert(0, hull)
-            free = [choice for choice in choices if not any(_meet(choice, other) for other in taken)]
+            free = next((choice for choice in choices if not taken.meets(choice)), None)
             statuses[k] = "whole" if len(runs[k]) == 1 else "discontinuous"
-            if free:
-                places[k] = free[0]
-                taken.append(free[0])
+            if free is not None:
+                places[k] = free
+                taken.add(free)
             else:
                 statuses[k] = "overlapping"
-        points = {
-            k: self._point(spans[k][0], words, window, taken)
-            for k in range(len(elements))
-            if places[k] is None
-        }
+        without = [k for k in range(len(elements)) if places[k] is None]
+        found = self._points([spans[k][0] for k in without], words, window)
+        points = {k: taken.after(point) for k, point in zip(without, found, strict=True)}
         # A point comes before an element that begins at the same word; points keep their order.
         order = sorted(
             range(len(elements)),
@@ -219,30 +246,37 @@ class _Placer:
 
     def _words_of(self, element: Element) -> Interval:
         """The source words that an element touches; for a point, the empty span before the next word."""
-        begin, end = element.begin, element.end
-        first = sum(1 for word in self._source if word[1] <= begin)
+        first = bisect_right(self._ends, element.begin)
         if element.is_point:
             return first, first
-        return first, max(first, sum(1 for word in self._source if word[0] < end))
+        return first, max(first, bisect_left(self._begins, element.end))
 
-    def _point(self, at: int, words: Interval, window: Interval, taken: list[Interval]) -> int:
-        """The target word before which a point comes that stands before source word `at`."""
-        place = window[1]
-        for distance in range(words[1] - words[0] + 1):
-            after, before = at + distance, at - 1 - distance
-            if after < words[1] and (found := self._in(window, after)):
-                place = found[0]
-                break
-            if before >= words[0] and (found := self._in(window, before)):
-                place = found[-1] + 1
-                break
-        for begin, end in taken:
-            if begin < place < end:
-                return end
-        return place
+    def _points(self, places: list[int], words: Interval, window: Interval) -> list[int]:
+        """For points before these source words the target words before which they come.
 
-    def _in(self, window: Interval, word: int) -> list[int]:
-        return [j for j in self._linked[word] if window[0] <= j < window[1]]
+        That is the first target word of the nearest aligned word from there on, or the one after the last of
+        the nearest aligned word before, whichever is nearer; of equals the first.
+        """
+        if not places:
+            return []
+        linked = {
+            i: inside
+            for i in range(*words)
+            if (inside := [j for j in self._linked[i] if window[0] <= j < window[1]])
+        }
+        aligned = sorted(linked)
+        found = []
+        for at in places:
+            number = bisect_left(aligned, at)
+            after = aligned[number] if number < len(aligned) else inf
+            before = aligned[number - 1] if number else -inf
+            if after == inf and before == -inf:
+                found.append(window[1])
+            elif after - at <= at - 1 - before:
+                found.append(linked[int(after)][0])
+            else:
+                found.append(linked[int(before)][-1] + 1)
+        return found
 
     def _before(self, word: int, window: Interval) -> int:
         """The character where a tag before a target word goes; after the last word, at the window's end."""
@@ -253,5 +287,47 @@ class _Placer:
         return self._length
 
 
-def _meet(first: Interval, second: Interval) -> bool:
-    return first[0] < second[1] and second[0] < first[1]
+class _Owned:
+    """Intervals with the number of their owner; whether somebody else's meets another one."""
+
+    def __init__(self, runs: Sequence[Sequence[tuple[int, int, float]]]) -> None:
+        every = sorted((begin, end, k) for k, own in enumerate(runs) for begin, end, _ in own)
+        self._begins = [begin for begin, _, _ in every]
+        # Of the first n intervals the last end with its owner, and the last end of any other owner.
+        self._last = [(-1, -1, -1)]
+        for _, end, k in every:
+            top, owner, second = self._last[-1]
+            if owner == k or end <= top:
+                second = second if owner == k else max(second, end)
+                self._last.append((max(top, end), owner, second))
+            else:
+                self._last.append((end, k, top))
+
+    def meets(self, interval: Interval, owner: int) -> bool:
+        """Whether one of another owner meets it."""
+        top, whose, second = self._last[bisect_left(self._begins, interval[1])]
+        return (second if whose == owner else top) > interval[0]
+
+
+class _Apart:
+    """Intervals that do not meet each other."""
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, interval: Interval) -> None:
+        """One more, which meets none."""
+        at = bisect_left(self._begins, interval[0])
+        self._begins.insert(at, interval[0])
+        self._ends.insert(at, interval[1])
+
+    def meets(self, interval: Interval) -> bool:
+        """Whether one of them does."""
+        at = bisect_left(self._begins, interval[1])
+        return at > 0 and self._ends[at - 1] > interval[0]
+
+    def after(self, place: int) -> int:
+        """A place, or the end of the interval that it is inside of."""
+        at = bisect_left(self._begins, place)
+        return self._ends[at - 1] if at > 0 and self._ends[at - 1] > place else place

@@ -51,11 +51,12 @@ class SpanCarrier:
 
     def __init__(self, links: Iterable[WeightedLink], target_length: int, gap: int = GAP) -> None:
         self._links = list(links)
-        self._length = target_length
         self._gap = gap
         self._total = [0.0] * target_length
-        for _, j, p in self._links:
+        self._of_source: dict[int, list[int]] = {}
+        for number, (i, j, p) in enumerate(self._links):
             self._total[j] += p
+            self._of_source.setdefault(i, []).append(number)
 
     def carry(self, begin: int, end: int, discontinuous: str = "largest") -> Carried:
         """Carry the span of source words `begin` to `end`."""
@@ -79,12 +80,12 @@ class SpanCarrier:
 
     def runs(self, begin: int, end: int) -> list[tuple[int, int, float]]:
         """The runs of claimed words, in order, and the weight of each one's links into the span."""
-        inside = [0.0] * self._length
-        for i, j, p in self._links:
-            if begin <= i < end:
-                inside[j] += p
+        inside: dict[int, float] = {}
+        for number in sorted(n for i in range(begin, end) for n in self._of_source.get(i, ())):
+            _, j, p = self._links[number]
+            inside[j] = inside.get(j, 0.0) + p
         runs: list[tuple[int, int, float]] = []
-        for j, weight in enumerate(inside):
+        for j, weight in sorted(inside.items()):
             # Half of the total with room for rounding: two equal sums may differ in their last bit.
             if weight == 0 or weight < 0.5 * self._total[j] * (1 - 1e-12):
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from time import process_time
 
 import numpy as np
 import pytest
@@ -20,8 +21,9 @@ from tests.oracles.agreement import shortest_path
 
 import dualign
 from dualign.core.clocks import Clock
+from dualign.decode.joint import exact_joint
 from dualign.decode.joint.baselines import constrain
-from dualign.decode.joint.bidirectional import METHODS, bidirectional, solve
+from dualign.decode.joint.bidirectional import METHODS, bidirectional, problem_of, solve
 from dualign.decode.joint.bound import WORK, rounds_at_once
 
 pytestmark = pytest.mark.kernel
@@ -278,3 +280,32 @@ def test_inputs_are_left_alone():
         bidirectional(theta, omega, method=method)
     assert (theta == instance.theta).all()
     assert (omega == instance.omega).all()
+
+
+@methods
+@pytest.mark.parametrize("limit", [0.02, 0.3])
+def test_time_limit_holds_with_an_answer_and_a_bound(method, limit):
+    draw = np.random.default_rng(1)
+    small, large = (np.log(draw.random((n, n + 1, n + 1))) for n in (5, 60))
+    bidirectional(small, small, method=method, time_limit=9)  # compiles
+    bidirectional(large[:9, :10, :10], large[:9, :10, :10], method=method, time_limit=0.5)
+    began = process_time()
+    answer = bidirectional(large, large, method=method, time_limit=limit)
+    # Processor time, because the machine may be busy.
+    assert process_time() - began < 1.1 * limit + 0.05 + 0.05
+    assert -inf < answer.score <= answer.bound < inf
+
+
+def test_work_is_limited_at_the_same_place_every_time(monkeypatch):
+    draw = np.random.default_rng(3)
+    scores = np.log(draw.random((14, 15, 15)))
+    problem = problem_of(scores, scores[::-1].copy(), "adjacent", -1.0, None)
+    free = exact_joint.search(problem, 1e-6, Clock(), 10**6)
+    monkeypatch.setattr(exact_joint, "MOST_STEPS", 150 * 14 * 14 * 28)
+    first, again = (exact_joint.search(problem, 1e-6, Clock(), 10**6) for _ in range(2))
+    assert first.rounds < free.rounds
+    assert (first.rounds, first.bound, first.nodes) == (again.rounds, again.bound, again.nodes)
+    assert first.bound > free.bound
+    assert (
+        exact_joint.search(problem, 1e-6, Clock()).rounds == free.rounds
+    )  # no limit on nodes, none on steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import random
 import subprocess
@@ -166,8 +167,34 @@ def test_failed_extraction_leaves_no_table_and_names_the_pair(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(DataError, match="no such directory"):
         build_table([], str(tmp_path / "nowhere" / "table"))
-    with pytest.raises(DataError, match="temporary"):
+    with pytest.raises(DataError, match="nowhere: cannot hold scratch files"):
         build_table([], str(tmp_path / "table"), scratch=str(tmp_path / "nowhere"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("when", ["best_alignments", "format_lines"])
+def test_interruption_leaves_old_outputs_and_nothing_else(tmp_path, monkeypatch, when):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    (tmp_path / "table").write_text("old")
+    (tmp_path / "lex.s2t").write_text("old")
+    monkeypatch.setattr(f"dualign.phrase.table.table_building.{when}", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build_table(
+            corpus(80), str(tmp_path / "table"), dictionary=str(tmp_path / "lex"), scratch=str(tmp_path)
+        )
+    gc.collect()  # a generator that fails when it is closed would be a warning, and that an error
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"table": "old", "lex.s2t": "old"}
+
+
+def test_full_disk_names_the_folder_of_scratch_files(tmp_path, monkeypatch):
+    def full(**_):
+        return open("/dev/full", "wb")
+
+    monkeypatch.setattr("dualign.core.scratch_file.tempfile.TemporaryFile", full)
+    with pytest.raises(DataError, match=f"{tmp_path}: cannot hold scratch files: No space left on device"):
+        build_table(corpus(80), str(tmp_path / "table"), scratch=str(tmp_path))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -176,7 +203,7 @@ def test_external_sort_is_a_sort(tmp_path, monkeypatch, seed):
     monkeypatch.setattr("dualign.phrase.table.external_sort._BUFFER", 20)
     draw = np.random.Generator(np.random.PCG64(seed))
     rows = draw.integers(0, 6, (400, 4)).astype(np.uint64)
-    runs = Runs(tmp_path, "run", 4, 3)
+    runs = Runs(str(tmp_path), 4, 3)
     for part in np.array_split(rows, 11):
         runs.add(collapsed(part, 3))
     chunks = list(runs.merged())

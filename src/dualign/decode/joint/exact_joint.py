@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
+from dualign.core.clocks import Clock, Pace
 from dualign.decode.joint.bound import (
     Halves,
     Multipliers,
@@ -33,6 +33,9 @@ from dualign.search.dual import BOUND, IMPOSSIBLE, NEVER, OPEN, ROUNDS, Record, 
 
 ROOT_ROUNDS, NODE_ROUNDS = 300, 60
 
+MOST_STEPS = 300_000_000
+"""Where the nodes are limited, so are the steps from cell to cell of all rounds: some ten seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -50,7 +53,7 @@ class _Search:
         I, J = len(problem.theta), len(problem.omega)
         self.halves: Halves = new_halves(I, J)
         self.incumbent = new_incumbent(I, J)
-        self.chunk = min(25, rounds_at_once(I, J))
+        self.pace = Pace(clock, min(25, rounds_at_once(I, J)))
         self.strict = problem.gamma < IMPOSSIBLE
         self.root: Record = new_record(ROOT_ROUNDS)
         self.rounds = 0
@@ -68,16 +71,20 @@ class _Search:
     def tighten(self, masks: Masks, multipliers: Multipliers, record: Record, most: int) -> float:
         """Descend until the gap is closed, progress is slow, or time is up; the bound that it proves."""
         pair = Pair(self.problem, masks, multipliers, self.halves, self.incumbent, np.empty(2))
-        before = np.inf
+
+        def work(rounds: int) -> tuple[int, int]:
+            return descend(pair, record, rounds, self.tolerance), int(record.numbers[ROUNDS]) - before_rounds
+
+        before, before_rounds = np.inf, 0
         while True:
-            outcome = descend(pair, record, self.chunk, self.tolerance)
+            outcome = self.pace.take(work, self.pace.chunk)
             bound, rounds = float(record.numbers[BOUND]), int(record.numbers[ROUNDS])
             slow = before - bound < 0.1 * (bound - self.least)
             # Halves that agree have no direction to step in; in soft agreement a gap may remain even so.
-            if outcome != OPEN or rounds >= most or (slow and rounds >= 2 * self.chunk) or self.clock.is_over:
+            if outcome != OPEN or rounds >= most or (slow and rounds >= 2 * self.pace.chunk):
                 self.rounds += rounds
                 return bound
-            before = bound
+            before, before_rounds = bound, rounds
 
     def split(self, bound: float, node: Node) -> Iterator[tuple[float, Node]]:
         """The two halves of a node's space, with their bounds."""
@@ -94,22 +101,24 @@ class _Search:
 def search(problem: Problem, tolerance: float, clock: Clock, most_nodes: int | None = None) -> Outcome:
     """Maximise; the bound equals the score up to the tolerance unless a limit cuts the search.
 
-    Unlike a time limit, a limit on the nodes cuts it at the same place every time.
+    Unlike a time limit, a limit on the nodes, and with it on the steps, cuts it at the same place every time.
     """
     state = _Search(problem, tolerance, clock)
     I, J = len(problem.theta), len(problem.omega)
     masks, multipliers = all_allowed(I, J), new_multipliers(I, J)
     bound = float(prune_by_chains(problem, masks, state.incumbent, tolerance))
+    state.pace.each = clock.seconds  # of chains that have been run, about as long as a round
     if bound > IMPOSSIBLE and propagate(masks, state.strict):
         bound = min(bound, state.tighten(masks, multipliers, state.root, ROOT_ROUNDS))
     else:
         bound = NEVER
     limit = most_nodes or sys.maxsize
+    most_rounds = MOST_STEPS // (I * J * (I + J)) if most_nodes else sys.maxsize
     bound, _ = best_first(
         [(bound, Node(masks, multipliers))],
         state.split,
         state.enough,
-        lambda: state.nodes >= limit or state.clock.is_over,
+        lambda: state.nodes >= limit or state.rounds >= most_rounds or state.clock.is_over,
     )
     return Outcome(state.incumbent, max(bound, state.least), state.rounds, trace_of(state.root), state.nodes)
 

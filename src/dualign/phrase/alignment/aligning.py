@@ -13,9 +13,11 @@ It is NP-hard. Three methods under one interface:
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from dualign.core.alarms import alarm
 from dualign.core.arrays import Array
 from dualign.core.certified import Certified
 from dualign.core.clocks import Clock, check_time_limit
@@ -32,8 +34,19 @@ METHODS = ("exact", "ilp", "greedy")
 PhraseAlignment = tuple[PhraseLink, ...]
 """Links `(i, j, k, l)` in the order of the source."""
 
+GREEDY_SHARE = 0.25
+"""Of a time limit, what `greedy` may use before another method begins."""
+
 STATES = 1 << 14
 """States per row that one search of `exact` may keep before it branches."""
+
+
+class Search(NamedTuple):
+    """How far `exact` may go: its clock, the flag that is raised at its limit, states per row."""
+
+    clock: Clock
+    stop: Array
+    states: int
 
 
 def align(
@@ -48,9 +61,9 @@ def align(
 
     `weights` is `{(i, j, k, l): log φ}` for the source span i..j−1 and the target span k..l−1; links that are
     absent are impossible. Raises `Infeasible` if there is provably no alignment. With a
-    `time_limit` (seconds) the best that was found is returned with its bound; if none was found, `solution`
-    is None and `score` −∞. `greedy` may end like that even without a limit. `exact` checks the clock between
-    searches, which take up to about a second for long sentences.
+    `time_limit` (seconds, after `weights` have been checked) the best that was found is returned with its
+    bound: what `greedy` finds in a quarter of the time, or better. If none was found, `solution` is None and
+    `score` −∞; `greedy` may end like that even without a limit.
     """
     return align_pair(weighted_pair(weights, source_length, target_length), method, time_limit)
 
@@ -65,16 +78,9 @@ def align_pair(
     clock = Clock(time_limit)
     if not len(pair.weights):
         found = _without_links(pair)
-    elif method == "exact":
-        found = _exact(pair, clock, states, enough=math.inf)
-    elif method == "ilp":
-        from dualign.phrase.alignment.phrase_program import solve_program
-
-        found = solve_program(pair, clock)
     else:
-        from dualign.phrase.alignment.climbing import climb
-
-        found = climb(pair, clock)
+        with alarm(clock) as stop:
+            found = _found(pair, method, clock, stop, states)
     if found.links is None and found.bound == -math.inf:
         raise no_alignment(pair)
     solution, score = None, -math.inf
@@ -82,6 +88,33 @@ def align_pair(
         solution = tuple(sorted(map(pair.link, found.links.tolist())))
         score = float(pair.weights[np.sort(found.links)].sum())
     return certify(solution, score, found.bound, found.tolerance, method, clock, found.iterations)
+
+
+def _found(pair: WeightedPair, method: str, clock: Clock, stop: Array, states: int) -> Found:
+    """What a method finds; with a time limit, what `greedy` finds in a part of the time if that is better."""
+    from dualign.phrase.alignment.climbing import climb
+
+    if method == "greedy":
+        return climb(pair, clock, stop)
+    first = None
+    if clock.limit is not None:
+        part = Clock(GREEDY_SHARE * clock.limit)
+        with alarm(part) as enough:
+            first = climb(pair, part, enough)
+        if clock.is_over or (first.links is None and first.bound == -math.inf):
+            return first
+    known = -math.inf if first is None or first.links is None else float(pair.weights[first.links].sum())
+    if method == "exact":
+        found = _exact(pair, Search(clock, stop, states), enough=math.inf, known=known)
+    else:
+        from dualign.phrase.alignment.phrase_program import solve_program
+
+        found = solve_program(pair, clock)
+    if first is None:
+        return found
+    if found.links is None or float(pair.weights[found.links].sum()) < known:
+        found = found._replace(links=first.links)
+    return found._replace(bound=max(known, min(found.bound, first.bound)))
 
 
 def no_alignment(pair: WeightedPair) -> Infeasible:
@@ -113,8 +146,10 @@ def decide(
     if not len(pair.weights):
         found = _without_links(pair)
     else:
-        # Alignments that score less do not matter.
-        found = _exact(pair, Clock(time_limit), STATES, enough=least, known=least)
+        clock = Clock(time_limit)
+        with alarm(clock) as stop:
+            # Alignments that score less do not matter.
+            found = _exact(pair, Search(clock, stop, STATES), enough=least, known=least)
     if found.links is not None:
         return float(pair.weights[found.links].sum()) >= least
     if not found.open:
@@ -129,7 +164,7 @@ def _without_links(pair: WeightedPair) -> Found:
     return Found(None, -math.inf, 0.0, 0)
 
 
-def _exact(pair: WeightedPair, clock: Clock, states: int, enough: float, known: float = -math.inf) -> Found:
+def _exact(pair: WeightedPair, limits: Search, enough: float, known: float) -> Found:
     """Best-first branch and bound on links around `solve`; nearly always the first call is all.
 
     Finds an alignment that scores more than `known`, if there is one: the best, or one that scores `enough`.
@@ -140,13 +175,14 @@ def _exact(pair: WeightedPair, clock: Clock, states: int, enough: float, known: 
     tolerance = tolerance_of(pair) / 2
     best: Array | None = None
     score, closed, iterations = known, -math.inf, 0
+    clock, stopped, states = limits
     limit = states if clock.limit is None else min(states, 1 << 10)
 
     def split(_: float, part: tuple[Array, Array]) -> list[tuple[float, tuple[Array, Array]]]:
         """Search links (a mask) from multipliers; what is left open is split in two."""
         nonlocal best, score, closed, iterations
         alive, multipliers = part
-        outcome = solve(every, alive, multipliers, Goal(score, enough, tolerance, limit))
+        outcome = solve(every, alive, multipliers, Goal(score, enough, tolerance, limit, stopped))
         iterations += outcome.rounds
         if len(outcome.chosen):
             best = outcome.chosen
@@ -154,6 +190,8 @@ def _exact(pair: WeightedPair, clock: Clock, states: int, enough: float, known: 
         if not outcome.open:
             closed = max(closed, outcome.bound)
             return []
+        if stopped[0]:
+            return [(outcome.bound, part)]
         children = _children(every.spans, place[outcome.links], outcome.usage)
         return [(outcome.bound, (child, outcome.multipliers)) for child in children]
 

@@ -32,8 +32,11 @@ class Chosen(NamedTuple):
     columns: Array
 
 
-def climb(pair: WeightedPair, clock: Clock) -> Found:
-    """A good alignment, if one is met, and the bound of a short relaxation."""
+def climb(pair: WeightedPair, clock: Clock, stop: Array) -> Found:
+    """A good alignment, if one is met, and the bound of a short relaxation.
+
+    With a time limit, at which `stop` is raised, the best monotone alignment is taken if it is better.
+    """
     tolerance = tolerance_of(pair)
     links = links_of(pair, longer_side=False)
     sizes = (pair.spans[:, [1, 3]] - pair.spans[:, [0, 2]]).sum(axis=1)
@@ -46,12 +49,39 @@ def climb(pair: WeightedPair, clock: Clock) -> Found:
     while _climb(links, order, chosen, state, tries) and not clock.is_over:
         pass
     every = np.ones(len(order), np.bool_)
-    outcome = solve(links, every, np.zeros(links.width), Goal(-math.inf, -math.inf, tolerance, 1))
+    outcome = solve(links, every, np.zeros(links.width), Goal(-math.inf, -math.inf, tolerance, 1, stop))
     if not outcome.open and not len(outcome.chosen):
         return Found(None, -math.inf, tolerance, int(state[2]))
     whole = (rows >= 0).all() and (columns >= 0).all()
     used = np.flatnonzero(chosen.links) if whole else None
+    ways = [_monotone(links)] if clock.limit is not None else []
+    for way in (way for way in ways if len(way)):
+        if used is None or pair.weights[way].sum() > pair.weights[used].sum():
+            used = way
     return Found(used, outcome.bound, tolerance, int(state[2]))
+
+
+@kernel()
+def _monotone(links: Links) -> Array:
+    """The best alignment whose links have the same order on both sides, in O(links); empty if none has."""
+    height = len(links.begin) - 1
+    best = np.full((height + 1, links.width + 1), -np.inf)
+    last = np.full((height + 1, links.width + 1), -1, np.int64)
+    best[0, 0] = 0.0
+    for i in range(height):
+        for a in range(links.begin[i], links.begin[i + 1]):
+            _, j, k, l = links.spans[a]
+            value = best[i, k] + links.weights[a]
+            if value > best[j, l]:
+                best[j, l] = value
+                last[j, l] = a
+    path = np.empty(height, np.int64)
+    steps, row, column = 0, height, links.width
+    while row > 0 and last[row, column] >= 0:
+        path[steps] = last[row, column]
+        row, column = links.spans[path[steps], 0], links.spans[path[steps], 2]
+        steps += 1
+    return path[:steps] if row == 0 and column == 0 else path[:0]
 
 
 @kernel()

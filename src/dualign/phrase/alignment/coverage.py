@@ -52,6 +52,7 @@ class Guide(NamedTuple):
 
     A link adds `worth` [links] to the value of a state. A state of row j is left out if `total` + its value +
     `behind[j]` is not above `least`. `charge` [J + 1] holds the sums of the multipliers of the first columns.
+    `stop` uint8 (1) is 1 once the time is up (`dualign.core.alarms`).
     """
 
     worth: Array
@@ -59,6 +60,7 @@ class Guide(NamedTuple):
     behind: Array
     least: float
     charge: Array
+    stop: Array
 
 
 class States(NamedTuple):
@@ -223,12 +225,13 @@ def expand(states: States, links: Links, coverage: Coverage, guide: Guide, i: in
     """Extend each state of row i that is not dropped by each link that begins there.
 
     Ways to the same state are added up if `summing`; otherwise the better one stays, the former if equal.
+    If the time is up, not all are extended.
     """
     keys, values, origins, following, heads, counts, slots = states
     used = counts.sum()
     key = np.empty(keys.shape[1], np.uint64)
     state = heads[i]
-    while state != EMPTY:
+    while state != EMPTY and guide.stop[0] == 0:
         dropped = values[state, VALUE] == -np.inf
         for a in range(links.begin[i], links.begin[i] if dropped else links.begin[i + 1]):
             j, k, l = links.spans[a, 1], links.spans[a, 2], links.spans[a, 3]

@@ -6,17 +6,24 @@ max Σ w_a a     s.t.  (1) Σ_{spans over x} e = 1 for each source word x     (3
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dualign.core.clocks import Clock
 from dualign.phrase.alignment.found import Found, tolerance_of
 from dualign.phrase.alignment.weighted import WeightedPair
 from dualign.search.certificate import PRECISION
-from dualign.search.highs import Program
+from dualign.search.highs import Program, fits
+
+ENTRIES = 3
+"""Entries of the program for each link, about."""
 
 
 def solve_program(pair: WeightedPair, clock: Clock) -> Found:
-    """The best alignment by HiGHS, with its bound."""
+    """The best alignment by HiGHS, with its bound; none, and ∞, if there is no time to build the program."""
+    if not fits(ENTRIES * len(pair.weights), clock.left):
+        return Found(None, math.inf, max(PRECISION, tolerance_of(pair)), 0)
     program = Program()
     links = program.add_variables(pair.weights, whole=True)
     sides = [np.unique(spans, axis=0, return_inverse=True) for spans in np.hsplit(pair.spans, 2)]

@@ -49,13 +49,15 @@ class Goal(NamedTuple):
     """What `solve` is to find: an alignment that scores more than `known` + `tolerance`.
 
     `known` is the score of an alignment that the caller has, or −∞. A score of `enough` ends the search. The
-    last search keeps up to `states` states per row.
+    last search keeps up to `states` states per row. `stop` uint8 (1) is 1 once the time is up: `solve` then
+    returns what it has.
     """
 
     known: float
     enough: float
     tolerance: float
     states: int
+    stop: Array
 
 
 class Outcome(NamedTuple):
@@ -78,7 +80,8 @@ class Outcome(NamedTuple):
 
 class Relaxed(NamedTuple):
     """The relaxation: links, the best μ and the present one [J]; at the latter, r [links], β [I + 1] and the
-    link it begins with [I], how often each column is covered [J]; `usage` [links] counts links of paths."""
+    link it begins with [I], how often each column is covered [J]; `usage` [links] counts links of paths;
+    `stop` is that of the goal."""
 
     links: Links
     best: Array
@@ -88,13 +91,14 @@ class Relaxed(NamedTuple):
     choice: Array
     covered: Array
     usage: Array
+    stop: Array
 
 
 @kernel()
-def _relaxed(links: Links, mu: Array, usage: Array) -> Relaxed:
+def _relaxed(links: Links, mu: Array, usage: Array, stop: Array) -> Relaxed:
     height = len(links.begin) - 1
     r, beta, choice = np.empty(len(links.weights)), np.empty(height + 1), np.empty(height, np.int64)
-    return Relaxed(links, mu.copy(), mu.copy(), r, beta, choice, np.empty(len(mu), np.int64), usage)
+    return Relaxed(links, mu.copy(), mu.copy(), r, beta, choice, np.empty(len(mu), np.int64), usage, stop)
 
 
 @kernel()
@@ -154,7 +158,12 @@ def _move(relaxed: Relaxed, step: float) -> None:
         relaxed.mu[y] += step * (relaxed.covered[y] - 1.0)
 
 
-descend = level_descent(_evaluate, _keep, _move, LevelRule(patience=6, shrink=0.5, progress=0.05))
+@kernel()
+def _halted(relaxed: Relaxed) -> bool:
+    return relaxed.stop[0] != 0
+
+
+descend = level_descent(_evaluate, _keep, _move, _halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
 """`descend(relaxed, record, rounds, tolerance)`: rounds on L(μ)."""
 
 
@@ -197,7 +206,7 @@ def _fixed(relaxed: Relaxed, least: float) -> Relaxed:
     for a in range(len(r)):
         alive[a] = total + alpha[links.spans[a, 0]] + r[a] + beta[links.spans[a, 1]] > least
     links = consistent(links, alive)
-    return _relaxed(links, relaxed.best, relaxed.usage[alive])
+    return _relaxed(links, relaxed.best, relaxed.usage[alive], relaxed.stop)
 
 
 @kernel()
@@ -230,12 +239,12 @@ def _search(relaxed: Relaxed, least: float, limit: int) -> tuple[float, Array, f
     """Walk, with at most `limit` states per row, to the best alignment above `least`.
 
     Returns its score (−∞ if none was found) and its links, and a bound on alignments that were missed (−∞:
-    none was).
+    none was). If the time is up, it has found none and missed all.
     """
     links, height = relaxed.links, len(relaxed.choice)
     relaxed.mu[:] = relaxed.best
     charge = _weigh(relaxed)
-    guide = Guide(relaxed.r, charge[-1], relaxed.beta, least, charge)
+    guide = Guide(relaxed.r, charge[-1], relaxed.beta, least, charge, relaxed.stop)
     coverage = coverage_of(links)
     states = first_state(height, coverage)
     missed = -np.inf
@@ -243,6 +252,8 @@ def _search(relaxed: Relaxed, least: float, limit: int) -> tuple[float, Array, f
         if states.counts[i] > limit:
             missed = max(missed, _keep_best(states, guide, i, limit))
         states = expand(states, links, coverage, guide, i, False)
+        if relaxed.stop[0] != 0:
+            return -np.inf, np.empty(0, np.int64), np.inf
     path = np.empty(height, np.int64)
     # All columns are due at the last row: one state at most.
     state = states.heads[height]
@@ -266,7 +277,7 @@ def solve(links: Links, alive: Array, mu: Array, goal: Goal) -> Outcome:
     """
     tolerance = goal.tolerance
     links = consistent(links, alive.copy())
-    relaxed = _relaxed(links, mu, np.zeros(len(links.weights)))
+    relaxed = _relaxed(links, mu, np.zeros(len(links.weights)), goal.stop)
     chosen = np.empty(0, np.int64)
     if len(links.weights) == 0:
         return Outcome(chosen, goal.known, False, links.numbers, relaxed.usage, relaxed.best, 0)
@@ -284,12 +295,14 @@ def solve(links: Links, alive: Array, mu: Array, goal: Goal) -> Outcome:
         if bound <= floor + tolerance:
             bound = max(bound, floor)
             break
+        if goal.stop[0] != 0:
+            break
         score, path, missed = _search(relaxed, floor + tolerance, beam)
         if score > floor:
             floor = score
             chosen = relaxed.links.numbers[path]
         bound = min(bound, max(missed, floor + tolerance))
-        if bound <= floor + tolerance or (len(chosen) and floor >= goal.enough):
+        if bound <= floor + tolerance or (len(chosen) and floor >= goal.enough) or goal.stop[0] != 0:
             break
         relaxed = _fixed(relaxed, floor + tolerance)
         if len(relaxed.r) == 0:

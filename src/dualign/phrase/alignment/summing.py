@@ -246,7 +246,7 @@ def _walk(links: Links, mu: Array, limit: int, draws: Array) -> tuple[float, Arr
     """
     height = len(links.begin) - 1
     coverage = coverage_of(links)
-    guide = Guide(links.weights, 0.0, np.zeros(height + 1), -np.inf, charges(mu))
+    guide = Guide(links.weights, 0.0, np.zeros(height + 1), -np.inf, charges(mu), np.zeros(1, np.uint8))
     states = first_state(height, coverage)
     exact = True
     for i in range(height):

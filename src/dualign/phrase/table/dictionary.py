@@ -6,13 +6,13 @@ frequencies, as in Koehn, Och & Marcu 2003, §2.4.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TextIO
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.phrase.table.extraction import Encoded
-from dualign.text.streams import open_output
 
 _NULL = "NULL"  # how files write the null word, which has number 0 and no name here
 
@@ -82,23 +82,18 @@ class LinkCounts:
 
 
 def write_dictionary(
-    dictionary: Dictionary, source_words: list[str], target_words: list[str], prefix: str
+    dictionary: Dictionary, source_words: list[str], target_words: list[str], outputs: Sequence[TextIO]
 ) -> None:
-    """Write `prefix.s2t`, lines `target source p(target|source)`, and `prefix.t2s`, the other way round.
+    """Write lines `target source p(target|source)` to the first output, the other way round to the second.
 
-    These are Moses' `lex.f2e` and `lex.e2f`; Marian reads the first as a shortlist.
+    These are Moses' `lex.f2e` and `lex.e2f`; Marian reads the first as a shortlist. No outputs: nothing.
     """
     source_words, target_words = [_NULL, *source_words[1:]], [_NULL, *target_words[1:]]
-    sources = np.repeat(np.arange(len(dictionary.begin) - 1), np.diff(dictionary.begin)).tolist()
-    targets = dictionary.targets.tolist()
-    with open_output(f"{prefix}.s2t") as stream:
-        stream.writelines(
-            f"{target_words[t]} {source_words[s]} {p:.7f}\n"
-            for s, t, p in zip(sources, targets, dictionary.forward.tolist(), strict=True)
-        )
-    order = np.lexsort((sources, targets)).tolist()
-    backward = dictionary.backward.tolist()
-    with open_output(f"{prefix}.t2s") as stream:
-        stream.writelines(
-            f"{source_words[sources[n]]} {target_words[targets[n]]} {backward[n]:.7f}\n" for n in order
-        )
+    sources = np.repeat(np.arange(len(dictionary.begin) - 1), np.diff(dictionary.begin))
+    orders = np.arange(len(sources)), np.lexsort((sources, dictionary.targets))
+    sides = (dictionary.targets, target_words), (sources, source_words)
+    for stream, order, probabilities, (left, right) in zip(
+        outputs, orders, (dictionary.forward, dictionary.backward), (sides, sides[::-1]), strict=False
+    ):
+        columns = (left[0][order].tolist(), right[0][order].tolist(), probabilities[order].tolist())
+        stream.writelines(f"{left[1][a]} {right[1][b]} {p:.7f}\n" for a, b, p in zip(*columns, strict=True))

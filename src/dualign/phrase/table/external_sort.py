@@ -7,12 +7,12 @@ are counts. Rows with the same key become one: the counts are added.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.scratch_file import ScratchFile
 
 _FAN_IN = 64
 """Runs that are merged at once; a merge needs memory for their buffers."""
@@ -39,21 +39,20 @@ def collapsed(rows: Array, keys: int) -> Array:
 
 
 class Runs:
-    """Sorted runs in a directory, and the merge of all of them."""
+    """Sorted runs in scratch files of a folder, and the merge of all of them."""
 
-    def __init__(self, place: Path, name: str, columns: int, keys: int) -> None:
-        self._place, self._name = place, name
+    def __init__(self, folder: str | None, columns: int, keys: int) -> None:
+        self._folder = folder
         self._columns, self._keys = columns, keys
-        self._runs: list[Path] = []
-        self._made = 0
+        self._runs: list[ScratchFile] = []
 
     def add(self, rows: Array) -> None:
         """Add rows in the form of `collapsed` as one more run."""
         if not len(rows):
             return
-        path = self._new()
-        rows.tofile(path)
-        self._runs.append(path)
+        run = ScratchFile(self._folder)
+        run.write(rows)
+        self._runs.append(run)
         if len(self._runs) == 2 * _FAN_IN:
             self._merge_oldest()
 
@@ -64,34 +63,29 @@ class Runs:
         runs, self._runs = self._runs, []
         yield from self._merge(runs)
 
-    def _new(self) -> Path:
-        self._made += 1
-        return self._place / f"{self._name}-{self._made}"
-
     def _merge_oldest(self) -> None:
         """Make one run of the oldest, so that each row is merged O(log runs) times."""
         oldest, self._runs = self._runs[:_FAN_IN], self._runs[_FAN_IN:]
-        path = self._new()
-        with path.open("wb") as stream:
-            for chunk in self._merge(oldest):
-                chunk.tofile(stream)
-        self._runs.append(path)
+        run = ScratchFile(self._folder)
+        for chunk in self._merge(oldest):
+            run.write(chunk)
+        self._runs.append(run)
 
-    def _merge(self, paths: list[Path]) -> Iterator[Array]:
+    def _merge(self, runs: list[ScratchFile]) -> Iterator[Array]:
         size = max(1, _BUFFER // self._columns)
-        buffers = np.empty((len(paths), size, self._columns), np.uint64)
+        buffers = np.empty((len(runs), size, self._columns), np.uint64)
         # begin, end of what each buffer holds, and whether the run has more.
-        state = np.zeros((len(paths), 3), np.int64)
+        state = np.zeros((len(runs), 3), np.int64)
         state[:, 2] = 1
-        streams = [path.open("rb") for path in paths]
         try:
+            for run in runs:
+                run.rewind()
             out = np.empty((4 * size, self._columns), np.uint64)
             held = 0  # rows of `out` that wait: the last one may still meet its equals
             while True:
-                for n, stream in enumerate(streams):
+                for n, run in enumerate(runs):
                     if state[n, 0] == state[n, 1] and state[n, 2]:
-                        rows = np.fromfile(stream, np.uint64, size * self._columns)
-                        rows = rows.reshape(-1, self._columns)
+                        rows = run.read(np.uint64, size * self._columns).reshape(-1, self._columns)
                         buffers[n, : len(rows)] = rows
                         state[n] = 0, len(rows), len(rows) == size
                 held, more = _merge_step(buffers, state, self._keys, out, held)
@@ -104,9 +98,8 @@ class Runs:
                     out[0] = out[held - 1]
                     held = 1
         finally:
-            for stream, path in zip(streams, paths, strict=True):
-                stream.close()
-                path.unlink()
+            for run in runs:
+                run.close()
 
 
 @kernel()

@@ -12,18 +12,18 @@ chunks are cut independently of their number, so the file is the same for any.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import DataError, UsageError
+from dualign.core.errors import UsageError
+from dualign.core.scratch_file import ScratchFile
 from dualign.core.threads import available, ordered_map
 from dualign.phrase.table.dictionary import Dictionary, LinkCounts, write_dictionary
 from dualign.phrase.table.external_sort import Runs, collapsed, is_first, whole_groups
@@ -34,7 +34,7 @@ from dualign.text.bitext import GrowingVocabulary
 from dualign.text.checks import links_inside
 from dualign.text.pairs import Pair
 from dualign.text.phrase_table import escape
-from dualign.text.streams import open_binary_output, pack
+from dualign.text.streams import open_binary_output, open_output, pack
 
 _CHUNK = 2500  # sentence pairs: some half million phrase pairs
 _ROWS = 1 << 17  # phrase pairs that are scored at a time
@@ -65,27 +65,24 @@ def build_table(
     """Extract phrase pairs from sentence pairs with links, and write the phrase table `table`.
 
     Also writes, where wanted, the reordering table `reordering` and the dictionary `dictionary`.s2t, .t2s.
-    `place` begins the message about a link outside its pair; `scratch` is the directory for temporary files.
+    `place` begins the message about a link outside its pair; `scratch` is the folder for scratch files.
     """
     if not 1 <= max_length <= LONGEST:
         raise UsageError(f"max_length={max_length} is not in 1..{LONGEST}")
     workers = available(threads)
-    try:
-        folder = TemporaryDirectory(prefix="dualign-phrases-", dir=scratch)
-    except OSError as error:
-        raise DataError(f"{scratch}: no place for temporary files: {error.strerror}") from None
-    with folder as name, ExitStack() as outputs:
+    with ExitStack() as outputs:
         # Opened first: a place that cannot be written to is an error before the work, not after it.
         written = [table] if reordering is None else [table, reordering]
         streams = [(path, outputs.enter_context(open_binary_output(path, packed=True))) for path in written]
-        corpus = _Corpus(Path(name), pairs, place)
+        words = [] if dictionary is None else [f"{dictionary}.s2t", f"{dictionary}.t2s"]
+        dictionaries = [outputs.enter_context(open_output(path)) for path in words]
+        corpus = _Corpus(scratch, pairs, place)
         layout = corpus.layout(max_length)
-        if dictionary is not None:
-            write_dictionary(corpus.dictionary, *corpus.words, dictionary)
-        runs = Runs(Path(name), "pairs", layout.columns, layout.keys)
+        write_dictionary(corpus.dictionary, *corpus.words, dictionaries)
+        runs = Runs(scratch, layout.columns, layout.keys)
         for rows in ordered_map(lambda chunk: _extracted(chunk, layout), corpus.chunks(), workers):
             runs.add(rows)
-        merged = _Merged(Path(name), runs, layout)
+        merged = _Merged(scratch, runs, layout)
         _write(merged, corpus, layout, workers, streams)
     return Built(corpus.pairs, merged.rows, merged.instances)
 
@@ -97,9 +94,10 @@ def _extracted(chunk: Encoded, layout: Layout) -> Array:
 class _Corpus:
     """Sentence pairs as numbers on disk, the words, and the dictionary of their links."""
 
-    def __init__(self, place: Path, pairs: Iterable[tuple[Pair, Alignment]], name: str) -> None:
-        self._place = place
-        self.pairs = self._chunks = 0
+    def __init__(self, folder: str | None, pairs: Iterable[tuple[Pair, Alignment]], name: str) -> None:
+        self._file = ScratchFile(folder)
+        self._shapes: list[list[tuple[type, tuple[int, ...]]]] = []
+        self.pairs = 0
         vocabularies = GrowingVocabulary(), GrowingVocabulary()
         for words in vocabularies:
             # Null, which no word of a text is, has 0; the bars end a phrase and sort as they do in the file.
@@ -109,9 +107,10 @@ class _Corpus:
         while chunk := list(islice(stream, _CHUNK)):
             encoded = self._encode(chunk, vocabularies, name)
             counts.add(encoded)
-            np.savez(self._file(self._chunks), **encoded._asdict())
+            for array in encoded:
+                self._file.write(array)
+            self._shapes.append([(array.dtype.type, array.shape) for array in encoded])
             self.pairs += len(chunk)
-            self._chunks += 1
         self._ranks = [_ranks(list(words)) for words in vocabularies]
         self.words = _ranked(vocabularies[0], self._ranks[0]), _ranked(vocabularies[1], self._ranks[1])
         self.dictionary: Dictionary = counts.dictionary(*self._ranks)
@@ -123,15 +122,14 @@ class _Corpus:
 
     def chunks(self) -> Iterator[Encoded]:
         """The sentence pairs, with numbers that sort like the words."""
-        for number in range(self._chunks):
-            with np.load(self._file(number)) as stored:
-                chunk = Encoded(**stored)
-            self._file(number).unlink()
+        self._file.rewind()
+        for shapes in self._shapes:
+            chunk = Encoded(
+                *(self._file.read(dtype, math.prod(shape)).reshape(shape) for dtype, shape in shapes)
+            )
             source, target = self._ranks[0][chunk.source], self._ranks[1][chunk.target]
             yield chunk._replace(source=source, target=target)
-
-    def _file(self, number: int) -> Path:
-        return self._place / f"text-{number}.npz"
+        self._file.close()
 
     def _encode(
         self, chunk: list[tuple[Pair, Alignment]], vocabularies: Sequence[dict[str, int]], name: str
@@ -182,24 +180,21 @@ def _group_sums(keys: Array, counts: Array) -> Array:
 class _Merged:
     """Phrase pairs in the order of the table on disk, with the totals of their target phrases."""
 
-    def __init__(self, place: Path, runs: Runs, layout: Layout) -> None:
+    def __init__(self, folder: str | None, runs: Runs, layout: Layout) -> None:
         self._layout = layout
-        self._path = place / "merged"
+        self._file = ScratchFile(folder)
         self.rows = self.instances = 0
         width = layout.phrase
-        targets = Runs(place, "targets", width + 2, width + 1)
-        with self._path.open("wb") as stream:
-            for chunk in whole_groups(runs.merged(), 2 * width):
-                rows = best_alignments(chunk, layout)
-                rows.tofile(stream)
-                counts = rows[:, layout.keys]
-                index = np.arange(self.rows, self.rows + len(rows), dtype=np.uint64)
-                targets.add(
-                    collapsed(np.column_stack((rows[:, width : 2 * width], index, counts)), width + 1)
-                )
-                self.rows += len(rows)
-                self.instances += int(counts.sum())
-        self._totals = Runs(place, "totals", 2, 1)
+        targets = Runs(folder, width + 2, width + 1)
+        for chunk in whole_groups(runs.merged(), 2 * width):
+            rows = best_alignments(chunk, layout)
+            self._file.write(rows)
+            counts = rows[:, layout.keys]
+            index = np.arange(self.rows, self.rows + len(rows), dtype=np.uint64)
+            targets.add(collapsed(np.column_stack((rows[:, width : 2 * width], index, counts)), width + 1))
+            self.rows += len(rows)
+            self.instances += int(counts.sum())
+        self._totals = Runs(folder, 2, 1)
         for chunk in whole_groups(targets.merged(), width):
             sums = _group_sums(chunk[:, :width], chunk[:, -1])
             self._totals.add(collapsed(np.column_stack((chunk[:, width], sums)), 1))
@@ -218,9 +213,10 @@ class _Merged:
 
     def _stored(self) -> Iterator[Array]:
         columns = self._layout.columns
-        with self._path.open("rb") as stream:
-            while len(numbers := np.fromfile(stream, np.uint64, _ROWS * columns)):
-                yield numbers.reshape(-1, columns)
+        self._file.rewind()
+        while len(numbers := self._file.read(np.uint64, _ROWS * columns)):
+            yield numbers.reshape(-1, columns)
+        self._file.close()
 
 
 def _write(

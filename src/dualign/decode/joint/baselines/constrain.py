@@ -100,7 +100,7 @@ def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
         return relax.descend_and_prune(relaxation, record, rounds, tolerance)
 
     chunk = min(EVERY, rounds_at_once(I, J))
-    status = run(advance, record, MOST_ROUNDS, chunk, clock)
+    status = OPEN if clock.is_over else run(advance, record, MOST_ROUNDS, chunk, clock)
     if status == OPEN and not clock.is_over and relax.value_of(relaxation) > IMPOSSIBLE:
         lattice: Lattice = lattice_of(relaxation, terms, MOST_EDGES)
         growing = int(lattice.size.max()) <= MOST_EDGES

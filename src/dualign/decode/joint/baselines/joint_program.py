@@ -21,7 +21,10 @@ from dualign.decode.joint.masks import all_allowed
 from dualign.decode.joint.objective import Problem
 from dualign.decode.joint.primal import Outcome, new_incumbent, offer
 from dualign.search.dual import IMPOSSIBLE, NEVER
-from dualign.search.highs import Program
+from dualign.search.highs import Program, fits
+
+ENTRIES = 3
+"""Entries of the program for each transition of a chain, about."""
 
 
 def add_chain(program: Program, theta: Array) -> Array:
@@ -95,6 +98,10 @@ def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
     bound = float(prune_by_chains(problem, all_allowed(I, J), incumbent, tolerance))
     if bound < IMPOSSIBLE:
         return Outcome(incumbent, NEVER)
+    score = float(incumbent.value[0])
+    flows = sum(int((part > IMPOSSIBLE).sum()) for part in (problem.theta, problem.omega))
+    if not fits(ENTRIES * flows, clock.left):
+        return Outcome(incumbent, max(bound, score), 0, ((max(bound, score), score),))
     program, x, y = program_of(problem)
     found = program.solve(clock.left, 0.5 * tolerance)
     if found.values is not None:

@@ -282,7 +282,8 @@ def search_by(
     def advance(rounds: int) -> int:
         return descend(state, record, rounds, tolerance)
 
-    run(advance, record, MOST_ROUNDS, rounds_at_once(I, J), clock)
+    if not clock.is_over:
+        run(advance, record, MOST_ROUNDS, rounds_at_once(I, J), clock)
     return outcome_of(incumbent, plain, record)
 
 

@@ -1,0 +1,98 @@
+"""Temporary files beside what they will become: renamed or removed, and never left behind for long.
+
+A process that is killed cannot remove its temporary file. So each is locked while its process lives; whoever
+makes the next one in the same folder removes those that nobody holds. Where the system or the file system has
+no locks, nothing is removed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not on this system
+    fcntl = None  # type: ignore[assignment]
+
+_NAME = re.compile(r"\.dualign-[0-9a-f]{16}\.tmp")
+
+
+class Temporary:
+    """A new file in a folder; `file` is for the caller to write and close, before it is renamed or not."""
+
+    def __init__(self, folder: str) -> None:
+        _clean(folder)
+        self._holder: int | None = None
+        while True:
+            self.path = os.path.join(folder, f".dualign-{secrets.token_hex(8)}.tmp")
+            try:
+                self.file = open(self.path, "xb")  # noqa: SIM115 - closed by the caller
+                if self._is_ours():
+                    return
+                self.file.close()
+            except BaseException:
+                self.remove()
+                raise
+            self._release()
+
+    def rename(self, final: str) -> None:
+        """Replace the file `final` by this one."""
+        os.replace(self.path, final)
+        self._release()
+
+    def remove(self) -> None:
+        """Remove it; an error is being raised already."""
+        with suppress(OSError):
+            os.remove(self.path)
+        self._release()
+
+    def _release(self) -> None:
+        if self._holder is not None:
+            os.close(self._holder)
+            self._holder = None
+
+    def _is_ours(self) -> bool:
+        """Lock it. Between its creation and the lock, somebody who cleans up may have removed it."""
+        if fcntl is None:
+            return True
+        # A lock lasts until the last descriptor is closed: this one, when the new name is there.
+        self._holder = os.dup(self.file.fileno())
+        if not _lock(self._holder, otherwise=True):
+            return False
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._holder))
+        except FileNotFoundError:
+            return False
+
+
+def _lock(descriptor: int, *, otherwise: bool) -> bool:
+    """Whether nobody else has it locked; `otherwise` where that cannot be known."""
+    if fcntl is None:
+        return otherwise
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # some file systems have no locks
+        return otherwise
+    return True
+
+
+@cache
+def _clean(folder: str) -> None:
+    """Remove the temporary files in a folder that no process holds; once per process."""
+    flags: Any = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with suppress(OSError):
+        for name in filter(_NAME.fullmatch, os.listdir(folder)):
+            with suppress(OSError):
+                descriptor = os.open(path := os.path.join(folder, name), flags)
+                try:
+                    if _lock(descriptor, otherwise=False):
+                        os.remove(path)
+                finally:
+                    os.close(descriptor)

@@ -1,0 +1,28 @@
+"""A short run of the two benchmarks that look for faults: damaged files, and signals at random moments."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from benchmarks.fault_files import commands
+from benchmarks.faults import run_cases
+from benchmarks.interruptions import interrupt
+
+pytestmark = pytest.mark.slow
+
+
+def test_damaged_files_end_in_a_message(tmp_path):
+    faults = [ended for ended in run_cases(tmp_path, 2, range(120)) if ended.fault]
+    assert faults == []
+
+
+def test_signals_leave_old_outputs_and_nothing_else(tmp_path):
+    chosen = [
+        words
+        for words in commands()
+        if words[:2] in (["phrases", "extract"], ["remap", "links"], ["train", "source"])
+    ]
+    signals = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+    faults = [each for each in interrupt(tmp_path, chosen, signals, 1, 1, 30) if each.fault]
+    assert faults == []

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import os
+import zipfile
 import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO

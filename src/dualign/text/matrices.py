@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import io
 import os
-import zipfile
 import re
+import zipfile
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
+from threading import Timer
 from time import perf_counter, process_time, thread_time
+from typing import TYPE_CHECKING
 
 from dualign.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from dualign.core.arrays import Array
 
 
 class Clock:
@@ -37,6 +44,25 @@ class Clock:
         seconds = self.seconds
         self.began += seconds
         return seconds
+
+
+@contextmanager
+def alarm(clock: Clock) -> Iterator[Array]:
+    """An int64 array of one element, 0, which becomes 1 when the clock's limit passes: kernels can look at
+    it."""
+    import numpy as np
+
+    flag = np.zeros(1, np.int64)
+    if clock.limit is None:
+        yield flag
+        return
+    timer = Timer(max(clock.left, 0.0), flag.__setitem__, (0, 1))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield flag
+    finally:
+        timer.cancel()
 
 
 def processor_seconds() -> float:

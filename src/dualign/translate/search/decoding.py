@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Literal, overload
 
 from dualign.core.certified import Certified, Stage
-from dualign.core.clocks import Clock, check_time_limit
+from dualign.core.clocks import Clock, alarm, check_time_limit
 from dualign.core.errors import UsageError
 from dualign.search.certificate import PRECISION, certify
 from dualign.translate.forest.hypergraph import Derivation, Hypergraph
@@ -15,7 +15,7 @@ from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.search.baselines.forest_program import program
 from dualign.translate.search.baselines.partitions import compile_search, tighten
 from dualign.translate.search.baselines.path_relaxation import relax
-from dualign.translate.search.context_levels import unguided
+from dualign.translate.search.context_levels import level, unguided
 from dualign.translate.search.exact_translation import exact
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.passes import affordable, cube, item_trees, one_pass, word_bound
@@ -151,7 +151,9 @@ def _cube(
 def _exhaustive(
     problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
-    items = one_pass(problem, problem.order - 1, unguided(), float("-inf"), affordable(clock))
+    at = level(problem.automaton, problem.order - 1)
+    with alarm(clock) as stop:
+        items = one_pass(problem, at, unguided(), float("-inf"), affordable(clock), stop)
     trees = None if items is None else item_trees(problem, items)
     if items is None or trees is None:
         return _cube(problem, incumbents, clock, trace, beam)

@@ -96,15 +96,23 @@ class Level(NamedTuple):
     score: Array
 
 
+class Limits(NamedTuple):
+    """A pass drops scores below `threshold`, and gives up after that many `arcs`, after `effort` pairs of
+    items, or when `stop[0]`, int64, is not 0."""
+
+    threshold: float
+    arcs: int
+    effort: int
+    stop: Array
+
+
 class Pass(NamedTuple):
-    """What a pass is given, which drops scores below `threshold` and gives up after `effort` pairs of items.
-    `begin` int64 (N + 1) is that of `Items`; `words` is scratch (≥ K)."""
+    """What a pass is given. `begin` int64 (N + 1) is that of `Items`; `words` is scratch (≥ K)."""
 
     level: Level
     forest: Forest
     guide: Guide
-    threshold: float
-    effort: int
+    limits: Limits
     begin: Array
     words: Array
 
@@ -229,7 +237,7 @@ def join(run: Pass, chart: Chart, n: int, step: int) -> int:
     COMPLETE, OVERFLOW, or FULL if the chart has to grow first.
     """
     forest, guide, begin, count = run.forest, run.guide, run.begin, chart.numbers
-    threshold = run.threshold
+    threshold = run.limits.threshold
     base = begin[n]
     a, b, weight = forest.left[step], forest.right[step], forest.step_weight[step]
     lone = b < 0
@@ -242,7 +250,7 @@ def join(run: Pass, chart: Chart, n: int, step: int) -> int:
     for i in range(max(begin[a], count[LEFT_ITEM]), begin[a + 1]):
         if not chart.score[i] + top_b >= need:
             break
-        if following == begin_b and count[TRIED] > run.effort:
+        if following == begin_b and (count[TRIED] > run.limits.effort or run.limits.stop[0] != 0):
             return OVERFLOW
         state, value = state_of(chart.state, i), chart.score[i] + weight
         for j in range(following, end_b):
@@ -318,23 +326,15 @@ def sort_items(state: Array, score: Array, key: Array, heads: Array, base: int, 
 
 
 @kernel()
-def intersect(
-    level: Level, forest: Forest, guide: Guide, threshold: float, limit: int, effort: int
-) -> tuple[Items, int]:
+def intersect(level: Level, forest: Forest, guide: Guide, limits: Limits) -> tuple[Items, int]:
     """All items at this level that can be part of a derivation of at least the threshold, and COMPLETE; or
-    OVERFLOW after `limit` arcs or `effort` pairs of items.
+    OVERFLOW beyond the limits.
 
     Without a guide and with a threshold of −inf the construction is complete.
     """
     N = len(forest.word)
     run = Pass(
-        level,
-        forest,
-        guide,
-        threshold,
-        effort,
-        np.zeros(N + 1, np.int64),
-        np.empty(level.lm.order + 1, np.int32),
+        level, forest, guide, limits, np.zeros(N + 1, np.int64), np.empty(level.lm.order + 1, np.int32)
     )
     chart = Chart(
         np.empty((1024, 3), np.int32), np.empty(1024), np.empty((4096, 4), np.int32), np.empty(4096),
@@ -350,13 +350,13 @@ def intersect(
             if is_full(chart, base):
                 chart = grown(chart, base)
             state, value = state_of(level.state, w), level.score[w] + forest.weight[n]
-            if not guide.known or value + look_up(guide, n, state) >= threshold:
+            if not guide.known or value + look_up(guide, n, state) >= limits.threshold:
                 add_item(chart, state, value)
         elif not guide.known or guide.table.reach[n] > -np.inf:
             for step in range(forest.begin[n], forest.begin[n + 1]):
                 count[LEFT_ITEM] = count[RIGHT_ITEM] = 0
                 status = join(run, chart, n, step)
-                while status == FULL and not count[ARCS] >= limit:
+                while status == FULL and not count[ARCS] >= limits.arcs:
                     chart = grown(chart, base)
                     status = join(run, chart, n, step)
                 if status != COMPLETE:

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
+from dualign.search.dual import BOUND, SCORE, new_record
 from dualign.search.inside import Arcs, best_outside
+from dualign.translate.lm.trie import Automaton
+from dualign.translate.search.adjacency import adjacency
 from dualign.translate.search.baselines.cube import cube as cube_kernel
-from dualign.translate.search.bigram_pass import Boundaries, bigram_pass, bigram_table, boundary_words
-from dualign.translate.search.context_levels import level
-from dualign.translate.search.intersection import COMPLETE, Guide, Items, Table, intersect, table_of
+from dualign.translate.search.bigram_pass import (
+    bigram_table,
+    boundary_words,
+    inside_pass,
+    new_chart,
+    outside_pass,
+)
+from dualign.translate.search.context_levels import level, pair_scores
+from dualign.translate.search.incumbents import Incumbents, rounding
+from dualign.translate.search.intersection import (
+    COMPLETE,
+    Guide,
+    Items,
+    Level,
+    Limits,
+    Table,
+    intersect,
+    table_of,
+)
 from dualign.translate.search.item_trees import ItemTrees
+from dualign.translate.search.pair_multipliers import descend, new_dual
+from dualign.translate.search.state_potentials import carried, contexts_of, narrow, pair_bounds, shaped
 from dualign.translate.search.translation_problem import Problem
-from dualign.translate.search.word_multipliers import least_bound, outside_bounds
+from dualign.translate.search.word_multipliers import least_bound, outside_bounds, reduced, word_bounds
 
 ROUNDS = 100
 """Of the multipliers, at most."""
@@ -35,69 +54,93 @@ def affordable(clock: Clock) -> int:
     return int(max(min(clock.left, 1e6), 0.01) * PAIRS_PER_SECOND)
 
 
-def cube(problem: Problem, beam: int, k: int) -> list[list[int]]:
-    """The edges of the k best derivations that cube pruning with that beam finds."""
-    return cube_trees(problem, max(beam, k)).best(k)
+def cube(problem: Problem, beam: int, k: int, stop: Array | None = None) -> list[list[int]]:
+    """The edges of the k best derivations that cube pruning with that beam finds; none if stopped."""
+    trees = cube_trees(problem, max(beam, k), stop)
+    return trees.best(k) if trees.goal >= 0 else []
 
 
-def cube_trees(problem: Problem, beam: int) -> ItemTrees:
-    """All derivations that cube pruning with that beam finds."""
+def cube_trees(problem: Problem, beam: int, stop: Array | None = None) -> ItemTrees:
+    """All derivations that cube pruning with that beam finds; the goal is −1 if stopped."""
     graph, leaf_word = problem.closed
-    arcs, edge, goal = cube_kernel(level(problem.automaton, problem.order - 1), beam, graph, leaf_word)
+    stop = np.zeros(1, np.int64) if stop is None else stop
+    arcs, edge, goal = cube_kernel(level(problem.automaton, problem.order - 1), beam, graph, leaf_word, stop)
     return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
 
 def word_bound(problem: Problem, target: float) -> tuple[float, Array]:
-    """The bound by multipliers on words (see `word_multipliers`), and the multipliers."""
-    return least_bound(problem.forest, problem.pairs, problem.automaton, target, ROUNDS)
+    """The bound without context (see `word_multipliers`), and potentials; `target`: a score that is attained."""
+    contexts = contexts_of(problem.automaton, problem.adjacent)
+    return least_bound(problem.forest, contexts, target, ROUNDS)
 
 
-@dataclass(frozen=True)
-class BigramPass:
-    """The complete pass with one word of context: a bound, and tables for the next pass."""
+class PairSearch:
+    """The pass with one word of context, again and again, with potentials that make its bound smaller.
 
-    problem: Problem
-    bound: float
-    words: Boundaries
-    inside: Array
-    outside: Array
-    left_shift: Array
-    right_shift: Array
+    `work` estimates the seconds of one round. That no time is measured keeps results the same.
+    """
 
-    @classmethod
-    def of(cls, problem: Problem, u: Array, threshold: float) -> BigramPass | None:
-        """None if the forest is too large for it; `u` are multipliers on words."""
-        lm, forest, pairs = problem.automaton, problem.forest, problem.pairs
-        words, work = boundary_words(forest, len(pairs))
-        cells = words.cells
-        if cells[-1] > MOST_CELLS or work > 1e11:
+    def __init__(self, problem: Problem, potential: Array, threshold: float, stop: Array) -> None:
+        self.problem, self._stop = problem, stop
+        self._contexts = contexts_of(problem.automaton, problem.adjacent)
+        W = len(problem.adjacent)
+        pairs, score = np.empty((W, W)), np.empty(W)
+        pair_bounds(self._contexts, potential, pairs)
+        word_bounds(pairs, problem.automaton.begin, score)
+        self.forest = reduced(problem.forest, score, threshold)
+        words = boundary_words(self.forest, W)
+        self.is_possible = words.cells[-1] <= MOST_CELLS
+        if self.is_possible:
+            narrow(self._contexts, adjacency(self.forest, W))
+            chart = new_chart(self.forest, words, pairs, stop)
+            self._dual = new_dual(chart, self._contexts, potential, problem.longest + 3)
+            self._record = new_record()
+            self._measure()
+
+    def descend(self, rounds: int, incumbents: Incumbents) -> int:
+        """Up to that many rounds; offers the last derivation, and returns the outcome."""
+        self._dual.threshold[0] = max(self._dual.threshold[0], incumbents.threshold)
+        self._record.numbers[SCORE] = incumbents.score
+        status = descend(self._dual, self._record, rounds, rounding(incumbents.score))
+        self._measure()
+        if self._dual.size[1] > 0:
+            incumbents.offer([self._dual.edges[: self._dual.size[1]].tolist()])
+        return status
+
+    @property
+    def bound(self) -> float:
+        """The least so far."""
+        return float(self._record.numbers[BOUND])
+
+    def _measure(self) -> None:
+        words, forest = self._dual.chart.words, self.forest
+        F, L = (np.diff(begin).astype(np.float64) for begin in (words.first_begin, words.last_begin))
+        a, b = forest.left, forest.right
+        both = F[a] * F[b] * (L[a] + L[b]) * (b >= 0)
+        self.work = 1e-9 * both.sum() + 3e-8 * len(a) + 5e-9 * len(self._dual.score) ** 2
+
+    def guide(self, threshold: float) -> tuple[Automaton, Table] | None:
+        """The model with the best potentials in it, of the pairs of words that are left, and outside scores of
+        what can reach the threshold, which is at least that of the descent; None if stopped."""
+        problem, dual, chart = self.problem, self._dual, self._dual.chart
+        lm = problem.model.automaton(problem.vocabulary, dual.adjacent & problem.adjacent, problem.order)
+        lm = shaped(lm, dual.adjacent & problem.adjacent, carried(dual.best, problem.automaton, lm))
+        chart.pairs[:] = pair_scores(lm, dual.adjacent & problem.adjacent)
+        word_bounds(chart.pairs, lm.begin, dual.score)
+        inside_pass(chart, dual.score, outside_bounds(self.forest, dual.score), dual.threshold[0])
+        if not outside_pass(chart, threshold, np.empty_like(dual.adjacent)):
             return None
-        before = (pairs - u[:, None]).max(axis=0)
-        before[lm.begin] = 0.0
-        score = before + u
-        reach = outside_bounds(forest, score)
-        inside, outside = np.empty(cells[-1]), np.empty(cells[-1])
-        J = pairs - u[:, None] - before[None, :]
-        bound = bigram_pass(forest, J, score, words, reach, threshold, inside, outside)
-        # Undo the shifts by the multipliers.
-        left_shift = before - level(lm, 1).score
-        left_shift[lm.begin] = 0.0
-        return cls(problem, bound, words, inside, outside, left_shift, u)
-
-    def table(self, threshold: float) -> Table:
-        """Outside scores of what can reach the threshold, which is at least that of the pass."""
-        key, outside = bigram_table(
-            self.words, self.inside, self.outside, level(self.problem.automaton, 1).state,
-            self.left_shift, self.right_shift, threshold,
-        )  # fmt: skip
-        return table_of(key, outside, len(self.problem.forest.word))
+        words = level(lm, 1)
+        key, outside = bigram_table(chart, words.state, words.score, threshold)
+        return lm, table_of(key, outside, len(self.forest.word))
 
 
 def one_pass(
-    problem: Problem, K: int, guide: Guide, threshold: float, effort: int, limit: int = MOST_ARCS
+    problem: Problem, at: Level, guide: Guide, threshold: float, effort: int, stop: Array | None = None
 ) -> Items | None:
     """Items with K words of context; None if there are too many."""
-    items, status = intersect(level(problem.automaton, K), problem.forest, guide, threshold, limit, effort)
+    stop = np.zeros(1, np.int64) if stop is None else stop
+    items, status = intersect(at, problem.forest, guide, Limits(threshold, MOST_ARCS, effort, stop))
     return items if status == COMPLETE else None
 
 

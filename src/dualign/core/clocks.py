@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import inf
 from threading import Timer
 from time import perf_counter, process_time, thread_time
@@ -46,23 +44,32 @@ class Clock:
         return seconds
 
 
-@contextmanager
-def alarm(clock: Clock) -> Iterator[Array]:
-    """An int64 array of one element, 0, which becomes 1 when the clock's limit passes: kernels can look at
-    it."""
-    import numpy as np
+class Alarm:
+    """`flag`, an int64 array of one element: 0 until the clock's limit passes. Kernels can look at it.
 
-    flag = np.zeros(1, np.int64)
-    if clock.limit is None:
-        yield flag
-        return
-    timer = Timer(max(clock.left, 0.0), flag.__setitem__, (0, 1))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield flag
-    finally:
-        timer.cancel()
+    It rings only once it is `set`: that takes a thread, too much for what is over in milliseconds.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        import numpy as np
+
+        self.flag: Array = np.zeros(1, np.int64)
+        self._clock = clock
+        self._timer: Timer | None = None
+
+    def set(self) -> None:
+        """Ring at the limit, if there is one."""
+        if self._timer is None and self._clock.limit is not None:
+            self._timer = Timer(max(self._clock.left, 0.0), self.flag.__setitem__, (0, 1))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __enter__(self) -> Alarm:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def processor_seconds() -> float:

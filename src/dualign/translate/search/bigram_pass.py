@@ -1,8 +1,8 @@
 """The pass with one word of context on either side, complete, as products of matrices.
 
 For a node of the forest let M[w, x] be the best score of its derivations with first word w and last word x,
-where P(x, w) bounds the score of w after x (`state_potentials`), and the first word is not counted yet. A step
-from a and b has, in the max-plus algebra,
+where P(x, w) bounds the score of w after x (`state_potentials`), and the first word is not counted yet. A
+step from a and b has, in the max-plus algebra,
 
     M = M_a ⊗ P ⊗ M_b,        O_a = O ⊗ (P ⊗ M_b)ᵀ,        O_b = (M_a ⊗ P)ᵀ ⊗ O
 
@@ -15,7 +15,7 @@ more, so that the next pass, with other potentials, is cheaper.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,8 +37,8 @@ class Boundaries(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """`join`, `hook` and `rest` float64 (W, W); `line` float64 (W); `row` and `column` int64 (W): the rows and
-    columns of a node's matrix for those of a part, −1 where there is none."""
+    """`join`, `hook` and `rest` float64 (W, W); `line` float64 (W); `row` and `column` int64 (W): the rows
+    and columns of a node's matrix for those of a part, −1 where there is none."""
 
     join: Array
     hook: Array
@@ -134,8 +134,8 @@ def best_sum(a: Array, b: Array, size: int) -> float:
 
 @kernel(allocates=False)
 def attach(chart: BigramChart, a: int, b: int) -> None:
-    """`join[x, l] = P(x, l)` and `hook[i, l] = max_x M_a[i, x] + P(x, l)`, over first words i of a, last words
-    x of a, first words l of b."""
+    """`join[x, l] = P(x, l)` and `hook[i, l] = max_x M_a[i, x] + P(x, l)`, over first words i of a, last
+    words x of a, first words l of b."""
     first_begin, first, last_begin, last, cells = chart.words
     join, hook = chart.scratch.join, chart.scratch.hook
     La, Fb = last_begin[a + 1] - last_begin[a], first_begin[b + 1] - first_begin[b]
@@ -346,7 +346,7 @@ def best_pairs(chart: BigramChart, pairs: Array, edges: Array) -> tuple[int, int
 
 
 @kernel(allocates=False)
-def best_step(chart: BigramChart, n: int, cell: int) -> tuple[int, int, int]:
+def best_step(chart: BigramChart, n: int, cell: int) -> tuple[Any, Any, Any]:
     """The step that makes the best of a cell, and the cells of its parts."""
     first_begin, first, last_begin, last, cells = chart.words
     forest, inside = chart.forest, chart.inside

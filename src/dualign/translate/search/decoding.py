@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Literal, overload
 
 from dualign.core.certified import Certified, Stage
-from dualign.core.clocks import Clock, alarm, check_time_limit
+from dualign.core.clocks import Alarm, Clock, check_time_limit
 from dualign.core.errors import UsageError
 from dualign.search.certificate import PRECISION, certify
 from dualign.translate.forest.hypergraph import Derivation, Hypergraph
@@ -16,7 +16,7 @@ from dualign.translate.search.baselines.forest_program import program
 from dualign.translate.search.baselines.partitions import compile_search, tighten
 from dualign.translate.search.baselines.path_relaxation import relax
 from dualign.translate.search.context_levels import level, unguided
-from dualign.translate.search.exact_translation import exact
+from dualign.translate.search.exact_translation import compile_exact, exact
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.passes import affordable, cube, item_trees, one_pass, word_bound
 from dualign.translate.search.translation_problem import Problem
@@ -129,6 +129,8 @@ def compile_method(method: str) -> None:
     _decode(problem, method, 1, 1, Clock())
     if method == "tighten":
         compile_search(problem)
+    if method == "exact":
+        compile_exact(problem)
 
 
 def _method_of(method: str, beam: int) -> Method:
@@ -152,8 +154,9 @@ def _exhaustive(
     problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
     at = level(problem.automaton, problem.order - 1)
-    with alarm(clock) as stop:
-        items = one_pass(problem, at, unguided(), float("-inf"), affordable(clock), stop)
+    with Alarm(clock) as alarm:
+        alarm.set()
+        items = one_pass(problem, at, unguided(), float("-inf"), affordable(clock), alarm.flag)
     trees = None if items is None else item_trees(problem, items)
     if items is None or trees is None:
         return _cube(problem, incumbents, clock, trace, beam)

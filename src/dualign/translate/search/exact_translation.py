@@ -1,42 +1,32 @@
 """Exact search: coarse to fine, with a threshold that is a score already found.
 
-Cube pruning finds a derivation; its score is the threshold. Potentials (`state_potentials`) are then moved to
-make bounds small, first without context (`word_multipliers`), then with one word of context
-(`pair_multipliers`), which drops what cannot reach the threshold. Passes with 2, 3, … n − 1 words follow, each
-over what the one before could not exclude, and the last one is exact: its best derivation is optimal, because
-nothing was dropped but what is provably below the threshold. This is A* with the coarser pass for its
+Cube pruning finds a derivation; its score is the threshold. Potentials (`state_potentials`) are then moved
+to make bounds small, first without context (`word_multipliers`), then with one word of context
+(`pair_multipliers`), which drops what cannot reach the threshold. Passes with 2, 3, … n − 1 words follow,
+each over what the one before could not exclude, and the last one is exact: its best derivation is optimal,
+because nothing was dropped but what is provably below the threshold. This is A* with the coarser pass for its
 heuristic, level by level instead of item by item.
 
-**When to try the fine passes** is decided by work that has been done: they get as much as the potentials had
-so far, and if that is not enough, the potentials are moved on for as long again. So no more than a fixed
-multiple of the least that would do is spent.
+**When to try the fine passes** depends on the work so far: they get as much as the potentials had, and if
+that is not enough, the potentials are moved on before the next try. Work is estimated, not timed, so that
+results are the same every time.
 
-**Where that is too much**, thresholds above the best known score are tried: a pass that finds nothing at T
-proves the bound T, and one that finds something has found the optimum. So the bound falls as long as time
-allows.
+**Where potentials gain no more**, the fine passes get more and more work, and thresholds above the best known
+score are tried: a pass that finds nothing at T proves the bound T, and one that finds something has found the
+optimum. So the bound falls as long as time allows.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from dualign.core.arrays import Array
 from dualign.core.certified import Stage
-from dualign.core.clocks import Clock, alarm
+from dualign.core.clocks import Alarm, Clock
 from dualign.search.certificate import have_met
-from dualign.search.dual import OPEN
 from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.context_levels import guide, level, unguided
 from dualign.translate.search.incumbents import Incumbents, rounding
-from dualign.translate.search.passes import (
-    PAIRS_PER_SECOND,
-    PairSearch,
-    cube,
-    item_trees,
-    one_pass,
-    survivors,
-    word_bound,
-)
+from dualign.translate.search.intersection import Table
+from dualign.translate.search.passes import PairSearch, cube, item_trees, one_pass, survivors
 from dualign.translate.search.translation_problem import Problem
 
 FIRST_WORK = 0.005
@@ -45,8 +35,11 @@ FIRST_WORK = 0.005
 MOST_WORK = 600.0
 """Seconds, by estimate, after which a search without a time limit gives up."""
 
-CHUNK = 10
-"""Rounds of potentials after which the work is looked at."""
+PAIRS_PER_SECOND = 1e7
+"""How many pairs of items a fine pass combines, by estimate."""
+
+CELLS_PER_SECOND = 3e6
+"""For how many cells of the pass with one word of context a fine pass can be done, by estimate."""
 
 BEAMS = (20, 200, 1000, 4000)
 """Of cube pruning: at first, and again as long as little of the work goes into it."""
@@ -61,62 +54,85 @@ def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[St
 
     `trace` receives `(what, bound, best score, seconds)` of each stage.
     """
-    with alarm(clock) as stop:
-        return _Exact(problem, incumbents, clock, trace, stop).search()
+    with Alarm(clock) as alarm:
+        return _Exact(problem, incumbents, clock, trace, alarm).search()
+
+
+def compile_exact(problem: Problem) -> None:
+    """Compile the kernels that small forests do not need."""
+    incumbents = Incumbents(problem, 1)
+    incumbents.offer(cube(problem, 1, 1))
+    pairs = PairSearch(problem, incumbents, Alarm(Clock()).flag)
+    pairs.start(incumbents.threshold - 10.0)
+    pairs.round(incumbents)
+    pairs.move()
 
 
 class _Exact:
-    """One search. `work` is what has been spent, in seconds by estimate: that no time is measured keeps
-    results the same."""
+    """One search."""
 
     def __init__(
-        self, problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], stop: Array
+        self, problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], alarm: Alarm
     ) -> None:
-        self.problem, self.incumbents, self.clock, self.stop = problem, incumbents, clock, stop
-        self.trace = trace
+        self.problem, self.incumbents, self.clock, self.trace = problem, incumbents, clock, trace
+        self.alarm, self.stop = alarm, alarm.flag
         self.bound = float("inf")
-        self.work = 0.0
+        self._spent = 0.0
         self.beams = list(BEAMS)
 
     def search(self) -> tuple[float, bool]:
         problem, incumbents = self.problem, self.incumbents
         self._cube()
         if problem.order == 1:
-            found, value, _ = self._fine_passes(problem.automaton, None, 0, incumbents.threshold, MOST_WORK)
-            self._note("no context", value)
-            return self.bound, found
-        bound, potential = word_bound(problem, incumbents.score)
-        self._note("multipliers", bound)
-        if self._is_met or self._is_over:
-            return self.bound, self._is_met
-        pairs = PairSearch(problem, potential, incumbents.threshold, self.stop)
-        if not pairs.is_possible:
+            items = one_pass(problem, level(problem.automaton, 0), unguided(), float("-inf"), 1 << 40)
+            trees = None if items is None else item_trees(problem, items)
+            if items is None or trees is None:
+                return self.bound, False
+            incumbents.offer(trees.best(incumbents.k))
+            self._note("no context", float(items.score[trees.goal]))
+            return self.bound, True
+        pairs = PairSearch(problem, incumbents, self.stop)
+        self._note("multipliers", pairs.bound)
+        if self._is_met and incumbents.k == 1:
+            return self.bound, True
+        if self._is_over or not pairs.start(incumbents.threshold):
             return self.bound, False
-        rounds, share, tried = 1, 0.0, 0.0
-        open_ = True
-        while not self._is_over:
-            if open_:
-                status = pairs.descend(rounds, incumbents)
-                self.work += rounds * pairs.work
-                self._note("one word of context", pairs.bound)
-                open_, rounds = status == OPEN, CHUNK
-                if self._is_met and incumbents.k == 1:
-                    return self.bound, True
-                if open_ and self.work < 2 * tried:
-                    continue
-            limit = max(self.work, FIRST_WORK)
+        if pairs.work > FIRST_WORK:
+            self.alarm.set()
+        failed, spent, more = float("inf"), 0.0, True  # gap and work at the last try of the fine passes
+        while more and not self._is_over:
+            more = pairs.round(incumbents)
+            self._note("one word of context", pairs.bound)
             gap = self.bound - incumbents.score
-            threshold = incumbents.threshold if share == 0.0 else self.bound - share * gap
-            found, complete = self._try(pairs, threshold, limit)
-            if found:
+            if self._is_met and incumbents.k == 1:
                 return self.bound, True
-            tried = self.work
-            self._cube()
-            if complete and share == 0.0:
-                # Nothing but what is known reaches the threshold.
-                return self.bound, incumbents.k == 1
-            if not open_ and incumbents.k == 1 and not complete:
-                share = 0.5 if share == 0.0 else (share / 2 if share > 0.1 else 0.0)
+            work = max(pairs.spent, FIRST_WORK)
+            if (gap < 0.8 * failed or pairs.spent > 2 * spent) and pairs.cells < work * CELLS_PER_SECOND:
+                done, proved = self._try(pairs, incumbents.threshold, work)
+                if done:
+                    return self.bound, proved
+                failed, spent = gap, pairs.spent
+            self.alarm.set()
+            self._cube(pairs.spent)
+            pairs.move()
+        return self._climb(pairs)
+
+    def _climb(self, pairs: PairSearch) -> tuple[float, bool]:
+        """Potentials gain no more: the fine passes with more work, and with higher thresholds."""
+        work, share = max(pairs.spent, FIRST_WORK), 0.0
+        while not self._is_over:
+            threshold = self.incumbents.threshold
+            if share > 0.0:
+                threshold = self.bound - share * (self.bound - self.incumbents.score)
+            done, proved = self._try(pairs, threshold, work)
+            if done and (proved or share == 0.0):
+                return self.bound, proved
+            if not done:
+                self._cube(pairs.spent)
+                share = 0.5 if share == 0.0 else share / 2
+                if share < 0.1 or self.incumbents.k > 1:
+                    share, work = 0.0, 4 * work
+                    self._spent = pairs.spent = pairs.spent + work
         return self.bound, False
 
     @property
@@ -125,7 +141,7 @@ class _Exact:
 
     @property
     def _is_over(self) -> bool:
-        return self.clock.is_over or (self.clock.limit is None and self.work > MOST_WORK)
+        return self.clock.is_over or (self.clock.limit is None and self._spent > MOST_WORK)
 
     def _note(self, what: str, bound: float) -> None:
         self.bound = max(min(self.bound, bound), self.incumbents.score)
@@ -134,46 +150,43 @@ class _Exact:
             self.trace.pop()
         self.trace.append(stage)
 
-    def _cube(self) -> None:
-        """Offer what the next beam finds, if that is little work beside what has been done."""
+    def _cube(self, spent: float = 0.0) -> None:
+        """Offer what the next beam finds, if that is little beside the work that has been done."""
         beams, k = self.beams, self.incumbents.k
         size = len(self.problem.hypergraph.head) / CANDIDATES_PER_SECOND
-        if not beams or (beams[0] > BEAMS[0] and size * beams[0] > self.work / 2):
+        if not beams or (beams[0] > BEAMS[0] and size * beams[0] > spent):
             return
         beam = beams.pop(0)
-        self.work += size * beam
         # The first beam is never stopped: there must be an answer.
         stop = self.stop if beam > BEAMS[0] else None
         self.incumbents.offer(cube(self.problem, max(beam, 2 * k), k, stop))
 
-    def _try(self, pairs: PairSearch, threshold: float, limit: float) -> tuple[bool, bool]:
-        """The fine passes: whether they found something, and whether they came to their end."""
+    def _try(self, pairs: PairSearch, threshold: float, work: float) -> tuple[bool, bool]:
+        """The fine passes: whether they came to their end, and whether that is a proof."""
         known = pairs.guide(threshold)
         if known is None:
             return False, False
-        lm, table = known
         # For a bigram model, the same level again: the pass before has bounds, this one derivations.
         first = min(2, self.problem.order - 1)
-        found, value, complete = self._fine_passes(lm, (table, 1), first, threshold, limit)
+        found, value, complete = self._fine_passes(*known, first, threshold, work)
         if found:
             self._note("complete", value)
         elif complete:
             self._note("threshold", threshold)
-        return found, complete
+        return complete, found or (complete and self._is_met and self.incumbents.k == 1)
 
     def _fine_passes(
-        self, lm: Automaton, coarse: tuple[Any, int] | None, first: int, threshold: float, limit: float
+        self, lm: Automaton, table: Table, joint: Array, first: int, threshold: float, work: float
     ) -> tuple[bool, float, bool]:
         """Passes with `first` … n − 1 words of context: whether there is a derivation of at least the
         threshold, the best score among those, and whether the passes came to their end (if not, nothing is
         known)."""
         problem, incumbents = self.problem, self.incumbents
+        known = guide(lm, 1, table, joint)
         value = float("-inf")
         for K in range(first, problem.order):
-            known = unguided() if coarse is None else guide(lm, coarse[1], coarse[0])
-            effort = int(limit * PAIRS_PER_SECOND)
+            effort = int(work * PAIRS_PER_SECOND)
             items = one_pass(problem, level(lm, K), known, threshold, effort, self.stop)
-            self.work += limit if items is None else len(items.arc) / PAIRS_PER_SECOND
             if items is None:
                 return False, value, False
             trees = item_trees(problem, items)
@@ -182,7 +195,7 @@ class _Exact:
             value = float(items.score[trees.goal])
             last = problem.order - 1 == K
             table, kept = survivors(items, trees, threshold)
-            coarse = table, K
+            known = guide(lm, K, table, joint)
             if last and incumbents.k > 1:
                 trees = item_trees(problem, items, kept)
             if trees is not None:

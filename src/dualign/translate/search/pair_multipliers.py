@@ -1,11 +1,10 @@
-"""The bound with one word of context: derivations agree on every pair of words, and each pair chooses the best
-context before it.
+"""The bound with one word of context: each pair of words side by side chooses the best context before it.
 
 With potentials π (`state_potentials`) the bound is L(π) = max over derivations of Σ θ + Σ P(x, w), over the
 words x, w that stand side by side, and `bigram_pass` finds it. Its subgradient counts how often the best
 derivation makes a context, less how often one of its pairs chooses it. While L falls, cells of the pass that
-cannot reach the best known score are dropped, and with them pairs of words and contexts, which makes the bound
-smaller and the next pass cheaper.
+cannot reach the best known score are dropped, and with them pairs of words and contexts, which makes the
+bound smaller and the next pass cheaper.
 """
 
 from __future__ import annotations
@@ -17,8 +16,15 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.search.dual import SCORE, Record, Rule, descent
-from dualign.translate.search.bigram_pass import BigramChart, best_pairs, compress, inside_pass, outside_pass
-from dualign.translate.search.state_potentials import Contexts, chosen_context, narrow, pair_bounds
+from dualign.translate.search.bigram_pass import (
+    BigramChart,
+    Boundaries,
+    best_pairs,
+    compress,
+    inside_pass,
+    outside_pass,
+)
+from dualign.translate.search.state_potentials import Contexts, chosen_context, pair_bounds
 from dualign.translate.search.word_multipliers import outside_bounds, word_bounds
 
 MEMORY = 0.7
@@ -29,9 +35,8 @@ class PairDual(NamedTuple):
     """The state of the descent.
 
     `potential`, `best` and `down` float64 (contexts): now, with the least bound, and the direction;
-    `score` float64 (W); `adjacent` bool (x, w): pairs that are left; `found` int64 (room, 2) and `edges`
-    int64 (room): the best derivation's pairs and edges; `size` int64 (2): how many of each;
-    `threshold` float64 (1): cells below it are of no interest.
+    `score` float64 (W); `found` int64 (room, 2) and `edges` int64 (room): the best derivation's pairs and
+    edges; `size` int64 (2): how many of each; `threshold` float64 (1): cells below it are of no interest.
     """
 
     chart: BigramChart
@@ -55,6 +60,13 @@ def new_dual(chart: BigramChart, contexts: Contexts, potential: Array, room: int
         np.ones((W, W), np.bool_), np.empty((room, 2), np.int64), np.empty(room, np.int64),
         np.zeros(2, np.int64), np.full(1, -np.inf),
     )  # fmt: skip
+
+
+def upper_part(dual: PairDual, threshold: float) -> PairDual:
+    """The same with only the cells that reach a higher threshold; before `drop`, after `outside_pass`."""
+    chart = dual.chart._replace(words=Boundaries(*(part.copy() for part in dual.chart.words)))
+    compress(chart, threshold)
+    return dual._replace(chart=chart, best=dual.potential.copy(), threshold=np.full(1, threshold))
 
 
 @kernel()
@@ -102,13 +114,12 @@ def _restore(state: PairDual) -> bool:
 
 
 @kernel()
-def prune(state: PairDual, value: float, least: float) -> bool:
-    """Drop cells, words and pairs that are below the threshold; whether anything is left."""
+def _prune(state: PairDual, value: float, least: float) -> bool:
+    """Drop cells and words that are below the threshold; whether anything is left."""
     chart = state.chart
     if not outside_pass(chart, state.threshold[0], state.adjacent):
         return True
     compress(chart, state.threshold[0])
-    narrow(state.contexts, state.adjacent)
     return chart.words.cells[-1] > chart.words.cells[-2]
 
 
@@ -119,4 +130,4 @@ def _move(state: PairDual, step: float) -> None:
             state.potential[c] -= step * state.down[c]
 
 
-descend = descent(evaluate, _improve, _move, Rule(5, 0.7, 0.01), keep=_keep, restore=_restore, prune=prune)
+descend = descent(evaluate, _improve, _move, Rule(5, 0.7, 0.01), keep=_keep, restore=_restore, prune=_prune)

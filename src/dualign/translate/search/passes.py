@@ -6,20 +6,21 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
-from dualign.search.dual import BOUND, SCORE, new_record
+from dualign.search.dual import CLOSED, ROUNDS, new_record
 from dualign.search.inside import Arcs, best_outside
 from dualign.translate.lm.trie import Automaton
-from dualign.translate.search.adjacency import adjacency
 from dualign.translate.search.baselines.cube import cube as cube_kernel
 from dualign.translate.search.bigram_pass import (
+    BigramChart,
     bigram_table,
     boundary_words,
+    compress,
     inside_pass,
     new_chart,
     outside_pass,
 )
 from dualign.translate.search.context_levels import level, pair_scores
-from dualign.translate.search.incumbents import Incumbents, rounding
+from dualign.translate.search.incumbents import Incumbents
 from dualign.translate.search.intersection import (
     COMPLETE,
     Guide,
@@ -31,13 +32,19 @@ from dualign.translate.search.intersection import (
     table_of,
 )
 from dualign.translate.search.item_trees import ItemTrees
-from dualign.translate.search.pair_multipliers import descend, new_dual
+from dualign.translate.search.pair_multipliers import descend, evaluate, new_dual, upper_part
 from dualign.translate.search.state_potentials import carried, contexts_of, narrow, pair_bounds, shaped
 from dualign.translate.search.translation_problem import Problem
 from dualign.translate.search.word_multipliers import least_bound, outside_bounds, reduced, word_bounds
 
-ROUNDS = 100
-"""Of the multipliers, at most."""
+LEAST_ROUNDS, MOST_ROUNDS = 40, 300
+"""Of the multipliers without context."""
+
+QUICK = 0.005
+"""Seconds, by estimate, after which it pays to make the language model smaller."""
+
+INNER = 30
+"""Rounds over a part of what is left."""
 
 MOST_ARCS = 1 << 25
 """Arcs that one construction may have: about 1 GB."""
@@ -69,9 +76,15 @@ def cube_trees(problem: Problem, beam: int, stop: Array | None = None) -> ItemTr
 
 
 def word_bound(problem: Problem, target: float) -> tuple[float, Array]:
-    """The bound without context (see `word_multipliers`), and potentials; `target`: a score that is attained."""
+    """The bound without context (`word_multipliers`), and potentials; `target`: a score that is attained."""
     contexts = contexts_of(problem.automaton, problem.adjacent)
-    return least_bound(problem.forest, contexts, target, ROUNDS)
+    return least_bound(problem.forest, contexts, target, _rounds(problem))
+
+
+def _rounds(problem: Problem) -> int:
+    """Of multipliers without context: few where the rest is quick."""
+    size = len(problem.forest.word) * len(problem.adjacent)
+    return min(max(size // 2000, LEAST_ROUNDS), MOST_ROUNDS)
 
 
 class PairSearch:
@@ -80,59 +93,100 @@ class PairSearch:
     `work` estimates the seconds of one round. That no time is measured keeps results the same.
     """
 
-    def __init__(self, problem: Problem, potential: Array, threshold: float, stop: Array) -> None:
+    def __init__(self, problem: Problem, incumbents: Incumbents, stop: Array) -> None:
         self.problem, self._stop = problem, stop
         self._contexts = contexts_of(problem.automaton, problem.adjacent)
-        W = len(problem.adjacent)
+        rounds = _rounds(problem)
+        self.bound, self._potential = least_bound(problem.forest, self._contexts, incumbents.score, rounds)
+
+    def start(self, threshold: float) -> bool:
+        """Make ready for rounds; False if the forest is too large for them."""
+        problem, W = self.problem, len(self.problem.adjacent)
         pairs, score = np.empty((W, W)), np.empty(W)
-        pair_bounds(self._contexts, potential, pairs)
+        pair_bounds(self._contexts, self._potential, pairs)
         word_bounds(pairs, problem.automaton.begin, score)
         self.forest = reduced(problem.forest, score, threshold)
         words = boundary_words(self.forest, W)
-        self.is_possible = words.cells[-1] <= MOST_CELLS
-        if self.is_possible:
-            narrow(self._contexts, adjacency(self.forest, W))
-            chart = new_chart(self.forest, words, pairs, stop)
-            self._dual = new_dual(chart, self._contexts, potential, problem.longest + 3)
-            self._record = new_record()
-            self._measure()
+        if words.cells[-1] > MOST_CELLS:
+            return False
+        chart = new_chart(self.forest, words, pairs, self._stop)
+        self._dual = new_dual(chart, self._contexts, self._potential, int(problem.longest) + 4)
+        self.adjacent = problem.adjacent.copy()
+        self._share, self.spent = 0.5, 0.0
+        self._part, self._goal = self._dual, self.bound
+        self.work = self._work_of(chart)
+        return True
 
-    def descend(self, rounds: int, incumbents: Incumbents) -> int:
-        """Up to that many rounds; offers the last derivation, and returns the outcome."""
-        self._dual.threshold[0] = max(self._dual.threshold[0], incumbents.threshold)
-        self._record.numbers[SCORE] = incumbents.score
-        status = descend(self._dual, self._record, rounds, rounding(incumbents.score))
-        self._measure()
-        if self._dual.size[1] > 0:
-            incumbents.offer([self._dual.edges[: self._dual.size[1]].tolist()])
-        return status
+    def round(self, incumbents: Incumbents) -> bool:
+        """A round over all that is left: the bound of the potentials, a derivation to offer, and what can be
+        dropped. Returns whether there is more to gain."""
+        dual, chart = self._dual, self._dual.chart
+        dual.threshold[0] = max(dual.threshold[0], incumbents.threshold)
+        self.spent += 2 * self.work
+        value, _ = evaluate(dual)
+        if value == np.inf:
+            return True
+        if value == -np.inf:
+            self.bound = min(self.bound, incumbents.score)
+            return False
+        incumbents.offer([dual.edges[: dual.size[1]].tolist()])
+        gap = self.bound - incumbents.score
+        if value < self.bound - 1e-3 * gap:
+            self.bound, self._share = value, min(1.5 * self._share, 0.7)
+            dual.best[:] = dual.potential
+        else:
+            self._share *= 0.5
+            dual.potential[:] = dual.best
+            evaluate(dual)
+        if outside_pass(chart, dual.threshold[0], self.adjacent):
+            self._goal = self.bound - self._share * (self.bound - incumbents.score)
+            self._part = upper_part(dual, self._goal)
+            compress(chart, dual.threshold[0])
+            narrow(self._contexts, self.adjacent)
+            self.work = self._work_of(chart)
+        return self._share >= 0.05
+
+    def move(self) -> None:
+        """Move the potentials, after `round`.
+
+        Rounds over all that is left are dear. Where potentials go is decided by what is near the bound, so
+        these rounds see only what reaches a threshold between the best known score and the bound.
+        """
+        record = new_record(score=self._goal)
+        work = self._work_of(self._part.chart)
+        if descend(self._part, record, INNER, 0.0) != CLOSED:
+            self._dual.potential[:] = self._part.best
+        self.spent += work * record.numbers[ROUNDS]
 
     @property
-    def bound(self) -> float:
-        """The least so far."""
-        return float(self._record.numbers[BOUND])
+    def cells(self) -> int:
+        """How many cells are left."""
+        return int(self._dual.chart.words.cells[-1])
 
-    def _measure(self) -> None:
-        words, forest = self._dual.chart.words, self.forest
+    def _work_of(self, chart: BigramChart) -> float:
+        words, forest = chart.words, self.forest
         F, L = (np.diff(begin).astype(np.float64) for begin in (words.first_begin, words.last_begin))
         a, b = forest.left, forest.right
         both = F[a] * F[b] * (L[a] + L[b]) * (b >= 0)
-        self.work = 1e-9 * both.sum() + 3e-8 * len(a) + 5e-9 * len(self._dual.score) ** 2
+        return float(5e-10 * both.sum() + 3e-8 * len(a) + 5e-9 * len(chart.pairs) ** 2)
 
-    def guide(self, threshold: float) -> tuple[Automaton, Table] | None:
-        """The model with the best potentials in it, of the pairs of words that are left, and outside scores of
-        what can reach the threshold, which is at least that of the descent; None if stopped."""
+    def guide(self, threshold: float) -> tuple[Automaton, Table, Array] | None:
+        """The model with the best potentials in it, of the pairs of words that are left; outside scores of
+        what can reach the threshold, which is at least that of the rounds; `Guide.joint`. None if stopped."""
         problem, dual, chart = self.problem, self._dual, self._dual.chart
-        lm = problem.model.automaton(problem.vocabulary, dual.adjacent & problem.adjacent, problem.order)
-        lm = shaped(lm, dual.adjacent & problem.adjacent, carried(dual.best, problem.automaton, lm))
-        chart.pairs[:] = pair_scores(lm, dual.adjacent & problem.adjacent)
+        lm, adjacent = problem.automaton, problem.adjacent
+        if self.spent > QUICK:
+            adjacent = self.adjacent
+            lm = problem.model.automaton(problem.vocabulary, adjacent, problem.order)
+        lm = shaped(lm, adjacent, carried(dual.best, problem.automaton, lm))
+        chart.pairs[:] = pair_scores(lm, adjacent)
         word_bounds(chart.pairs, lm.begin, dual.score)
         inside_pass(chart, dual.score, outside_bounds(self.forest, dual.score), dual.threshold[0])
-        if not outside_pass(chart, threshold, np.empty_like(dual.adjacent)):
+        if not outside_pass(chart, threshold, dual.adjacent):
             return None
         words = level(lm, 1)
         key, outside = bigram_table(chart, words.state, words.score, threshold)
-        return lm, table_of(key, outside, len(self.forest.word))
+        return lm, table_of(key, outside, len(self.forest.word)), chart.pairs - words.score
 
 
 def one_pass(

@@ -14,7 +14,7 @@ any order and any number of times.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Contexts(NamedTuple):
 
 
 def contexts_of(lm: Automaton, adjacent: Array) -> Contexts:
-    """The contexts of words, where `adjacent` says which words can follow each other; bool (before, after)."""
+    """The contexts of words; `adjacent` bool (before, after) says which words can follow each other."""
     W = len(adjacent)
     words = np.arange(1, 1 + W, dtype=np.int32)
     pairs, gram = np.flatnonzero(lm.depth == 2), np.flatnonzero(lm.depth == 3)
@@ -114,7 +114,7 @@ def pair_bounds(contexts: Contexts, potential: Array, P: Array) -> None:
 
 
 @kernel(allocates=False)
-def chosen_context(contexts: Contexts, potential: Array, x: int, w: int) -> int:
+def chosen_context(contexts: Contexts, potential: Array, x: Any, w: Any) -> Any:
     """The context with last word x that attains P(x, w)."""
     lm, base = contexts.lm, contexts.base[x, w]
     best = np.int64(1 + x)

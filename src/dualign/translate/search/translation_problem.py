@@ -95,12 +95,12 @@ class Problem:
         return self.model.automaton(self.vocabulary, self.adjacent, self.order)
 
     @cached_property
-    def longest(self) -> int:
-        """The most words of a derivation."""
+    def longest(self) -> float:
+        """The most words and edges of a derivation, together."""
         graph = self.hypergraph.weighted
         words, size = (self.leaf_word >= 0).astype(np.float64), np.full(len(self.leaf_word), -np.inf)
-        inside(graph._replace(vertex_weight=words, edge_weight=np.zeros(len(graph.edge_weight))), True, size)
-        return int(size[self.hypergraph.root])
+        inside(graph._replace(vertex_weight=words, edge_weight=np.ones(len(graph.edge_weight))), True, size)
+        return float(size[self.hypergraph.root])
 
     def score(self, edges: Sequence[int]) -> float:
         """The score of a derivation, from scratch: weights and language model."""

@@ -5,8 +5,8 @@ With potentials π (`state_potentials`) the bound is
     L(π) = max over derivations of Σ_w [ θ_w + max_x P(x, w) ]
 
 convex in π. Its subgradient counts how often a context is made, less how often it is chosen. To move faster,
-potentials are written as π(c) = u(last word of c) + v(c), and u and v are both moved: u by how often a word is
-in the best derivation, less how often it was chosen to stand before one.
+potentials are written as π(c) = u(last word of c) + v(c), and u and v are both moved: u by how often a word
+is in the best derivation, less how often it was chosen to stand before one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WordDual(NamedTuple):
 
 
 def least_bound(forest: Forest, contexts: Contexts, target: float, rounds: int) -> tuple[float, Array]:
-    """Minimise L: its least value, and the potentials, float64 (nodes). `target`: a score that is attained."""
+    """Minimise L: its least value, and the potentials, float64 (nodes). `target`: a score attained."""
     N, W = len(forest.word), len(contexts.base)
     nodes = 1 + W + int(np.sum(contexts.lm.depth == 2))
     words, pairs = (np.zeros((3, size)) for size in (W, nodes))

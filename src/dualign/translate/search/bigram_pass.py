@@ -164,11 +164,11 @@ def inside_pass(chart: BigramChart, score: Array, reach: Array, threshold: float
     for n in range(N):
         if cells[n] == cells[n + 1]:
             continue
-        if chart.stop[0] != 0:
-            return np.inf
         if forest.word[n] >= 0:
             inside[cells[n]] = forest.weight[n]
         for s in range(forest.begin[n], forest.begin[n + 1]):
+            if chart.stop[0] != 0:
+                return np.inf
             join_inside(chart, n, s)
         L = words.last_begin[n + 1] - words.last_begin[n]
         for i in range(words.first_begin[n + 1] - words.first_begin[n]):
@@ -222,9 +222,9 @@ def outside_pass(chart: BigramChart, threshold: float, adjacent: Array) -> bool:
     for n in range(N - 1, -1, -1):
         if cells[n] == cells[n + 1] or outside[cells[n] : cells[n + 1]].max() == -np.inf:
             continue
-        if chart.stop[0] != 0:
-            return False
         for s in range(forest.begin[n], forest.begin[n + 1]):
+            if chart.stop[0] != 0:
+                return False
             a, b = forest.left[s], forest.right[s]
             end = a if b < 0 else b
             if cells[a] < cells[a + 1] and cells[end] < cells[end + 1]:

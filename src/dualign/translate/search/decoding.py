@@ -37,6 +37,7 @@ def decode(
     k: Literal[1] = 1,
     beam: int = 50,
     time_limit: float | None = None,
+    gap: float = 0.0,
 ) -> Certified[Derivation]: ...
 
 
@@ -50,6 +51,7 @@ def decode(
     k: int,
     beam: int = 50,
     time_limit: float | None = None,
+    gap: float = 0.0,
 ) -> Certified[Derivation] | list[Certified[Derivation]]: ...
 
 
@@ -62,6 +64,7 @@ def decode(
     k: int = 1,
     beam: int = 50,
     time_limit: float | None = None,
+    gap: float = 0.0,
 ) -> Certified[Derivation] | list[Certified[Derivation]]:
     """The best derivation of a forest under its weights and a language model, and a bound on all of them.
 
@@ -76,7 +79,8 @@ def decode(
 
     `order` is the longest n-gram that counts (the model's own order where that is less). `k > 1` gives a
     list of the k best derivations, best first, fewer if there are not as many. With `time_limit`, in
-    seconds, the best so far is returned with the bound so far. Scores are recomputed from scratch;
+    seconds, the best so far is returned with the bound so far; `exact` also ends when the bound is no more
+    than `gap` above the best score. Scores are recomputed from scratch;
     `certified` is only set where no derivation (that is not before it in the list) can be better.
     """
     if not isinstance(hypergraph, Hypergraph):
@@ -89,20 +93,25 @@ def decode(
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise UsageError(f"{name}={value!r} must be a whole number of at least 1")
     check_time_limit(time_limit)
+    if isinstance(gap, bool) or not isinstance(gap, int | float) or not gap >= 0.0:
+        raise UsageError(f"gap={gap!r} must be a number of at least 0")
     order = lm.checked_order(order)
     if time_limit is not None:
         compile_method(method)
-    results = _decode(Problem(hypergraph, lm, order), method, k, beam, Clock(time_limit))
+    search = partial(exact, gap=gap) if method == "exact" else _method_of(method, beam)
+    results = _decode(Problem(hypergraph, lm, order), method, search, k, Clock(time_limit))
     return results if k > 1 else results[0]
 
 
-def _decode(problem: Problem, method: str, k: int, beam: int, clock: Clock) -> list[Certified[Derivation]]:
+def _decode(
+    problem: Problem, method: str, search: Method, k: int, clock: Clock
+) -> list[Certified[Derivation]]:
     graph = problem.hypergraph
     lm = problem.model.among(label for label in graph.labels if label is not None)
     problem = Problem(graph, lm, problem.order)
     incumbents = Incumbents(problem, k)
     trace: list[Stage] = []
-    bound, proved = _method_of(method, beam)(problem, incumbents, clock, trace)
+    bound, proved = search(problem, incumbents, clock, trace)
     results = []
     for rank, (edges, score) in enumerate(incumbents.best()):
         # A proof of a list of k proves each; a bound on all proves only the first.
@@ -126,7 +135,7 @@ def compile_method(method: str) -> None:
     it."""
     graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
     problem = Problem(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), 3)
-    _decode(problem, method, 1, 1, Clock())
+    _decode(problem, method, _method_of(method, 1), 1, Clock())
     if method == "tighten":
         compile_search(problem)
     if method == "exact":
@@ -145,7 +154,7 @@ def _cube(
     problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
     incumbents.offer(cube(problem, beam, incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score)
+    bound, _ = word_bound(problem, incumbents.score, clock)
     trace.append(("cube", bound, incumbents.score, clock.seconds))
     return bound, False
 

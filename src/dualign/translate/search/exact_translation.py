@@ -48,22 +48,24 @@ CANDIDATES_PER_SECOND = 1e7
 """How many candidates cube pruning looks at, by estimate."""
 
 
-def exact(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage]) -> tuple[float, bool]:
+def exact(
+    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], gap: float = 0.0
+) -> tuple[float, bool]:
     """Fill `incumbents` with the best derivations; returns a bound and whether they are proved to be the
-    best.
+    best. The search ends when the bound is no more than `gap` above the best score.
 
     `trace` receives `(what, bound, best score, seconds)` of each stage.
     """
     with Alarm(clock) as alarm:
-        return _Exact(problem, incumbents, clock, trace, alarm).search()
+        return _Exact(problem, incumbents, clock, trace, alarm, gap).search()
 
 
 def compile_exact(problem: Problem) -> None:
     """Compile the kernels that small forests do not need."""
     incumbents = Incumbents(problem, 1)
     incumbents.offer(cube(problem, 1, 1))
-    pairs = PairSearch(problem, incumbents, Alarm(Clock()).flag)
-    pairs.start(incumbents.threshold - 10.0)
+    pairs = PairSearch(problem, incumbents, Clock())
+    pairs.start(incumbents.threshold - 10.0, Alarm(Clock()).flag)
     pairs.round(incumbents)
     pairs.move()
 
@@ -72,8 +74,15 @@ class _Exact:
     """One search."""
 
     def __init__(
-        self, problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], alarm: Alarm
+        self,
+        problem: Problem,
+        incumbents: Incumbents,
+        clock: Clock,
+        trace: list[Stage],
+        alarm: Alarm,
+        gap: float,
     ) -> None:
+        self.gap = gap
         self.problem, self.incumbents, self.clock, self.trace = problem, incumbents, clock, trace
         self.alarm, self.stop = alarm, alarm.flag
         self.bound = float("inf")
@@ -91,11 +100,11 @@ class _Exact:
             incumbents.offer(trees.best(incumbents.k))
             self._note("no context", float(items.score[trees.goal]))
             return self.bound, True
-        pairs = PairSearch(problem, incumbents, self.stop)
+        pairs = PairSearch(problem, incumbents, self.clock)
         self._note("multipliers", pairs.bound)
         if self._is_met and incumbents.k == 1:
             return self.bound, True
-        if self._is_over or not pairs.start(incumbents.threshold):
+        if self._is_over or not pairs.start(incumbents.threshold, self.stop):
             return self.bound, False
         if pairs.work > FIRST_WORK:
             self.alarm.set()
@@ -106,6 +115,8 @@ class _Exact:
             gap = self.bound - incumbents.score
             if self._is_met and incumbents.k == 1:
                 return self.bound, True
+            if self._is_over:
+                break
             work = max(pairs.spent, FIRST_WORK)
             if (gap < 0.8 * failed or pairs.spent > 2 * spent) and pairs.cells < work * CELLS_PER_SECOND:
                 done, proved = self._try(pairs, incumbents.threshold, work)
@@ -141,6 +152,8 @@ class _Exact:
 
     @property
     def _is_over(self) -> bool:
+        if self.gap > 0.0 and self.bound - self.incumbents.score <= self.gap:
+            return True
         return self.clock.is_over or (self.clock.limit is None and self._spent > MOST_WORK)
 
     def _note(self, what: str, bound: float) -> None:

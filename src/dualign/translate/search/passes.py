@@ -75,10 +75,10 @@ def cube_trees(problem: Problem, beam: int, stop: Array | None = None) -> ItemTr
     return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
 
-def word_bound(problem: Problem, target: float) -> tuple[float, Array]:
+def word_bound(problem: Problem, target: float, clock: Clock) -> tuple[float, Array]:
     """The bound without context (`word_multipliers`), and potentials; `target`: a score that is attained."""
     contexts = contexts_of(problem.automaton, problem.adjacent)
-    return least_bound(problem.forest, contexts, target, _rounds(problem))
+    return least_bound(problem.forest, contexts, target, _rounds(problem), clock)
 
 
 def _rounds(problem: Problem) -> int:
@@ -93,13 +93,14 @@ class PairSearch:
     `work` estimates the seconds of one round. That no time is measured keeps results the same.
     """
 
-    def __init__(self, problem: Problem, incumbents: Incumbents, stop: Array) -> None:
-        self.problem, self._stop = problem, stop
+    def __init__(self, problem: Problem, incumbents: Incumbents, clock: Clock) -> None:
+        self.problem = problem
         self._contexts = contexts_of(problem.automaton, problem.adjacent)
-        rounds = _rounds(problem)
-        self.bound, self._potential = least_bound(problem.forest, self._contexts, incumbents.score, rounds)
+        self.bound, self._potential = least_bound(
+            problem.forest, self._contexts, incumbents.score, _rounds(problem), clock
+        )
 
-    def start(self, threshold: float) -> bool:
+    def start(self, threshold: float, stop: Array) -> bool:
         """Make ready for rounds; False if the forest is too large for them."""
         problem, W = self.problem, len(self.problem.adjacent)
         pairs, score = np.empty((W, W)), np.empty(W)
@@ -109,7 +110,7 @@ class PairSearch:
         words = boundary_words(self.forest, W)
         if words.cells[-1] > MOST_CELLS:
             return False
-        chart = new_chart(self.forest, words, pairs, self._stop)
+        chart = new_chart(self.forest, words, pairs, stop)
         self._dual = new_dual(chart, self._contexts, self._potential, int(problem.longest) + 4)
         self.adjacent = problem.adjacent.copy()
         self._share, self.spent = 0.5, 0.0

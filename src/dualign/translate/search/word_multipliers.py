@@ -16,10 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.clocks import Clock
 from dualign.core.jit import kernel
-from dualign.search.dual import BOUND, SCORE, Record, Rule, descent, new_record
+from dualign.search.certificate import ROUNDING
+from dualign.search.dual import BOUND, SCORE, Record, Rule, descent, new_record, run
 from dualign.translate.forest.binary_forest import Forest
 from dualign.translate.search.state_potentials import Contexts, chosen_context, pair_bounds
+
+CHUNK = 20
+"""Rounds after which the clock is looked at."""
 
 MEMORY = 0.5
 """How much of the direction before each step has: subgradients of few derivations jump about."""
@@ -50,7 +55,9 @@ class WordDual(NamedTuple):
     times: Array
 
 
-def least_bound(forest: Forest, contexts: Contexts, target: float, rounds: int) -> tuple[float, Array]:
+def least_bound(
+    forest: Forest, contexts: Contexts, target: float, rounds: int, clock: Clock
+) -> tuple[float, Array]:
     """Minimise L: its least value, and the potentials, float64 (nodes). `target`: a score attained."""
     N, W = len(forest.word), len(contexts.base)
     nodes = 1 + W + int(np.sum(contexts.lm.depth == 2))
@@ -59,8 +66,8 @@ def least_bound(forest: Forest, contexts: Contexts, target: float, rounds: int) 
         forest, contexts, words[0], pairs[0], words[1], pairs[1], words[2], pairs[2], np.zeros(nodes),
         np.empty((W, W)), np.empty(W), np.empty(N), np.empty(N, np.int64), np.empty(N),
     )  # fmt: skip
-    record = new_record(score=target)
-    descend(state, record, rounds, 0.0)
+    record, rounding = new_record(score=target), ROUNDING * (1.0 + abs(target))
+    run(lambda chunk: descend(state, record, chunk, rounding), record, rounds, CHUNK, clock)
     state.u[:], state.v[:] = state.best_u, state.best_v
     set_potential(state)
     return float(record.numbers[BOUND]), state.potential

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from math import inf
-from threading import Timer
 from time import perf_counter, process_time, thread_time
-from typing import TYPE_CHECKING
 
 from dualign.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from dualign.core.arrays import Array
 
 
 class Clock:
@@ -42,34 +37,6 @@ class Clock:
         seconds = self.seconds
         self.began += seconds
         return seconds
-
-
-class Alarm:
-    """`flag`, an int64 array of one element: 0 until the clock's limit passes. Kernels can look at it.
-
-    It rings only once it is `set`: that takes a thread, too much for what is over in milliseconds.
-    """
-
-    def __init__(self, clock: Clock) -> None:
-        import numpy as np
-
-        self.flag: Array = np.zeros(1, np.int64)
-        self._clock = clock
-        self._timer: Timer | None = None
-
-    def set(self) -> None:
-        """Ring at the limit, if there is one."""
-        if self._timer is None and self._clock.limit is not None:
-            self._timer = Timer(max(self._clock.left, 0.0), self.flag.__setitem__, (0, 1))
-            self._timer.daemon = True
-            self._timer.start()
-
-    def __enter__(self) -> Alarm:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
 
 
 def processor_seconds() -> float:

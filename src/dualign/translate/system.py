@@ -1,14 +1,19 @@
 """A translation system: rules, language model and weights, trained on two parallel texts.
 
 A folder holds `rules.gz` (`dualign.translate.rules.grammar`), `model.npz` (`LanguageModel.save`) and
-`settings.json`: the weights of the features and how forests are made.
+`settings.json`: the weights of the features, how forests are made, and checksums of the other two files, so
+that files of two systems are never taken for one. A system is made in a folder beside its own,
+`NAME.partial`, and moved when it is complete; while its weights are tuned, that folder is a system as well.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
@@ -18,23 +23,29 @@ from dualign.core.threads import available
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
 from dualign.text.pairs import Pair
-from dualign.text.streams import open_input, open_output
+from dualign.text.streams import explaining, open_input, open_output
 from dualign.translate.forest.chart import parse
 from dualign.translate.forest.forest_builder import Parsed
-from dualign.translate.forest.hypergraph import Derivation
+from dualign.translate.forest.hypergraph import MOST_WEIGHT, Derivation
 from dualign.translate.forest.tree_match import match
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.rules.grammar import Grammar, read_rules, write_rules
 from dualign.translate.rules.hiero_rules import Extraction, extract
 from dualign.translate.rules.tree_rules import TreeExtraction, extract_from_trees
 from dualign.translate.search.decoding import decode
-from dualign.translate.tuning.tuning_rounds import tuned
+from dualign.translate.tuning.tuning_rounds import Tuning, tuned
 
 WEIGHTS = {
     "EgivenF": 0.3, "FgivenE": 0.2, "LexEgivenF": 0.2, "LexFgivenE": 0.1, "Rules": -0.1, "Hiero": -0.1,
     "Words": 0.4, "Glue": -0.3, "Copy": -3.0, "LanguageModel": 0.5,
 }  # fmt: skip
 """Before tuning; the features are those of `extraction` and `chart`, and the log of the language model."""
+
+FILES, SETTINGS = ("rules.gz", "model.npz"), "settings.json"
+"""Of a folder."""
+
+MOST_SETTING = 1_000_000
+"""Of a number in the settings."""
 
 HELD_OUT = 250
 """Pairs kept apart for tuning where no others are given, at most a twentieth of the text."""
@@ -95,18 +106,76 @@ def _words(sentences: Iterable[Source]) -> set[str]:
 
 
 def read_settings(folder: str) -> Settings:
-    """The settings of a folder that `train_system` has made."""
-    path = os.path.join(folder, "settings.json")
+    """The settings of a folder that `train_system` has made; its other files must be those they belong to."""
+    path = os.path.join(folder, SETTINGS)
     if not os.path.isdir(folder):
         raise DataError(f"{folder}: no such folder; name one that `dualign translate train` has made")
     with open_input(path) as stream:
         content = stream.read()
     try:
         values = json.loads(content)
-        weights = {str(name): float(weight) for name, weight in values.pop("weights").items()}
-        return Settings(weights=weights, **values)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        files = values.pop("files", {})
+        weights = {str(name): _number(name, weight) for name, weight in values.pop("weights").items()}
+        settings = Settings(weights=weights, **values)
+        for name in ("span", "limit", "order"):
+            if type(value := getattr(settings, name)) is not int or not 1 <= value <= MOST_SETTING:
+                raise ValueError(f"{name} is {value!r:.40}, not a whole number of at least 1")
+        if type(settings.trees) is not bool:
+            raise ValueError(f"trees is {settings.trees!r:.40}, not true or false")
+        checked = [(str(name), str(sum_)) for name, sum_ in files.items() if name in FILES]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ModelError(f"{path}: not the settings of a translation system ({error}); train again") from None
+    for name, expected in checked:
+        if checksum(os.path.join(folder, name)) != expected:
+            raise ModelError(
+                f"{os.path.join(folder, name)}: not the file that {SETTINGS} was written with, so it is of "
+                "another system, or damaged; train again"
+            )
+    return settings
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST_WEIGHT:
+        raise ValueError(f"the weight of {name} is {value!r:.40}, not a number")
+    return float(value)
+
+
+def checksum(path: str) -> str:
+    """Of the bytes of a file."""
+    with explaining(path, "read"), open(path, "rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def write_settings(settings: Settings, folder: str) -> None:
+    """Write the settings of a folder that has its other files."""
+    files = {name: checksum(os.path.join(folder, name)) for name in FILES}
+    with open_output(os.path.join(folder, SETTINGS)) as out:
+        out.write(json.dumps({**asdict(settings), "files": files}, indent=1) + "\n")
+
+
+@contextmanager
+def making(folder: str) -> Iterator[str]:
+    """A folder beside `folder`, whose files replace those of `folder` when all is done.
+
+    If it is not, what was made stays only where it is a system already, and `folder` is as it was.
+    """
+    partial = os.path.normpath(folder) + ".partial"
+    if os.path.isdir(partial) and {*os.listdir(partial)} - {*FILES, SETTINGS}:
+        raise UsageError(f"{partial}: has files of others, but a system is made there; move them away")
+    with explaining(partial, "write"):
+        os.makedirs(os.path.dirname(partial) or ".", exist_ok=True)
+        shutil.rmtree(partial, ignore_errors=True)
+        os.mkdir(partial)
+    try:
+        yield partial
+        with explaining(folder, "write"):
+            os.makedirs(folder, exist_ok=True)
+            for name in (*FILES, SETTINGS):  # the settings last: they say what belongs to them
+                os.replace(os.path.join(partial, name), os.path.join(folder, name))
+            os.rmdir(partial)
+    finally:
+        if not os.path.exists(os.path.join(partial, SETTINGS)):
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +204,6 @@ def train_system(
     Without `dev`, some pairs are kept apart for tuning. With `trees`, one for each pair or None, rules are
     tree-to-string rules, and the sources of `dev` are trees. Options are those of `Recipe`.
     """
-    from dualign.aligner import Aligner
-
     recipe = Recipe(**options)
     if trees is not None:
         same_length(("the text", len(pairs)), ("the file of trees", len(trees)), unit="sentences")
@@ -150,14 +217,32 @@ def train_system(
     if not kept:
         raise DataError("no sentence pair to learn from: one side of each line is empty")
     pairs = [pairs[n] for n in kept]
-    os.makedirs(folder, exist_ok=True)
+    with making(folder) as partial:
+        return _train(
+            pairs, partial, dev, None if trees is None else [trees[n] for n in kept], recipe, threads, report
+        )
+
+
+def _train(
+    pairs: Sequence[Pair],
+    folder: str,
+    dev: Sequence[tuple[Source, Sequence[str]]] | None,
+    trees: Sequence[Tree | None] | None,
+    recipe: Recipe,
+    threads: int | None,
+    report: Callable[[str], None],
+) -> Settings:
+    """Fill a folder; before weights are tuned it is a system, and better weights are kept as they are
+    found."""
+    from dualign.aligner import Aligner
+
     report(f"aligning {len(pairs):,} sentence pairs")
     alignments = Aligner(threads=threads).fit(pairs).align(pairs)
     report("extracting rules")
     rules = os.path.join(folder, "rules.gz")
     if trees is not None:
         result = Settings(limit=recipe.tree_settings.limit, order=recipe.order, trees=True)
-        found = extract_from_trees(pairs, [trees[n] for n in kept], alignments, recipe.tree_settings)
+        found = extract_from_trees(pairs, trees, alignments, recipe.tree_settings)
     else:
         result = Settings(recipe.settings.longest, recipe.settings.limit, recipe.order)
         found = extract(pairs, alignments, recipe.settings)
@@ -166,15 +251,18 @@ def train_system(
     report(f"learning a language model of order {recipe.order}")
     model = LanguageModel.train([pair[1] for pair in pairs], recipe.order)
     model.save(os.path.join(folder, "model.npz"))
+    write_settings(result, folder)
     if recipe.rounds and dev:
-        report(f"tuning weights on {len(dev):,} sentence pairs")
+        report(f"tuning weights on {len(dev):,} sentence pairs; meanwhile {folder} can be used")
         grammar = Grammar(read_rules(rules, _words(source for source, _ in dev)))
         translator = Translator(grammar, model, result)
         forests = [(translator.forest(source), target) for source, target in dev]
-        weights = tuned(
-            forests, model, result.order, result.weights, recipe.rounds, available(threads), report
-        )
+
+        def keep(weights: dict[str, float]) -> None:
+            write_settings(replace(result, weights=weights), folder)
+
+        search = Tuning(recipe.rounds, available(threads), report, keep)
+        weights = tuned(forests, model, result.order, result.weights, search)
         result = replace(result, weights=weights)
-    with open_output(os.path.join(folder, "settings.json")) as out:
-        out.write(json.dumps(asdict(result), indent=1) + "\n")
+        write_settings(result, folder)
     return result

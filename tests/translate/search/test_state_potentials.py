@@ -10,11 +10,12 @@ import pytest
 from tests.oracles.translation import derivations
 from tests.translate.forests import random_forest, random_model
 
+from dualign.core.alarms import never
 from dualign.core.clocks import Clock
 from dualign.translate import Hypergraph
 from dualign.translate.lm.trie import follow
 from dualign.translate.search.bigram_pass import boundary_words, inside_pass, new_chart
-from dualign.translate.search.context_levels import level, unguided
+from dualign.translate.search.context_levels import guide, level
 from dualign.translate.search.incumbents import Incumbents
 from dualign.translate.search.passes import PairSearch, cube, item_trees, one_pass
 from dualign.translate.search.state_potentials import contexts_of, pair_bounds, shaped
@@ -74,7 +75,7 @@ def test_any_potentials_give_a_bound_with_and_without_context():
         forest = problem.forest
         inside = np.empty(len(forest.word))
         inside_scores(forest, score, inside, np.empty(len(inside), np.int64))
-        chart = new_chart(forest, boundary_words(forest, W), pairs, np.zeros(1, np.int64))
+        chart = new_chart(forest, boundary_words(forest, W), pairs, never())
         value = inside_pass(chart, score, outside_bounds(forest, score), -np.inf)
         assert inside[-1] >= value - 1e-9
         assert value >= best - 1e-9
@@ -90,7 +91,7 @@ def test_rounds_lower_the_bound_and_never_lose_the_best():
         incumbents.offer(cube(problem, 1, 1))
         pairs = PairSearch(problem, incumbents, Clock())
         before = pairs.bound
-        assert pairs.start(incumbents.threshold, np.zeros(1, np.int64))
+        assert pairs.start(incumbents.threshold, never())
         for _ in range(4):
             more = pairs.round(incumbents)
             assert (
@@ -113,10 +114,11 @@ def test_the_model_of_a_guide_gives_the_same_optimum():
         incumbents = Incumbents(problem, 1)
         incumbents.offer(cube(problem, 1, 1))
         pairs = PairSearch(problem, incumbents, Clock())
-        pairs.start(incumbents.threshold, np.zeros(1, np.int64))
+        pairs.start(incumbents.threshold, never())
         pairs.round(incumbents)
         pairs.spent = 1.0  # long enough for a smaller model
-        lm, _, _ = pairs.guide(incumbents.threshold)
-        items = one_pass(problem, level(lm, problem.order - 1), unguided(), -np.inf, 1 << 40)
+        lm, table, joint = pairs.guide(incumbents.threshold)
+        known = guide(lm, 1, table, joint)
+        items = one_pass(problem, level(lm, problem.order - 1), known, incumbents.threshold, 1 << 40)
         trees = item_trees(problem, items)
         assert problem.score(trees.best(1)[0]) == pytest.approx(max(scores.values()), abs=1e-8)

@@ -50,7 +50,7 @@ class Scratch(NamedTuple):
 
 class BigramChart(NamedTuple):
     """Matrices `inside` and `outside`, float64 (cells), of `words`; `pairs` float64 (x, w) is P. A pass ends
-    early, without a result, when `stop[0]`, int64, is not 0."""
+    early, without a result, when `stop[0]`, uint8, is not 0."""
 
     forest: Forest
     words: Boundaries

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Literal, overload
 
+from dualign.core.alarms import alarm
 from dualign.core.certified import Certified, Stage
-from dualign.core.clocks import Alarm, Clock, check_time_limit
+from dualign.core.clocks import Clock, check_time_limit
 from dualign.core.errors import UsageError
 from dualign.search.certificate import PRECISION, certify
-from dualign.translate.forest.hypergraph import Derivation, Hypergraph
+from dualign.translate.forest.hypergraph import MOST_EDGES, Derivation, Hypergraph, too_long
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.search.baselines.forest_program import program
 from dualign.translate.search.baselines.partitions import compile_search, tighten
@@ -109,6 +110,8 @@ def _decode(
     graph = problem.hypergraph
     lm = problem.model.among(label for label in graph.labels if label is not None)
     problem = Problem(graph, lm, problem.order)
+    if problem.longest > 2 * MOST_EDGES:
+        raise too_long("a derivation of this forest", problem.longest)
     incumbents = Incumbents(problem, k)
     trace: list[Stage] = []
     bound, proved = search(problem, incumbents, clock, trace)
@@ -163,9 +166,8 @@ def _exhaustive(
     problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
     at = level(problem.automaton, problem.order - 1)
-    with Alarm(clock) as alarm:
-        alarm.set()
-        items = one_pass(problem, at, unguided(), float("-inf"), affordable(clock), alarm.flag)
+    with alarm(clock) as stop:
+        items = one_pass(problem, at, unguided(), float("-inf"), affordable(clock), stop)
     trees = None if items is None else item_trees(problem, items)
     if items is None or trees is None:
         return _cube(problem, incumbents, clock, trace, beam)

@@ -18,9 +18,10 @@ optimum. So the bound falls as long as time allows.
 
 from __future__ import annotations
 
+from dualign.core.alarms import Alarm, never
 from dualign.core.arrays import Array
 from dualign.core.certified import Stage
-from dualign.core.clocks import Alarm, Clock
+from dualign.core.clocks import Clock
 from dualign.search.certificate import have_met
 from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.context_levels import guide, level, unguided
@@ -65,7 +66,7 @@ def compile_exact(problem: Problem) -> None:
     incumbents = Incumbents(problem, 1)
     incumbents.offer(cube(problem, 1, 1))
     pairs = PairSearch(problem, incumbents, Clock())
-    pairs.start(incumbents.threshold - 10.0, Alarm(Clock()).flag)
+    pairs.start(incumbents.threshold - 10.0, never())
     pairs.round(incumbents)
     pairs.move()
 

@@ -75,7 +75,8 @@ class Guide(NamedTuple):
 
     `left`, `right`: from left and right states to coarser ones; `closed`: coarse left states that are always
     closed; `first`: the first word of a left state. `joint` float64 (x, w): at most this is added to the
-    scores of two items where w comes after x. `known` is false for the first pass, which has no guide.
+    scores of two items where w comes after x, −inf where it cannot: the model may lack n-grams of such pairs,
+    so they must not be combined. `known` is false for the first pass, which has no guide.
     """
 
     table: Table
@@ -101,7 +102,7 @@ class Level(NamedTuple):
 
 class Limits(NamedTuple):
     """A pass drops scores below `threshold`, and gives up after that many `arcs`, after `effort` pairs of
-    items, or when `stop[0]`, int64, is not 0."""
+    items, or when `stop[0]`, uint8, is not 0."""
 
     threshold: float
     arcs: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dualign.core.alarms import never
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.search.dual import CLOSED, ROUNDS, new_record
@@ -70,7 +71,7 @@ def cube(problem: Problem, beam: int, k: int, stop: Array | None = None) -> list
 def cube_trees(problem: Problem, beam: int, stop: Array | None = None) -> ItemTrees:
     """All derivations that cube pruning with that beam finds; the goal is −1 if stopped."""
     graph, leaf_word = problem.closed
-    stop = np.zeros(1, np.int64) if stop is None else stop
+    stop = never() if stop is None else stop
     arcs, edge, goal = cube_kernel(level(problem.automaton, problem.order - 1), beam, graph, leaf_word, stop)
     return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
@@ -194,7 +195,7 @@ def one_pass(
     problem: Problem, at: Level, guide: Guide, threshold: float, effort: int, stop: Array | None = None
 ) -> Items | None:
     """Items with K words of context; None if there are too many."""
-    stop = np.zeros(1, np.int64) if stop is None else stop
+    stop = never() if stop is None else stop
     items, status = intersect(at, problem.forest, guide, Limits(threshold, MOST_ARCS, effort, stop))
     return items if status == COMPLETE else None
 

@@ -162,7 +162,7 @@ def cube(level: Level, beam: int, graph: Weighted, leaf_word: Array, stop: Array
     """At most `beam` items for each vertex of `graph.order`; the goal comes last.
 
     Returns the items with the arcs between them, the edge of each arc, and the goal's best item, −1 if
-    `stop[0]`, int64, has become other than 0. `leaf_word` int32 (V) is the word of a leaf, −1 otherwise.
+    `stop[0]`, uint8, has become other than 0. `leaf_word` int32 (V) is the word of a leaf, −1 otherwise.
     """
     V = len(graph.vertex_weight)
     run = Search(level, graph, beam, np.zeros((V, 2), np.int64), np.empty(level.lm.order + 1, np.int32))

@@ -236,3 +236,47 @@ def test_interrupted_training_leaves_the_old_system_as_it_was(system, tmp_path, 
     write(partial / "mine", "x")
     with pytest.raises(UsageError, match="has files of others"):
         train_system(pairs, str(folder), rounds=0, threads=1)
+
+
+def test_several_translations_are_different_sentences_best_first(system, tmp_path, capsys):
+    text = write(tmp_path / "new", "das Kind ist groß\n\nder Hund schläft\n")
+    assert run(["translate", "decode", str(system / "model"), text, "-k", "3"]) == 0
+    rows = [line.split(" ||| ") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    assert {row[0] for row in rows} == {"1", "3"}
+    assert rows[0][1] == "the child is big"
+    for number in ("1", "3"):
+        words, scores = zip(*((row[1], float(row[2])) for row in rows if row[0] == number), strict=True)
+        assert len({*words}) == len(words)
+        assert list(scores) == sorted(scores, reverse=True)
+
+
+def test_forests_are_written_and_translated_again(system, tmp_path, capsys):
+    text = write(tmp_path / "new", "das Kind ist groß\n\nder Zebra schläft\n")
+    arguments = ["translate", "decode", str(system / "model"), "--quiet"]
+    assert run([*arguments, text, "--forests", str(tmp_path / "forests")]) == 0
+    first = capsys.readouterr().out
+    assert sorted(path.name for path in (tmp_path / "forests").iterdir()) == ["1.json", "3.json"]
+    assert run([*arguments, str(tmp_path / "forests")]) == 0
+    assert capsys.readouterr().out == first
+    (tmp_path / "none").mkdir()
+    assert run([*arguments, str(tmp_path / "none")]) == 1
+    assert "has no forests" in capsys.readouterr().err
+
+
+def test_a_system_takes_links_and_a_model_of_others(tmp_path, capsys):
+    source = write(tmp_path / "s", "\n".join(SOURCE * 8) + "\n")
+    target = write(tmp_path / "t", "\n".join(TARGET * 8) + "\n")
+    links = [" ".join(f"{n}-{n}" for n in range(len(line.split()))) for line in SOURCE * 8]
+    model, folder = str(tmp_path / "lm.arpa"), str(tmp_path / "model")
+    assert run(["translate", "lm", target, model, "--order", "2", "--quiet"]) == 0
+    train = ["translate", "train", source, target, folder, "--rounds", "0", "--lm", model, "--links"]
+    assert run([*train, write(tmp_path / "links", "\n".join(links) + "\n")]) == 0
+    text = write(tmp_path / "new", "das Kind ist groß\n")
+    for more in ([], ["--lm", model], ["--gap", "0.5"]):
+        assert run(["translate", "decode", folder, text, *more]) == 0
+        assert capsys.readouterr().out == "the child is big\n"
+    assert run([*train, write(tmp_path / "short", "0-0\n")]) == 1
+    assert "short" in capsys.readouterr().err
+    assert run([*train, write(tmp_path / "far", "9-9\n" * len(links))]) == 1
+    assert "9" in capsys.readouterr().err

@@ -20,19 +20,20 @@ from typing import Any, cast
 from dualign.core.certified import Certified
 from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.core.threads import available
+from dualign.text.alignment import Alignment
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
 from dualign.text.pairs import Pair
 from dualign.text.streams import explaining, open_input, open_output
 from dualign.translate.forest.chart import parse
 from dualign.translate.forest.forest_builder import Parsed
-from dualign.translate.forest.hypergraph import MOST_WEIGHT, Derivation
+from dualign.translate.forest.hypergraph import MOST_WEIGHT, Derivation, Hypergraph
 from dualign.translate.forest.tree_match import match
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.rules.grammar import Grammar, read_rules, write_rules
 from dualign.translate.rules.hiero_rules import Extraction, extract
 from dualign.translate.rules.tree_rules import TreeExtraction, extract_from_trees
-from dualign.translate.search.decoding import decode
+from dualign.translate.search.decoding import decode, decode_different
 from dualign.translate.tuning.tuning_rounds import Tuning, tuned
 
 WEIGHTS = {
@@ -91,13 +92,27 @@ class Translator:
         """The best translation of a sentence that is not empty; options as those of `decode`."""
         return decode(self.forest(sentence).hypergraph, self._scaled, order=self.settings.order, **options)
 
+    def decode(self, forest: Hypergraph, count: int = 1, **options: Any) -> list[Certified[Derivation]]:
+        """The best translations of a forest, of that many different sentences; options as those of
+        `decode`."""
+        order = self.settings.order
+        if count > 1:
+            return decode_different(forest, self._scaled, count, order=order, **options)
+        return [decode(forest, self._scaled, order=order, **options)]
+
     @classmethod
-    def load(cls, folder: str, sentences: Iterable[Source] | None = None) -> Translator:
-        """Read a folder; with `sentences`, only the rules that these can use."""
+    def load(
+        cls, folder: str, sentences: Iterable[Source] | None = None, *, lm: str | None = None
+    ) -> Translator:
+        """Read a folder; with `sentences`, only the rules that these can use. `lm`: a file with another
+        language model."""
         settings = read_settings(folder)
         words = None if sentences is None else _words(sentences)
         grammar = Grammar(read_rules(os.path.join(folder, "rules.gz"), words))
-        return cls(grammar, LanguageModel.load(os.path.join(folder, "model.npz")), settings)
+        if lm is None:
+            return cls(grammar, LanguageModel.load(os.path.join(folder, "model.npz")), settings)
+        model = LanguageModel.read(lm)
+        return cls(grammar, model, replace(settings, order=max(settings.order, model.order)))
 
 
 def _words(sentences: Iterable[Source]) -> set[str]:
@@ -181,12 +196,14 @@ def making(folder: str) -> Iterator[str]:
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How a system is trained: order of the language model, extraction of Hiero rules and of rules for trees,
-    most rounds of tuning (0: none)."""
+    most rounds of tuning (0: none). `links`, one for each pair, and `model` replace what would be learnt."""
 
     order: int = 3
     settings: Extraction = field(default_factory=Extraction)
     tree_settings: TreeExtraction = field(default_factory=TreeExtraction)
     rounds: int = 8
+    links: Sequence[Alignment] | None = None
+    model: LanguageModel | None = None
 
 
 def train_system(
@@ -205,6 +222,8 @@ def train_system(
     tree-to-string rules, and the sources of `dev` are trees. Options are those of `Recipe`.
     """
     recipe = Recipe(**options)
+    if recipe.links is not None:
+        same_length(("the text", len(pairs)), ("the links", len(recipe.links)), unit="sentence pairs")
     if trees is not None:
         same_length(("the text", len(pairs)), ("the file of trees", len(trees)), unit="sentences")
     kept = [n for n, pair in enumerate(pairs) if pair[0] and pair[1]]
@@ -217,6 +236,8 @@ def train_system(
     if not kept:
         raise DataError("no sentence pair to learn from: one side of each line is empty")
     pairs = [pairs[n] for n in kept]
+    if recipe.links is not None:
+        recipe = replace(recipe, links=[recipe.links[n] for n in kept])
     with making(folder) as partial:
         return _train(
             pairs, partial, dev, None if trees is None else [trees[n] for n in kept], recipe, threads, report
@@ -236,8 +257,10 @@ def _train(
     found."""
     from dualign.aligner import Aligner
 
-    report(f"aligning {len(pairs):,} sentence pairs")
-    alignments = Aligner(threads=threads).fit(pairs).align(pairs)
+    alignments = recipe.links
+    if alignments is None:
+        report(f"aligning {len(pairs):,} sentence pairs")
+        alignments = Aligner(threads=threads).fit(pairs).align(pairs)
     report("extracting rules")
     rules = os.path.join(folder, "rules.gz")
     if trees is not None:
@@ -248,8 +271,10 @@ def _train(
         found = extract(pairs, alignments, recipe.settings)
     write_rules(found, rules)
     del alignments, found
-    report(f"learning a language model of order {recipe.order}")
-    model = LanguageModel.train([pair[1] for pair in pairs], recipe.order)
+    model = recipe.model
+    if model is None:
+        report(f"learning a language model of order {recipe.order}")
+        model = LanguageModel.train([pair[1] for pair in pairs], recipe.order)
     model.save(os.path.join(folder, "model.npz"))
     write_settings(result, folder)
     if recipe.rounds and dev:

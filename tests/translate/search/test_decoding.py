@@ -10,6 +10,7 @@ from tests.translate.forests import random_forest, random_model
 
 import dualign
 from dualign.translate import Hypergraph, LanguageModel, decode
+from dualign.translate.search.decoding import decode_different
 
 pytestmark = pytest.mark.kernel
 
@@ -72,6 +73,17 @@ def test_k_best_is_exact(method):
         assert all(r.certified for r in results), seed
         for r in results:
             assert r.score == pytest.approx(scores[r.solution.edges][0], abs=1e-8)
+
+
+def test_different_sentences_each_come_with_their_best_derivation():
+    for seed, order, graph, model, scores in problems(120, begin=8000):
+        best: dict[tuple[str, ...], float] = {}
+        for score, words in scores.values():
+            best[words] = max(score, best.get(words, score))
+        results = decode_different(graph, model, 4, order=order)
+        wanted = sorted(best.values(), reverse=True)[:4]
+        assert [r.score for r in results] == pytest.approx(wanted, abs=1e-7), seed
+        assert len({r.solution.words for r in results}) == len(results)
 
 
 @pytest.mark.parametrize("method", ["cube", "relax", "tighten", "ilp", "lp"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from dualign.core.alarms import alarm
 from dualign.core.certified import Certified, Stage
@@ -102,6 +102,26 @@ def decode(
     search = partial(exact, gap=gap) if method == "exact" else _method_of(method, beam)
     results = _decode(Problem(hypergraph, lm, order), method, search, k, Clock(time_limit))
     return results if k > 1 else results[0]
+
+
+def decode_different(
+    hypergraph: Hypergraph, lm: LanguageModel, count: int, *, time_limit: float | None = None, **options: Any
+) -> list[Certified[Derivation]]:
+    """The best derivations of `count` different sentences, best first; fewer if no more are found.
+
+    Most derivations of a forest differ in how the same words come about, so more and more are looked at,
+    up to 64 for each sentence, as long as there is time. Options are those of `decode`.
+    """
+    clock, k = Clock(time_limit), count
+    while True:
+        left = None if time_limit is None else max(clock.left, 1e-3)
+        found = decode(hypergraph, lm, k=max(k, 2), time_limit=left, **options)
+        several = found if isinstance(found, list) else [found]
+        first = {result.solution.words: result for result in reversed(several)}
+        best = [result for result in several if first[result.solution.words] is result][:count]
+        if len(best) == count or len(several) < k or k >= 64 * count or clock.is_over:
+            return best
+        k *= 4
 
 
 def _decode(

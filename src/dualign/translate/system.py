@@ -30,7 +30,7 @@ from dualign.translate.forest.forest_builder import Parsed
 from dualign.translate.forest.hypergraph import MOST_WEIGHT, Derivation, Hypergraph
 from dualign.translate.forest.tree_match import match
 from dualign.translate.lm.language_model import LanguageModel
-from dualign.translate.rules.grammar import Grammar, read_rules, write_rules
+from dualign.translate.rules.grammar import Grammar, RuleFile, read_rules, write_rules
 from dualign.translate.rules.hiero_rules import Extraction, extract
 from dualign.translate.rules.tree_rules import TreeExtraction, extract_from_trees
 from dualign.translate.search.decoding import decode, decode_different
@@ -71,9 +71,9 @@ class Settings:
 
 
 class Translator:
-    """Translates sentences with a grammar and a language model."""
+    """Translates sentences with a grammar, or a file of rules, and a language model."""
 
-    def __init__(self, grammar: Grammar, model: LanguageModel, settings: Settings) -> None:
+    def __init__(self, grammar: Grammar | RuleFile, model: LanguageModel, settings: Settings) -> None:
         self.grammar = grammar
         self.settings = settings
         self.model = model
@@ -84,9 +84,12 @@ class Translator:
         s = self.settings
         if s.trees != isinstance(sentence, Tree):
             raise UsageError(f"the rules of this system are for {'trees' if s.trees else 'words, not trees'}")
+        grammar = self.grammar
+        if isinstance(grammar, RuleFile):
+            grammar = grammar.among(_words([sentence]))
         if isinstance(sentence, Tree):
-            return match(sentence, self.grammar, s.weights, limit=s.limit)
-        return parse(sentence, self.grammar, s.weights, span=s.span, limit=s.limit)
+            return match(sentence, grammar, s.weights, limit=s.limit)
+        return parse(sentence, grammar, s.weights, span=s.span, limit=s.limit)
 
     def translate(self, sentence: Source, **options: Any) -> Certified[Derivation]:
         """The best translation of a sentence that is not empty; options as those of `decode`."""
@@ -104,11 +107,11 @@ class Translator:
     def load(
         cls, folder: str, sentences: Iterable[Source] | None = None, *, lm: str | None = None
     ) -> Translator:
-        """Read a folder; with `sentences`, only the rules that these can use. `lm`: a file with another
-        language model."""
+        """Read a folder; with `sentences`, only the rules that these can use, otherwise rules are parsed when
+        they are needed. `lm`: a file with another language model."""
         settings = read_settings(folder)
-        words = None if sentences is None else _words(sentences)
-        grammar = Grammar(read_rules(os.path.join(folder, "rules.gz"), words))
+        rules = os.path.join(folder, "rules.gz")
+        grammar = RuleFile(rules) if sentences is None else Grammar(read_rules(rules, _words(sentences)))
         if lm is None:
             return cls(grammar, LanguageModel.load(os.path.join(folder, "model.npz")), settings)
         model = LanguageModel.read(lm)

@@ -22,7 +22,7 @@ def reordered(seed: int, count: int) -> Iterator[tuple[Hypergraph, LanguageModel
     frequency = [1 / (n + 2) for n in range(WORDS)]
     model = LanguageModel.train(_text(rng, frequency, 5000), 3)
     while count:
-        words = rng.randint(10, 40)
+        words = rng.randint(10, 30)
         graph = _forest(rng, frequency, words)
         if EDGES[0] <= len(graph.head) <= EDGES[1]:
             count -= 1

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
 from tests.cli.command import dualign, write
 
 from dualign.cli.main import run
+from dualign.core.errors import UsageError
 from dualign.translate import LanguageModel
+from dualign.translate.system import Translator, train_system
 
 SOURCE = [
     "das Haus ist klein",
@@ -117,7 +120,7 @@ def test_a_damaged_folder_is_explained(system, tmp_path):
     text = write(tmp_path / "text", "a b\n")
     for name, content, message in (
         ("settings.json", "{}", "settings of a translation system"),
-        ("model.npz", "nonsense", "not a saved language model"),
+        ("model.npz", "nonsense", "model.npz: not the file"),
         ("rules.gz", "nonsense", "rules.gz"),
     ):
         folder = tmp_path / f"without-{name}"
@@ -171,3 +174,109 @@ def test_trees_that_do_not_fit_the_text_are_explained(tmp_path, trees, code, mes
     done = dualign("translate", "train", source, target, str(tmp_path / "m"), "--source-trees", path)
     assert done.returncode == code
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"span": "x"}, "span is 'x'"),
+        ({"span": 2.5}, "span is 2.5"),
+        ({"limit": -1}, "limit is -1"),
+        ({"order": True}, "order is True"),
+        ({"trees": 1}, "trees is 1"),
+        ({"weights": {"Words": 10**400}}, "the weight of Words"),
+        ({"weights": {"Words": "1"}}, "the weight of Words is '1'"),
+        ({"weights": []}, "settings of a translation system"),
+        ({"files": 3}, "settings of a translation system"),
+        ({"more": 3}, "more"),
+    ],
+)
+def test_settings_that_are_not_of_a_system_are_refused(system, tmp_path, capsys, change, message):
+    folder = copied(system / "model", tmp_path / "copy")
+    settings = json.loads((folder / "settings.json").read_text())
+    (folder / "settings.json").write_text(json.dumps(settings | change))
+    assert run(["translate", "decode", str(folder), write(tmp_path / "t", "das\n")]) == 1
+    assert message in capsys.readouterr().err
+
+
+def copied(folder: Path, to: Path) -> Path:
+    return Path(shutil.copytree(folder, to))
+
+
+def test_files_of_two_systems_are_not_taken_for_one(system, tmp_path, capsys):
+    folder = copied(system / "model", tmp_path / "copy")
+    LanguageModel.train([["a", "b"]], 3).save(str(folder / "model.npz"))
+    assert run(["translate", "decode", str(folder), write(tmp_path / "t", "das\n")]) == 1
+    assert "model.npz: not the file that settings.json was written with" in capsys.readouterr().err
+
+
+def test_interrupted_training_leaves_the_old_system_as_it_was(system, tmp_path, monkeypatch):
+    folder = copied(system / "model", tmp_path / "copy")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    pairs = [(s.split(), t.split()) for s, t in zip(SOURCE[:4] * 9, TARGET[:4] * 9, strict=True)]
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for what, usable in (("LanguageModel.train", False), ("tuned", True)):
+        monkeypatch.setattr(f"dualign.translate.system.{what}", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train_system(pairs, str(folder), rounds=1, threads=1)
+        monkeypatch.undo()
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+        partial = tmp_path / "copy.partial"
+        assert partial.exists() == usable
+        if usable:  # the weights are not tuned, but all else is there
+            assert Translator.load(str(partial)).translate(["das", "Haus"]).certified
+    train_system(pairs, str(folder), rounds=1, threads=1)
+    assert {path.name for path in folder.iterdir()} == before.keys()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} != before
+    assert not partial.exists()
+    (partial).mkdir()
+    write(partial / "mine", "x")
+    with pytest.raises(UsageError, match="has files of others"):
+        train_system(pairs, str(folder), rounds=0, threads=1)
+
+
+def test_several_translations_are_different_sentences_best_first(system, tmp_path, capsys):
+    text = write(tmp_path / "new", "das Kind ist groß\n\nder Hund schläft\n")
+    assert run(["translate", "decode", str(system / "model"), text, "-k", "3"]) == 0
+    rows = [line.split(" ||| ") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    assert {row[0] for row in rows} == {"1", "3"}
+    assert rows[0][1] == "the child is big"
+    for number in ("1", "3"):
+        words, scores = zip(*((row[1], float(row[2])) for row in rows if row[0] == number), strict=True)
+        assert len({*words}) == len(words)
+        assert list(scores) == sorted(scores, reverse=True)
+
+
+def test_forests_are_written_and_translated_again(system, tmp_path, capsys):
+    text = write(tmp_path / "new", "das Kind ist groß\n\nder Zebra schläft\n")
+    arguments = ["translate", "decode", str(system / "model"), "--quiet"]
+    assert run([*arguments, text, "--forests", str(tmp_path / "forests")]) == 0
+    first = capsys.readouterr().out
+    assert sorted(path.name for path in (tmp_path / "forests").iterdir()) == ["1.json", "3.json"]
+    assert run([*arguments, str(tmp_path / "forests")]) == 0
+    assert capsys.readouterr().out == first
+    (tmp_path / "none").mkdir()
+    assert run([*arguments, str(tmp_path / "none")]) == 1
+    assert "has no forests" in capsys.readouterr().err
+
+
+def test_a_system_takes_links_and_a_model_of_others(tmp_path, capsys):
+    source = write(tmp_path / "s", "\n".join(SOURCE * 8) + "\n")
+    target = write(tmp_path / "t", "\n".join(TARGET * 8) + "\n")
+    links = [" ".join(f"{n}-{n}" for n in range(len(line.split()))) for line in SOURCE * 8]
+    model, folder = str(tmp_path / "lm.arpa"), str(tmp_path / "model")
+    assert run(["translate", "lm", target, model, "--order", "2", "--quiet"]) == 0
+    train = ["translate", "train", source, target, folder, "--rounds", "0", "--lm", model, "--links"]
+    assert run([*train, write(tmp_path / "links", "\n".join(links) + "\n")]) == 0
+    text = write(tmp_path / "new", "das Kind ist groß\n")
+    for more in ([], ["--lm", model], ["--gap", "0.5"]):
+        assert run(["translate", "decode", folder, text, *more]) == 0
+        assert capsys.readouterr().out == "the child is big\n"
+    assert run([*train, write(tmp_path / "short", "0-0\n")]) == 1
+    assert "short" in capsys.readouterr().err
+    assert run([*train, write(tmp_path / "far", "9-9\n" * len(links))]) == 1
+    assert "9" in capsys.readouterr().err

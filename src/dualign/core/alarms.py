@@ -20,17 +20,35 @@ def never() -> Array:
     return np.zeros(1, np.uint8)
 
 
+class Alarm:
+    """`flag`, uint8 (1), is 1 once the limit of a clock has passed, for kernels, which hold no GIL.
+
+    It is raised only after `set`: that takes a thread, too much for what is over in milliseconds.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.flag = never()
+        self._clock = clock
+        self._timer: Timer | None = None
+
+    def set(self) -> None:
+        """Raise the flag at the limit, if there is one."""
+        if self._timer is None and self._clock.limit is not None:
+            self._timer = Timer(max(0.0, self._clock.left), self.flag.fill, (1,))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __enter__(self) -> Alarm:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
 @contextmanager
 def alarm(clock: Clock) -> Iterator[Array]:
-    """A flag, uint8 (1), that is 1 once the limit of a clock has passed, for kernels, which hold no GIL."""
-    flag = never()
-    if clock.limit is None:
-        yield flag
-        return
-    timer = Timer(max(0.0, clock.left), flag.fill, (1,))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield flag
-    finally:
-        timer.cancel()
+    """The flag of an alarm that is set."""
+    with Alarm(clock) as result:
+        result.set()
+        yield result.flag

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,29 +12,34 @@ from typing import Any
 
 from dualign.core.certified import Trace
 from dualign.core.clocks import Clock
-from dualign.core.errors import UsageError
+from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.text.arpa import write_arpa
 from dualign.text.brackets import Tree, read_trees, trees_of
+from dualign.text.formats import read_links
 from dualign.text.lines import read_lines, tokenize
 from dualign.text.pairs import read_pairs
-from dualign.text.streams import open_output
+from dualign.text.streams import explaining, open_output
+from dualign.translate.forest.hypergraph import Hypergraph
 from dualign.translate.lm.kneser_ney import estimate
+from dualign.translate.lm.language_model import KenlmModel, LanguageModel
 from dualign.translate.rules.hiero_rules import Extraction
 from dualign.translate.rules.tree_rules import TreeExtraction
-from dualign.translate.search.decoding import METHODS
+from dualign.translate.search.decoding import METHODS, compile_method
 from dualign.translate.system import Settings, Translator, read_settings, train_system
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelText:
-    """Two parallel files, and for tree-to-string rules the trees of the source, one on each line."""
+    """Two parallel files; for tree-to-string rules the trees of the source, one on each line; and links of
+    the words, where they are not to be found by dualign."""
 
     source: str
     target: str
     trees: str | None = None
+    links: str | None = None
 
     def read(self, errors: str) -> tuple[list[Any], list[Tree | None] | None]:
         """The sentence pairs, and their source trees if there are any."""
@@ -51,19 +58,28 @@ def train_translation(
     order: int = 3,
     span: int = 10,
     limit: int = 20,
-    rounds: int = 8,
     run: Run = SILENT,
+    **more: Any,
 ) -> Settings:
     """Learn to translate: links, rules, language model and weights, all written into `folder`.
 
     Weights are tuned on `dev`, or else on some pairs that are kept apart. `order` is that of the language
     model; `span` is the longest phrase that a rule covers; `limit` is the most target sides for a source
-    side. Returns the settings, weights included.
+    side; further `rounds` of tuning, 8 unless told, and `lm`, a file with a language model to use instead of
+    one that is learnt. Returns the settings, weights included.
     """
+    rounds, lm = more.pop("rounds", 8), more.pop("lm", None)
+    if more:
+        raise UsageError(f"{next(iter(more))} is not an option of training")
     if dev is not None and (dev.trees is None) != (text.trees is None):
         raise UsageError("the text to tune on must come with its trees if the other does, and only then")
     held_out = (None, None, None) if dev is None else (dev.source, dev.target, dev.trees)
-    one_standard_input(text.source, text.target, text.trees, *held_out)
+    one_standard_input(text.source, text.target, text.trees, text.links, lm, *held_out)
+    model = None if lm is None else LanguageModel.read(lm)
+    if isinstance(model, KenlmModel):
+        raise UsageError(
+            f"lm={lm} is a binary model of KenLM, which a system cannot keep; give its ARPA file"
+        )
     pairs, trees = text.read(run.errors)
     labelled = None
     if dev is not None:
@@ -71,7 +87,10 @@ def train_translation(
         if dev_trees is not None:
             labelled = [(tree, pair[1]) for tree, pair in zip(dev_trees, labelled, strict=True)]
         labelled = [pair for pair in labelled if pair[0] and pair[1]]
-    compile_kernels(run.note, *WORD_ALIGNER)
+    links = None
+    compile_kernels(run.note, *(WORD_ALIGNER if text.links is None else ()), "translation-cube")
+    if text.links is not None:
+        links = list(read_links(text.links, errors=run.errors, count=len(pairs)))
     return train_system(
         pairs,
         folder,
@@ -81,6 +100,8 @@ def train_translation(
         settings=Extraction(longest=span, limit=limit),
         tree_settings=TreeExtraction(limit=limit),
         rounds=rounds,
+        links=links,
+        model=model,
         threads=run.threads,
         report=run.note,
     )
@@ -105,62 +126,97 @@ def translate(
     text: str,
     output: str = "-",
     *,
-    method: str = "exact",
-    beam: int = 50,
-    time_limit: float | None = 10.0,
     report: str | None = None,
+    lm: str | None = None,
+    forests: str | None = None,
     run: Run = SILENT,
+    **search: Any,
 ) -> Counter[str]:
     """Translate a file with the system in `folder`; nothing appears under a final name before all is written.
 
-    `time_limit` is for each sentence; `report` gets a JSON object for each. Returns how many lines were
-    translated, and how many of the translations are certified.
+    `report` gets a JSON object for each line; `lm` is a language model to use instead of the system's.
+    `forests` is a folder that gets the forest of each line, as `N.json`; `text` may be such a folder.
+    `search` are the options of `decode`, with a `time_limit` of 10 s for each sentence unless told; with `k`
+    above 1 there are up to k different translations of each line, in lines `N ||| translation ||| score`.
+    Returns how many lines were translated, and how many of the (best) translations are certified.
     """
+    options = {"method": "exact", "beam": 50, "time_limit": 10.0, **search}
+    count, method = options.pop("k", 1), options["method"]
     if method not in METHODS:
         raise UsageError(f"method={method} is not one of {', '.join(METHODS)}")
     separate_outputs(output, report)
-    sentences: list[Any] = (
-        list(read_trees(text, run.errors))
-        if read_settings(folder).trees
-        else [tokenize(line) for line in read_lines(text, run.errors)]
-    )
-    translator = Translator.load(folder, filter(None, sentences))
-    options: dict[str, Any] = {"method": method, "beam": beam, "time_limit": time_limit}
-    if shortest := min(filter(None, sentences), key=_length, default=None):
+    graphs = _stored(text) if os.path.isdir(text) else None
+    sentences: list[Any] = graphs or []
+    if graphs is None:
+        sentences = (
+            list(read_trees(text, run.errors))
+            if read_settings(folder).trees
+            else [tokenize(line) for line in read_lines(text, run.errors)]
+        )
+    translator = Translator.load(folder, filter(None, sentences) if graphs is None else [], lm=lm)
+    if any(sentences):
+        # No sentence shall pay for the kernels.
         compile_kernels(run.note, f"translation-{method}")
-        translator.translate(shortest, **options)  # loads the kernels: no sentence shall pay for it
+        compile_method(method)
+    if forests is not None:
+        with explaining(forests, "write"):
+            os.makedirs(forests, exist_ok=True)
     counts: Counter[str] = Counter(lines=0, certified=0)
     with ExitStack() as stack:
         out = stack.enter_context(open_output(output))
         records = stack.enter_context(open_output(report)) if report is not None else None
+        numbered = list(enumerate(sentences, 1))
         results = ordered_map(
-            lambda sentence: _translated(translator, sentence, options), sentences, available(run.threads)
+            lambda item: _translated(translator, item, count, options, forests),
+            numbered,
+            available(run.threads),
         )
-        for number, (words, record) in enumerate(run.counted(results, "translate"), 1):
-            out.write(words + "\n")
+        for number, (lines, record) in enumerate(run.counted(results, "translate"), 1):
+            out.writelines(line + "\n" for line in lines)
             counts.update(lines=1, certified=record["certified"])
             if records is not None:
                 records.write(json.dumps({"line": number, **record}) + "\n")
     return counts
 
 
-def _translated(translator: Translator, sentence: Any, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A translation and what the report says about it."""
-    words = ""
+def _stored(folder: str) -> list[Hypergraph | None]:
+    """The forests `N.json` of a folder; None for a line that has none, as empty lines do."""
+    numbers = [int(name[:-5]) for name in os.listdir(folder) if re.fullmatch(r"[1-9][0-9]{0,8}\.json", name)]
+    if not numbers:
+        raise DataError(f"{folder}: has no forests 1.json, 2.json, …; name a folder that forests= has filled")
+    if max(numbers) > 100 * len(numbers) + 1000:
+        raise DataError(
+            f"{folder}: {max(numbers)}.json, but only {len(numbers)} forests; number them by line"
+        )
+    have = {*numbers}
+    return [
+        Hypergraph.read(os.path.join(folder, f"{n}.json")) if n in have else None
+        for n in range(1, max(numbers) + 1)
+    ]
+
+
+def _translated(
+    translator: Translator, item: tuple[int, Any], count: int, options: dict[str, Any], forests: str | None
+) -> tuple[list[str], dict[str, Any]]:
+    """The lines of translations, and what the report says about the best."""
+    number, sentence = item
     trace: Trace = ()
     record: dict[str, Any] = {"score": 0.0, "bound": 0.0, "certified": True, "seconds": 0.0}
+    lines = [""] if count == 1 else []
     if sentence:
         clock = Clock()
-        result = translator.translate(sentence, **options)
-        words, trace = str(result.solution), result.trace
+        graph = sentence if isinstance(sentence, Hypergraph) else translator.forest(sentence).hypergraph
+        if forests is not None:
+            graph.write(os.path.join(forests, f"{number}.json"))
+        results = translator.decode(graph, count, **options)
+        result, trace = results[0], results[0].trace
+        lines = [str(result.solution)]
+        if count > 1:
+            lines = [f"{number} ||| {each.solution} ||| {each.score:.6f}" for each in results]
         record = {"score": result.score, "bound": result.bound, "certified": result.certified}
         record["seconds"] = round(clock.seconds, 6)
     if options["method"] == "tighten":
         from dualign.translate.search.baselines.partitions import partitions
 
         record["partitions"] = partitions(trace) if sentence else 1
-    return words, record
-
-
-def _length(sentence: Any) -> int:
-    return len(sentence.tokens if isinstance(sentence, Tree) else sentence)
+    return lines, record

@@ -1,40 +1,52 @@
 """A translation system: rules, language model and weights, trained on two parallel texts.
 
 A folder holds `rules.gz` (`dualign.translate.rules.grammar`), `model.npz` (`LanguageModel.save`) and
-`settings.json`: the weights of the features and how forests are made.
+`settings.json`: the weights of the features, how forests are made, and checksums of the other two files, so
+that files of two systems are never taken for one. A system is made in a folder beside its own,
+`NAME.partial`, and moved when it is complete; while its weights are tuned, that folder is a system as well.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from dualign.core.certified import Certified
 from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.core.threads import available
+from dualign.text.alignment import Alignment
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
 from dualign.text.pairs import Pair
-from dualign.text.streams import open_input, open_output
+from dualign.text.streams import explaining, open_input, open_output
 from dualign.translate.forest.chart import parse
 from dualign.translate.forest.forest_builder import Parsed
-from dualign.translate.forest.hypergraph import Derivation
+from dualign.translate.forest.hypergraph import MOST_WEIGHT, Derivation, Hypergraph
 from dualign.translate.forest.tree_match import match
 from dualign.translate.lm.language_model import LanguageModel
-from dualign.translate.rules.grammar import Grammar, read_rules, write_rules
+from dualign.translate.rules.grammar import Grammar, RuleFile, read_rules, write_rules
 from dualign.translate.rules.hiero_rules import Extraction, extract
 from dualign.translate.rules.tree_rules import TreeExtraction, extract_from_trees
-from dualign.translate.search.decoding import decode
-from dualign.translate.tuning.tuning_rounds import tuned
+from dualign.translate.search.decoding import decode, decode_different
+from dualign.translate.tuning.tuning_rounds import Tuning, tuned
 
 WEIGHTS = {
     "EgivenF": 0.3, "FgivenE": 0.2, "LexEgivenF": 0.2, "LexFgivenE": 0.1, "Rules": -0.1, "Hiero": -0.1,
     "Words": 0.4, "Glue": -0.3, "Copy": -3.0, "LanguageModel": 0.5,
 }  # fmt: skip
 """Before tuning; the features are those of `extraction` and `chart`, and the log of the language model."""
+
+FILES, SETTINGS = ("rules.gz", "model.npz"), "settings.json"
+"""Of a folder."""
+
+MOST_SETTING = 1_000_000
+"""Of a number in the settings."""
 
 HELD_OUT = 250
 """Pairs kept apart for tuning where no others are given, at most a twentieth of the text."""
@@ -59,9 +71,9 @@ class Settings:
 
 
 class Translator:
-    """Translates sentences with a grammar and a language model."""
+    """Translates sentences with a grammar, or a file of rules, and a language model."""
 
-    def __init__(self, grammar: Grammar, model: LanguageModel, settings: Settings) -> None:
+    def __init__(self, grammar: Grammar | RuleFile, model: LanguageModel, settings: Settings) -> None:
         self.grammar = grammar
         self.settings = settings
         self.model = model
@@ -72,21 +84,38 @@ class Translator:
         s = self.settings
         if s.trees != isinstance(sentence, Tree):
             raise UsageError(f"the rules of this system are for {'trees' if s.trees else 'words, not trees'}")
+        grammar = self.grammar
+        if isinstance(grammar, RuleFile):
+            grammar = grammar.among(_words([sentence]))
         if isinstance(sentence, Tree):
-            return match(sentence, self.grammar, s.weights, limit=s.limit)
-        return parse(sentence, self.grammar, s.weights, span=s.span, limit=s.limit)
+            return match(sentence, grammar, s.weights, limit=s.limit)
+        return parse(sentence, grammar, s.weights, span=s.span, limit=s.limit)
 
     def translate(self, sentence: Source, **options: Any) -> Certified[Derivation]:
         """The best translation of a sentence that is not empty; options as those of `decode`."""
         return decode(self.forest(sentence).hypergraph, self._scaled, order=self.settings.order, **options)
 
+    def decode(self, forest: Hypergraph, count: int = 1, **options: Any) -> list[Certified[Derivation]]:
+        """The best translations of a forest, of that many different sentences; options as those of
+        `decode`."""
+        order = self.settings.order
+        if count > 1:
+            return decode_different(forest, self._scaled, count, order=order, **options)
+        return [decode(forest, self._scaled, order=order, **options)]
+
     @classmethod
-    def load(cls, folder: str, sentences: Iterable[Source] | None = None) -> Translator:
-        """Read a folder; with `sentences`, only the rules that these can use."""
+    def load(
+        cls, folder: str, sentences: Iterable[Source] | None = None, *, lm: str | None = None
+    ) -> Translator:
+        """Read a folder; with `sentences`, only the rules that these can use, otherwise rules are parsed when
+        they are needed. `lm`: a file with another language model."""
         settings = read_settings(folder)
-        words = None if sentences is None else _words(sentences)
-        grammar = Grammar(read_rules(os.path.join(folder, "rules.gz"), words))
-        return cls(grammar, LanguageModel.load(os.path.join(folder, "model.npz")), settings)
+        rules = os.path.join(folder, "rules.gz")
+        grammar = RuleFile(rules) if sentences is None else Grammar(read_rules(rules, _words(sentences)))
+        if lm is None:
+            return cls(grammar, LanguageModel.load(os.path.join(folder, "model.npz")), settings)
+        model = LanguageModel.read(lm)
+        return cls(grammar, model, replace(settings, order=max(settings.order, model.order)))
 
 
 def _words(sentences: Iterable[Source]) -> set[str]:
@@ -95,29 +124,89 @@ def _words(sentences: Iterable[Source]) -> set[str]:
 
 
 def read_settings(folder: str) -> Settings:
-    """The settings of a folder that `train_system` has made."""
-    path = os.path.join(folder, "settings.json")
+    """The settings of a folder that `train_system` has made; its other files must be those they belong to."""
+    path = os.path.join(folder, SETTINGS)
     if not os.path.isdir(folder):
         raise DataError(f"{folder}: no such folder; name one that `dualign translate train` has made")
     with open_input(path) as stream:
         content = stream.read()
     try:
         values = json.loads(content)
-        weights = {str(name): float(weight) for name, weight in values.pop("weights").items()}
-        return Settings(weights=weights, **values)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        files = values.pop("files", {})
+        weights = {str(name): _number(name, weight) for name, weight in values.pop("weights").items()}
+        settings = Settings(weights=weights, **values)
+        for name in ("span", "limit", "order"):
+            if type(value := getattr(settings, name)) is not int or not 1 <= value <= MOST_SETTING:
+                raise ValueError(f"{name} is {value!r:.40}, not a whole number of at least 1")
+        if type(settings.trees) is not bool:
+            raise ValueError(f"trees is {settings.trees!r:.40}, not true or false")
+        checked = [(str(name), str(sum_)) for name, sum_ in files.items() if name in FILES]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ModelError(f"{path}: not the settings of a translation system ({error}); train again") from None
+    for name, expected in checked:
+        if checksum(os.path.join(folder, name)) != expected:
+            raise ModelError(
+                f"{os.path.join(folder, name)}: not the file that {SETTINGS} was written with, so it is of "
+                "another system, or damaged; train again"
+            )
+    return settings
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST_WEIGHT:
+        raise ValueError(f"the weight of {name} is {value!r:.40}, not a number")
+    return float(value)
+
+
+def checksum(path: str) -> str:
+    """Of the bytes of a file."""
+    with explaining(path, "read"), open(path, "rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def write_settings(settings: Settings, folder: str) -> None:
+    """Write the settings of a folder that has its other files."""
+    files = {name: checksum(os.path.join(folder, name)) for name in FILES}
+    with open_output(os.path.join(folder, SETTINGS)) as out:
+        out.write(json.dumps({**asdict(settings), "files": files}, indent=1) + "\n")
+
+
+@contextmanager
+def making(folder: str) -> Iterator[str]:
+    """A folder beside `folder`, whose files replace those of `folder` when all is done.
+
+    If it is not, what was made stays only where it is a system already, and `folder` is as it was.
+    """
+    partial = os.path.normpath(folder) + ".partial"
+    if os.path.isdir(partial) and {*os.listdir(partial)} - {*FILES, SETTINGS}:
+        raise UsageError(f"{partial}: has files of others, but a system is made there; move them away")
+    with explaining(partial, "write"):
+        os.makedirs(os.path.dirname(partial) or ".", exist_ok=True)
+        shutil.rmtree(partial, ignore_errors=True)
+        os.mkdir(partial)
+    try:
+        yield partial
+        with explaining(folder, "write"):
+            os.makedirs(folder, exist_ok=True)
+            for name in (*FILES, SETTINGS):  # the settings last: they say what belongs to them
+                os.replace(os.path.join(partial, name), os.path.join(folder, name))
+            os.rmdir(partial)
+    finally:
+        if not os.path.exists(os.path.join(partial, SETTINGS)):
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How a system is trained: order of the language model, extraction of Hiero rules and of rules for trees,
-    most rounds of tuning (0: none)."""
+    most rounds of tuning (0: none). `links`, one for each pair, and `model` replace what would be learnt."""
 
     order: int = 3
     settings: Extraction = field(default_factory=Extraction)
     tree_settings: TreeExtraction = field(default_factory=TreeExtraction)
     rounds: int = 8
+    links: Sequence[Alignment] | None = None
+    model: LanguageModel | None = None
 
 
 def train_system(
@@ -135,9 +224,9 @@ def train_system(
     Without `dev`, some pairs are kept apart for tuning. With `trees`, one for each pair or None, rules are
     tree-to-string rules, and the sources of `dev` are trees. Options are those of `Recipe`.
     """
-    from dualign.aligner import Aligner
-
     recipe = Recipe(**options)
+    if recipe.links is not None:
+        same_length(("the text", len(pairs)), ("the links", len(recipe.links)), unit="sentence pairs")
     if trees is not None:
         same_length(("the text", len(pairs)), ("the file of trees", len(trees)), unit="sentences")
     kept = [n for n, pair in enumerate(pairs) if pair[0] and pair[1]]
@@ -150,31 +239,58 @@ def train_system(
     if not kept:
         raise DataError("no sentence pair to learn from: one side of each line is empty")
     pairs = [pairs[n] for n in kept]
-    os.makedirs(folder, exist_ok=True)
-    report(f"aligning {len(pairs):,} sentence pairs")
-    alignments = Aligner(threads=threads).fit(pairs).align(pairs)
+    if recipe.links is not None:
+        recipe = replace(recipe, links=[recipe.links[n] for n in kept])
+    with making(folder) as partial:
+        return _train(
+            pairs, partial, dev, None if trees is None else [trees[n] for n in kept], recipe, threads, report
+        )
+
+
+def _train(
+    pairs: Sequence[Pair],
+    folder: str,
+    dev: Sequence[tuple[Source, Sequence[str]]] | None,
+    trees: Sequence[Tree | None] | None,
+    recipe: Recipe,
+    threads: int | None,
+    report: Callable[[str], None],
+) -> Settings:
+    """Fill a folder; before weights are tuned it is a system, and better weights are kept as they are
+    found."""
+    from dualign.aligner import Aligner
+
+    alignments = recipe.links
+    if alignments is None:
+        report(f"aligning {len(pairs):,} sentence pairs")
+        alignments = Aligner(threads=threads).fit(pairs).align(pairs)
     report("extracting rules")
     rules = os.path.join(folder, "rules.gz")
     if trees is not None:
         result = Settings(limit=recipe.tree_settings.limit, order=recipe.order, trees=True)
-        found = extract_from_trees(pairs, [trees[n] for n in kept], alignments, recipe.tree_settings)
+        found = extract_from_trees(pairs, trees, alignments, recipe.tree_settings)
     else:
         result = Settings(recipe.settings.longest, recipe.settings.limit, recipe.order)
         found = extract(pairs, alignments, recipe.settings)
     write_rules(found, rules)
     del alignments, found
-    report(f"learning a language model of order {recipe.order}")
-    model = LanguageModel.train([pair[1] for pair in pairs], recipe.order)
+    model = recipe.model
+    if model is None:
+        report(f"learning a language model of order {recipe.order}")
+        model = LanguageModel.train([pair[1] for pair in pairs], recipe.order)
     model.save(os.path.join(folder, "model.npz"))
+    write_settings(result, folder)
     if recipe.rounds and dev:
-        report(f"tuning weights on {len(dev):,} sentence pairs")
+        report(f"tuning weights on {len(dev):,} sentence pairs; meanwhile {folder} can be used")
         grammar = Grammar(read_rules(rules, _words(source for source, _ in dev)))
         translator = Translator(grammar, model, result)
         forests = [(translator.forest(source), target) for source, target in dev]
-        weights = tuned(
-            forests, model, result.order, result.weights, recipe.rounds, available(threads), report
-        )
+
+        def keep(weights: dict[str, float]) -> None:
+            write_settings(replace(result, weights=weights), folder)
+
+        search = Tuning(recipe.rounds, available(threads), report, keep)
+        weights = tuned(forests, model, result.order, result.weights, search)
         result = replace(result, weights=weights)
-    with open_output(os.path.join(folder, "settings.json")) as out:
-        out.write(json.dumps(asdict(result), indent=1) + "\n")
+        write_settings(result, folder)
     return result

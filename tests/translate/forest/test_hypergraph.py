@@ -12,7 +12,7 @@ from tests.oracles.translation import derivations
 from tests.translate.forests import random_forest
 
 import dualign
-from dualign.translate import Hypergraph
+from dualign.translate import Derivation, Hypergraph, LanguageModel, decode
 
 TWO_ORDERS = ([(None, 0.0), ("a", -0.5), ("b", -0.25)], [(0, [1, 2], -1.0), (0, [2, 1], -2.0)], 0)
 
@@ -91,14 +91,13 @@ def test_deep_forests_need_no_deep_stack():
         ([(None, 0), ("a", 0)], [(0, [0], 0), (0, [1], 0)], 0, "cycle"),
         ([(None, 0), ("a", 0)], [], 0, "no derivation"),
         ([(None, 0), ("a", 0), (None, 0)], [(0, [1, 2], 0)], 0, "vertex 2 has neither a word nor an edge"),
-        ([(None, 0), ("a", 0), (None, 0), ("b", 0)], [(0, [1], 0), (2, [3], 0)], 0, "not connected: edge 1"),
         ([(None, 0), ("a", 0)], [(0, [], 0)], 0, "empty tail"),
         ([(None, 0), ("a", 0)], [(0, [7], 0)], 0, "7 is not one of the 2 vertices"),
         ([(None, 0), ("a", 0)], [(0, [1], 0)], 2, "root 2"),
         ([("x", 0), ("a", 0)], [(0, [1], 0)], 0, "label 'x'"),
         ([(None, 0), ("a b", 0)], [(0, [1], 0)], 0, "not one word"),
         ([(None, 0), ("<s>", 0)], [(0, [1], 0)], 0, "<s> is added by the language model"),
-        ([(None, float("nan")), ("a", 0)], [(0, [1], 0)], 0, "not finite"),
+        ([(None, float("nan")), ("a", 0)], [(0, [1], 0)], 0, "weight nan is not between"),
         ([(None, 0), ("a", 0)], [(0, [1], -float("inf"))], 0, "leave out what is impossible"),
         ([(None, "x"), ("a", 0)], [(0, [1], 0)], 0, "not a number"),
         ([None], [], 0, "not a pair"),
@@ -147,3 +146,38 @@ def test_a_forest_with_other_weights_leaves_the_first_as_it_is():
         )
         assert [w for _, _, w in other.edges] == [2.0 * w for _, _, w in graph.edges]
         assert other.best()[1] == Hypergraph(vertices, [(h, t, 2.0 * w) for h, t, w in edges], 0).best()[1]
+
+
+def test_what_the_root_does_not_lead_to_is_ignored_with_a_note(caplog):
+    alone = [(None, 0), ("a", 0), (None, 0), ("b", 0)], [(0, [1], -1), (2, [3], 0)]
+    sharing = [(None, 0), ("a", 0), (None, 0)], [(0, [1], -1), (2, [1], 0)]
+    for vertices, edges in (alone, sharing):
+        caplog.clear()
+        graph = Hypergraph(vertices, edges, 0)
+        assert graph.best() == (Derivation(("a",), (0,)), -1.0)
+        assert "all but 1 of the forest's edges" in caplog.text
+
+
+@pytest.mark.parametrize("weight", [-1e308, 1e21, 10**400, -(10**400)])
+def test_weights_that_drown_all_others_are_refused(weight):
+    for vertices, edges in (
+        ([(None, weight), ("a", 0)], [(0, [1], 0)]),
+        ([(None, 0), ("a", 0)], [(0, [1], weight)]),
+    ):
+        with pytest.raises(dualign.DataError, match="leave out what is impossible"):
+            Hypergraph(vertices, edges, 0)
+    text = json.dumps({"vertices": [[None, 0], ["a", 0]], "edges": [[0, [1], weight]], "root": 0})
+    with pytest.raises(dualign.DataError, match=r"forest\.json: edge 0: the weight"):
+        Hypergraph.from_json(text, "forest.json")
+
+
+def test_a_derivation_that_doubles_at_each_vertex_is_refused_not_built():
+    vertices = [*((None, 0.0) for _ in range(60)), ("a", 0.0)]
+    graph = Hypergraph(vertices, [(v, [v + 1, v + 1], 0.0) for v in range(60)], 0)
+    assert graph.inside(maximum=True)[0] == 0.0
+    with pytest.raises(dualign.DataError, match="edges or more"):
+        graph.best()
+    model = LanguageModel.train([["a", "a"]], 2)
+    for method in ("exact", "cube"):
+        with pytest.raises(dualign.DataError, match="edges or more"):
+            decode(graph, model, method=method, time_limit=1.0)

@@ -76,6 +76,39 @@ def test_saved_models_are_the_same_and_damage_is_noticed(tmp_path):
         LanguageModel.load(str(tmp_path / "none.npz"))
 
 
+FORGERIES = {
+    "first": lambda a: a[::-1].copy(),
+    "word": lambda a: np.where(np.arange(len(a)) == len(a) - 1, 10**6, a).astype(np.int32),
+    "logprob": lambda a: np.where(np.arange(len(a)) == 3, np.nan, a),
+    "backoff": lambda a: a[:-1],
+    "suffix": lambda a: np.where(a > 0, 2, a).astype(np.int32),
+    "level": lambda a: a[:-1],
+    "words": lambda a: np.concatenate((a, a)),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+@pytest.mark.parametrize("change", ["values", "type", "shape", "empty"])
+def test_forged_arrays_are_refused(tmp_path, name, change):
+    model, _ = random_model(random.Random(1), 3)
+    path = str(tmp_path / "model.npz")
+    model.save(path)
+    with np.load(path) as content:
+        arrays = dict(content)
+    array = arrays[name]
+    arrays[name] = {
+        "values": FORGERIES[name],
+        "type": lambda a: a.astype(np.complex128),
+        "shape": lambda a: a.reshape(1, -1, 1),
+        "empty": lambda a: a[:0],
+    }[change](array)
+    np.savez(path, **arrays)
+    if name == "words" and change == "shape":
+        return  # bytes are bytes
+    with pytest.raises(dualign.ModelError, match=r"model\.npz"):
+        LanguageModel.load(path)
+
+
 def test_scores_equal_kenlms(tmp_path):
     kenlm = pytest.importorskip("kenlm", reason="kenlm is not installed (extra `lm`)")
     text = sentences(5, 300, [f"w{n}" for n in range(30)], 15)

@@ -11,7 +11,7 @@ from tests.oracles.translation import derivations, hiero_rules
 import dualign
 from dualign.text.alignment import Alignment
 from dualign.translate.forest.chart import parse
-from dualign.translate.rules.grammar import Grammar, Rule, parse_rule, read_rules, write_rules
+from dualign.translate.rules.grammar import Grammar, Rule, RuleFile, parse_rule, read_rules, write_rules
 from dualign.translate.rules.hiero_rules import Extraction, extract
 
 
@@ -186,3 +186,26 @@ def test_links_that_do_not_fit_are_refused():
         extract([(["a"], ["x"])], [])
     with pytest.raises(dualign.UsageError, match="longest=0"):
         Extraction(longest=0)
+
+
+def test_rules_of_a_file_are_parsed_when_a_sentence_needs_them(tmp_path):
+    lines = [
+        "[X] ||| la [X,1] verde ||| the green [X,1] ||| p=-0.5",
+        "[X] ||| [X,1] de [X,2] ||| [X,2] [X,1] ||| p=-2",
+        "[X] ||| casa ||| house ||| p=-1",
+        "",
+        "[X] ||| [X,1] [X,2] ||| [X,2] [X,1] ||| p=-4",
+        "[X] ||| casa ||| home ||| p=-3",
+        "[X] ||| otra ||| other ||| p",
+        "[X] ||| casa de la ||| house of the ||| p=1",
+    ]
+    path = tmp_path / "rules"
+    path.write_text("\n".join(lines) + "\n")
+    stored = RuleFile(str(path))
+    for words in ({"la", "casa", "verde"}, {"de", "casa"}, set(), {"casa", "de", "la"}):
+        assert stored.among(words).rules == list(read_rules(str(path), words))
+    with pytest.raises(dualign.DataError, match=r"rules:7: the feature 'p' has no number"):
+        stored.among({"otra"})
+    path.write_text("nonsense\n")
+    with pytest.raises(dualign.DataError, match="rules:1: 1 fields"):
+        RuleFile(str(path)).among({"casa"})

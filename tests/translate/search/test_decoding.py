@@ -10,11 +10,12 @@ from tests.translate.forests import random_forest, random_model
 
 import dualign
 from dualign.translate import Hypergraph, LanguageModel, decode
+from dualign.translate.search.decoding import decode_different
 
 pytestmark = pytest.mark.kernel
 
 
-def problems(count, orders=(1, 2, 3, 4), begin=0):
+def problems(count, orders=(1, 2, 3, 4, 5), begin=0):
     """Forest, model, and all derivations with their scores by the twin of the model."""
     for seed in range(begin, begin + count):
         rng = random.Random(seed)
@@ -72,6 +73,17 @@ def test_k_best_is_exact(method):
         assert all(r.certified for r in results), seed
         for r in results:
             assert r.score == pytest.approx(scores[r.solution.edges][0], abs=1e-8)
+
+
+def test_different_sentences_each_come_with_their_best_derivation():
+    for seed, order, graph, model, scores in problems(120, begin=8000):
+        best: dict[tuple[str, ...], float] = {}
+        for score, words in scores.values():
+            best[words] = max(score, best.get(words, score))
+        results = decode_different(graph, model, 4, order=order)
+        wanted = sorted(best.values(), reverse=True)[:4]
+        assert [r.score for r in results] == pytest.approx(wanted, abs=1e-7), seed
+        assert len({r.solution.words for r in results}) == len(results)
 
 
 @pytest.mark.parametrize("method", ["cube", "relax", "tighten", "ilp", "lp"])
@@ -137,6 +149,67 @@ def test_a_time_limit_returns_something_honest():
     assert full.certified
 
 
+def test_bounds_hold_at_every_stage_and_never_rise():
+    for seed, order, graph, model, scores in problems(200, orders=(3, 4, 5), begin=20_000):
+        best = max(score for score, _ in scores.values())
+        bounds = [stage[1] for stage in decode(graph, model, order=order).trace]
+        assert all(bound >= best - 1e-7 for bound in bounds), seed
+        assert bounds == sorted(bounds, reverse=True), seed
+
+
+def test_a_gap_ends_the_search_early_with_an_honest_bound():
+    graph, model = reordering(random.Random(2), 12)
+    full = decode(graph, model)
+    rough = decode(graph, model, gap=4.0)
+    assert full.certified
+    assert not rough.certified
+    assert full.score - 1e-6 <= rough.bound <= rough.score + 4.0 + 1e-6
+    assert len(rough.trace) < len(full.trace)
+
+
+def reordering(rng, words):
+    """A forest with ten translations for each word and any order within four, and a trigram model."""
+    vocabulary = [f"t{n}" for n in range(150)]
+    model = LanguageModel.train([[rng.choice(vocabulary[:60]) for _ in range(12)] for _ in range(600)], 3)
+    vertices, edges, span = [], [], {}
+    for i in range(words):
+        vertices += [(None, 0.0), *((w, 0.0) for w in rng.sample(vocabulary[:100], 10))]
+        span[i, i + 1] = len(vertices) - 11
+        edges += [(span[i, i + 1], [len(vertices) - n], rng.uniform(-3, 0)) for n in range(1, 11)]
+    for length in range(2, words + 1):
+        for i in range(words - length + 1) if length <= 4 else [0]:
+            vertices.append((None, 0.0))
+            span[i, i + length] = len(vertices) - 1
+            for m in range(i + 1, i + length):
+                if (i, m) in span and (m, i + length) in span:
+                    parts = [span[i, m], span[m, i + length]]
+                    edges += [(span[i, i + length], parts, rng.uniform(-1, 0))]
+                    edges += [(span[i, i + length], parts[::-1], rng.uniform(-1, 0))] if length <= 4 else []
+    used = {v for _, tail, _ in edges for v in tail} | {span[0, words]}
+    assert len(used) == len(vertices)
+    return Hypergraph(vertices, edges, span[0, words]), model
+
+
+@pytest.mark.slow
+def test_forests_with_free_reordering_are_proved_and_cube_pruning_is_never_better():
+    for seed in range(4):
+        graph, model = reordering(random.Random(seed), 5)
+        result = decode(graph, model, time_limit=60)
+        assert result.certified, seed
+        whole = decode(graph, model, method="exhaustive")
+        assert whole.certified, seed
+        assert result.score == pytest.approx(whole.score, abs=1e-6)
+        for beam in (5, 50, 500):
+            assert decode(graph, model, method="cube", beam=beam).score <= result.score + 1e-9
+
+
+def test_a_time_limit_is_kept_where_a_search_takes_longer():
+    graph, model = reordering(random.Random(0), 30)
+    result = decode(graph, model, time_limit=0.3)
+    assert result.seconds < 0.3 + 0.3  # of which a busy machine may take some
+    assert result.bound > result.score
+
+
 def test_the_same_input_gives_the_same_answer():
     for _, order, graph, model, _ in problems(10):
         for method in ("exact", "cube", "relax", "tighten"):
@@ -154,6 +227,7 @@ def test_the_same_input_gives_the_same_answer():
         ({"k": 0}, "k=0"),
         ({"beam": -1}, "beam=-1"),
         ({"time_limit": 0}, "time_limit=0"),
+        ({"gap": -1.0}, "gap=-1.0"),
     ],
 )
 def test_wrong_options_are_refused(options, message):

@@ -19,7 +19,7 @@ from dualign.translate.search.passes import cube_trees
 from dualign.translate.search.translation_problem import Problem
 from dualign.translate.tuning.envelopes import envelopes
 from dualign.translate.tuning.mert import Candidates, tune_weights
-from dualign.translate.tuning.tuning_rounds import Example, tuned
+from dualign.translate.tuning.tuning_rounds import Example, Tuning, tuned
 
 pytestmark = pytest.mark.kernel
 
@@ -152,11 +152,13 @@ def test_candidates_have_the_features_that_decoding_adds_up():
 def test_rounds_end_with_the_reference_and_threads_change_nothing():
     weights, model, dev = examples()
     said: list[str] = []
-    result = tuned(dev, model, 3, weights, 3, 1, said.append)
+    kept: list[dict[str, float]] = []
+    result = tuned(dev, model, 3, weights, Tuning(3, 1, said.append, kept.append))
     assert said[-1] == "best: BLEU 100.00"
     assert float(said[0].split()[3]) < 100
     assert result["Copy"] == -5.0
-    assert result == tuned(dev, model, 3, weights, 3, 2, lambda message: None)
+    assert result == tuned(dev, model, 3, weights, Tuning(3, 2))
+    assert kept[-1] == result
     scaled = model.scaled(result["LanguageModel"])
     forest = parse(["la", "casa", "verde"], Grammar(map(parse_rule, RULES)), result).hypergraph
     assert str(decode(forest, scaled).solution) == "the green house"
@@ -166,5 +168,5 @@ def test_rounds_never_give_weights_that_did_worse():
     weights, model, dev = examples()
     good = {**weights, "good": 1.0, "bad": -1.0}
     said: list[str] = []
-    assert tuned(dev, model, 3, good, 2, 1, said.append) == good
+    assert tuned(dev, model, 3, good, Tuning(2, 1, said.append)) == good
     assert "BLEU 100.00" in said[0]

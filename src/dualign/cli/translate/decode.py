@@ -12,7 +12,11 @@ from dualign.cli.screen import on_screen
 def decode(
     folder: Annotated[str, argument("DIR", "Folder that `dualign translate train` has made.")],
     text: Annotated[
-        str, argument("INPUT", "Tokenised text, one sentence per line; trees where it was trained on them.")
+        str,
+        argument(
+            "INPUT",
+            "Tokenised text, one sentence per line; trees if it was trained on them; or a folder of forests.",
+        ),
     ],
     output: Output = "-",
     # The names stand here too because the module of `METHODS` imports NumPy, too slow for `--help`.
@@ -21,6 +25,18 @@ def decode(
     ] = "exact",
     beam: Annotated[int, option("N", "Items per vertex, for cube.", min=1)] = 50,
     time_limit: Annotated[float, option("SECONDS", "For each sentence.", min=0.001)] = 10.0,
+    gap: Annotated[
+        float, option("X", "End when the score is within X of its bound, for exact.", "--gap", min=0.0)
+    ] = 0.0,
+    k: Annotated[
+        int, option("N", "Up to N different translations, in lines `line ||| words ||| score`.", "-k", min=1)
+    ] = 1,
+    lm: Annotated[
+        str | None, option("FILE", "Another language model, in ARPA form or KenLM's, for this text.")
+    ] = None,
+    forests: Annotated[
+        str | None, option("DIR", "Also write the forest of each line, as DIR/LINE.json.")
+    ] = None,
     report: Annotated[
         str | None,
         option(
@@ -40,6 +56,5 @@ def decode(
     and language model can exceed; certified means that the two have met.
     """
     with on_screen(quiet, output, threads, errors) as run:
-        jobs.translate(
-            folder, text, output, method=method, beam=beam, time_limit=time_limit, report=report, run=run
-        )
+        search = {"method": method, "beam": beam, "time_limit": time_limit, "gap": gap, "k": k}
+        jobs.translate(folder, text, output, report=report, lm=lm, forests=forests, run=run, **search)

@@ -22,6 +22,12 @@ def train(
         str | None, option("FILE", "Source trees in Penn brackets, one per line, for tree-to-string rules.")
     ] = None,
     dev_source_trees: Annotated[str | None, option("FILE", "Trees of the source text to tune on.")] = None,
+    links: Annotated[
+        str | None, option("FILE", "Links of the words, from any aligner; else dualign finds them.")
+    ] = None,
+    lm: Annotated[
+        str | None, option("FILE", "Language model in ARPA form; else one is learnt from TARGET.")
+    ] = None,
     order: Annotated[int, option("N", "Longest n-gram of the language model.", min=1, max=9)] = 3,
     span: Annotated[int, option("N", "Longest phrase that a rule covers.", min=1, max=30)] = 10,
     limit: Annotated[int, option("N", "Most target sides for one source side.", min=1)] = 20,
@@ -40,10 +46,10 @@ def train(
         raise UsageError("--dev-source-trees belongs to --source-trees and --dev-source; give all three")
     if source_trees is not None and dev_source is not None and dev_source_trees is None:
         raise UsageError("--source-trees with --dev-source needs --dev-source-trees, the trees of that text")
-    text, dev = jobs.ParallelText(source, target, source_trees), None
+    text, dev = jobs.ParallelText(source, target, source_trees, links), None
     if dev_source is not None and dev_target is not None:
         dev = jobs.ParallelText(dev_source, dev_target, dev_source_trees)
     with on_screen(quiet, "", threads, errors) as run:
         jobs.train_translation(
-            text, folder, dev=dev, order=order, span=span, limit=limit, rounds=rounds, run=run
+            text, folder, dev=dev, order=order, span=span, limit=limit, rounds=rounds, lm=lm, run=run
         )

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.core.kernels.hashing import EMPTY, new_slots, slot_of
 from dualign.search.inside import Weighted
 
 
@@ -31,63 +33,52 @@ class Forest(NamedTuple):
     edge: Array
 
 
+@kernel()
 def binary(graph: Weighted, leaf: Array) -> Forest:
     """A hypergraph in binary steps; `leaf[v]` is the word of a vertex that is a leaf, −1 otherwise.
 
     Of `graph.order` only; the last vertex becomes the last node.
     """
-    leaf_word = leaf.tolist()
-    vertex_weight, edge_weight = graph.vertex_weight.tolist(), graph.edge_weight.tolist()
-    incoming, first = graph.incoming.tolist(), graph.incoming_begin.tolist()
-    tails, tail_begin = graph.tail.tolist(), graph.tail_begin.tolist()
-    node_of = [-1] * len(leaf_word)
-    word: list[int] = []
-    weight: list[float] = []
-    begin: list[int] = []
-    left: list[int] = []
-    right: list[int] = []
-    step_weight: list[float] = []
-    edge_of: list[int] = []
-    prefixes: dict[tuple[int, int], int] = {}
-
-    def add_node(label: int, value: float) -> int:
-        word.append(label)
-        weight.append(value)
-        begin.append(len(left))
-        return len(word) - 1
-
-    def add_step(a: int, b: int, value: float, edge: int) -> None:
-        left.append(a)
-        right.append(b)
-        step_weight.append(value)
-        edge_of.append(edge)
-
-    for vertex in graph.order.tolist():
-        if leaf_word[vertex] >= 0:
-            node_of[vertex] = add_node(leaf_word[vertex], vertex_weight[vertex])
-            continue
-        steps = []
-        for edge in incoming[first[vertex] : first[vertex + 1]]:
-            tail = tails[tail_begin[edge] : tail_begin[edge + 1]]
+    room = len(leaf) + len(graph.tail)
+    word, weight = np.full(room, -1, np.int32), np.zeros(room)
+    begin = np.zeros(room + 1, np.int64)
+    left, right = np.empty(room, np.int32), np.full(room, -1, np.int32)
+    step_weight, edge_of = np.zeros(room), np.full(room, -1, np.int32)
+    node_of = np.full(len(leaf), -1, np.int32)
+    # The pairs of nodes that are prefixes, and the node of each.
+    pair, prefix, prefixes = np.empty((len(graph.tail), 2), np.int32), np.empty(len(graph.tail), np.int32), 0
+    slots = new_slots(len(graph.tail))
+    nodes = steps = 0
+    for v in graph.order:
+        last = np.empty(graph.incoming_begin[v + 1] - graph.incoming_begin[v], np.int32)
+        for k in range(len(last)):
+            e = graph.incoming[graph.incoming_begin[v] + k]
+            tail = graph.tail[graph.tail_begin[e] : graph.tail_begin[e + 1]]
             a = node_of[tail[0]]
             for child in tail[1:-1]:
-                b = node_of[child]
-                if (a, b) not in prefixes:
-                    prefixes[a, b] = add_node(-1, 0.0)
-                    add_step(a, b, 0.0, -1)
-                a = prefixes[a, b]
-            b = node_of[tail[-1]] if len(tail) > 1 else -1
-            steps.append((a, b, vertex_weight[vertex] + edge_weight[edge], edge))
-        node_of[vertex] = add_node(-1, 0.0)
-        for step in steps:
-            add_step(*step)
-    begin.append(len(left))
+                pair[prefixes, 0], pair[prefixes, 1] = a, node_of[child]
+                slot = slot_of(slots, pair, pair[prefixes])
+                if slots[slot] == EMPTY:
+                    slots[slot], prefix[prefixes] = prefixes, nodes
+                    left[steps], right[steps] = a, node_of[child]
+                    begin[nodes], nodes = steps, nodes + 1
+                    prefixes, steps = prefixes + 1, steps + 1
+                a = prefix[slots[slot]]
+            last[k] = a
+        node_of[v] = nodes
+        begin[nodes] = steps
+        if leaf[v] >= 0:
+            word[nodes], weight[nodes] = leaf[v], graph.vertex_weight[v]
+        for k in range(len(last)):
+            e = graph.incoming[graph.incoming_begin[v] + k]
+            left[steps], edge_of[steps] = last[k], e
+            if graph.tail_begin[e + 1] - graph.tail_begin[e] > 1:
+                right[steps] = node_of[graph.tail[graph.tail_begin[e + 1] - 1]]
+            step_weight[steps] = graph.vertex_weight[v] + graph.edge_weight[e]
+            steps += 1
+        nodes += 1
+    begin[nodes] = steps
     return Forest(
-        np.array(word, np.int32),
-        np.array(weight, np.float64),
-        np.array(begin, np.int64),
-        np.array(left, np.int32),
-        np.array(right, np.int32),
-        np.array(step_weight, np.float64),
-        np.array(edge_of, np.int32),
-    )
+        word[:nodes], weight[:nodes], begin[: nodes + 1], left[:steps], right[:steps], step_weight[:steps],
+        edge_of[:steps],
+    )  # fmt: skip

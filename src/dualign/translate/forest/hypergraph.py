@@ -18,11 +18,11 @@ tail, weight]` with vertices by their number, counted from 0. Words that the lan
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,14 @@ from dualign.search.inside import Weighted, inside, outside
 from dualign.text.streams import open_input, open_output
 
 _RESERVED = ("<s>", "</s>")
+
+MOST_WEIGHT = 1e20
+"""Beyond this, up or down, sums lose all that smaller weights have to say."""
+
+MOST_EDGES = 1_000_000
+"""Of a derivation. A few dozen vertices are enough for one of 2^60 words."""
+
+_log = logging.getLogger("dualign")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +62,8 @@ class Hypergraph:
     """An acyclic hypergraph with weights; `vertices` are `(label, weight)`, `edges` `(head, tail, weight)`.
 
     What is not a forest of translations is refused with a `DataError`: an unknown vertex, an edge without a
-    tail, a leaf without a word, a cycle, a root without a derivation, parts that are not
-    connected with the root. Vertices that no derivation of the root uses are kept, and ignored.
+    tail, a leaf without a word, a cycle, a root without a derivation. What no derivation of the root uses is
+    kept, and ignored; the logger `dualign` says so.
 
     Arrays: `vertex_weight` float64 (V); `head` int32 (E), `tail_begin` int64 (E + 1) and `tail` int32, where
     edge e has `tail[tail_begin[e] : tail_begin[e + 1]]`; `edge_weight` float64 (E); `incoming_begin` (V + 1)
@@ -90,7 +98,7 @@ class Hypergraph:
         words, and everything is connected."""
         result = cls.__new__(cls)
         result._fill([_checked_vertex(*vertex) for vertex in enumerate(vertices)], edges, root)
-        for number in np.flatnonzero(~np.isfinite(result.edge_weight)).tolist():
+        for number in np.flatnonzero(~(np.abs(result.edge_weight) <= MOST_WEIGHT)).tolist():
             _checked_weight(f"edge {number}", edges[number][2])
         result.order = result._ordered()
         return result
@@ -194,32 +202,11 @@ class Hypergraph:
                             stack.append(child)
             if start == self.root:
                 reached = finished
-        if len(reached) < len(self.labels):
-            self._check_connected()
+        if len(reached) < len(self.labels) and (unused := int(np.sum(~np.isin(self.head, reached)))):
+            _log.warning(
+                "the root %d leads to all but %d of the forest's edges; these are ignored", self.root, unused
+            )
         return np.array(reached, np.int32)
-
-    def _check_connected(self) -> None:
-        """Every edge is connected with the root, in whatever direction."""
-        group = list(range(len(self.labels)))
-
-        def find(vertex: int) -> int:
-            while group[vertex] != vertex:
-                group[vertex] = group[group[vertex]]
-                vertex = group[vertex]
-            return vertex
-
-        tails, begin = self.tail.tolist(), self.tail_begin.tolist()
-        heads = self.head.tolist()
-        for edge, head in enumerate(heads):
-            for child in tails[begin[edge] : begin[edge + 1]]:
-                group[find(child)] = find(head)
-        home = find(self.root)
-        for edge, head in enumerate(heads):
-            if find(head) != home:
-                raise DataError(
-                    f"the hypergraph is not connected: edge {edge} with head {head} has no way to the root "
-                    f"{self.root}; remove it, or join it to the rest"
-                )
 
     # Sums and maxima over all derivations
 
@@ -388,8 +375,18 @@ def k_best(
             _, edge, ranks = trees[at][which]
             if edge >= 0:
                 edges.append(edge)
+                if len(edges) > MOST_EDGES:
+                    raise too_long("one of the best derivations", len(edges))
                 stack.extend(reversed(list(zip(tail_of(edge), ranks, strict=True))))
         yield score, edges
+
+
+def too_long(what: str, edges: float) -> DataError:
+    """What to say of a derivation with that many edges."""
+    return DataError(
+        f"{what} has {edges:,.0f} edges or more, and {MOST_EDGES:,} is the most; "
+        "does an edge lead to the same vertex twice?"
+    )
 
 
 def _checked_vertex(number: int, vertex: Any) -> tuple[str | None, float]:
@@ -421,8 +418,12 @@ def _checked_edge(number: int, edge: Any, count: int) -> tuple[int, list[int], f
 def _checked_weight(place: str, weight: Any) -> float:
     if isinstance(weight, bool) or not isinstance(weight, int | float | np.floating | np.integer):
         raise DataError(f"{place}: the weight {weight!r:.60} is not a number")
-    if not isfinite(weight):
-        raise DataError(f"{place}: the weight {weight} is not finite; leave out what is impossible")
+    # A comparison with an integer of any size is exact; making a float of it may fail.
+    if not -MOST_WEIGHT <= weight <= MOST_WEIGHT:
+        shown = f"{weight}" if isinstance(weight, float) else "of many digits"
+        raise DataError(
+            f"{place}: the weight {shown} is not between ±{MOST_WEIGHT:g}; leave out what is impossible"
+        )
     return float(weight)
 
 

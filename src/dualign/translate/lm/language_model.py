@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import isfinite, log
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from dualign.text.lines import tokenize
 from dualign.text.streams import open_binary_output, open_input
 from dualign.translate.lm import trie
 from dualign.translate.lm.kenlm_model import KenlmFile
+from dualign.translate.lm.stored_trie import flaw
 
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10
@@ -113,16 +113,16 @@ class LanguageModel:
             # Opened here: if the content is not an archive, NumPy leaves its own file open.
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as content:
                 words = content["words"].tobytes().decode("utf-8", "surrogatepass").split("\n")
-                arrays = [content[name] for name in _ARRAYS]
+                arrays = {name: content[name] for name in _ARRAYS}
         except OSError as error:
             raise DataError(f"{path}: cannot read: {error.strerror or error}") from None
-        except (ValueError, KeyError, EOFError, BadZipFile) as error:
+        except Exception as error:  # headers are Python: a parser's errors, memory for a shape that it claims
             raise ModelError(
                 f"{path}: not a saved language model, or damaged ({error}); train again"
             ) from None
-        if len(arrays[0]) != len(arrays[1]) + 1 or arrays[-1][2] != len(words) + 1:
-            raise ModelError(f"{path}: a damaged language model: its arrays do not fit; train again")
-        return cls(words, *arrays)
+        if (wrong := flaw(words, arrays)) is not None:
+            raise ModelError(f"{path}: a damaged language model: {wrong}; train again")
+        return cls(words, *arrays.values())
 
     def scaled(self, weight: float) -> LanguageModel:
         """The same model with all logarithms multiplied: its weight in a translation model."""

@@ -13,7 +13,7 @@ once.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -22,6 +22,7 @@ from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
 _NONTERMINAL = re.compile(r"\[([^\[\],\s]+)(?:,([0-9]{1,3}))?\]")
+_FIRST_WORD = re.compile(r"\[[^\[\],\s]+\] \|\|\| (?:\[\S+\] )*(?!\|\|\||\[\S+\] )(\S+) ")
 _LEFT = re.compile(r"\[([^\[\],\s]+)\]")
 
 Symbol = str | int
@@ -124,10 +125,8 @@ def read_rules(path: str, words: Container[str] | None = None) -> Iterator[Rule]
     With `words`, only rules whose source side has no other words; the rest is skipped unchecked.
     """
     for number, line in enumerate(read_lines(path), 1):
-        if words is not None:
-            fields = line.split(" ||| ", 2)
-            if len(fields) == 3 and not all(w in words or is_nonterminal(w) for w in fields[1].split()):
-                continue
+        if words is not None and not _is_among(line, words):
+            continue
         if line.strip():
             yield parse_rule(line, f"{path}:{number}")
 
@@ -169,3 +168,35 @@ class Grammar:
 
     def __len__(self) -> int:
         return len(self.rules)
+
+
+class RuleFile:
+    """The rules of a file, parsed when a sentence needs them: most sentences need few.
+
+    Lines are found by the first word of their source side.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lines = list(read_lines(path))
+        self._by_word: dict[str, list[int]] = {}
+        for number, line in enumerate(self._lines):
+            match = _FIRST_WORD.match(line)
+            # What looks otherwise is looked at for every sentence, and explained there.
+            self._by_word.setdefault(match[1] if match else "", []).append(number)
+
+    def among(self, words: Collection[str]) -> Grammar:
+        """The rules whose source side has no other words, in the order of the file."""
+        numbers = [n for word in {*words, ""} for n in self._by_word.get(word, ())]
+        result = Grammar()
+        for number in sorted(numbers):
+            line = self._lines[number]
+            if line.strip() and _is_among(line, words):
+                result.add(parse_rule(line, f"{self._path}:{number + 1}"))
+        return result
+
+
+def _is_among(line: str, words: Container[str]) -> bool:
+    """Whether the source side of a rule has no other words; true also for what is no rule."""
+    fields = line.split(" ||| ", 2)
+    return len(fields) < 3 or all(w in words or is_nonterminal(w) for w in fields[1].split())

@@ -45,13 +45,18 @@ def boundary_sets(forest: Forest, W: int) -> Array:
 def adjacency(forest: Forest, W: int) -> Array:
     """Whether word w can follow word x directly; bool (x, w)."""
     sets = boundary_sets(forest, W)
-    following = np.zeros((W, sets.shape[2]), np.uint64)
+    blocks = sets.shape[2]
+    # What can follow each node, then each word.
+    after, following = np.zeros((sets.shape[1], blocks), np.uint64), np.zeros((W, blocks), np.uint64)
     for s in range(len(forest.left)):
-        a, b = forest.left[s], forest.right[s]
-        if b >= 0:
-            for x in range(W):
-                if is_member(sets[1, a], x):
-                    include(following[x], sets[0, b])
+        if forest.right[s] >= 0:
+            include(after[forest.left[s]], sets[0, forest.right[s]])
+    for n in range(len(after)):
+        if not after[n].any():
+            continue
+        for x in range(W):
+            if sets[1, n, x >> 6] != 0 and is_member(sets[1, n], x):
+                include(following[x], after[n])
     result = np.zeros((W, W), np.bool_)
     for x in range(W):
         for w in range(W):

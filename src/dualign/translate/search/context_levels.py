@@ -26,20 +26,25 @@ def level(lm: Automaton, K: int) -> Level:
     return Level(lm, K, state, score)
 
 
-def guide(lm: Automaton, K: int, table: Table) -> Guide:
+def guide(lm: Automaton, K: int, table: Table, joint: Array) -> Guide:
     """What a pass with K words of context tells a finer one."""
+    first = np.where(lm.depth == 1, lm.word, 0)
+    for depth in range(2, lm.order + 1):
+        nodes = np.flatnonzero(lm.depth == depth)
+        first[nodes] = first[lm.parent[nodes]]
     left, right = np.arange(len(lm.word), dtype=np.int32), lm.state.copy()
     while (deep := lm.depth[left] > K).any():
         left[deep] = lm.parent[left[deep]]
     while (deep := lm.depth[right] > K).any():
         right[deep] = lm.state[lm.suffix[right[deep]]]
-    return Guide(table, left, right, lm.depth == K, True)
+    return Guide(table, left, right, lm.depth == K, first.astype(np.int32), joint, True)
 
 
 def unguided() -> Guide:
     """For a pass that has nothing to go by."""
     i, f, b = np.empty(0, np.int32), np.empty(0), np.empty(0, np.bool_)
-    return Guide(Table(np.full(1, -1, np.int32), i.reshape(0, 4), f, f), i, i, b, False)
+    table = Table(np.full(1, -1, np.int32), i.reshape(0, 4), f, f)
+    return Guide(table, i, i, b, i, f.reshape(0, 0), False)
 
 
 def pair_scores(lm: Automaton, adjacent: Array) -> Array:

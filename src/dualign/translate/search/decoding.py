@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
+from dualign.core.alarms import alarm
 from dualign.core.certified import Certified, Stage
 from dualign.core.clocks import Clock, check_time_limit
 from dualign.core.errors import UsageError
 from dualign.search.certificate import PRECISION, certify
-from dualign.translate.forest.hypergraph import Derivation, Hypergraph
+from dualign.translate.forest.hypergraph import MOST_EDGES, Derivation, Hypergraph, too_long
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.search.baselines.forest_program import program
 from dualign.translate.search.baselines.partitions import compile_search, tighten
 from dualign.translate.search.baselines.path_relaxation import relax
-from dualign.translate.search.context_levels import unguided
-from dualign.translate.search.exact_translation import exact
+from dualign.translate.search.context_levels import level, unguided
+from dualign.translate.search.exact_translation import compile_exact, exact
 from dualign.translate.search.incumbents import Incumbents, rounding
 from dualign.translate.search.passes import affordable, cube, item_trees, one_pass, word_bound
 from dualign.translate.search.translation_problem import Problem
@@ -37,6 +38,7 @@ def decode(
     k: Literal[1] = 1,
     beam: int = 50,
     time_limit: float | None = None,
+    gap: float = 0.0,
 ) -> Certified[Derivation]: ...
 
 
@@ -50,6 +52,7 @@ def decode(
     k: int,
     beam: int = 50,
     time_limit: float | None = None,
+    gap: float = 0.0,
 ) -> Certified[Derivation] | list[Certified[Derivation]]: ...
 
 
@@ -62,6 +65,7 @@ def decode(
     k: int = 1,
     beam: int = 50,
     time_limit: float | None = None,
+    gap: float = 0.0,
 ) -> Certified[Derivation] | list[Certified[Derivation]]:
     """The best derivation of a forest under its weights and a language model, and a bound on all of them.
 
@@ -76,7 +80,8 @@ def decode(
 
     `order` is the longest n-gram that counts (the model's own order where that is less). `k > 1` gives a
     list of the k best derivations, best first, fewer if there are not as many. With `time_limit`, in
-    seconds, the best so far is returned with the bound so far. Scores are recomputed from scratch;
+    seconds, the best so far is returned with the bound so far; `exact` also ends when the bound is no more
+    than `gap` above the best score. Scores are recomputed from scratch;
     `certified` is only set where no derivation (that is not before it in the list) can be better.
     """
     if not isinstance(hypergraph, Hypergraph):
@@ -89,20 +94,47 @@ def decode(
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise UsageError(f"{name}={value!r} must be a whole number of at least 1")
     check_time_limit(time_limit)
+    if isinstance(gap, bool) or not isinstance(gap, int | float) or not gap >= 0.0:
+        raise UsageError(f"gap={gap!r} must be a number of at least 0")
     order = lm.checked_order(order)
     if time_limit is not None:
         compile_method(method)
-    results = _decode(Problem(hypergraph, lm, order), method, k, beam, Clock(time_limit))
+    search = partial(exact, gap=gap) if method == "exact" else _method_of(method, beam)
+    results = _decode(Problem(hypergraph, lm, order), method, search, k, Clock(time_limit))
     return results if k > 1 else results[0]
 
 
-def _decode(problem: Problem, method: str, k: int, beam: int, clock: Clock) -> list[Certified[Derivation]]:
+def decode_different(
+    hypergraph: Hypergraph, lm: LanguageModel, count: int, *, time_limit: float | None = None, **options: Any
+) -> list[Certified[Derivation]]:
+    """The best derivations of `count` different sentences, best first; fewer if no more are found.
+
+    Most derivations of a forest differ in how the same words come about, so more and more are looked at,
+    up to 64 for each sentence, as long as there is time. Options are those of `decode`.
+    """
+    clock, k = Clock(time_limit), count
+    while True:
+        left = None if time_limit is None else max(clock.left, 1e-3)
+        found = decode(hypergraph, lm, k=max(k, 2), time_limit=left, **options)
+        several = found if isinstance(found, list) else [found]
+        first = {result.solution.words: result for result in reversed(several)}
+        best = [result for result in several if first[result.solution.words] is result][:count]
+        if len(best) == count or len(several) < k or k >= 64 * count or clock.is_over:
+            return best
+        k *= 4
+
+
+def _decode(
+    problem: Problem, method: str, search: Method, k: int, clock: Clock
+) -> list[Certified[Derivation]]:
     graph = problem.hypergraph
     lm = problem.model.among(label for label in graph.labels if label is not None)
     problem = Problem(graph, lm, problem.order)
+    if problem.longest > 2 * MOST_EDGES:
+        raise too_long("a derivation of this forest", problem.longest)
     incumbents = Incumbents(problem, k)
     trace: list[Stage] = []
-    bound, proved = _method_of(method, beam)(problem, incumbents, clock, trace)
+    bound, proved = search(problem, incumbents, clock, trace)
     results = []
     for rank, (edges, score) in enumerate(incumbents.best()):
         # A proof of a list of k proves each; a bound on all proves only the first.
@@ -126,9 +158,11 @@ def compile_method(method: str) -> None:
     it."""
     graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
     problem = Problem(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), 3)
-    _decode(problem, method, 1, 1, Clock())
+    _decode(problem, method, _method_of(method, 1), 1, Clock())
     if method == "tighten":
         compile_search(problem)
+    if method == "exact":
+        compile_exact(problem)
 
 
 def _method_of(method: str, beam: int) -> Method:
@@ -143,7 +177,7 @@ def _cube(
     problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
     incumbents.offer(cube(problem, beam, incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score)
+    bound, _ = word_bound(problem, incumbents.score, clock)
     trace.append(("cube", bound, incumbents.score, clock.seconds))
     return bound, False
 
@@ -151,7 +185,9 @@ def _cube(
 def _exhaustive(
     problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
-    items = one_pass(problem, problem.order - 1, unguided(), float("-inf"), affordable(clock))
+    at = level(problem.automaton, problem.order - 1)
+    with alarm(clock) as stop:
+        items = one_pass(problem, at, unguided(), float("-inf"), affordable(clock), stop)
     trees = None if items is None else item_trees(problem, items)
     if items is None or trees is None:
         return _cube(problem, incumbents, clock, trace, beam)

@@ -74,13 +74,17 @@ class Guide(NamedTuple):
     """A coarser pass to go by: its table, and what its states stand for.
 
     `left`, `right`: from left and right states to coarser ones; `closed`: coarse left states that are always
-    closed. `known` is false for the first pass, which has no guide.
+    closed; `first`: the first word of a left state. `joint` float64 (x, w): at most this is added to the
+    scores of two items where w comes after x, −inf where it cannot: the model may lack n-grams of such pairs,
+    so they must not be combined. `known` is false for the first pass, which has no guide.
     """
 
     table: Table
     left: Array
     right: Array
     closed: Array
+    first: Array
+    joint: Array
     known: bool
 
 
@@ -96,15 +100,23 @@ class Level(NamedTuple):
     score: Array
 
 
+class Limits(NamedTuple):
+    """A pass drops scores below `threshold`, and gives up after that many `arcs`, after `effort` pairs of
+    items, or when `stop[0]`, uint8, is not 0."""
+
+    threshold: float
+    arcs: int
+    effort: int
+    stop: Array
+
+
 class Pass(NamedTuple):
-    """What a pass is given, which drops scores below `threshold` and gives up after `effort` pairs of items.
-    `begin` int64 (N + 1) is that of `Items`; `words` is scratch (≥ K)."""
+    """What a pass is given. `begin` int64 (N + 1) is that of `Items`; `words` is scratch (≥ K)."""
 
     level: Level
     forest: Forest
     guide: Guide
-    threshold: float
-    effort: int
+    limits: Limits
     begin: Array
     words: Array
 
@@ -229,7 +241,8 @@ def join(run: Pass, chart: Chart, n: int, step: int) -> int:
     COMPLETE, OVERFLOW, or FULL if the chart has to grow first.
     """
     forest, guide, begin, count = run.forest, run.guide, run.begin, chart.numbers
-    threshold = run.threshold
+    lm = run.level.lm
+    threshold = run.limits.threshold
     base = begin[n]
     a, b, weight = forest.left[step], forest.right[step], forest.step_weight[step]
     lone = b < 0
@@ -242,29 +255,37 @@ def join(run: Pass, chart: Chart, n: int, step: int) -> int:
     for i in range(max(begin[a], count[LEFT_ITEM]), begin[a + 1]):
         if not chart.score[i] + top_b >= need:
             break
-        if following == begin_b and count[TRIED] > run.effort:
+        if following == begin_b and (count[TRIED] > run.limits.effort or run.limits.stop[0] != 0):
             return OVERFLOW
         state, value = state_of(chart.state, i), chart.score[i] + weight
+        # To look at a pair is an eighth of combining it.
+        count[TRIED] += 1
+        passed = 0
         for j in range(following, end_b):
-            if not lone and not chart.score[i] + chart.score[j] >= need:
-                count[TRIED] += 1
-                break
+            if not lone:
+                if not chart.score[i] + chart.score[j] >= need:
+                    break
+                if guide.known:
+                    w = guide.first[chart.state[j, 0]]
+                    if not chart.score[i] + chart.score[j] + guide.joint[lm.word[state.right], w] >= need:
+                        passed += 1
+                        continue
             if is_full(chart, base):
                 count[LEFT_ITEM], count[RIGHT_ITEM] = i, j
                 return FULL
             count[TRIED] += 1
+            joined = state
             if not lone:
-                state, change = combine(
-                    run.level, state_of(chart.state, i), state_of(chart.state, j), run.words
-                )
+                joined, change = combine(run.level, state, state_of(chart.state, j), run.words)
                 value = chart.score[i] + chart.score[j] + (weight + change)
-            if guide.known and not value + look_up(guide, n, state) >= threshold:
+            if guide.known and not value + look_up(guide, n, joined) >= threshold:
                 continue
             arc = count[ARCS]
-            chart.arc[arc, 0] = item_with(chart, base, state, value)
+            chart.arc[arc, 0] = item_with(chart, base, joined, value)
             chart.arc[arc, 1], chart.arc[arc, 2], chart.arc[arc, 3] = i, -1 if lone else j, step
             chart.arc_score[arc] = value
             count[ARCS] += 1
+        count[TRIED] += passed >> 3
         following = begin_b
     return COMPLETE
 
@@ -318,23 +339,15 @@ def sort_items(state: Array, score: Array, key: Array, heads: Array, base: int, 
 
 
 @kernel()
-def intersect(
-    level: Level, forest: Forest, guide: Guide, threshold: float, limit: int, effort: int
-) -> tuple[Items, int]:
+def intersect(level: Level, forest: Forest, guide: Guide, limits: Limits) -> tuple[Items, int]:
     """All items at this level that can be part of a derivation of at least the threshold, and COMPLETE; or
-    OVERFLOW after `limit` arcs or `effort` pairs of items.
+    OVERFLOW beyond the limits.
 
     Without a guide and with a threshold of −inf the construction is complete.
     """
     N = len(forest.word)
     run = Pass(
-        level,
-        forest,
-        guide,
-        threshold,
-        effort,
-        np.zeros(N + 1, np.int64),
-        np.empty(level.lm.order + 1, np.int32),
+        level, forest, guide, limits, np.zeros(N + 1, np.int64), np.empty(level.lm.order + 1, np.int32)
     )
     chart = Chart(
         np.empty((1024, 3), np.int32), np.empty(1024), np.empty((4096, 4), np.int32), np.empty(4096),
@@ -350,13 +363,13 @@ def intersect(
             if is_full(chart, base):
                 chart = grown(chart, base)
             state, value = state_of(level.state, w), level.score[w] + forest.weight[n]
-            if not guide.known or value + look_up(guide, n, state) >= threshold:
+            if not guide.known or value + look_up(guide, n, state) >= limits.threshold:
                 add_item(chart, state, value)
         elif not guide.known or guide.table.reach[n] > -np.inf:
             for step in range(forest.begin[n], forest.begin[n + 1]):
                 count[LEFT_ITEM] = count[RIGHT_ITEM] = 0
                 status = join(run, chart, n, step)
-                while status == FULL and not count[ARCS] >= limit:
+                while status == FULL and not count[ARCS] >= limits.arcs:
                     chart = grown(chart, base)
                     status = join(run, chart, n, step)
                 if status != COMPLETE:

@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from dualign.core.alarms import never
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
+from dualign.search.dual import CLOSED, ROUNDS, new_record
 from dualign.search.inside import Arcs, best_outside
+from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.baselines.cube import cube as cube_kernel
-from dualign.translate.search.bigram_pass import Boundaries, bigram_pass, bigram_table, boundary_words
-from dualign.translate.search.context_levels import level
-from dualign.translate.search.intersection import COMPLETE, Guide, Items, Table, intersect, table_of
+from dualign.translate.search.bigram_pass import (
+    BigramChart,
+    bigram_table,
+    boundary_words,
+    compress,
+    inside_pass,
+    new_chart,
+    outside_pass,
+)
+from dualign.translate.search.context_levels import level, pair_scores
+from dualign.translate.search.incumbents import Incumbents
+from dualign.translate.search.intersection import (
+    COMPLETE,
+    Guide,
+    Items,
+    Level,
+    Limits,
+    Table,
+    intersect,
+    table_of,
+)
 from dualign.translate.search.item_trees import ItemTrees
+from dualign.translate.search.pair_multipliers import descend, evaluate, new_dual, upper_part
+from dualign.translate.search.state_potentials import carried, contexts_of, narrow, pair_bounds, shaped
 from dualign.translate.search.translation_problem import Problem
-from dualign.translate.search.word_multipliers import least_bound, outside_bounds
+from dualign.translate.search.word_multipliers import least_bound, outside_bounds, reduced, word_bounds
 
-ROUNDS = 100
-"""Of the multipliers, at most."""
+LEAST_ROUNDS, MOST_ROUNDS = 40, 300
+"""Of the multipliers without context."""
+
+QUICK = 0.005
+"""Seconds, by estimate, after which it pays to make the language model smaller."""
+
+INNER = 30
+"""Rounds over a part of what is left."""
 
 MOST_ARCS = 1 << 25
 """Arcs that one construction may have: about 1 GB."""
@@ -35,69 +62,141 @@ def affordable(clock: Clock) -> int:
     return int(max(min(clock.left, 1e6), 0.01) * PAIRS_PER_SECOND)
 
 
-def cube(problem: Problem, beam: int, k: int) -> list[list[int]]:
-    """The edges of the k best derivations that cube pruning with that beam finds."""
-    return cube_trees(problem, max(beam, k)).best(k)
+def cube(problem: Problem, beam: int, k: int, stop: Array | None = None) -> list[list[int]]:
+    """The edges of the k best derivations that cube pruning with that beam finds; none if stopped."""
+    trees = cube_trees(problem, max(beam, k), stop)
+    return trees.best(k) if trees.goal >= 0 else []
 
 
-def cube_trees(problem: Problem, beam: int) -> ItemTrees:
-    """All derivations that cube pruning with that beam finds."""
+def cube_trees(problem: Problem, beam: int, stop: Array | None = None) -> ItemTrees:
+    """All derivations that cube pruning with that beam finds; the goal is −1 if stopped."""
     graph, leaf_word = problem.closed
-    arcs, edge, goal = cube_kernel(level(problem.automaton, problem.order - 1), beam, graph, leaf_word)
+    stop = never() if stop is None else stop
+    arcs, edge, goal = cube_kernel(level(problem.automaton, problem.order - 1), beam, graph, leaf_word, stop)
     return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
 
-def word_bound(problem: Problem, target: float) -> tuple[float, Array]:
-    """The bound by multipliers on words (see `word_multipliers`), and the multipliers."""
-    return least_bound(problem.forest, problem.pairs, problem.automaton, target, ROUNDS)
+def word_bound(problem: Problem, target: float, clock: Clock) -> tuple[float, Array]:
+    """The bound without context (`word_multipliers`), and potentials; `target`: a score that is attained."""
+    contexts = contexts_of(problem.automaton, problem.adjacent)
+    return least_bound(problem.forest, contexts, target, _rounds(problem), clock)
 
 
-@dataclass(frozen=True)
-class BigramPass:
-    """The complete pass with one word of context: a bound, and tables for the next pass."""
+def _rounds(problem: Problem) -> int:
+    """Of multipliers without context: few where the rest is quick."""
+    size = len(problem.forest.word) * len(problem.adjacent)
+    return min(max(size // 2000, LEAST_ROUNDS), MOST_ROUNDS)
 
-    problem: Problem
-    bound: float
-    words: Boundaries
-    inside: Array
-    outside: Array
-    left_shift: Array
-    right_shift: Array
 
-    @classmethod
-    def of(cls, problem: Problem, u: Array, threshold: float) -> BigramPass | None:
-        """None if the forest is too large for it; `u` are multipliers on words."""
-        lm, forest, pairs = problem.automaton, problem.forest, problem.pairs
-        words, work = boundary_words(forest, len(pairs))
-        cells = words.cells
-        if cells[-1] > MOST_CELLS or work > 1e11:
+class PairSearch:
+    """The pass with one word of context, again and again, with potentials that make its bound smaller.
+
+    `work` estimates the seconds of one round. That no time is measured keeps results the same.
+    """
+
+    def __init__(self, problem: Problem, incumbents: Incumbents, clock: Clock) -> None:
+        self.problem = problem
+        self._contexts = contexts_of(problem.automaton, problem.adjacent)
+        self.bound, self._potential = least_bound(
+            problem.forest, self._contexts, incumbents.score, _rounds(problem), clock
+        )
+
+    def start(self, threshold: float, stop: Array) -> bool:
+        """Make ready for rounds; False if the forest is too large for them."""
+        problem, W = self.problem, len(self.problem.adjacent)
+        pairs, score = np.empty((W, W)), np.empty(W)
+        pair_bounds(self._contexts, self._potential, pairs)
+        word_bounds(pairs, problem.automaton.begin, score)
+        self.forest = reduced(problem.forest, score, threshold)
+        words = boundary_words(self.forest, W)
+        if words.cells[-1] > MOST_CELLS:
+            return False
+        chart = new_chart(self.forest, words, pairs, stop)
+        self._dual = new_dual(chart, self._contexts, self._potential, int(problem.longest) + 4)
+        self.adjacent = problem.adjacent.copy()
+        self._share, self.spent = 0.5, 0.0
+        self._part, self._goal = self._dual, self.bound
+        self.work = self._work_of(chart)
+        return True
+
+    def round(self, incumbents: Incumbents) -> bool:
+        """A round over all that is left: the bound of the potentials, a derivation to offer, and what can be
+        dropped. Returns whether there is more to gain."""
+        dual, chart = self._dual, self._dual.chart
+        dual.threshold[0] = max(dual.threshold[0], incumbents.threshold)
+        self.spent += 2 * self.work
+        value, _ = evaluate(dual)
+        if value == np.inf:
+            return True
+        if value == -np.inf:
+            self.bound = min(self.bound, incumbents.score)
+            return False
+        incumbents.offer([dual.edges[: dual.size[1]].tolist()])
+        gap = self.bound - incumbents.score
+        if value < self.bound - 1e-3 * gap:
+            self.bound, self._share = value, min(1.5 * self._share, 0.7)
+            dual.best[:] = dual.potential
+        else:
+            self._share *= 0.5
+            dual.potential[:] = dual.best
+            evaluate(dual)
+        if outside_pass(chart, dual.threshold[0], self.adjacent):
+            self._goal = self.bound - self._share * (self.bound - incumbents.score)
+            self._part = upper_part(dual, self._goal)
+            compress(chart, dual.threshold[0])
+            narrow(self._contexts, self.adjacent)
+            self.work = self._work_of(chart)
+        return self._share >= 0.05
+
+    def move(self) -> None:
+        """Move the potentials, after `round`.
+
+        Rounds over all that is left are dear. Where potentials go is decided by what is near the bound, so
+        these rounds see only what reaches a threshold between the best known score and the bound.
+        """
+        record = new_record(score=self._goal)
+        work = self._work_of(self._part.chart)
+        if descend(self._part, record, INNER, 0.0) != CLOSED:
+            self._dual.potential[:] = self._part.best
+        self.spent += work * record.numbers[ROUNDS]
+
+    @property
+    def cells(self) -> int:
+        """How many cells are left."""
+        return int(self._dual.chart.words.cells[-1])
+
+    def _work_of(self, chart: BigramChart) -> float:
+        words, forest = chart.words, self.forest
+        F, L = (np.diff(begin).astype(np.float64) for begin in (words.first_begin, words.last_begin))
+        a, b = forest.left, forest.right
+        both = F[a] * F[b] * (L[a] + L[b]) * (b >= 0)
+        return float(5e-10 * both.sum() + 3e-8 * len(a) + 5e-9 * len(chart.pairs) ** 2)
+
+    def guide(self, threshold: float) -> tuple[Automaton, Table, Array] | None:
+        """The model with the best potentials in it, of the pairs of words that are left; outside scores of
+        what can reach the threshold, which is at least that of the rounds; `Guide.joint`. None if stopped."""
+        problem, dual, chart = self.problem, self._dual, self._dual.chart
+        lm, adjacent = problem.automaton, problem.adjacent
+        if self.spent > QUICK:
+            adjacent = self.adjacent
+            lm = problem.model.automaton(problem.vocabulary, adjacent, problem.order)
+        lm = shaped(lm, adjacent, carried(dual.best, problem.automaton, lm))
+        chart.pairs[:] = pair_scores(lm, adjacent)
+        word_bounds(chart.pairs, lm.begin, dual.score)
+        inside_pass(chart, dual.score, outside_bounds(self.forest, dual.score), dual.threshold[0])
+        if not outside_pass(chart, threshold, dual.adjacent):
             return None
-        before = (pairs - u[:, None]).max(axis=0)
-        before[lm.begin] = 0.0
-        score = before + u
-        reach = outside_bounds(forest, score)
-        inside, outside = np.empty(cells[-1]), np.empty(cells[-1])
-        J = pairs - u[:, None] - before[None, :]
-        bound = bigram_pass(forest, J, score, words, reach, threshold, inside, outside)
-        # Undo the shifts by the multipliers.
-        left_shift = before - level(lm, 1).score
-        left_shift[lm.begin] = 0.0
-        return cls(problem, bound, words, inside, outside, left_shift, u)
-
-    def table(self, threshold: float) -> Table:
-        """Outside scores of what can reach the threshold, which is at least that of the pass."""
-        key, outside = bigram_table(
-            self.words, self.inside, self.outside, level(self.problem.automaton, 1).state,
-            self.left_shift, self.right_shift, threshold,
-        )  # fmt: skip
-        return table_of(key, outside, len(self.problem.forest.word))
+        words = level(lm, 1)
+        key, outside = bigram_table(chart, words.state, words.score, threshold)
+        return lm, table_of(key, outside, len(self.forest.word)), chart.pairs - words.score
 
 
 def one_pass(
-    problem: Problem, K: int, guide: Guide, threshold: float, effort: int, limit: int = MOST_ARCS
+    problem: Problem, at: Level, guide: Guide, threshold: float, effort: int, stop: Array | None = None
 ) -> Items | None:
     """Items with K words of context; None if there are too many."""
-    items, status = intersect(level(problem.automaton, K), problem.forest, guide, threshold, limit, effort)
+    stop = never() if stop is None else stop
+    items, status = intersect(at, problem.forest, guide, Limits(threshold, MOST_ARCS, effort, stop))
     return items if status == COMPLETE else None
 
 

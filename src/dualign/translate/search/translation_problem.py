@@ -14,13 +14,12 @@ from functools import cached_property
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.search.inside import Weighted
+from dualign.search.inside import Weighted, inside
 from dualign.translate.forest.binary_forest import Forest, binary
 from dualign.translate.forest.hypergraph import Derivation, Hypergraph
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.adjacency import adjacency
-from dualign.translate.search.context_levels import pair_scores
 
 
 @dataclass(frozen=True)
@@ -96,9 +95,12 @@ class Problem:
         return self.model.automaton(self.vocabulary, self.adjacent, self.order)
 
     @cached_property
-    def pairs(self) -> Array:
-        """`dualign.translate.search.context_levels.pair_scores` of the automaton."""
-        return pair_scores(self.automaton, self.adjacent)
+    def longest(self) -> float:
+        """The most words and edges of a derivation, together."""
+        graph = self.hypergraph.weighted
+        words, size = (self.leaf_word >= 0).astype(np.float64), np.full(len(self.leaf_word), -np.inf)
+        inside(graph._replace(vertex_weight=words, edge_weight=np.ones(len(graph.edge_weight))), True, size)
+        return float(size[self.hypergraph.root])
 
     def score(self, edges: Sequence[int]) -> float:
         """The score of a derivation, from scratch: weights and language model."""

@@ -80,16 +80,26 @@ class Example:
         return [(words, features, counts[words]) for (words, _), features in found.items()]
 
 
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How to tune: at most that many rounds, on that many threads; whom to tell, and who keeps weights that
+    are the best so far."""
+
+    rounds: int
+    threads: int
+    report: Callable[[str], None] = lambda message: None
+    keep: Callable[[dict[str, float]], None] = lambda weights: None
+
+
 def tuned(
     dev: Sequence[tuple[Parsed, Sequence[str]]],
     model: LanguageModel,
     order: int,
     weights: Mapping[str, float],
-    rounds: int,
-    threads: int,
-    report: Callable[[str], None],
+    settings: Tuning,
 ) -> dict[str, float]:
     """Weights of the best BLEU on pairs of a forest and a reference, after at most that many rounds."""
+    rounds, threads, report = settings.rounds, settings.threads, settings.report
     names = list(weights)
     at = names.index(MODEL)
     examples = [Example.of(parsed, model, order, names, reference) for parsed, reference in dev]
@@ -111,6 +121,7 @@ def tuned(
         since += 1
         if reached > top:
             best, top, since = now, reached, 0
+            settings.keep(dict(zip(names, best.tolist(), strict=True)))
         if number == rounds or since >= PATIENCE:
             break
         now, _ = tune_weights(lists, now, starts=[best], seed=number)

@@ -158,11 +158,11 @@ def with_candidates(queue: Queue, room: int) -> Queue:
 
 
 @kernel()
-def cube(level: Level, beam: int, graph: Weighted, leaf_word: Array) -> tuple[Arcs, Array, int]:
+def cube(level: Level, beam: int, graph: Weighted, leaf_word: Array, stop: Array) -> tuple[Arcs, Array, int]:
     """At most `beam` items for each vertex of `graph.order`; the goal comes last.
 
-    Returns the items with the arcs between them, the edge of each arc, and the goal's best item. `leaf_word`
-    int32 (V) is the word of a leaf, −1 otherwise.
+    Returns the items with the arcs between them, the edge of each arc, and the goal's best item, −1 if
+    `stop[0]`, uint8, has become other than 0. `leaf_word` int32 (V) is the word of a leaf, −1 otherwise.
     """
     V = len(graph.vertex_weight)
     run = Search(level, graph, beam, np.zeros((V, 2), np.int64), np.empty(level.lm.order + 1, np.int32))
@@ -179,6 +179,8 @@ def cube(level: Level, beam: int, graph: Weighted, leaf_word: Array) -> tuple[Ar
     )  # fmt: skip
     count = chart.numbers
     for v in graph.order:
+        if stop[0] != 0:
+            break
         base, first_arc = count[ITEMS], count[ARCS]
         run.span[v, 0] = base
         if base + beam + 1 > len(chart.score):
@@ -212,4 +214,4 @@ def cube(level: Level, beam: int, graph: Weighted, leaf_word: Array) -> tuple[Ar
         chart.score[: count[ITEMS]], arcs[:, 0].copy(), tail_begin, found.tail[: tail_begin[-1]],
         chart.arc_score[: count[ARCS]],
     )  # fmt: skip
-    return items, arcs[:, 1].copy(), run.span[graph.order[-1], 0]
+    return items, arcs[:, 1].copy(), -1 if stop[0] != 0 else run.span[graph.order[-1], 0]

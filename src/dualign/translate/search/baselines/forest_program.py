@@ -45,7 +45,7 @@ def program(
 ) -> tuple[float, bool]:
     """Fill `incumbents`; returns a bound, and whether the best of them is proved to be the best."""
     incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score)
+    bound, _ = word_bound(problem, incumbents.score, clock)
     copy = single_use(problem.hypergraph)
     if copy is None:
         return bound, False

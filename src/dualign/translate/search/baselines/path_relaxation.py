@@ -57,7 +57,7 @@ def prepared(
     """A first derivation and a first bound; and the relaxation, unless there is nothing to relax, or too
     much."""
     incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score)
+    bound, _ = word_bound(problem, incumbents.score, clock)
     trace.append(("multipliers", bound, incumbents.score, clock.seconds))
     paths = Paths.of(problem, problem.order - 1, MOST_PAIRS) if problem.order > 1 else None
     relaxation = None if paths is None else Relaxation(problem, paths)

@@ -1,0 +1,169 @@
+"""Potentials: Lagrange multipliers on what a language model remembers.
+
+The *context* of a word is the state of the model's automaton before it. For any π, adding π(c′) where a word
+leads to the context c′ and taking π(c) off where it leaves c changes the score of no sentence, because every
+context but the last is left again, and π is 0 for the first and the last. It changes bounds: where only the
+last word x of a context is known, the word w after it counts with
+
+    P(x, w) = π(c′) + max_{c ends in x} log p(w | c) − π(c)
+
+and π can be chosen to make the bound of a forest small. This is the dual of Rush & Collins (2011), §5, with a
+multiplier for each context of up to two words instead of each pair of leaves, so that it holds for leaves in
+any order and any number of times.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.jit import kernel
+from dualign.translate.lm import trie
+from dualign.translate.lm.trie import Automaton, find
+
+
+class Contexts(NamedTuple):
+    """What can be before a word: contexts of one or two words, as nodes of the automaton `lm`.
+
+    The two-word contexts that end in x are `node[begin[x] : begin[x + 1]]`; `leave` is what leaving each of
+    them costs, −inf for one that cannot occur. `open` bool (W): whether a context may be x alone. `base`
+    float64 (x, w): log p(w|x), −inf where w cannot follow x; `after` int32 (x, w): the context of x and w.
+    `gram` are the nodes of three words (y, x, w), each with `gram_score`, a bound over what is before y.
+    """
+
+    lm: Automaton
+    begin: Array
+    node: Array
+    leave: Array
+    open: Array
+    base: Array
+    after: Array
+    gram: Array
+    gram_score: Array
+
+
+def contexts_of(lm: Automaton, adjacent: Array) -> Contexts:
+    """The contexts of words; `adjacent` bool (before, after) says which words can follow each other."""
+    W = len(adjacent)
+    words = np.arange(1, 1 + W, dtype=np.int32)
+    pairs, gram = np.flatnonzero(lm.depth == 2), np.flatnonzero(lm.depth == 3)
+    place = lm.parent[pairs] - 1, lm.word[pairs]
+    base = lm.backoff[words][:, None] + lm.logprob[words]
+    base[place] = lm.logprob[pairs]
+    base[~adjacent] = -np.inf
+    after = np.repeat(words[None], W, axis=0)
+    after[place] = lm.state[pairs]
+    after[:, lm.end] = 0
+    node = pairs[lm.state[pairs] == pairs]
+    node = node[np.argsort(lm.word[node], kind="stable")].astype(np.int32)
+    begin = np.searchsorted(lm.word[node], np.arange(W + 1))
+    result = Contexts(
+        lm, begin, node, lm.backoff[node] + lm.close[node], np.zeros(W, np.bool_), base, after, gram,
+        lm.upper[gram],
+    )  # fmt: skip
+    narrow(result, adjacent)
+    return result
+
+
+@kernel()
+def narrow(contexts: Contexts, adjacent: Array) -> None:
+    """Drop what has neighbours that are not adjacent; `adjacent` bool (before, after)."""
+    lm, W = contexts.lm, len(adjacent)
+    contexts.open[:] = False
+    for x in range(W):
+        for w in range(W):
+            if not adjacent[x, w]:
+                contexts.base[x, w] = -np.inf
+            elif contexts.after[x, w] == 1 + w:
+                contexts.open[w] = True
+    contexts.open[lm.begin] = True
+    for k in range(len(contexts.node)):
+        c = contexts.node[k]
+        if not adjacent[lm.word[lm.parent[c]], lm.word[c]]:
+            contexts.leave[k] = -np.inf
+    for k in range(len(contexts.gram)):
+        c = lm.parent[contexts.gram[k]]
+        y, x = lm.word[lm.parent[c]], lm.word[c]
+        if not (adjacent[y, x] and adjacent[x, lm.word[contexts.gram[k]]]):
+            contexts.gram_score[k] = -np.inf
+
+
+@kernel()
+def pair_bounds(contexts: Contexts, potential: Array, P: Array) -> None:
+    """Fill P float64 (x, w); `potential` float64 (nodes of the automaton)."""
+    lm, W = contexts.lm, len(P)
+    for x in range(W):
+        top = -potential[1 + x] if contexts.open[x] else -np.inf
+        for k in range(contexts.begin[x], contexts.begin[x + 1]):
+            top = max(top, contexts.leave[k] - potential[contexts.node[k]])
+        for w in range(W):
+            P[x, w] = contexts.base[x, w] + top
+    for k in range(len(contexts.gram)):
+        g = contexts.gram[k]
+        c = lm.parent[g]
+        x, w = lm.word[c], lm.word[g]
+        P[x, w] = max(P[x, w], contexts.gram_score[k] - potential[c])
+    for x in range(W):
+        for w in range(W):
+            P[x, w] += potential[1 + w]
+    for k in range(len(contexts.node)):
+        c = contexts.node[k]
+        P[lm.word[lm.parent[c]], lm.word[c]] += potential[c] - potential[1 + lm.word[c]]
+
+
+@kernel(allocates=False)
+def chosen_context(contexts: Contexts, potential: Array, x: Any, w: Any) -> Any:
+    """The context with last word x that attains P(x, w)."""
+    lm, base = contexts.lm, contexts.base[x, w]
+    best = np.int64(1 + x)
+    top = base - potential[best] if contexts.open[x] else -np.inf
+    for k in range(contexts.begin[x], contexts.begin[x + 1]):
+        c = np.int64(contexts.node[k])
+        if contexts.leave[k] == -np.inf:
+            continue
+        value = base + contexts.leave[k]
+        g = find(lm.first, lm.word, c, w)
+        if g >= 0:
+            value = max(value, contexts.gram_score[g - contexts.gram[0]])
+        if value - potential[c] > top:
+            top, best = value - potential[c], c
+    return best
+
+
+def shaped(lm: Automaton, adjacent: Array, potential: Array) -> Automaton:
+    """The automaton with potentials in its weights: the same scores for sentences, other bounds.
+
+    `potential` is that of nodes of up to two words; longer contexts have that of their last two.
+    """
+    value = np.append(potential[: 1 + len(adjacent)], np.zeros(len(lm.word) - 1 - len(adjacent)))
+    value[0] = 0.0
+    for depth in range(2, lm.order):
+        nodes = np.flatnonzero(lm.depth == depth)
+        own = potential[nodes] if depth == 2 else value[lm.suffix[nodes]]
+        value[nodes] = np.where(lm.state[nodes] == nodes, own, value[lm.state[nodes]])
+    grams = np.flatnonzero(lm.depth == lm.order)
+    value[grams] = value[lm.state[grams]]
+    value[1 + lm.end] = 0.0
+    logprob = lm.logprob + value - value[lm.parent]
+    backoff = lm.backoff - value + value[lm.suffix]
+    logprob[0], backoff[0] = lm.logprob[0], 0.0
+    backoff[lm.depth == lm.order] = 0.0
+    weighted = trie.Trie(lm.first, lm.word, logprob, backoff, lm.suffix, lm.parent, lm.depth, lm.order)
+    close = trie.close_bounds(weighted, adjacent.sum(axis=0), adjacent.sum(axis=1))
+    upper = trie.upper_bounds(weighted, adjacent, close)
+    sums = trie.prefix_sums(lm.parent, upper), trie.prefix_sums(lm.parent, logprob)
+    return Automaton(*weighted, upper, close, *sums, lm.left, lm.state, lm.begin, lm.end)
+
+
+@kernel()
+def carried(potential: Array, old: Automaton, lm: Automaton) -> Array:
+    """Potentials of an automaton for another with fewer n-grams."""
+    result = np.zeros(len(lm.word))
+    for c in range(1, len(lm.word)):
+        if lm.depth[c] == 1:
+            result[c] = potential[c]
+        elif lm.depth[c] == 2:
+            result[c] = potential[find(old.first, old.word, np.int64(lm.parent[c]), lm.word[c])]
+    return result

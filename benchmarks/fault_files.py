@@ -23,7 +23,7 @@ evaluate links gold --json --bootstrap 10
 evaluate links links.naacl --source source --target target --bootstrap 0
 symmetrize links gold -o OUT --method grow-diag-final
 symmetrize links.naacl links.naacl -o OUT
-symmetrize forward.A3.final forward.A3.final --method union -o OUT
+symmetrize forward.A3.final backward.A3.final --method union -o OUT
 remap links --to bytes --source-from source --source-to source --target-from target --target-to target -o OUT
 remap links --to bpe --source-from source --source-to subwords --skip -o OUT
 align source target --model model -o OUT --report OUT2 --probabilities OUT3
@@ -36,6 +36,21 @@ align source target --model model -o OUT --glossary glossary.tsv
 align source target -o OUT --set rounds=1 --set ibm1_rounds=1 --tune gold
 train source target OUT --set rounds=1 --set ibm1_rounds=1
 train bitext.tsv OUT --set rounds=1 --set ibm1_rounds=1 --sample 9
+align table.csv --columns source=de,target=en,id=id --model model -o OUT
+align table.jsonl --columns source=de,target=en,id=id --model model -o OUT --scores OUT2
+align source.conllu target.conllu --model model -o OUT --posteriors OUT2.npz
+align source target --model model -o OUT --tokenize simple --positions characters --tokens OUT2
+align source target -o OUT --set rounds=1 --gold corrected
+align source target -o OUT --set rounds=1 --prior weights.tsv
+align source target -o OUT --set rounds=1 --prior priors
+train source target -o OUT --continue model --set rounds=1
+evaluate links first gold --bootstrap 10
+evaluate links corrected --bootstrap 0
+dictionary model -o OUT
+dictionary links --source source --target target -o OUT
+fast-align -i bars.txt -d -o -v
+eflomal -s source -t target -f OUT -r OUT2 -p priors
+decode scores.npz -o OUT --decoder itermax
 decode scores.npz -o OUT
 decode scores.jsonl -o OUT --decoder matching --report OUT2
 decode scores -o OUT --source source --target target
@@ -74,7 +89,19 @@ forest lm.arpa
 
 QUIET = ["-q", "--threads", "2"]
 
-LOUD = {"forest", "convert", "evaluate", "symmetrize", "remap", "transfer", "show", "summarize", "figure"}
+LOUD = {
+    "forest",
+    "fast-align",
+    "eflomal",
+    "convert",
+    "evaluate",
+    "symmetrize",
+    "remap",
+    "transfer",
+    "show",
+    "summarize",
+    "figure",
+}
 """Verbs without --threads, some also without --quiet; so neither is given."""
 
 
@@ -121,12 +148,20 @@ def make(place: Path, size: int = 12) -> None:
     for suffix in ("gz", "xz", "zst"):
         do("convert", links, *at(f"links.{suffix}"), "--to", "pharaoh")
     write("forward.A3.final", [line for n, pair in enumerate(pairs, 1) for line in _giza(n, pair)])
+    turned = [(t, s, [(j, i) for i, j in links]) for s, t, links in pairs]
+    write("backward.A3.final", [line for n, pair in enumerate(turned, 1) for line in _giza(n, pair)])
+    rows = [(f"id{n}", *both) for n, both in enumerate(zip(*sides, strict=True))]
+    write("table.csv", ["id,de,en", *(",".join(row) for row in rows)])
+    write("table.jsonl", [json.dumps(dict(zip(("id", "de", "en"), row, strict=True))) for row in rows])
+    write("corrected", [f"{n}\t{pair[2]}" for n, pair in enumerate(pairs[:4], 1)])
+    write("weights.tsv", [f"{pairs[0][0][0]}\t{pairs[0][1][0]}\t2.5"])
     few = ["--set", "ibm1_rounds=2", *QUIET]
     do("train", source, target, *at("model"), "--set", "decoder=submodular", "--set", "rounds=1", *few)
     for name in ("ibm1", "ibm2"):
         do("train", source, target, *at(name), "--model-type", name, "--set", "rounds=1", *few)
     do("align", source, target, "--model", *at("model"), "--decoder", "posterior", "-o", *at("first"),
        "--probabilities", *at("probabilities"), *QUIET)  # fmt: skip
+    do("dictionary", *at("model"), "--to", "eflomal", "-o", *at("priors"), "-q")
     write("report.jsonl", [json.dumps(_record(n)) for n in range(1, size + 1)])
     write("glossary.tsv", [f"{pairs[0][0][0]}\t{pairs[0][1][0]}"])
     write("subwords", [line.replace("1", "@@ 1") for line in sides[0]])

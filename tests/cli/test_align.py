@@ -276,7 +276,8 @@ def test_tuning_on_pairs_of_their_own_and_with_a_saved_model(files, model, tmp_p
 
 def test_early_stop_trains_no_longer_than_it_pays(files, tmp_path, capsys):
     gold = write_lines(tmp_path / "gold", GOLD)
-    assert run(["align", *files, "--tune", gold, "--early-stop", "--rounds", "30"]) == 0
+    training = ["--early-stop", "--rounds", "30", "--constraint", "agreement"]
+    assert run(["align", *files, "--tune", gold, *training]) == 0
     shown = capsys.readouterr()
     rounds = shown.err.count("HMM round")
     assert 1 <= rounds < 30

@@ -221,7 +221,7 @@ def test_posteriors_of_align_are_read_back(tmp_path: Path, capsys) -> None:
     outputs = ["--posteriors", posteriors, "--save", model]
     assert run(["align", *texts, *outputs, "--rounds", "2", "--quiet"]) == 0
     links = capsys.readouterr().out
-    decode = ["decode", posteriors, "--decoder", "soft-union", "--threshold", "0.45"]
+    decode = ["decode", posteriors, "--decoder", "soft-union"]
     assert run([*decode, "--source", texts[0], "--target", texts[1]]) == 0
     assert capsys.readouterr().out == links
     again = str(tmp_path / "again.npz")

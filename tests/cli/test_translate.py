@@ -12,6 +12,7 @@ from tests.cli.command import dualign, write
 
 from dualign.cli.main import run
 from dualign.core.errors import UsageError
+from dualign.jobs import translation
 from dualign.translate import LanguageModel
 from dualign.translate.system import Translator, train_system
 
@@ -280,3 +281,18 @@ def test_a_system_takes_links_and_a_model_of_others(tmp_path, capsys):
     assert "short" in capsys.readouterr().err
     assert run([*train, write(tmp_path / "far", "9-9\n" * len(links))]) == 1
     assert "9" in capsys.readouterr().err
+
+
+def test_a_line_that_is_too_long_for_a_forest_is_translated_in_pieces(system, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(translation, "LONGEST", 8)
+    monkeypatch.setattr(translation, "PIECE", 5)
+    words = " ".join(SOURCE[:3]).split()
+    text, report = write(tmp_path / "text", " ".join(words) + "\n"), tmp_path / "report"
+    decode = ["translate", "decode", str(system / "model")]
+    assert run([*decode, text, "--report", str(report)]) == 0
+    found = capsys.readouterr().out
+    record = json.loads(report.read_text())
+    assert (record["bound"], record["certified"]) == (None, False)
+    text = write(tmp_path / "pieces", "\n".join(SOURCE[:3]) + "\n")
+    assert run([*decode, text]) == 0
+    assert found.split() == capsys.readouterr().out.split()

@@ -27,7 +27,7 @@ def links_of(pairs: list[dict[tuple[int, int], float]]) -> Links:
     flat = [(i, j, each[i, j]) for each in pairs for i, j in sorted(each)]
     source, target, probability = (np.array([row[k] for row in flat]) for k in range(3))
     arrays = np.cumsum(count) - count, count, source.astype(np.int32), target.astype(np.int32)
-    return Links(*arrays, probability.astype(np.float32), *[np.zeros(len(pairs))] * 7)
+    return Links(*arrays, probability.astype(np.float32), *[np.zeros(len(pairs))] * 9)
 
 
 @given(PAIRS, st.booleans())

@@ -28,7 +28,7 @@ KEYS = [
 ]  # fmt: skip
 
 TRAINING = {
-    "reading", "choosing pairs", "IBM 1: entries", "IBM 1: first round", "IBM 1: counts", "pruning",
+    "reading", "choosing pairs", "IBM 1: entries", "IBM 1: first round", "pruning",
     "smoothing", "cells", "posteriors", "counts",
 }  # fmt: skip
 """Phases of every training; those of the rounds among them."""

@@ -24,7 +24,7 @@ def decode(
     target_limit: Annotated[int, option("N", "Most links of a target word; 0 for no limit.")] = 1,
     threshold: Annotated[
         float | None,
-        option("S", "Leave out links whose score is not over this: 0; softmax 0.001, soft-union 0.5."),
+        option("S", "Leave out links whose score is not over this: 0; softmax 0.001, soft-union by pair."),
     ] = None,
     clip: Annotated[bool, flag("--clip", "Count negative scores, such as cosines, as 0.")] = False,
     source: Annotated[str | None, option("FILE", "Source text, or bitext: check the sizes.")] = None,

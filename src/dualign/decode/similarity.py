@@ -18,6 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.decode.choosing import LEAST, fitting_threshold
 
 DISCOUNT = 0.1
 """How much less a score counts, as a share of it, if one of its words is linked already."""
@@ -63,9 +64,15 @@ def softmax(scores: Array, threshold: float = SOFTMAX_THRESHOLD) -> Array:
     return chosen
 
 
-def over_threshold(scores: Array, threshold: float = 0.5) -> Array:
-    """Which cells are over the threshold, as the aligner's soft union has it: bool (I, J)."""
-    return scores > threshold
+def own_threshold(probabilities: Array) -> float:
+    """The threshold that the aligner's soft union gives to a pair with these link probabilities."""
+    likely = probabilities[probabilities > LEAST].astype(np.float32)
+    return float(fitting_threshold(likely, float(probabilities.sum(dtype=float))))
+
+
+def over_threshold(scores: Array, threshold: float = 0.0) -> Array:
+    """Which cells are over the threshold, or over the pair's own if it is 0: bool (I, J)."""
+    return scores > (threshold or own_threshold(scores))
 
 
 Chooser = Callable[..., Array]
@@ -73,6 +80,6 @@ CHOOSERS: dict[str, tuple[Chooser, float]] = {
     "argmax": (argmax, 0.0),
     "itermax": (itermax, 0.0),
     "softmax": (softmax, SOFTMAX_THRESHOLD),
-    "soft-union": (over_threshold, 0.5),
+    "soft-union": (over_threshold, 0.0),
 }
 """By name: what chooses cells of a matrix, and its usual threshold."""

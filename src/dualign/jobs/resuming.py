@@ -222,7 +222,7 @@ class Resumable:
         with explaining(self.record, "read"), open(self.record, "rb") as file:
             content = file.read()
         try:
-            state = _unsealed(content)
+            state = _unsealed(content, len(self._parts))
         except (ValueError, RecursionError):
             raise DataError(f"{self.record}: damaged, cannot tell how to go on; {self._afresh}") from None
         if differences := list(_differences(state["about"], self._about)):
@@ -254,8 +254,8 @@ def _sealed(state: dict[str, Any]) -> bytes:
     return f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode()
 
 
-def _unsealed(content: bytes) -> dict[str, Any]:
-    """The inverse; a ValueError if it is not such a record."""
+def _unsealed(content: bytes, outputs: int) -> dict[str, Any]:
+    """The inverse; a ValueError if it is not such a record of a run with so many outputs."""
     seal, text, rest = content.decode().split("\n")
     if rest or hashlib.sha256(text.encode()).hexdigest() != seal:
         raise ValueError
@@ -263,9 +263,10 @@ def _unsealed(content: bytes) -> dict[str, Any]:
     # A sum that is right says that it is as written, not who wrote it.
     match state:
         case {"kind": kind, "about": dict(), "complete": bool()} if kind == _KIND:
-            for name in ("place", "counts", "sizes"):
+            lengths = {"place": len(Place._fields), "counts": len(Counts._fields), "sizes": outputs}
+            for name, length in lengths.items():
                 numbers = state.get(name)
-                if not isinstance(numbers, list) or len(numbers) != 3:
+                if not isinstance(numbers, list) or len(numbers) != length:
                     raise ValueError
                 if not all(type(number) is int and 0 <= number < _MOST for number in numbers):
                     raise ValueError

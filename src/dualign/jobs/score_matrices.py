@@ -19,7 +19,7 @@ from dualign.core.threads import available
 from dualign.decode.matchings.arguments import as_scores
 from dualign.decode.matchings.batch import DECODERS, Decoded, Settings, decode_matrices
 from dualign.decode.matchings.matching_blocks import ORIENTATION
-from dualign.decode.similarity import CHOOSERS
+from dualign.decode.similarity import CHOOSERS, own_threshold
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.model.options import USED_WITH
 from dualign.text.alignment import Alignment
@@ -44,7 +44,7 @@ class MatrixDecoder:
     target_limit: int = 1
     threshold: float | None = None
     """Leave out links whose score is not over this, 0 if None. For `softmax` (1e-3) it is a share of row and
-    column, for `soft-union` (0.5) a probability."""
+    column, for `soft-union` a probability; 0 then means each pair's own (see `dualign align`)."""
     clip: bool = False
     """Whether negative scores count as 0. Otherwise argmax, itermax and softmax take them as they are, and
     the others refuse them."""
@@ -65,7 +65,7 @@ class MatrixDecoder:
             chosen = choose(matrix, threshold)
             links = tuple((int(i), int(j)) for i, j in np.argwhere(chosen))
             if self.decoder == "soft-union":
-                worth = float((matrix[chosen] - threshold).sum())
+                worth = float((matrix[chosen] - (threshold or own_threshold(matrix))).sum())
                 return Decoded(Alignment(links), worth, worth)
             return Decoded(Alignment(links), float(matrix[chosen].sum()), nan)
 

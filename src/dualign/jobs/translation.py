@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from dualign.core.certified import Trace
@@ -29,6 +30,9 @@ from dualign.translate.rules.hiero_rules import Extraction
 from dualign.translate.rules.tree_rules import TreeExtraction
 from dualign.translate.search.decoding import METHODS, compile_method
 from dualign.translate.system import Settings, Translator, read_settings, train_system
+
+LONGEST, PIECE = 250, 100
+"""Words of the longest line that is translated as a whole, and of the pieces of a longer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,8 @@ def translate(
     `forests` is a folder that gets the forest of each line, as `N.json`; `text` may be such a folder.
     `search` are the options of `decode`, with a `time_limit` of 10 s for each sentence unless told; with `k`
     above 1 there are up to k different translations of each line, in lines `N ||| translation ||| score`.
-    Returns how many lines were translated, and how many of the (best) translations are certified.
+    Lines of over LONGEST words are translated in pieces, without a bound or a forest. Returns how many lines
+    were translated, and how many of the (best) translations are certified.
     """
     options = {"method": "exact", "beam": 50, "time_limit": 10.0, **search}
     count, method = options.pop("k", 1), options["method"]
@@ -195,6 +200,19 @@ def _stored(folder: str) -> list[Hypergraph | None]:
     ]
 
 
+def _in_pieces(
+    translator: Translator, words: list[str], options: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Translate a line that is too long for one forest piece by piece; nothing is proved about the whole."""
+    parts = -(-len(words) // PIECE)
+    cuts = [len(words) * n // parts for n in range(parts + 1)]
+    if options["time_limit"]:
+        options = {**options, "time_limit": options["time_limit"] / parts}
+    results = [translator.translate(words[a:b], **options) for a, b in pairwise(cuts)]
+    record = {"score": sum(result.score for result in results), "bound": None, "certified": False}
+    return " ".join(str(result.solution) for result in results), record
+
+
 def _translated(
     translator: Translator, item: tuple[int, Any], count: int, options: dict[str, Any], forests: str | None
 ) -> tuple[list[str], dict[str, Any]]:
@@ -203,8 +221,11 @@ def _translated(
     trace: Trace = ()
     record: dict[str, Any] = {"score": 0.0, "bound": 0.0, "certified": True, "seconds": 0.0}
     lines = [""] if count == 1 else []
-    if sentence:
-        clock = Clock()
+    clock = Clock()
+    if isinstance(sentence, list) and len(sentence) > LONGEST:
+        line, record = _in_pieces(translator, sentence, options)
+        lines = [line if count == 1 else f"{number} ||| {line} ||| {record['score']:.6f}"]
+    elif sentence:
         graph = sentence if isinstance(sentence, Hypergraph) else translator.forest(sentence).hypergraph
         if forests is not None:
             graph.write(os.path.join(forests, f"{number}.json"))
@@ -214,6 +235,7 @@ def _translated(
         if count > 1:
             lines = [f"{number} ||| {each.solution} ||| {each.score:.6f}" for each in results]
         record = {"score": result.score, "bound": result.bound, "certified": result.certified}
+    if sentence:
         record["seconds"] = round(clock.seconds, 6)
     if options["method"] == "tighten":
         from dualign.translate.search.baselines.partitions import partitions

@@ -41,11 +41,14 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
     options = aligner.options
     if options.decoder == "soft-union":
         chosen: Trial = {"threshold": steady_threshold(aligner, pairs, gold)}
+        if options.threshold == 0:  # each pair's own, which may be better
+            decode = aligner.decoder_of(pairs)
+            chosen = min(chosen, {"threshold": 0.0}, key=lambda trial: errors(decode, options, trial, gold))
     else:
         decode = aligner.decoder_of(pairs)
 
         def judge(trial: Trial) -> float:
-            return evaluate(decode(replace(options, **trial)), gold).aer
+            return errors(decode, options, trial, gold)
 
         if options.decoder == "bidirectional":
             chosen = min(costs_of_agreement(options), key=judge)
@@ -58,6 +61,13 @@ def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> 
             chosen = min(trials(options), key=judge)
     aligner.set_options(**chosen)
     return chosen
+
+
+def errors(
+    decode: Callable[[Options], list[Alignment]], options: Options, trial: Trial, gold: Sequence[Alignment]
+) -> float:
+    """The AER of a trial."""
+    return evaluate(decode(replace(options, **trial)), gold).aer
 
 
 def steady_threshold(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:

@@ -434,3 +434,25 @@ def test_known_links_must_fit_the_text_and_the_model():
         Aligner().fit(pairs, gold={1: Alignment.of([(0, 1)])})
     with pytest.raises(UsageError, match="known links are for the HMM"):
         Aligner(model="ibm1").fit(pairs, gold={1: Alignment()})
+
+
+def test_what_is_skipped_is_skipped_by_all_answers():
+    aligner = Aligner(threads=1, rounds=1, skip_tokens="das the .").fit((SOURCE, TARGET))
+    pairs = [(["das", "haus", "."], ["the", "house", "."]), (["haus", "das"], ["house", "the"])]
+    found = aligner.align(pairs)
+    assert aligner.decoder_of(pairs)(aligner.options) == found
+    for alignment, matrix in zip(found, aligner.posteriors(pairs), strict=True):
+        assert all(matrix[link] > 0 for link in alignment)
+        assert matrix.sum() == pytest.approx(matrix[matrix > 0].sum())
+    assert not aligner.posteriors(pairs)[0][0].any()
+    assert [score.unlinked for score in aligner.score(pairs)] == [
+        aligner.score([pair])[0].unlinked for pair in pairs
+    ]
+
+
+def test_a_link_that_is_given_twice_is_one():
+    pairs = [(["a", "b"], ["x", "y"])] * 5
+    once = Aligner(threads=1).fit(pairs, gold={0: Alignment(((0, 0),))})
+    twice = Aligner(threads=1).fit(pairs, gold={0: Alignment(((0, 0), (0, 0)), ((0, 0),))})
+    np.testing.assert_array_equal(once.model.weights, twice.model.weights)
+    assert np.isfinite(twice.model.weights).all()

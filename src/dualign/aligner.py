@@ -13,7 +13,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
 from dualign.core.workspace import Workspace
 from dualign.decode.links import Links, Prepared, align_bitext
-from dualign.decode.moving import moved, without_skipped
+from dualign.decode.moving import moved, spread_out, without_skipped
 from dualign.decode.pair_scores import PairScore, scores_of
 from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
@@ -225,6 +225,16 @@ class Aligner:
 
         The posteriors are computed once, projected as the options in force now say.
         """
+        if self.options.skipped:
+            # Tokens come and go: each time from the beginning.
+            text = self._text(bitext, target)
+
+            def decode(options: Options) -> list[Alignment]:
+                other = Aligner.of_model(self.model.with_options(options), self.threads)
+                other.constraints = self.constraints
+                return other.align(text)
+
+            return decode
         parts = parts_of(self.model, self._text(bitext, target))
         prepared = Prepared(self.model, parts, self.threads, self.constraints)
         return lambda options: list(alignments(prepared.links(options)))
@@ -243,7 +253,12 @@ class Aligner:
         """
         matrices: list[Array] = []
         for part in parts_of(self.model, self._text(bitext, target)):
-            matrices += posteriors_of_bitext(self.model, part, self.threads, self.constraints)
+            if not self.options.skipped:
+                matrices += posteriors_of_bitext(self.model, part, self.threads, self.constraints)
+                continue
+            kept, *moves = without_skipped(self.model, part)
+            found = posteriors_of_bitext(self.model, kept, self.threads, self.constraints)
+            matrices += spread_out(found, part, *moves)
         return matrices if directions else [link_probabilities(matrix) for matrix in matrices]
 
     def translations(self, word: str, most: int = 10, *, of: str = "source") -> list[Translation]:

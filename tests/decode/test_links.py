@@ -131,6 +131,11 @@ def test_a_pair_s_own_threshold_has_the_greatest_expected_f1(probability):
         assert expected([p for p in probability if p > t]) == pytest.approx(best, rel=1e-6)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, 3e38])
+def test_a_threshold_is_found_where_there_is_none_to_find(value):
+    choosing.fitting_threshold(np.full(4, value, np.float32), 4.0 * value)
+
+
 def test_without_a_threshold_each_pair_has_its_own(aligner):
     aligner.set_options(threshold=0)
     for probability, found in zip(aligner.posteriors(BITEXT), aligner.align(BITEXT), strict=True):

@@ -250,9 +250,7 @@ def test_rules_that_are_not_met_are_said_once_and_those_that_are_met_never(caplo
     for _ in range(2):
         aligner.align(PAIRS)
     (record,) = caplog.records
-    assert f"the rules of {len(PAIRS)} of {len(PAIRS)} pairs are not met within slack + tolerance, 0.02" in (
-        record.getMessage()
-    )
+    assert "the rules of some pairs are not met within slack + tolerance, 0.02" in (record.getMessage())
 
 
 @pytest.mark.parametrize(("slack", "tolerance"), [(0.0, 1e-3), (0.001, 0.001), (0.3, 0.03)])

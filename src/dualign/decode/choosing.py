@@ -31,6 +31,9 @@ SHARD = 256
 LEAST = 0.25
 """No pair's own threshold is lower."""
 
+STEPS = 100
+"""Far more than it takes to find that threshold, unless there is no number to find."""
+
 PRIOR_LINKS, PRIOR_QUALITY = 50.0, 0.9
 """Links, the model's and true ones together, that each pair is taken to have beside its own, and their F1."""
 
@@ -145,7 +148,8 @@ def fitting_threshold(probability: Array, total: float) -> float:
     (Dinkelbach's method).
     """
     t = PRIOR_QUALITY / 2
-    while True:
+    better = t
+    for _ in range(STEPS):
         inside = 0.0
         number = 0
         for p in probability:
@@ -154,8 +158,9 @@ def fitting_threshold(probability: Array, total: float) -> float:
                 number += 1
         better = (inside + PRIOR_LINKS * PRIOR_QUALITY / 2) / (number + total + PRIOR_LINKS)
         if abs(better - t) < 1e-9:
-            return max(better, LEAST)
+            break
         t = better
+    return max(better, LEAST)
 
 
 @kernel()

@@ -47,6 +47,17 @@ def moved(links: Links, source: Moves | None, target: Moves | None) -> Links:
     )
 
 
+def spread_out(matrices: list[Array], text: Encoded, source: Moves, target: Moves) -> list[Array]:
+    """Matrices (2, I, J) of pairs without some tokens, with rows and columns of 0 for these."""
+    wide = []
+    lengths = zip(text.bitext.source.lengths, text.bitext.target.lengths, strict=True)
+    for n, ((I, J), matrix) in enumerate(zip(lengths, matrices, strict=True)):
+        rows, columns = (side.place[side.offsets[n] : side.offsets[n + 1]] for side in (source, target))
+        wide.append(np.zeros((2, I, J), matrix.dtype))
+        wide[-1][:, rows[:, None], columns] = matrix
+    return wide
+
+
 def without_skipped(model: Model, text: Encoded) -> tuple[Encoded, Moves, Moves]:
     """A text without the tokens that the options skip, and where those that are left stand."""
     sides = [

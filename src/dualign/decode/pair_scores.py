@@ -38,7 +38,7 @@ def scores_of(links: Links) -> Iterator[PairScore]:
     pair = np.repeat(np.arange(len(links)), links.count)
     # Each sum over the links of one pair alone, in their order: other pairs must not change its rounding.
     total = np.bincount(pair, links.probability, len(links))
-    linked = _linked(pair, links.source, I) + _linked(pair, links.target, J)
+    linked = sum(_linked(pair, side, len(links)) for side in (links.source, links.target))
     words, count = np.maximum(I + J, 1), np.maximum(links.count, 1)
     columns = (
         np.where(empty, nan, links.likelihood[:, 0] / np.maximum(J, 1)),
@@ -49,10 +49,7 @@ def scores_of(links: Links) -> Iterator[PairScore]:
     return map(PairScore, *(column.tolist() for column in columns))
 
 
-def _linked(pair: Array, word: Array, lengths: Array) -> Array:
+def _linked(pair: Array, word: Array, pairs: int) -> Array:
     """How many words of one side have a link, for each pair."""
-    ends = np.cumsum(lengths)
-    marked = np.zeros(int(lengths.sum()), np.bool_)
-    marked[(ends - lengths)[pair] + word] = True
-    sums = np.concatenate(([0], np.cumsum(marked)))
-    return sums[ends] - sums[ends - lengths]
+    different = np.unique((pair.astype(np.int64) << 32) | word)
+    return np.bincount(different >> 32, minlength=pairs)

@@ -235,10 +235,9 @@ def tell_violations(constraints: ConstraintSet, broken: Array, most: float) -> N
         _TOLD.add(constraints)
     except TypeError:
         pass  # an object of the user's that cannot be remembered: told again
-    pair = int(broken.argmax())
     logging.getLogger("dualign").warning(
-        f"the rules of {(broken > most + ROUNDING).sum()} of {len(broken)} pairs are not met within slack + "
-        f"tolerance, {most:g}: those of pair {pair + 1} are broken by {broken[pair]:.3g} in all; they may "
+        f"the rules of some pairs are not met within slack + tolerance, {most:g}: those of one "
+        f"are broken by {broken.max():.3g} in all; they may "
         "contradict each other or the model, or need more evaluations"
     )
 

@@ -27,8 +27,9 @@ def pin(W: int, batch: Batch, block: Block, E: Array, null: Array) -> None:
         # Emissions are positive: a minus marks those that stay.
         for k in range(pins.begin[n], pins.begin[n + 1]):
             i, j = pins.source[k], pins.target[k]
-            E[0, (j * batch.I + i) * W + lane] *= -1
-            E[1, (i * batch.J + j) * W + lane] *= -1
+            there, back = (j * batch.I + i) * W + lane, (i * batch.J + j) * W + lane
+            E[0, there] = -abs(E[0, there])
+            E[1, back] = -abs(E[1, back])
             if pins.sure[k]:
                 null[0, j * W + lane] = 0
                 null[1, i * W + lane] = 0

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.errors import UsageError
 from dualign.learn.added_entries import with_entries
 from dualign.learn.expected_counts import Counts
 from dualign.model.jumps import Jumps
@@ -23,6 +24,10 @@ from dualign.model.vocabulary import Vocabulary
 
 UNTOLD = 10.0
 """How often a word is taken to have been seen by a model that does not tell."""
+
+
+MOST = 1e12
+"""The largest weight of an entry: beyond it nothing else counts."""
 
 
 class Prior(NamedTuple):
@@ -47,6 +52,9 @@ class Prior(NamedTuple):
     @classmethod
     def of_pairs(cls, source: Sequence[str], target: Sequence[str], weight: Sequence[float]) -> Prior:
         """Word pairs with weights; the empty word is null."""
+        for c in weight:
+            if not 0 <= c <= MOST:
+                raise UsageError(f"weight {c} of a prior must be at least 0 and at most {MOST:g}")
         words: tuple[dict[str, int], dict[str, int]] = {}, {}
         for side, known in zip((source, target), words, strict=True):
             for word in side:

@@ -20,7 +20,7 @@ from dualign.learn.fertilities import estimate_fertilities
 from dualign.learn.ibm1 import prune, train_ibm1
 from dualign.learn.prior_counts import Prior, inherited, joined, pseudo_counts, with_counts
 from dualign.learn.smoothing import NOTHING_COUNTED, make_priors
-from dualign.model.jumps import classes_of, initial_jumps, initial_weights
+from dualign.model.jumps import NULL, STOP, classes_of, initial_jumps, initial_weights
 from dualign.model.model import Model, Seen
 from dualign.model.options import Options
 from dualign.model.positions import Positions
@@ -134,7 +134,11 @@ def train(
     jumps = initial_jumps(classes_of(seen.target, own), classes_of(seen.source, own))
     if prior is not None:
         if prior.begin is not None and positions is None:
-            weights, jumps = prior.begin.weights.copy(), inherited(jumps, prior.begin, source, target)
+            weights[:, :NULL], weights[:, STOP:] = (
+                prior.begin.weights[:, :NULL],
+                prior.begin.weights[:, STOP:],
+            )
+            jumps = inherited(jumps, prior.begin, source, target)
         seen = seen.added(prior.seen, (prior_source, prior_target))
     model = Model(
         Vocabulary(source), Vocabulary(target), lexicon, weights, jumps, options, positions, seen=seen

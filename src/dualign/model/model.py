@@ -18,6 +18,9 @@ from dualign.model.positions import Positions, are_probabilities
 from dualign.model.storage import read_container, write_container
 from dualign.model.vocabulary import Vocabulary
 
+MOST_SEEN = 1e15
+"""A whole number that floating-point numbers can tell from its neighbours."""
+
 
 class Seen(NamedTuple):
     """How often training has seen each word: int64 (words) of either side."""
@@ -29,7 +32,7 @@ class Seen(NamedTuple):
         """With the numbers of `more`, rounded, at these places."""
         sides = zip(self, more, places, strict=True)
         sums = (old + np.rint(np.bincount(at, new, len(old))) for old, new, at in sides)
-        return Seen(*(array.astype(np.int64) for array in sums))
+        return Seen(*(np.minimum(array, MOST_SEEN).astype(np.int64) for array in sums))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,10 @@ class Model:
             self.weights.shape == (2, WEIGHTS)
             and self.weights.dtype == np.float32
             and are_probabilities(self.weights)
-            and bool((self.weights[:, NULL:] > 0).all() and (self.weights[:, STOP:] < 1).all())
+            and bool(
+                (self.weights[:, NULL:] > 0).all()
+                and (self.weights[:, [NULL, *range(STOP, WEIGHTS)]] < 1).all()
+            )
             and self.jumps.fit(len(self.source), len(self.target))
             and [array.dtype for array in self.lexicon] == [np.int64, np.int32, *[np.float32] * 3]
             and rows.shape == (len(self.source) + 1,)

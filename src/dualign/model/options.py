@@ -246,7 +246,8 @@ class Options:
         if self.jump_words > MOST_JUMP_WORDS:
             raise UsageError(f"jump_words={self.jump_words} must be at most {MOST_JUMP_WORDS}")
         for name, least in (("null", 1e-6), ("floor", 1e-30)):
-            if not least <= getattr(self, name) < 1:
+            # Kernels know seven digits.
+            if not least <= getattr(self, name) < 1 - 1e-6:
                 raise UsageError(f"{name}={getattr(self, name)} must be at least {least:g} and below 1")
         if self.threshold != 0 and not 1e-6 <= self.threshold < 1:
             raise UsageError(f"threshold={self.threshold} must be 0, or at least 1e-06 and below 1")

@@ -41,6 +41,10 @@ READ_LINES = 1 << 14
 """Lines that are read together when a sample is drawn, or a file has both sides."""
 
 
+LEAST_TO_TUNE = 20
+"""Pairs with pinned links, at least, to tune by them, too: what is best for a few is worse for the text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tuning:
     """Gold links to tune by, and the text they belong to if that is not the beginning of the input."""
@@ -52,7 +56,7 @@ class Tuning:
     early_stop: bool = False
     """Also stop training, and keep the best round, when the area under the precision-recall curve shrinks."""
     pin: bool = False
-    """Also keep the pairs to these links in training."""
+    """Also keep the pairs to these links in training; tune only if there are enough of them."""
 
     @property
     def on_input(self) -> bool:
@@ -71,7 +75,8 @@ class Tuning:
         gold = read_gold(self.gold, errors=errors)
         if not gold.links:
             raise DataError(f"{self.gold}: no gold links, the file is empty")
-        if not any(each.links or each.possible for each in gold.links):
+        # A correction may say that a pair has no links.
+        if (self.early_stop or not self.pin) and not _linked(gold):
             raise DataError(
                 f"{self.gold}: no gold links in {len(gold.links)} lines; there is nothing to tune by"
             )
@@ -303,7 +308,12 @@ def _learn(
     if judge is not None:
         numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
         run.note(_kept_round(areas, numbers, aligner.options))
-    if gold is not None:
+    if pinned is not None and gold is not None and (count := _linked(gold)) < LEAST_TO_TUNE:
+        run.note(
+            f"note: training keeps to the gold links, but nothing is tuned by them: {count} of the pairs have "
+            f"any, and it takes {LEAST_TO_TUNE}"
+        )
+    elif gold is not None:
         _tune(aligner, labelled, gold.links, run)
     return text, aligner
 
@@ -383,6 +393,11 @@ def _ready(
 
 def _can_read_again(source: str, target: str | None) -> bool:
     return is_regular(source) and (target is None or is_regular(target))
+
+
+def _linked(gold: Gold) -> int:
+    """How many pairs have gold links."""
+    return sum(bool(each.links or each.possible) for each in gold.links)
 
 
 def _tuning(given: str | Tuning | None) -> Tuning | None:

@@ -11,6 +11,8 @@ from tests.cli.bitexts import SOURCE, TARGET, write_bitext, write_lines
 
 from dualign.aligner import Aligner
 from dualign.cli.main import run
+from dualign.core.errors import DataError
+from dualign.infer.constraints import Glossary
 from dualign.text.formats import read_links
 
 
@@ -56,6 +58,21 @@ def test_a_glossary_of_links_counts_them_and_shows_the_shortest_example(folder, 
         assert (left, right) == (SOURCE[int(line) - 1], TARGET[int(line) - 1])
         assert len(left.split()) + len(right.split()) == lengths[key]
     assert "Markt\tmarket" in "\n".join(rows)
+
+
+def test_a_dictionary_is_a_glossary(folder, capsys):
+    path = str(folder / "glossary.tsv")
+    output(capsys, str(folder / "links"), *texts(folder), "-o", path)
+    head, *rows = Path(path).read_text("utf-8").splitlines()
+    glossary = Glossary.read(path)
+    entries = {tuple(row.lower().split("\t")[:2]) for row in rows}
+    assert {(s, t) for s, known in glossary.translations.items() for t in known} == entries
+    assert "source" not in glossary.translations
+    with pytest.raises(DataError, match="bad:1: write a source word"):
+        Glossary.read(write_lines(folder / "bad", ["Markt\t\tmarket"]))
+    assert Glossary.read(write_lines(folder / "two", ["source\ttarget"])).translations == {
+        "source": {"target"}
+    }
 
 
 def test_a_model_with_a_text_aligns_it(folder, capsys):

@@ -65,8 +65,10 @@ class Answerer:
         if "pairs" not in request:
             return json.dumps(self._results([_asked(request, "the pair", self.cutting)])[0]).encode()
         pairs = request["pairs"]
-        if not isinstance(pairs, list) or request.keys() != {"pairs"}:
-            raise Refused(422, '"pairs" is a list of objects {"source": …, "target": …}, and stands alone')
+        if not isinstance(pairs, list):
+            raise Refused(422, '"pairs" is a list of objects {"source": …, "target": …}')
+        if others := [key for key in request if key != "pairs"]:
+            raise Refused(422, f'"pairs" stands alone; leave out {others[0]!r:.60}')
         if len(pairs) > MOST_PAIRS:
             raise Refused(413, f"{len(pairs):,} pairs; send at most {MOST_PAIRS:,} at a time")
         asked = [_asked(pair, f"pairs[{number}]", self.cutting) for number, pair in enumerate(pairs)]
@@ -84,8 +86,11 @@ class Answerer:
 def _asked(pair: Any, place: str, cutting: Cutting) -> _Asked:
     """A pair of a request, checked."""
     allowed = {"source", "target", "markup"}
-    if not isinstance(pair, dict) or not {"source", "target"} <= pair.keys() <= allowed:
-        raise Refused(422, f'{place}: write {{"source": …, "target": …}}, and "markup": true if it has tags')
+    others = [key for key in pair if key not in allowed] if isinstance(pair, dict) else []
+    if not isinstance(pair, dict) or others or not {"source", "target"} <= pair.keys():
+        unknown = f"unknown key {others[0]!r:.60}; " if others else ""
+        shape = '{"source": …, "target": …}, and "markup": true if it has tags'
+        raise Refused(422, f"{place}: {unknown}write {shape}")
     source, target, with_tags = pair["source"], pair["target"], pair.get("markup", False)
     if not isinstance(with_tags, bool):
         raise Refused(422, f'{place}: "markup" is true or false')

@@ -63,7 +63,7 @@ def test_a_glossary_of_links_counts_them_and_shows_the_shortest_example(folder, 
 def test_a_dictionary_is_a_glossary(folder, capsys):
     path = str(folder / "glossary.tsv")
     output(capsys, str(folder / "links"), *texts(folder), "-o", path)
-    head, *rows = Path(path).read_text("utf-8").splitlines()
+    rows = Path(path).read_text("utf-8").splitlines()[1:]
     glossary = Glossary.read(path)
     entries = {tuple(row.lower().split("\t")[:2]) for row in rows}
     assert {(s, t) for s, known in glossary.translations.items() for t in known} == entries
@@ -160,6 +160,25 @@ def test_options_of_the_model_that_goes_on_hold_unless_others_are_given(folder, 
     )
     options = Aligner.load(str(tmp_path / "b")).options
     assert (options.rounds, options.null) == (1, 0.2)
+
+
+def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
+    source, target = str(folder / "text.de"), str(folder / "text.en")
+
+    def notes(*arguments: str) -> str:
+        more = ["--continue", str(folder / "m"), "--rounds", "1"]
+        assert run(["train", *arguments, str(tmp_path / "more"), *more]) == 0
+        return capsys.readouterr().err
+
+    shown = notes(target, source)
+    assert re.search(r"does not know \d+ % of the source words at the beginning; .* in this order", shown)
+    assert re.search(r"does not know \d+ % of the target words", shown)
+    shown = notes(source, target, "--keep-case", "--tokenize", "simple")
+    assert "the text is not put in lower case, but that of the model is" in shown
+    assert "cut by --tokenize simple, but that of the model was by --tokenize none" in shown
+    shown = notes(source, target)
+    assert "does not know" not in shown
+    assert "that of the model" not in shown
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,10 @@ def dictionary(
     """Write a dictionary of single words; returns the number of entries.
 
     `given` is a model, or a file of links; links need the `text` that they belong to. A model with a text
-    aligns it, cut into tokens as the model's own was. `form` is one of `FORMS`: `tsv` is a glossary for people, with an example where there is a
-    text; `lex` writes `output`.s2t and `output`.t2s, Moses' lex.f2e and lex.e2f, with null; `shortlist` has
-    lines `target source p(target|source)`; `eflomal` has eflomal's priors.
+    aligns it, cut into tokens as the model's own was. `form` is one of `FORMS`: `tsv` is a glossary for
+    people, with an example where there is a text; `lex` writes `output`.s2t and `output`.t2s, Moses' lex.f2e
+    and lex.e2f, with null; `shortlist` has lines `target source p(target|source)`; `eflomal` has eflomal's
+    priors.
     """
     if form not in FORMS:
         raise UsageError(f'form="{form}" is not one of {", ".join(FORMS)}')

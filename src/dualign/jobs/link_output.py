@@ -48,7 +48,7 @@ class Outputs:
     tokens: str | None = None
     """The tokens of each pair, `source<TAB>target`."""
     ids: str | None = None
-    """A file to read: the id of each pair, a line each, which is written before its links, scores and tokens."""
+    """A file to read: the id of each pair, a line each, which stands before its links, scores and tokens."""
     at_once: bool = False
     """Whether links are written as soon as a line has come, for those who wait for an answer."""
     positions: str = "tokens"

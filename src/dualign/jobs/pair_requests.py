@@ -134,13 +134,12 @@ def _result(asked: _Asked, alignment: Alignment, score: PairScore, cutting: Cutt
     if asked.cut:
         result["tokens"] = [asked.source, asked.target]
     if asked.markup is not None:
-        sides = zip((asked.source, asked.target), (asked.markup.text, asked.text), cutting.marked, strict=True)
+        sides = ((asked.source, asked.markup.text), (asked.target, asked.text))
+        schemes = ["sentencepiece" if marked else "words" for marked in cutting.marked]
         try:
             places = [
-                locate(
-                    letters(words, "sentencepiece") if marked else words, text, ("the tokens", "their text")
-                )
-                for words, text, marked in sides
+                locate(letters(words, scheme), text, ("the tokens", "their text"))
+                for (words, text), scheme in zip(sides, schemes, strict=True)
             ]
         except DataError as error:  # a tokeniser that changes letters
             raise Refused(422, f"markup cannot be placed: {error}") from None

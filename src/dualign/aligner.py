@@ -190,7 +190,8 @@ class Aligner:
         self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None
     ) -> list[PairScore]:
         """How well the sides of each pair fit: a `PairScore`. Takes as long as aligning."""
-        return [score for links in self.align_stream(as_text(bitext, target)) for score in scores_of(links)]
+        text = self._text(bitext, target)
+        return [score for links in self.align_stream(text) for score in scores_of(links)]
 
     def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[Links]:
         """Links of a text chunk by chunk; of a stream of token-list pairs a few chunks are in memory."""

@@ -655,14 +655,21 @@ def test_tuning_on_the_first_lines_of_a_pipe(files, model, tmp_path):
     assert piped.stdout == dualign("align", *files, *options).stdout
 
 
-def test_corrections_are_kept_to_in_training_and_set_the_threshold(files, tmp_path, capsys):
-    chosen = [3, 10, 30]
+@pytest.mark.parametrize(
+    ("chosen", "note"),
+    [
+        ([3, 10, 30], "nothing is tuned by them: 3 of the pairs have any, and it takes 20"),
+        ([*range(5, 25)], "tuned on 20 pairs: threshold"),
+    ],
+)
+def test_corrections_are_kept_to_in_training_and_set_the_threshold(files, tmp_path, chosen, note, capsys):
     path = write_lines(tmp_path / "corrections", [f"{n + 1}\t{GOLD[n]}" for n in chosen])
     outputs = [str(tmp_path / "links"), str(tmp_path / "model")]
     assert (
         run(["align", *files, "--gold", path, "-o", outputs[0], "--save", outputs[1], "--rounds", "2"]) == 0
     )
-    assert "tuned on 3 pairs: threshold" in capsys.readouterr().err
+    assert note in (shown := capsys.readouterr().err)
+    assert ("tuned on" in shown) == (len(chosen) >= 20)
     expected = Aligner(threads=1, rounds=2).fit(
         (SOURCE, TARGET), gold={n: parse_pharaoh(GOLD[n]) for n in chosen}
     )
@@ -681,6 +688,15 @@ def test_corrections_are_kept_to_in_training_and_set_the_threshold(files, tmp_pa
     assert piped.stdout == Path(outputs[0]).read_text()
 
 
+def test_a_correction_may_say_that_a_pair_has_no_links(files, tmp_path):
+    path = write_lines(tmp_path / "corrections", ["2\t"])
+    model = str(tmp_path / "model")
+    assert run(["train", *files, model, "--gold", path, "--rounds", "2", "--quiet"]) == 0
+    expected = Aligner(threads=1, rounds=2).fit((SOURCE, TARGET), gold={1: parse_pharaoh("")})
+    assert (Aligner.load(model).model.lexicon.table == expected.model.lexicon.table).all()
+    assert Aligner.load(model).options.threshold == Aligner().options.threshold
+
+
 @pytest.mark.parametrize(
     ("arguments", "gold", "code", "message"),
     [
@@ -688,7 +704,7 @@ def test_corrections_are_kept_to_in_training_and_set_the_threshold(files, tmp_pa
         (["--model", "m"], "1\t0-0\n", 2, "--gold is for training"),
         ([], "9999\t0-0\n", 1, "links of line 9999, but the input has 120 lines"),
         ([], "1\t0-99\n", 1, "pair 1: link 0-99 is outside the pair"),
-        ([], "1\t\n", 1, "nothing to tune by"),
+        (["--early-stop"], "1\t\n", 1, "nothing to tune by"),
         (["--model-type", "ibm1"], "1\t0-0\n", 2, "known links are for the HMM"),
     ],
 )

@@ -11,6 +11,8 @@ from tests.cli.bitexts import SOURCE, TARGET, write_bitext, write_lines
 
 from dualign.aligner import Aligner
 from dualign.cli.main import run
+from dualign.core.errors import DataError
+from dualign.infer.constraints import Glossary
 from dualign.text.formats import read_links
 
 
@@ -56,6 +58,21 @@ def test_a_glossary_of_links_counts_them_and_shows_the_shortest_example(folder, 
         assert (left, right) == (SOURCE[int(line) - 1], TARGET[int(line) - 1])
         assert len(left.split()) + len(right.split()) == lengths[key]
     assert "Markt\tmarket" in "\n".join(rows)
+
+
+def test_a_dictionary_is_a_glossary(folder, capsys):
+    path = str(folder / "glossary.tsv")
+    output(capsys, str(folder / "links"), *texts(folder), "-o", path)
+    rows = Path(path).read_text("utf-8").splitlines()[1:]
+    glossary = Glossary.read(path)
+    entries = {tuple(row.lower().split("\t")[:2]) for row in rows}
+    assert {(s, t) for s, known in glossary.translations.items() for t in known} == entries
+    assert "source" not in glossary.translations
+    with pytest.raises(DataError, match="bad:1: write a source word"):
+        Glossary.read(write_lines(folder / "bad", ["Markt\t\tmarket"]))
+    assert Glossary.read(write_lines(folder / "two", ["source\ttarget"])).translations == {
+        "source": {"target"}
+    }
 
 
 def test_a_model_with_a_text_aligns_it(folder, capsys):
@@ -143,6 +160,25 @@ def test_options_of_the_model_that_goes_on_hold_unless_others_are_given(folder, 
     )
     options = Aligner.load(str(tmp_path / "b")).options
     assert (options.rounds, options.null) == (1, 0.2)
+
+
+def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
+    source, target = str(folder / "text.de"), str(folder / "text.en")
+
+    def notes(*arguments: str) -> str:
+        more = ["--continue", str(folder / "m"), "--rounds", "1"]
+        assert run(["train", *arguments, str(tmp_path / "more"), *more]) == 0
+        return capsys.readouterr().err
+
+    shown = notes(target, source)
+    assert re.search(r"does not know \d+ % of the source words at the beginning; .* in this order", shown)
+    assert re.search(r"does not know \d+ % of the target words", shown)
+    shown = notes(source, target, "--keep-case", "--tokenize", "simple")
+    assert "the text is not put in lower case, but that of the model is" in shown
+    assert "cut by --tokenize simple, but that of the model was by --tokenize none" in shown
+    shown = notes(source, target)
+    assert "does not know" not in shown
+    assert "that of the model" not in shown
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
+from dualign.aligner import Aligner
 from dualign.cli.main import run
 from dualign.core.errors import UsageError
 from dualign.jobs.link_output import Outputs
+from dualign.jobs.pair_requests import Answerer, Refused
 
 WORDS = {"Hund": "dog", "Haus": "house", "Buch": "book", "Mann": "man", "Baum": "tree", "Tag": "day"}
 PAIRS = [
@@ -95,3 +98,36 @@ def test_a_pipe_cannot_be_read_twice(folder, capsys):
     assert "a second time" in capsys.readouterr().err
     with pytest.raises(UsageError, match="tokens, words, characters"):
         Outputs(positions="letters")
+
+
+def test_scores_and_dictionaries_cut_text_as_the_model_does(folder, capsys):
+    model = str(folder / "model")
+    aligned(folder, "--model", model, "--scores", str(folder / "scores"))
+    first = [float(value) for value in (folder / "scores").read_text().splitlines()[0].split("\t")]
+    (score,) = Aligner.load(model, threads=1).score([PAIRS[0]])
+    assert score == pytest.approx(first, abs=1e-6)
+    text = ["--source", str(folder / "s"), "--target", str(folder / "t")]
+    assert run(["dictionary", model, *text, "-q"]) == 0
+    rows = [row.split("\t") for row in capsys.readouterr().out.splitlines()[1:]]
+    assert {*WORDS.items(), (",", ","), (".", ".")} <= {(row[0], row[1]) for row in rows}
+    assert all("." in row[6].split() for row in rows)
+
+
+def test_a_server_cuts_text_as_the_model_does_and_tells_the_tokens(folder):
+    aligner = Aligner.load(str(folder / "model"), threads=1)
+    source, target = PAIRS[0]
+    (expected,) = aligner.align([PAIRS[0]])
+
+    def answer(**request):
+        return json.loads(Answerer(aligner).answer(json.dumps(request).encode()))
+
+    found = answer(source=source, target=target)
+    assert found["tokens"] == [list(side) for side in expected.words]
+    assert found["links"] == [list(link) for link in expected.links]
+    tagged = answer(source=source.replace("Haus", "<b>Haus</b>"), target=target, markup=True)
+    assert tagged["markup"] == target.replace("house", "<b>house</b>")
+    assert tagged["tokens"] == found["tokens"]
+    listed = answer(source=found["tokens"][0], target=found["tokens"][1])
+    assert listed == {name: value for name, value in found.items() if name != "tokens"}
+    with pytest.raises(Refused, match=r"the pair\.source has half a surrogate pair"):
+        answer(source="\ud800", target="x")

@@ -10,18 +10,18 @@ from importlib.util import find_spec
 
 import pytest
 from tests.cli.bitexts import write_bitext
-from tests.cli.command import DUALIGN, environment
+from tests.cli.command import INTERRUPTIBLE, environment
 
 from dualign.cli.main import run
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (find_spec("uvicorn") and find_spec("starlette")), reason="uvicorn is not installed")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_prints_its_address_answers_and_ends(number, tmp_path):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_it_prints_its_address_answers_and_ends(number, code, tmp_path):
     model = str(tmp_path / "model")
     assert run(["train", *write_bitext(tmp_path), model, "--rounds", "1", "--quiet"]) == 0
-    command = [*DUALIGN, "serve", model, "--port", "0", "--threads", "1", "--quiet"]
+    command = [*INTERRUPTIBLE, "serve", model, "--port", "0", "--threads", "1", "--quiet"]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True) as server:
         try:
             address = server.stdout.readline().strip()
@@ -31,7 +31,7 @@ def test_it_prints_its_address_answers_and_ends(number, tmp_path):
                 assert json.load(answer)["links"] == [[0, 0], [1, 1]]
         finally:
             server.send_signal(number)
-        assert server.wait(30) in (0, 130, 143)
+        assert server.wait(30) == code
 
 
 def test_what_is_not_a_model_is_told(tmp_path, capsys):

@@ -32,6 +32,19 @@ def test_ids_come_out_with_the_links(folder):
     assert [id for id, _ in named] == [f"p{n}" for n in range(1, LINES + 1)]
 
 
+def test_scores_and_tokens_have_the_ids(folder):
+    written = {name: str(folder / name) for name in ("scores", "tokens")}
+    files = [part for name, path in written.items() for part in (f"--{name}", path)]
+    table = str(folder / "table.tsv")
+    assert run(["align", table, *COLUMNS, "-o", str(folder / "x"), *files, *FAST]) == 0
+    scores, tokens = (
+        [line.split("\t") for line in Path(path).read_text().splitlines()] for path in written.values()
+    )
+    assert tokens == [[f"p{n}", s, t] for n, (s, t) in enumerate(zip(SOURCE, TARGET, strict=True), 1)]
+    assert [row[0] for row in scores] == [row[0] for row in tokens]
+    assert {len(row) for row in scores} == {5}
+
+
 def test_links_with_ids_are_read_again(folder, capsys):
     assert run(["evaluate", str(folder / "named"), str(folder / "links"), "--bootstrap", "0"]) == 0
     assert "AER          0.00" in capsys.readouterr().out

@@ -109,8 +109,12 @@ def test_the_page_health_and_description(place):
     assert described["openapi"].startswith("3.")
     assert set(described["paths"]) == {"/align", "/health"}
     assert ask(place, "GET", "/nowhere")[0] == 404
-    assert ask(place, "GET", "/align")[0] == 405
-    assert ask(place, "DELETE", "/")[0] == 405
+    assert ask(place, "GET", "/align") == (405, {"error": "/align does not answer GET; send POST"})
+    assert ask(place, "DELETE", "/") == (405, {"error": "/ does not answer DELETE; send GET, HEAD"})
+    connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=20)
+    connection.request("PUT", "/align")
+    assert connection.getresponse().headers["Allow"] == "POST"
+    connection.close()
 
 
 PAIR = {"source": "a", "target": "b"}
@@ -127,7 +131,7 @@ PAIR = {"source": "a", "target": "b"}
         ([], 422, "write an object"),
         ({}, 422, "the pair: write"),
         ({"source": "a"}, 422, "the pair: write"),
-        (PAIR | {"more": 1}, 422, "the pair: write"),
+        (PAIR | {"more": 1}, 422, "the pair: unknown key 'more'; write"),
         ({"source": 1, "target": "b"}, 422, "the pair.source is a string"),
         ({"source": ["a", 1], "target": "b"}, 422, "the pair.source is a string"),
         ({"source": ["a", ""], "target": "b"}, 422, "the pair.source is a string"),
@@ -137,7 +141,9 @@ PAIR = {"source": "a", "target": "b"}
         ({"source": ["a"], "target": "b", "markup": True}, 422, "a string on both sides"),
         ({"pairs": "a"}, 422, "is a list"),
         ({"pairs": [PAIR, None]}, 422, "pairs[1]: write"),
-        ({"pairs": [], "source": "a"}, 422, "stands alone"),
+        ({"pairs": ["a"]}, 422, "pairs[0]: write"),
+        ({"pairs": [5]}, 422, "pairs[0]: write"),
+        ({"pairs": [], "source": "a"}, 422, "\"pairs\" stands alone; leave out 'source'"),
         ({"pairs": [PAIR] * (pair_requests.MOST_PAIRS + 1)}, 413, "at most 10,000"),
         ({"source": "a " * 1001, "target": "b"}, 413, "1,001 words"),
         ({"pairs": [{"source": "a " * 1000, "target": "b " * 1000}] * 21}, 413, "pairs of words"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import Annotated
 
 from dualign import jobs
@@ -40,5 +39,4 @@ def serve(
         # The address is the result, not a note: it is shown even when quiet.
         print(server.place.address, flush=True)
         run.note(f"{model} at {server.place.address}; Ctrl-C ends it")
-        with suppress(KeyboardInterrupt):
-            server.serve_forever()
+        server.serve_forever()

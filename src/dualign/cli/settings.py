@@ -51,7 +51,7 @@ Tune = Annotated[
 ]
 PinnedGold = Annotated[
     str | None,
-    option("FILE", "Corrected links of some pairs: training keeps to them; also tunes, like --tune."),
+    option("FILE", "Corrected links of some pairs: training keeps to them; if 20 or more, also tunes."),
 ]
 TuneSource = Annotated[str | None, option("FILE", "Source text of the gold links, if not the first lines.")]
 TuneTarget = Annotated[str | None, option("FILE", "Target text of the gold links.")]

@@ -106,11 +106,16 @@ class Glossary:
 
     @classmethod
     def read(cls, path: str, strength: float = 0.9, errors: str = "strict") -> Glossary:
-        """Read lines `source<TAB>target`, words or phrases; empty lines are passed over."""
+        """Read lines `source<TAB>target`, words or phrases; empty lines are passed over.
+
+        Further columns are ignored, and so is a first line of titles over them, `source<TAB>target<TAB>…`: a
+        glossary of `dualign dictionary` can be read.
+        """
         entries = []
         for number, line in enumerate(read_lines(path, errors), 1):
-            sides = [tokenize(side) for side in line.split("\t")]
-            if sides == [[]]:
+            fields = line.split("\t")
+            sides = [tokenize(side) for side in fields[:2]]
+            if sides == [[]] or (number == 1 and fields[:2] == ["source", "target"] and len(fields) > 2):
                 continue
             if len(sides) != 2 or not all(sides):
                 raise DataError(f"{path}:{number}: write a source word or phrase, a tab and its translation")

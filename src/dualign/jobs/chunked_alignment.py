@@ -150,10 +150,13 @@ def _note_unknown(model: Model, text: Encoded, run: Run) -> None:
         (bitext.source, model.source, "source"),
         (bitext.target, model.target, "target"),
     ):
-        unknown = int((side.tokens >= len(vocabulary)).sum())
-        if unknown > MOSTLY * len(side.tokens):
-            share = 100 * unknown / len(side.tokens)
-            run.note(
-                f"warning: the model does not know {share:.0f} % of the {name} words "
-                "at the beginning; was it trained on these languages, in this order?"
-            )
+        note_unknown(name, int((side.tokens >= len(vocabulary)).sum()), len(side.tokens), run)
+
+
+def note_unknown(name: str, unknown: int, tokens: int, run: Run) -> None:
+    """Warn where most of the first tokens of a side are words that the model does not know."""
+    if unknown > MOSTLY * tokens:
+        run.note(
+            f"warning: the model does not know {100 * unknown / tokens:.0f} % of the {name} words "
+            "at the beginning; was it trained on these languages, in this order?"
+        )

@@ -16,7 +16,6 @@ from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.word_alignment import align
-from dualign.text.cutting import cutting_of
 from dualign.text.lines import read_lines
 from dualign.text.pair_blocks import TextFiles
 from dualign.text.places import refuse_inputs
@@ -79,21 +78,16 @@ def align_directions(
             second = None if scores is None and not outputs.after_links else places[1]
             if load is not None:
                 how = {name: value for name, value in how.items() if name not in ("model", "null")}
-                align(source, target, Outputs(first, scores=second), load=load, run=run, **how)
+                aligner = align(source, target, Outputs(first, scores=second), load=load, run=run, **how)
             else:
                 save = outputs.model or (places[2] if number + 1 < len(wanted) else None)
                 written = Outputs(first, model=save, scores=second)
-                align(source, target, written, glossary=glossary, run=run, **how)
+                aligner = align(source, target, written, glossary=glossary, run=run, **how)
                 load = save
             if scores is not None:
                 _write_costs(places[1], scores, direction)
             if outputs.after_links and links is not None:
-                text = TextFiles(
-                    source,
-                    target,
-                    run.errors,
-                    cutting_of(options.get("tokenize", "none"), options.get("whitespace", "unicode")),
-                )
+                text = TextFiles(source, target, run.errors, aligner.cutting)
                 _write_after_links(places[0], places[1], text, links, direction)
 
 

@@ -13,8 +13,10 @@ from dualign.model.storage import is_model_file
 from dualign.phrase.table.word_entries import CutOffs, WordEntry, entries_of_links, entries_of_model
 from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step, links_inside
+from dualign.text.cutting import PLAIN, Cutting, cutting_of
 from dualign.text.formats import read_links
-from dualign.text.pairs import Pair, read_pairs
+from dualign.text.pair_blocks import TextFiles
+from dualign.text.pairs import Pair
 from dualign.text.streams import is_regular, open_output
 
 FORMS = ("tsv", "lex", "shortlist", "eflomal")
@@ -35,6 +37,10 @@ class DictionaryText:
     source: str
     target: str | None = None
 
+    def pairs(self, cutting: Cutting, errors: str) -> Iterator[Pair]:
+        """The tokens of each pair."""
+        return TextFiles(self.source, self.target, errors, cutting).pairs()
+
 
 @job
 def dictionary(
@@ -49,9 +55,10 @@ def dictionary(
     """Write a dictionary of single words; returns the number of entries.
 
     `given` is a model, or a file of links; links need the `text` that they belong to. A model with a text
-    aligns it. `form` is one of `FORMS`: `tsv` is a glossary for people, with an example where there is a
-    text; `lex` writes `output`.s2t and `output`.t2s, Moses' lex.f2e and lex.e2f, with null; `shortlist` has
-    lines `target source p(target|source)`; `eflomal` has eflomal's priors.
+    aligns it, cut into tokens as the model's own was. `form` is one of `FORMS`: `tsv` is a glossary for
+    people, with an example where there is a text; `lex` writes `output`.s2t and `output`.t2s, Moses' lex.f2e
+    and lex.e2f, with null; `shortlist` has lines `target source p(target|source)`; `eflomal` has eflomal's
+    priors.
     """
     if form not in FORMS:
         raise UsageError(f'form="{form}" is not one of {", ".join(FORMS)}')
@@ -59,7 +66,9 @@ def dictionary(
         raise UsageError("two files are written, FILE.s2t and FILE.t2s; name FILE")
     limits = cut_offs or CutOffs(probability=USUAL_PROBABILITY if form == "tsv" else 0.0)
     separate_outputs(*([f"{output}.s2t", f"{output}.t2s"] if form == "lex" else [output]))
-    entries = _entries(given, text, form == "tsv", run)
+    model = Model.load(given) if is_model_file(given) else None
+    cutting = PLAIN if model is None else cutting_of(model.options.tokenize, model.options.whitespace)
+    entries = _entries(given, model, text, cutting, form == "tsv", run)
     if form == "lex":
         both = [
             _write_lex(f"{output}.{name}", limits.kept(entries, (d,)), d)
@@ -80,13 +89,14 @@ def dictionary(
             known = [entry for entry in known if entry.times >= _LEAST_COUNT]
             stream.writelines(f"LEX\t{e.source}\t{e.target}\t{e.times:g}\n" for e in known)
         else:
-            stream.writelines(_glossary(known, text, run))
+            stream.writelines(_glossary(known, text, cutting, run))
     return len(known)
 
 
-def _entries(given: str, text: DictionaryText | None, one_case: bool, run: Run) -> list[WordEntry]:
+def _entries(
+    given: str, model: Model | None, text: DictionaryText | None, cutting: Cutting, one_case: bool, run: Run
+) -> list[WordEntry]:
     """The entries of a model, or of linked text, which may be linked now."""
-    model = Model.load(given) if is_model_file(given) else None
     if text is None:
         if model is None:
             raise UsageError(f"{given}: links need their text; give it, too, or give a model")
@@ -94,7 +104,7 @@ def _entries(given: str, text: DictionaryText | None, one_case: bool, run: Run) 
     one_standard_input(given, text.source, text.target)
     if not all(is_regular(path) for path in (text.source, text.target) if path is not None):
         raise UsageError("the text is read a second time for its examples; name files instead of -")
-    pairs = read_pairs(text.source, text.target, errors=run.errors)
+    pairs = text.pairs(cutting, run.errors)
     if model is not None:
         return entries_of_links(run.counted(_aligned(model, pairs, run), "dictionary"), one_case=one_case)
     named = text.source if text.target is None else f"{text.source} with {text.target}"
@@ -130,13 +140,15 @@ def _write_lex(path: str, entries: Iterable[WordEntry], direction: str) -> int:
     return len(lines)
 
 
-def _glossary(entries: list[WordEntry], text: DictionaryText | None, run: Run) -> Iterator[str]:
+def _glossary(
+    entries: list[WordEntry], text: DictionaryText | None, cutting: Cutting, run: Run
+) -> Iterator[str]:
     """A head and a line for each entry, the most frequent first."""
     examples: dict[int, Pair] = {}
     if text is not None:
         wanted = {entry.line for entry in entries}
-        pairs = read_pairs(text.source, text.target, errors=run.errors)
-        examples = {line: pair for line, pair in enumerate(pairs) if line in wanted}
+        pairs = enumerate(text.pairs(cutting, run.errors))
+        examples = {line: pair for line, pair in pairs if line in wanted}
     yield _HEAD + ("\tline\tsource example\ttarget example\n" if examples else "\n")
     for e in sorted(entries, key=lambda e: (-e.times, -e.forward * e.backward, e.source, e.target)):
         fields = [e.source, e.target, f"{e.times:.6g}", f"{e.forward:.4f}", f"{e.backward:.4f}"]

@@ -48,7 +48,7 @@ class Outputs:
     tokens: str | None = None
     """The tokens of each pair, `source<TAB>target`."""
     ids: str | None = None
-    """A file to read: the id of each pair, a line each, which is written before its links."""
+    """A file to read: the id of each pair, a line each, which stands before its links, scores and tokens."""
     at_once: bool = False
     """Whether links are written as soon as a line has come, for those who wait for an answer."""
     positions: str = "tokens"
@@ -130,9 +130,9 @@ def printed(
         report = pack(records.getvalue().encode(), outputs.report)
     if outputs.scores is not None:
         rows = "".join(f"{p:.6f}\t{q:.6f}\t{mean:.6f}\t{rest:.6f}\n" for p, q, mean, rest in scores_of(links))
-        scores = pack(rows.encode(), outputs.scores)
+        scores = pack(_after_ids(rows.encode(), ids), outputs.scores)
     if outputs.tokens is not None:
-        tokens = pack(written.tokens, outputs.tokens)
+        tokens = pack(_after_ids(written.tokens, ids), outputs.tokens)
     contents = pack(_after_ids(written.links(False), ids), outputs.links), scored, report, scores, tokens
     counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()))
     return Piece(end, contents, counts, links if outputs.page is not None else None)

@@ -12,9 +12,9 @@ from dualign.core.release import release
 from dualign.decode.pair_scores import PairScore, scores_of
 from dualign.infer.encoding import encode_for
 from dualign.text.alignment import Alignment
-from dualign.text.lines import tokenize
+from dualign.text.cutting import Cutting
 from dualign.transfer.markup import Markup, parse_markup, place_markup
-from dualign.transfer.tokens import locate
+from dualign.transfer.tokens import letters, locate
 from dualign.transfer.weighted_links import weighted
 
 MOST_PAIRS = 10_000
@@ -34,10 +34,12 @@ class Refused(Exception):  # noqa: N818 - what happened, in words
 
 
 class _Asked(NamedTuple):
-    """The words of a pair; if markup is to be carried over, the parsed source and the target text."""
+    """The words of a pair, and whether they were cut here by more than white space; if markup is to be
+    carried over, the parsed source and the target text."""
 
     source: list[str]
     target: list[str]
+    cut: bool
     markup: Markup | None = None
     text: str = ""
 
@@ -49,6 +51,7 @@ class Answerer:
         # One thread for each request, and what is made at the first use is made now.
         self.aligner = Aligner.of_model(aligner.model, threads=1)
         self.aligner.constraints = aligner.constraints
+        self.cutting = aligner.cutting
         self.aligner.align([(["a"], ["b"])])
 
     def answer(self, body: bytes) -> bytes:
@@ -60,13 +63,15 @@ class Answerer:
         if not isinstance(request, dict):
             raise Refused(422, 'write an object, {"source": …, "target": …} or {"pairs": [ … ]}')
         if "pairs" not in request:
-            return json.dumps(self._results([_asked(request, "the pair")])[0]).encode()
+            return json.dumps(self._results([_asked(request, "the pair", self.cutting)])[0]).encode()
         pairs = request["pairs"]
-        if not isinstance(pairs, list) or request.keys() != {"pairs"}:
-            raise Refused(422, '"pairs" is a list of objects {"source": …, "target": …}, and stands alone')
+        if not isinstance(pairs, list):
+            raise Refused(422, '"pairs" is a list of objects {"source": …, "target": …}')
+        if others := [key for key in request if key != "pairs"]:
+            raise Refused(422, f'"pairs" stands alone; leave out {others[0]!r:.60}')
         if len(pairs) > MOST_PAIRS:
             raise Refused(413, f"{len(pairs):,} pairs; send at most {MOST_PAIRS:,} at a time")
-        asked = [_asked(pair, f"pairs[{number}]") for number, pair in enumerate(pairs)]
+        asked = [_asked(pair, f"pairs[{number}]", self.cutting) for number, pair in enumerate(pairs)]
         return json.dumps({"results": self._results(asked)}).encode()
 
     def _results(self, asked: list[_Asked]) -> list[dict[str, Any]]:
@@ -74,50 +79,70 @@ class Answerer:
             raise Refused(413, f"{cells:,} pairs of words; send at most {MOST_CELLS:,} at a time")
         text = encode_for(self.aligner.model, [(each.source, each.target) for each in asked])
         links = self.aligner.align_part(text)
-        return [_result(*each) for each in zip(asked, alignments(links), scores_of(links), strict=True)]
+        found = zip(asked, alignments(links), scores_of(links), strict=True)
+        return [_result(*each, self.cutting) for each in found]
 
 
-def _asked(pair: Any, place: str) -> _Asked:
+def _asked(pair: Any, place: str, cutting: Cutting) -> _Asked:
     """A pair of a request, checked."""
     allowed = {"source", "target", "markup"}
-    if not isinstance(pair, dict) or not {"source", "target"} <= pair.keys() <= allowed:
-        raise Refused(422, f'{place}: write {{"source": …, "target": …}}, and "markup": true if it has tags')
+    others = [key for key in pair if key not in allowed] if isinstance(pair, dict) else []
+    if not isinstance(pair, dict) or others or not {"source", "target"} <= pair.keys():
+        unknown = f"unknown key {others[0]!r:.60}; " if others else ""
+        shape = '{"source": …, "target": …}, and "markup": true if it has tags'
+        raise Refused(422, f"{place}: {unknown}write {shape}")
     source, target, with_tags = pair["source"], pair["target"], pair.get("markup", False)
     if not isinstance(with_tags, bool):
         raise Refused(422, f'{place}: "markup" is true or false')
+    cut = not cutting.plain and (isinstance(source, str) or isinstance(target, str))
     if not with_tags:
-        return _Asked(_words(source, f"{place}.source"), _words(target, f"{place}.target"))
+        return _Asked(*_both(source, target, place, cutting), cut)
     if not (isinstance(source, str) and isinstance(target, str)):
         raise Refused(422, f"{place}: text with markup is a string on both sides")
     try:
         markup = parse_markup(source)
     except DataError as error:
         raise Refused(422, f"{place}.source: {error}") from None
-    words = _words(markup.text, f"{place}.source"), _words(target, f"{place}.target")
-    return _Asked(*words, markup, target)
+    return _Asked(*_both(markup.text, target, place, cutting), cut, markup, target)
 
 
-def _words(side: Any, place: str) -> list[str]:
+def _both(source: Any, target: Any, place: str, cutting: Cutting) -> tuple[list[str], list[str]]:
+    return _words(source, f"{place}.source", 0, cutting), _words(target, f"{place}.target", 1, cutting)
+
+
+def _words(side: Any, place: str, at: int, cutting: Cutting) -> list[str]:
     if isinstance(side, str):
-        words = tokenize(side)
+        try:
+            words = cutting.tokens(at, side)
+        except UnicodeEncodeError:
+            raise Refused(422, f"{place} has half a surrogate pair; send whole characters") from None
     elif isinstance(side, list) and all(isinstance(word, str) and word and "\n" not in word for word in side):
         words = side
     else:
-        raise Refused(422, f"{place} is a string, to be split at white space, or a list of words")
+        raise Refused(422, f"{place} is a string, to be cut into words, or a list of words")
     if len(words) > MOST_WORDS:
         raise Refused(413, f"{place} has {len(words):,} words; send at most {MOST_WORDS:,}")
     return words
 
 
-def _result(asked: _Asked, alignment: Alignment, score: PairScore) -> dict[str, Any]:
+def _result(asked: _Asked, alignment: Alignment, score: PairScore, cutting: Cutting) -> dict[str, Any]:
     result: dict[str, Any] = {
         "links": alignment.links,
         "probabilities": [round(p, 6) for p in alignment.probabilities or ()],
         "score": {name: None if isnan(value) else round(value, 6) for name, value in score._asdict().items()},
     }
+    if asked.cut:
+        result["tokens"] = [asked.source, asked.target]
     if asked.markup is not None:
         sides = ((asked.source, asked.markup.text), (asked.target, asked.text))
-        places = [locate(words, text, ("the pair", "its text")) for words, text in sides]
+        schemes = ["sentencepiece" if marked else "words" for marked in cutting.marked]
+        try:
+            places = [
+                locate(letters(words, scheme), text, ("the tokens", "their text"))
+                for (words, text), scheme in zip(sides, schemes, strict=True)
+            ]
+        except DataError as error:  # a tokeniser that changes letters
+            raise Refused(422, f"markup cannot be placed: {error}") from None
         placed = place_markup(asked.markup, places[0], asked.text, places[1], weighted(alignment))
         result["markup"] = placed.text
     return result
@@ -127,7 +152,7 @@ def description() -> dict[str, Any]:
     """The server in OpenAPI's words."""
     side = {
         "oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
-        "description": "Text to be split at white space, or a list of words.",
+        "description": "Text, to be cut into words as the model's text was, or a list of words.",
     }
     pair = {
         "type": "object",
@@ -163,6 +188,13 @@ def description() -> dict[str, Any]:
                     "mean_probability": rate,
                     "unlinked": rate,
                 },
+            },
+            "tokens": {
+                "type": "array",
+                "items": {"type": "array", "items": {"type": "string"}},
+                "minItems": 2,
+                "maxItems": 2,
+                "description": "The words of both sides, if text was cut by the model's tokeniser.",
             },
             "markup": {"type": "string"},
         },

@@ -81,7 +81,7 @@ class Server:
         )
 
     def serve_forever(self) -> None:
-        """Answer until Ctrl-C, or `stop` on another thread."""
+        """Answer until a signal, which is then raised as without a server, or `stop` on another thread."""
         with self._socket:
             self._server.run(sockets=[self._socket])
 
@@ -247,9 +247,14 @@ def application(aligner: Aligner, place: Place, threads: int | None = None) -> A
 
         return guarded(answer)
 
-    async def nothing(_: Request, error: Exception) -> Response:
-        code = getattr(error, "status_code", 404)
-        return refusal(code, "nothing here; see /openapi.json" if code == 404 else "not like this")
+    async def nothing(_: Request, __: Exception) -> Response:
+        return refusal(404, "nothing here; see /openapi.json")
+
+    async def another_method(request: Request, error: Exception) -> Response:
+        allowed = ", ".join(sorted(error.headers["Allow"].split(", ")))  # type: ignore[attr-defined]
+        response = refusal(405, f"{request.url.path} does not answer {request.method:.20}; send {allowed}")
+        response.headers["Allow"] = allowed
+        return response
 
     routes = [
         Route("/", fixed(page, "text/html; charset=utf-8"), methods=["GET"]),
@@ -257,7 +262,7 @@ def application(aligner: Aligner, place: Place, threads: int | None = None) -> A
         Route("/openapi.json", fixed(described), methods=["GET"]),
         Route("/align", guarded(align), methods=["POST"]),
     ]
-    return Starlette(routes=routes, exception_handlers={404: nothing, 405: nothing})
+    return Starlette(routes=routes, exception_handlers={404: nothing, 405: another_method})
 
 
 @job
@@ -277,6 +282,7 @@ def serve(
     """
     _uvicorn()
     aligner = Aligner.load(model, threads=run.threads).set_options(**options)
-    compile_kernels(run.note, *DECODERS.get(aligner.options.decoder, WORD_ALIGNER))
+    cutting = () if aligner.cutting.plain else ("cutting",)
+    compile_kernels(run.note, *DECODERS.get(aligner.options.decoder, WORD_ALIGNER), *cutting)
     aligner.constraints = Knowledge(glossary).read_glossary(run)
     return Server(aligner, host, port, token, run)

@@ -14,7 +14,14 @@ from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace
 from dualign.infer.posteriors import LONGEST_IN_STEP
-from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text, note_raw
+from dualign.jobs.chunked_alignment import (
+    Chunk,
+    align_chunks,
+    chunks_of_files,
+    chunks_of_text,
+    note_raw,
+    note_unknown,
+)
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Counts, Ids, Outputs, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
@@ -34,11 +41,16 @@ from dualign.text.numbering import encode_blocks, encode_files
 from dualign.text.pair_blocks import TextFiles
 from dualign.text.pairs import Pair
 from dualign.text.places import refuse_inputs
+from dualign.text.raw_signs import SAMPLE
 from dualign.text.sampling import as_count, sampled
 from dualign.text.streams import check_output, is_regular, open_output, text_size
 
 READ_LINES = 1 << 14
 """Lines that are read together when a sample is drawn, or a file has both sides."""
+
+
+LEAST_TO_TUNE = 20
+"""Pairs with pinned links, at least, to tune by them, too: what is best for a few is worse for the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +64,7 @@ class Tuning:
     early_stop: bool = False
     """Also stop training, and keep the best round, when the area under the precision-recall curve shrinks."""
     pin: bool = False
-    """Also keep the pairs to these links in training."""
+    """Also keep the pairs to these links in training; tune only if there are enough of them."""
 
     @property
     def on_input(self) -> bool:
@@ -71,7 +83,8 @@ class Tuning:
         gold = read_gold(self.gold, errors=errors)
         if not gold.links:
             raise DataError(f"{self.gold}: no gold links, the file is empty")
-        if not any(each.links or each.possible for each in gold.links):
+        # A correction may say that a pair has no links.
+        if (self.early_stop or not self.pin) and not _linked(gold):
             raise DataError(
                 f"{self.gold}: no gold links in {len(gold.links)} lines; there is nothing to tune by"
             )
@@ -286,6 +299,8 @@ def _learn(
         compile_kernels(run.note, "long")
     sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
     note_raw(lambda side: sides[side], aligner.cutting, run)
+    if prior is not None and prior.begin is not None:
+        _note_other(prior.begin, aligner.options, text, run)
     run.progress(0, "train")
     pinned = None
     if tuning is not None and gold is not None and tuning.pin:
@@ -303,7 +318,12 @@ def _learn(
     if judge is not None:
         numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
         run.note(_kept_round(areas, numbers, aligner.options))
-    if gold is not None:
+    if pinned is not None and gold is not None and (count := _linked(gold)) < LEAST_TO_TUNE:
+        run.note(
+            f"note: training keeps to the gold links, but nothing is tuned by them: {count} of the pairs "
+            f"have any, and it takes {LEAST_TO_TUNE}"
+        )
+    elif gold is not None:
         _tune(aligner, labelled, gold.links, run)
     return text, aligner
 
@@ -385,6 +405,11 @@ def _can_read_again(source: str, target: str | None) -> bool:
     return is_regular(source) and (target is None or is_regular(target))
 
 
+def _linked(gold: Gold) -> int:
+    """How many pairs have gold links."""
+    return sum(bool(each.links or each.possible) for each in gold.links)
+
+
 def _tuning(given: str | Tuning | None) -> Tuning | None:
     return given if given is None or isinstance(given, Tuning) else Tuning(given)
 
@@ -421,6 +446,24 @@ def _note_idle(
     for name, other in options.idle([name for name in given if not (scored and name == "threshold")]):
         if other == "model" or not only_training:
             run.note(f"note: {name}={given[name]} has no effect with {other}={getattr(options, other)}")
+
+
+def _note_other(model: Model, options: Options, text: Numbered, run: Run) -> None:
+    """Tell where a text is not like that of the model which training goes on with."""
+    if options.lowercase != model.options.lowercase:
+        ours, its = ("is", "is not") if options.lowercase else ("is not", "is")
+        run.note(f"note: the text {ours} put in lower case, but that of the model {its}")
+    if options.tokenize != model.options.tokenize:
+        run.note(
+            f"note: the text is cut by tokenize={options.tokenize}, but that of the model was by "
+            f"tokenize={model.options.tokenize}"
+        )
+    for name, side, words, vocabulary in (
+        ("source", text.source, text.source_words, model.source),
+        ("target", text.target, text.target_words, model.target),
+    ):
+        first = side.tokens[:SAMPLE].tolist()
+        note_unknown(name, sum(words[token] not in vocabulary.numbers for token in first), len(first), run)
 
 
 def _note_unused(text: Bitext, aligner: Aligner, run: Run) -> None:

@@ -38,14 +38,14 @@ function draw(source, target, { links, probabilities }) {
   });
 }
 
-/** The words as the server sees them: it takes lists of words as they are. */
+/** The words as the server sees them, unless it tells its own tokens. */
 const words = (text) => text.split(/\s+/u).filter((word) => word !== "");
 const withoutTags = (text) => text.replace(/<[^<>]*>/gu, "");
 
 async function align(event) {
   event.preventDefault();
   const source = byId("source").value, target = byId("target").value, markup = byId("markup").checked;
-  const asked = markup ? { source, target, markup } : { source: words(source), target: words(target) };
+  const asked = markup ? { source, target, markup } : { source: words(source).join(" "), target: words(target).join(" ") };
   const headers = { "Content-Type": "application/json" };
   if (location.hash.length > 1) headers.Authorization = `Bearer ${location.hash.slice(1)}`;
   try {
@@ -53,7 +53,8 @@ async function align(event) {
     const answer = await response.json();
     byId("message").textContent = answer.error || "";
     if (answer.error) return;
-    draw(words(markup ? withoutTags(source) : source), words(target), answer);
+    const tokens = answer.tokens || [words(markup ? withoutTags(source) : source), words(target)];
+    draw(...tokens, answer);
     const { target_given_source: there, source_given_target: back, mean_probability: mean, unlinked } = answer.score;
     const shown = (value) => (value === null ? "–" : value.toFixed(3));
     byId("score").textContent = `log p(target | source) per word ${shown(there)}, log p(source | target) ${shown(back)}; `

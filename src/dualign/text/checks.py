@@ -64,6 +64,16 @@ def in_step(
         yield items
 
 
+def same_ids(first: tuple[str, Sequence[str | None]], second: tuple[str, Sequence[str | None]]) -> None:
+    """Refuse files of the same length whose pairs, where both have ids, have different ones."""
+    for number, (one, two) in enumerate(zip(first[1], second[1], strict=True), 1):
+        if one is not None and two is not None and one != two:
+            raise DataError(
+                f"{first[0]} and {second[0]}: the ids of pair {number} are `{one}` and `{two}`; "
+                f"{SAME_SENTENCES}"
+            )
+
+
 def plausible_number(number: int, known: int) -> None:
     """Refuse the number of a sentence that would fill memory with the sentences before it.
 

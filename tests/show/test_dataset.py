@@ -75,7 +75,7 @@ def test_gold_of_chosen_lines(text, write):
 
 def test_gold_of_the_first_lines(text, write):
     gold = write("g", "0-0\n")
-    assert f"{gold} has 1 sentence pairs but the text has 3;" in failure(Files(*text, gold=gold))
+    assert f"{gold} has 1 sentence pair but the text has 3;" in failure(Files(*text, gold=gold))
     assert "--first" in failure(Files(*text, gold=gold))
     data = read_dataset(Files(*text, gold=gold, first=True))
     assert [None if links is None else str(links) for links in data.gold] == ["0-0", None, None]
@@ -120,7 +120,7 @@ def test_empty_text_is_said(write):
 
 
 def test_texts_of_different_length(write):
-    assert "has 1 lines but" in failure(Files(write("s", "a\n"), write("t", "a\nb\n")))
+    assert "has 1 line but" in failure(Files(write("s", "a\n"), write("t", "a\nb\n")))
 
 
 def test_probabilities_without_probabilities(text, write):

@@ -107,7 +107,7 @@ def test_without_columns_titles_or_two_columns_tell(tmp_path):
             "t.tsv",
             "a\tb\n",
             "source=de,target=en",
-            r"t\.tsv:1: 0 columns have the title `de`; the first row is a, b",
+            r"t\.tsv:1: no column is titled `de`; the first row is a, b",
         ),
         ("t.jsonl", '{"source": 1}\n', None, r"t\.jsonl:1: no `target`"),
         ("t.jsonl", '{"source": [1], "target": ""}\n', None, "neither a text nor a list of tokens"),

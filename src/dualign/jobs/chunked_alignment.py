@@ -154,6 +154,6 @@ def _note_unknown(model: Model, text: Encoded, run: Run) -> None:
         if unknown > MOSTLY * len(side.tokens):
             share = 100 * unknown / len(side.tokens)
             run.note(
-                f"warning: the model does not know {share:.0f} % of the {name} words "
-                "at the beginning; was it trained on these languages, in this order?"
+                f"warning: the model does not know {share:.0f} % of the first {name} words; "
+                "was it trained on these languages, in this order?"
             )

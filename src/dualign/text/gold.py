@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from dualign.core.errors import DataError
 from dualign.text.alignment import Alignment
-from dualign.text.checks import same_length
+from dualign.text.checks import number_of, same_length
 from dualign.text.formats import NUMBER, chosen_line, links_from, parse_pharaoh, quoted
 from dualign.text.lines import parsed, read_lines
 
@@ -42,7 +42,7 @@ class Gold(NamedTuple):
                 line = next(wanted, None)
         if line is not None and self.chosen:
             raise DataError(
-                f"{self.path}: links of line {line + 1}, but {place} has {number + 1} lines; "
+                f"{self.path}: links of line {line + 1}, but {place} has {number_of(number + 1, 'lines')}; "
                 "give the text that was corrected"
             )
         counts = (self.path, len(self.links)), (place, len(found))

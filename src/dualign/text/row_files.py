@@ -99,9 +99,9 @@ def _places(first: tuple[str, list[str]], columns: Columns | None) -> list[int]:
             "--columns source=1,target=2"
         )
     for name in columns.names:
-        if isinstance(name, str) and titles.count(name.lower()) != 1:
+        if isinstance(name, str) and (found := titles.count(name.lower())) != 1:
             raise DataError(
-                f"{place}: {titles.count(name.lower())} columns have the title `{name}`; "
+                f"{place}: {f'{found} columns are' if found else 'no column is'} titled `{name}`; "
                 f"the first row is {', '.join(cells)}"
             )
     return [titles.index(name.lower()) if isinstance(name, str) else name for name in columns.names]

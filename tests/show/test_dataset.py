@@ -93,7 +93,9 @@ def test_systems_of_the_same_name_are_told_apart(text, write, tmp_path):
 def test_another_number_of_lines_names_the_files(text, write, content):
     links = write("l", content)
     count = content.count("\n")
-    assert f"{links} has {count} sentence pairs but the text has 3;" in failure(Files(*text, [links]))
+    assert f"{links} has {count} sentence pair{'s' * (count > 1)} but the text has 3;" in failure(
+        Files(*text, [links])
+    )
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,8 @@ def test_exchanged_sides_are_suspected(tmp_path, capsys):
     files = [str(tmp_path / "links"), str(tmp_path / "gold")]
     assert run(["evaluate", *files]) == 0
     assert "AER is 100.00, and 0.00 the other way round; if so, set --swap" in capsys.readouterr().err
+    assert run(["evaluate", files[1], files[1], "--swap"]) == 0
+    assert "if so, leave out --swap" in capsys.readouterr().err
     assert run(["evaluate", *files, "--swap"]) == 0
     shown = capsys.readouterr()
     assert "AER          0.00" in shown.out
@@ -299,7 +301,7 @@ def test_two_systems_are_compared_on_the_same_resamples(links, gold, tmp_path, c
 def test_two_systems_must_be_of_the_same_pairs(links, gold, texts, tmp_path, capsys):
     other = write(tmp_path / "other", lines(["0-0"]))
     assert run(["evaluate", links, other, gold]) == 1
-    assert "has 1 sentence pairs" in capsys.readouterr().err
+    assert "has 1 sentence pair" in capsys.readouterr().err
     assert run(["evaluate", links]) == 2
     assert run(["evaluate", links, links, links, gold]) == 2
     assert "LINKS OTHER GOLD" in capsys.readouterr().err

@@ -82,7 +82,7 @@ def test_errors_keep_their_kind():
         ("phrases align a a --time-limit 0", "--time-limit 0.0: must be more than 0 seconds"),
         ("phrases evaluate a a --target a", "--target needs --source"),
         ("translate decode a a --method best", "--method best is not one of"),
-        ("figure matrix a -o b.svg --line 9", "--line 9: the text has 1 lines"),
+        ("figure matrix a -o b.svg --line 9", "--line 9: the text has 1 line"),
         ("figure curve a --gold a -o b.svg", "give --probabilities, --model or --links"),
         ("summarize a", "give --links or --probabilities once"),
         ("transfer tags a a a --pos class", "--pos class compares parts of speech"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 import threading
@@ -39,3 +40,22 @@ def test_each_line_is_answered_as_it_comes(tmp_path, capsys):
 def test_training_needs_the_whole_text(capsys):
     assert run(["align", "-", "--line-buffered"]) == 2
     assert "--line-buffered is for a saved model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("begin", [b"", b"no separator\n"])
+def test_a_bad_line_has_no_links_and_the_next_is_answered(tmp_path, monkeypatch, begin, capfdbinary):
+    files = write_bitext(tmp_path)
+    model = str(tmp_path / "model")
+    assert run(["train", *files, model, "--rounds", "1", "-q"]) == 0
+    assert run(["align", *files, "--model", model, "-q"]) == 0
+    first, second = capfdbinary.readouterr().out.split(b"\n")[:2]
+    good = [f"{s} ||| {t}\n".encode() for s, t in zip(SOURCE[:2], TARGET[:2], strict=True)]
+    lines = begin + good[0] + b"a b\n" + b"\xff ||| c\n" + good[1]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    assert run(["align", "-", "--model", model, "--line-buffered", "-q"]) == 1
+    out, err = capfdbinary.readouterr()
+    assert out.split(b"\n") == [*[b""] * len(begin.splitlines()), first, b"", b"", second, b""]
+    at = 2 + len(begin.splitlines())
+    assert f"-:{at}: ".encode() in err
+    assert f"-:{at + 1}: invalid UTF-8".encode() in err
+    assert b"bad lines; see the warnings" in err

@@ -65,7 +65,7 @@ def test_eflomals_example_commands(folder, capsys):
     assert (folder / "r").read_bytes() == (folder / "r2").read_bytes()
     assert (folder / "f").read_text() == fast_align(folder, capsys, "--quiet")
     assert run(["eflomal", *two, "-f", files["f"]]) == 1  # as eflomal does
-    assert "is there; remove it, or use --overwrite" in capsys.readouterr().err
+    assert "already exists; remove it, or use --overwrite" in capsys.readouterr().err
     others = "-l 2 -1 5 -2 5 -3 5 --n-samplers 3 --source-prefix 4 --target-suffix 3 --null-prior 0.2"
     assert run(["eflomal", *two, "-f", files["f"], "--overwrite", *others.split()]) == 0
     assert (folder / "f").read_bytes() == (folder / "f2").read_bytes()

@@ -133,4 +133,4 @@ def test_texts_and_links_must_be_of_the_same_pairs(text, capsys):
     assert run(["phrases", "extract", source, target, far, "-o", str(place / "table"), "-q"]) == 1
     assert "far, line 1" in capsys.readouterr().err
     assert run(["phrases", "evaluate", few, far]) == 1
-    assert "1 sentence pairs but" in capsys.readouterr().err
+    assert "1 sentence pair but" in capsys.readouterr().err

@@ -93,7 +93,7 @@ def test_lines_that_differ_are_named_or_skipped(place: dict[str, str], tmp_path:
             ["--to=bpe", "--source-from", "words", "--source-to", "bpe"],
             "links, sentence pair 1: link 6-0 is outside the pair, which has 6 source words",
         ),
-        ("0-0\n", ["--to=bpe", "--source-from", "words", "--source-to", "bpe"], "links has 1 sentences"),
+        ("0-0\n", ["--to=bpe", "--source-from", "words", "--source-to", "bpe"], "links has 1 sentence"),
         (
             "0:99-0:1\n\n",
             ["--from", "bytes", "--source-from", "raw", "--target-from", "target"],

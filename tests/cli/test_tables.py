@@ -112,3 +112,36 @@ def test_columns_are_for_one_file(folder, capsys):
     files = [str(folder / "table.tsv")] * 2
     assert run(["align", *files, *COLUMNS]) == 2
     assert "is for one file" in capsys.readouterr().err
+
+
+def test_numbers_serve_as_ids(folder, tmp_path, capsys):
+    rows = zip(range(1001, 1001 + len(SOURCE)), SOURCE, TARGET, strict=True)
+    (tmp_path / "n.tsv").write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
+    table, links = str(tmp_path / "n.tsv"), str(tmp_path / "links")
+    assert run(["align", table, *COLUMNS, "-o", links, *FAST]) == 0
+    assert Path(links).read_text().startswith("1001\t")
+    text = [str(tmp_path / "s"), str(tmp_path / "t")]
+    for path, side in zip(text, (SOURCE, TARGET), strict=True):
+        Path(path).write_text("".join(f"{line}\n" for line in side))
+    assert run(["show", *text, "--links", links]) == 0
+    assert (
+        run(["view", table, *COLUMNS, "--links", links, "--gold", links, "--html", str(tmp_path / "h")]) == 0
+    )
+    assert run(["dictionary", links, "--source", text[0], "--target", text[1]]) == 0
+    assert run(["symmetrize", links, links]) == 0
+    assert run(["convert", links, str(tmp_path / "c"), "--to", "talp"]) == 0
+    assert "before the tabs" in capsys.readouterr().err
+    assert run(["evaluate", links, links]) == 0
+    assert "AER          0.00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ids", [["a", "b", "c"], ["1", "2", "3"], ["10", "11", "12"]])
+def test_ids_in_another_order_are_refused(tmp_path, ids, capsys):
+    lines = [f"{id}\t{n}-0\n" for n, id in enumerate(ids)]
+    links, gold = tmp_path / "links", tmp_path / "gold"
+    gold.write_text("".join(lines))
+    links.write_text("".join(reversed(lines)))
+    assert run(["evaluate", str(links), str(gold)]) == 1
+    assert ids[0] in capsys.readouterr().err
+    assert run(["symmetrize", str(links), str(gold)]) == 1
+    assert f"are `{ids[2]}` and `{ids[0]}`" in capsys.readouterr().err

@@ -211,7 +211,10 @@ def test_a_text_is_not_overwritten_by_a_model(files, tmp_path, capsys):
     text = tmp_path / "corpus.en"
     text.write_text("a text\n")
     assert run(["train", *files, str(text)]) == 2
-    assert "is no model; remove it first" in capsys.readouterr().err
+    assert (
+        "is not a model and would be overwritten; name the model with --output MODEL"
+        in capsys.readouterr().err
+    )
     assert text.read_text() == "a text\n"
     for _ in range(2):  # a model may be replaced
         assert run(["train", *files, "-o", str(tmp_path / "model"), "--rounds", "0", "-q"]) == 0

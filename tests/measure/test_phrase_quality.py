@@ -63,7 +63,7 @@ def test_possible_links_may_be_cut_but_need_not():
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(DataError, match="phrases has 1 sentence pairs, gold has 0"):
+    with pytest.raises(DataError, match="phrases has 1 sentence pair, gold has 0"):
         evaluate_phrases([set()], [], [])
     with pytest.raises(DataError, match="sentence 1: link 3-0"):
         evaluate_phrases([set()], [Alignment.of([(3, 0)])], [(2, 2)])

@@ -75,7 +75,7 @@ def test_gold_of_chosen_lines(text, write):
 
 def test_gold_of_the_first_lines(text, write):
     gold = write("g", "0-0\n")
-    assert f"{gold} has 1 sentence pairs but the text has 3;" in failure(Files(*text, gold=gold))
+    assert f"{gold} has 1 sentence pair but the text has 3;" in failure(Files(*text, gold=gold))
     assert "--first" in failure(Files(*text, gold=gold))
     data = read_dataset(Files(*text, gold=gold, first=True))
     assert [None if links is None else str(links) for links in data.gold] == ["0-0", None, None]
@@ -93,7 +93,9 @@ def test_systems_of_the_same_name_are_told_apart(text, write, tmp_path):
 def test_another_number_of_lines_names_the_files(text, write, content):
     links = write("l", content)
     count = content.count("\n")
-    assert f"{links} has {count} sentence pairs but the text has 3;" in failure(Files(*text, [links]))
+    assert f"{links} has {count} sentence pair{'s' * (count > 1)} but the text has 3;" in failure(
+        Files(*text, [links])
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_empty_text_is_said(write):
 
 
 def test_texts_of_different_length(write):
-    assert "has 1 lines but" in failure(Files(write("s", "a\n"), write("t", "a\nb\n")))
+    assert "has 1 line but" in failure(Files(write("s", "a\n"), write("t", "a\nb\n")))
 
 
 def test_probabilities_without_probabilities(text, write):

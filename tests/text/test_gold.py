@@ -69,4 +69,18 @@ def test_chosen_lines_are_no_links_of_a_text(tmp_path):
     path = tmp_path / "g"
     path.write_text("7\t0-0\n")
     with pytest.raises(DataError, match="chosen lines"):
-        list(read_links(str(path)))
+        list(read_links(str(path), count=3))
+
+
+def test_numbers_that_are_ids_of_the_text(tmp_path):
+    path = tmp_path / "g"
+    path.write_text("12\t0-0\n11\t\n")
+    assert read_gold(str(path)).chosen
+    gold = read_gold(str(path), ids=["12", "11"])
+    assert not gold.chosen
+    assert gold.links == [Alignment.of([(0, 0)]), Alignment()]
+    assert [each.id for each in gold.links] == ["12", "11"]
+    path.write_text("2\t0-0\n")
+    assert read_gold(str(path), ids=["1", "2", "3"]).chosen
+    with pytest.raises(DataError, match="is 2 a line, or the id that line 3 of the links has"):
+        read_gold(str(path), ids=["1", "3", "2"])

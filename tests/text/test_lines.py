@@ -94,7 +94,7 @@ def test_invalid_utf8_in_a_last_line_without_end(tmp_path: Path) -> None:
 
 
 def test_utf16_is_recognised(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"text:1: invalid UTF-8 .*UTF-16: convert it"):
+    with pytest.raises(DataError, match=r"text: looks like UTF-16; convert it"):
         lines_of(tmp_path, "häuser\n".encode("utf-16"))
 
 

@@ -108,7 +108,7 @@ def test_files_of_different_length_are_noticed_at_the_end(tmp_path, lines, other
         with open(name, "w") as file:
             file.write("a\n" * count)
     found = []
-    with pytest.raises(DataError, match=f"s has {lines} lines but .*t has {others};"):
+    with pytest.raises(DataError, match=f"s has {lines} lines? but .*t has {others};"):
         found.extend(pairs_in_blocks(*names, 2, "strict"))
     assert len(found) == min(lines, others)
 
@@ -119,6 +119,17 @@ def test_packed_data_without_a_suffix_are_refused(tmp_path):
     names = str(tmp_path / "s"), str(tmp_path / "t")
     with pytest.raises(DataError, match="looks like gzip data"):
         list(pairs_in_blocks(*names, 2, "strict"))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda data: data.decode().encode("utf-16")])
+@pytest.mark.parametrize("side", [0, 1])
+def test_other_data_are_told_before_their_number_of_lines(tmp_path, pack, side):
+    text = b"".join(b"line %d\n" % n for n in range(3000))
+    (tmp_path / "st"[side]).write_bytes(pack(text))
+    (tmp_path / "ts"[side]).write_bytes(b"x\n" * 29)
+    for reader in (lambda *names: read_pair_blocks(*names, 100), read_pairs):
+        with pytest.raises(DataError, match=f"{'st'[side]}: looks like (gzip data|UTF-16)"):
+            list(reader(str(tmp_path / "s"), str(tmp_path / "t")))
 
 
 def test_an_unknown_way_to_treat_errors_is_refused(paths):

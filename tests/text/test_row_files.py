@@ -107,7 +107,7 @@ def test_without_columns_titles_or_two_columns_tell(tmp_path):
             "t.tsv",
             "a\tb\n",
             "source=de,target=en",
-            r"t\.tsv:1: 0 columns have the title `de`; the first row is a, b",
+            r"t\.tsv:1: no column is titled `de`; the first row is a, b",
         ),
         ("t.jsonl", '{"source": 1}\n', None, r"t\.jsonl:1: no `target`"),
         ("t.jsonl", '{"source": [1], "target": ""}\n', None, "neither a text nor a list of tokens"),
@@ -135,3 +135,22 @@ def test_bad_columns_are_wrong_usage(text):
 def test_columns_count_from_one():
     assert parse_columns("target=3, source=2") == Columns((1, 2))
     assert parse_columns("source=a,target=3").header
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('de,en\n"das, hier",the\n', "source=de,target=en"),
+        ('de;en\n"das, hier";the\n', "source=de,target=en"),
+        ('"das, hier",the\n', "source=1,target=2"),
+        ('{"de": "das, hier", "en": "the"}\n', "source=de,target=en"),
+        ('{"source": "das, hier", "target": "the"}\n', "format=jsonl"),
+        ('source,target\n"das, hier",the\n', "format=csv"),
+        ("das, hier\tthe\n", "source=1,target=2"),
+        ('a\tde,en\n1\t"das, hier",the\n', "format=csv,header,source=1,target=2"),
+    ],
+)
+def test_standard_input_is_of_any_kind(monkeypatch, text, columns):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    (row,) = read_rows("-", parse_columns(columns))
+    assert row == ["das, hier", "the"]

@@ -32,19 +32,19 @@ def eflomal(
     ] = None,
     model: Annotated[int, option("N", "1: IBM Model 1; 2 and 3: HMM.", "--model -m", min=1, max=3)] = 3,
     null_prior: Annotated[float | None, option("P", "Probability that a word has no link.")] = None,
-    overwrite: Annotated[bool, flag("--overwrite", "Replace files that are there.")] = False,
-    length: Annotated[float | None, option("X", "Taken and ignored.", "--length -l")] = None,
-    ibm1_iters: Annotated[int | None, option("N", "Taken and ignored.", "--ibm1-iters -1")] = None,
-    hmm_iters: Annotated[int | None, option("N", "Taken and ignored.", "--hmm-iters -2")] = None,
-    fert_iters: Annotated[int | None, option("N", "Taken and ignored.", "--fert-iters -3")] = None,
-    samplers: Annotated[int | None, option("N", "Taken and ignored.", "--n-samplers")] = None,
-    score_model: Annotated[int | None, option("N", "Taken and ignored.", "--score-model -M")] = None,
-    source_prefix: Annotated[int | None, option("N", "Taken and ignored.")] = None,
-    source_suffix: Annotated[int | None, option("N", "Taken and ignored.")] = None,
-    target_prefix: Annotated[int | None, option("N", "Taken and ignored.")] = None,
-    target_suffix: Annotated[int | None, option("N", "Taken and ignored.")] = None,
+    overwrite: Annotated[bool, flag("--overwrite", "Overwrite existing files.")] = False,
+    length: Annotated[float | None, option("X", "Accepted but ignored.", "--length -l")] = None,
+    ibm1_iters: Annotated[int | None, option("N", "Accepted but ignored.", "--ibm1-iters -1")] = None,
+    hmm_iters: Annotated[int | None, option("N", "Accepted but ignored.", "--hmm-iters -2")] = None,
+    fert_iters: Annotated[int | None, option("N", "Accepted but ignored.", "--fert-iters -3")] = None,
+    samplers: Annotated[int | None, option("N", "Accepted but ignored.", "--n-samplers")] = None,
+    score_model: Annotated[int | None, option("N", "Accepted but ignored.", "--score-model -M")] = None,
+    source_prefix: Annotated[int | None, option("N", "Accepted but ignored.")] = None,
+    source_suffix: Annotated[int | None, option("N", "Accepted but ignored.")] = None,
+    target_prefix: Annotated[int | None, option("N", "Accepted but ignored.")] = None,
+    target_suffix: Annotated[int | None, option("N", "Accepted but ignored.")] = None,
     verbose: Annotated[bool, flag("--verbose -v", "Show progress and notes on stderr.")] = False,
-    debug: Annotated[bool, flag("--debug", "Taken and ignored.")] = False,
+    debug: Annotated[bool, flag("--debug", "Accepted but ignored.")] = False,
     threads: Threads = None,
     quiet: Annotated[bool, flag("--quiet", "No progress and no notes, whatever -v says.")] = False,
 ) -> None:
@@ -56,7 +56,7 @@ def eflomal(
         raise UsageError("name either -s and -t, or -i")
     for path in (forward, reverse):
         if path is not None and not overwrite and os.path.isfile(path):
-            raise DataError(f"{path}: is there; remove it, or use --overwrite")
+            raise DataError(f"{path}: already exists; remove it, or use --overwrite")
     chosen: dict[str, Any] = {"model": "ibm1" if model == 1 else "hmm", "whitespace": "ascii"}
     if null_prior is not None:
         chosen["null"] = null_prior

@@ -23,18 +23,20 @@ def fast_align(
         str | None, option("MODEL", "Align with a model that -p saved; train none.", "--force_align -f")
     ] = None,
     p0: Annotated[float | None, option("P", "Probability that a word has no link.", "--p0 -q")] = None,
-    diagonal: Annotated[bool, flag("--favor_diagonal -d", "Taken and ignored: an HMM does this.")] = False,
-    tension: Annotated[bool, flag("--optimize_tension -o", "Taken and ignored.")] = False,
-    bayes: Annotated[bool, flag("--variational_bayes -v", "Taken and ignored.")] = False,
-    no_null: Annotated[bool, flag("--no_null_word -N", "Taken and ignored.")] = False,
-    iterations: Annotated[int | None, option("N", "Taken and ignored.", "--iterations -I")] = None,
-    start_tension: Annotated[float | None, option("X", "Taken and ignored.", "--diagonal_tension -T")] = None,
-    alpha: Annotated[float | None, option("X", "Taken and ignored.", "--alpha -a")] = None,
-    beam: Annotated[float | None, option("X", "Taken and ignored.", "--beam_threshold -t")] = None,
-    multiplier: Annotated[
-        float | None, option("X", "Taken and ignored.", "--mean_srclen_multiplier -m")
+    diagonal: Annotated[bool, flag("--favor_diagonal -d", "Accepted but ignored: an HMM does this.")] = False,
+    tension: Annotated[bool, flag("--optimize_tension -o", "Accepted but ignored.")] = False,
+    bayes: Annotated[bool, flag("--variational_bayes -v", "Accepted but ignored.")] = False,
+    no_null: Annotated[bool, flag("--no_null_word -N", "Accepted but ignored.")] = False,
+    iterations: Annotated[int | None, option("N", "Accepted but ignored.", "--iterations -I")] = None,
+    start_tension: Annotated[
+        float | None, option("X", "Accepted but ignored.", "--diagonal_tension -T")
     ] = None,
-    buffer: Annotated[int | None, option("N", "Taken and ignored.", "--thread_buffer_size -b")] = None,
+    alpha: Annotated[float | None, option("X", "Accepted but ignored.", "--alpha -a")] = None,
+    beam: Annotated[float | None, option("X", "Accepted but ignored.", "--beam_threshold -t")] = None,
+    multiplier: Annotated[
+        float | None, option("X", "Accepted but ignored.", "--mean_srclen_multiplier -m")
+    ] = None,
+    buffer: Annotated[int | None, option("N", "Accepted but ignored.", "--thread_buffer_size -b")] = None,
     threads: Threads = None,
     quiet: Annotated[bool, flag("--quiet", "No progress and no notes on stderr.")] = False,
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from dualign.core.errors import UsageError
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.measure.transfer_quality import THRESHOLDS, SpanReport, TreeReport, span_report, tree_report
+from dualign.text.checks import number_of
 from dualign.text.conllu import Sentence, write_sentence
 from dualign.text.json_lines import is_json
 from dualign.text.streams import open_output
@@ -162,5 +163,5 @@ def _write(
             if counts_stream is not None:
                 counts_stream.write(json.dumps({"line": pairs, **counts}) + "\n")
     found = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in total.items())
-    run.note(f"{pairs:,} sentence pairs" + (f": {found}" if found else ""))
+    run.note(number_of(pairs, "sentence pairs") + (f": {found}" if found else ""))
     return total

@@ -18,6 +18,7 @@ from dualign.show.dataset import named
 from dualign.show.figures import matrix_figure, posterior_figure
 from dualign.show.plots import cost_figure, curve_figure, pruning_figure, trace_figure
 from dualign.text.alignment import Alignment
+from dualign.text.checks import number_of
 from dualign.text.json_lines import parse_json
 from dualign.text.lines import read_lines
 from dualign.text.reports import Record, read_records, record_of, trace_of
@@ -160,7 +161,7 @@ def _traced(paths: Sequence[str], errors: str) -> list[tuple[str, list[tuple[int
 
 def _index(line: int, size: int) -> int:
     if not 1 <= line <= size:
-        raise UsageError(f"line={line}: the text has {size} lines")
+        raise UsageError(f"line={line}: the text has {number_of(size, 'lines')}")
     return line - 1
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from dualign.core.errors import DataError, UsageError
@@ -20,7 +20,7 @@ from dualign.measure.bootstrap import compare as paired_bootstrap
 from dualign.measure.breakdown import Breakdown, by_frequency
 from dualign.measure.signature import signature
 from dualign.text.alignment import Alignment
-from dualign.text.checks import same_length
+from dualign.text.checks import same_ids, same_length
 from dualign.text.formats import read_links
 from dualign.text.gold import read_gold
 from dualign.text.pairs import read_pairs
@@ -132,9 +132,10 @@ def evaluate(
     evaluation = quality.evaluate(compared.links, compared.gold)
     turned = quality.evaluate([each.transposed() for each in compared.links], compared.gold)
     if turned.aer < evaluation.aer - SUSPICIOUS:
+        remedy = "leave out swap=True" if links.swap else "set swap=True"
         run.warn(
             f"source and target of {links.path} seem to be exchanged: AER is {100 * evaluation.aer:.2f}, and "
-            f"{100 * turned.aer:.2f} the other way round; if so, set swap={not links.swap}"
+            f"{100 * turned.aer:.2f} the other way round; if so, {remedy}"
         )
     interval = breakdown = None
     if bootstrap:
@@ -200,6 +201,7 @@ def compare(
     one, two = (_read_with_gold(each, given[2], only_first, run) for each in given[:2])
     paths = (given[0].path, len(one.gold)), (given[1].path, len(two.gold))
     same_length(*paths, unit="sentence pairs", remedy="both must be of the same pairs")
+    same_ids((given[0].path, _ids(one.links)), (given[1].path, _ids(two.links)))
     paired = None
     if bootstrap:
         paired = paired_bootstrap(one.links, two.links, one.gold, samples=bootstrap, seed=seed)
@@ -227,13 +229,16 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
     pairs count as pairs without links. If it is the gold, a note says so. Gold of chosen lines is compared
     with the links of exactly these lines.
     """
-    known = read_gold(gold.path, gold.format, run.errors)
+    rest = links.read(run.errors)
+    begin = list(islice(rest, 1))
+    if begin and begin[0].id is not None:
+        begin += rest
+    rest = chain(begin, rest)
+    known = read_gold(gold.path, gold.format, run.errors, ids=_ids(begin))
     references = known.links
     if known.chosen:
-        rest = links.read(run.errors)
         answers = known.of(rest, links.path)
         return _Compared(answers, references, known.lines, known.lines[-1] + 1 + sum(1 for _ in rest))
-    rest = links.read(run.errors)
     answers = list(islice(rest, len(references)))
     if first:
         lines = len(answers) + sum(1 for _ in rest)
@@ -256,7 +261,12 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
             )
     counts = (links.path, len(answers)), (gold.path, len(references))
     same_length(*counts, unit="sentence pairs", remedy=remedy)
+    same_ids((links.path, _ids(answers)), (gold.path, _ids(references)))
     return _Compared(answers, references, range(len(references)), max(lines, named))
+
+
+def _ids(alignments: Sequence[Alignment]) -> list[str | None]:
+    return [each.id for each in alignments]
 
 
 def _filled(file: LinkFile, count: int, run: Run) -> list[Alignment]:

@@ -31,9 +31,9 @@ class Knowledge:
         if not (isfinite(self.weight) and self.weight > 0):
             raise UsageError(f"prior_weight={self.weight} must be over 0 and finite")
         if self.prior is not None and self.model is not None:
-            raise UsageError("going on with a model takes what it knows as the prior; give no other")
+            raise UsageError("continuing a model already uses it as the prior; leave out prior=FILE")
         if self.prior is None and self.weight != 1:
-            raise UsageError(f"prior_weight={self.weight} is the weight of a prior; give one")
+            raise UsageError(f"prior_weight={self.weight} needs prior=FILE")
 
     @classmethod
     def of(cls, given: str | Knowledge | None) -> Knowledge:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from dualign.core.errors import DataError, UsageError
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.text.alignment import Alignment
-from dualign.text.checks import in_step
+from dualign.text.checks import in_step, same_ids
 from dualign.text.formats import FORMATS, read_links, write_links
 from dualign.text.places import in_place
 from dualign.text.streams import open_output
@@ -41,6 +41,10 @@ def convert(
     tell. `output` may be `links`.
     """
     found = read_links(links, from_format, run.errors, count=pairs)
+    if (first := next(found, None)) is not None:
+        found = chain([first], found)
+        if first.id is not None:
+            run.note(f"note: the ids, or line numbers, before the tabs of {links} are left out")
     if swap:
         found = map(Alignment.transposed, found)
     with in_place():  # nothing is lost, the links are the same
@@ -94,6 +98,8 @@ def _turned(
     """The links of both directions with those of the second turned where they are written target first."""
     seen = Counter[str]()
     for number, (there, back) in enumerate(both, 1):
+        if there.id != back.id:
+            same_ids((f"{names[0]}:{number}", [there.id]), (f"{names[1]}:{number}", [back.id]))
         if there.words is not None and back.words is not None:
             if back.words == there.words != there.words[::-1]:
                 raise DataError(

@@ -26,7 +26,7 @@ from dualign.phrase.alignment.weighted import PhraseLink
 from dualign.phrase.table.occurrences import Occurrences
 from dualign.phrase.table.table_building import Built, build_table
 from dualign.text.alignment import Alignment
-from dualign.text.checks import in_step, same_length
+from dualign.text.checks import in_step, number_of, same_length
 from dualign.text.formats import read_links
 from dualign.text.pairs import Pair, read_pairs
 from dualign.text.streams import open_output
@@ -112,7 +112,7 @@ def extract_phrases(
     )
     run.note(
         f"{built.phrase_pairs:,} phrase pairs, {built.instances:,} times in all, of "
-        f"{built.sentence_pairs:,} sentence pairs"
+        f"{number_of(built.sentence_pairs, 'sentence pairs')}"
     )
     return built
 

@@ -33,7 +33,7 @@ from dualign.model.options import Options
 from dualign.model.storage import checked_path, refuse_other_files
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
-from dualign.text.checks import links_inside, same_length
+from dualign.text.checks import links_inside, number_of, same_length
 from dualign.text.cutting import Cutting
 from dualign.text.gold import Gold, read_gold
 from dualign.text.line_blocks import BEGINNING, Place
@@ -86,7 +86,8 @@ class Tuning:
         # A correction may say that a pair has no links.
         if (self.early_stop or not self.pin) and not _linked(gold):
             raise DataError(
-                f"{self.gold}: no gold links in {len(gold.links)} lines; there is nothing to tune by"
+                f"{self.gold}: no gold links in {number_of(len(gold.links), 'lines')}; "
+                "there is nothing to tune by"
             )
         return gold
 
@@ -150,11 +151,14 @@ def align(
         check_resumable(outputs, load, source, target)
     beside = [*(extra_places(outputs) if resume else []), run.profile]
     _check_places(outputs, source, target, load, tuning, known, beside)
+    if outputs.model is not None:
+        refuse_other_files(outputs.model, "name another file")
     workspace = run.workspace()
     if load is None:
         _note_idle(Options.of(options), options, run, outputs)
     cutting = ("cutting",) if outputs.reads_lines or "tokenize" in options else ()
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *cutting)
+    bad = _BadLines(run)
     if load is not None:
         if known.prior or known.model:
             raise UsageError(
@@ -166,7 +170,8 @@ def align(
         aligner = Aligner.load(load, threads=run.threads).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
         aligner.constraints = known.read_glossary(run)
-        files = TextFiles(source, target, run.errors, aligner.cutting, outputs.at_once)
+        tell = bad.tell if outputs.at_once else None
+        files = TextFiles(source, target, run.errors, aligner.cutting, tell)
         if outputs.at_once:
             aligner.threads = 1  # several would read ahead, and so wait for lines before answering
         chunks = _ready(aligner, files, tuning, run, outputs)
@@ -199,6 +204,8 @@ def align(
             pairs = TextFiles(source, target, run.errors, aligner.cutting).pairs()
             write_page(outputs.page, list(pairs), kept, aligner)
     note_counts(counts, aligner, run)
+    if bad.count:
+        raise DataError(f"no links for {number_of(bad.count, 'bad lines')}; see the warnings")
     return aligner
 
 
@@ -226,6 +233,7 @@ def train(
     # The profile has standard output for itself: there are no links.
     beside = [] if run.profile == "-" else [run.profile]
     _check_places(outputs, source, target, None, tuning, known, beside)
+    refuse_other_files(output, "name the model with output=MODEL")
     workspace = run.workspace()
     if size is not None and tuning is not None and tuning.pin:
         raise UsageError("a sample has other lines than the text that was corrected; train on all of it")
@@ -241,6 +249,18 @@ def train(
     _, aligner = _learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
     return aligner
+
+
+class _BadLines:
+    """Lines that could not be read, but do not end the work: somebody waits for the next answer."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.count = 0
+
+    def tell(self, message: str) -> None:
+        self.count += 1
+        self._run.warn(message)
 
 
 def _go_on(
@@ -421,7 +441,7 @@ def _tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], ru
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in tune(aligner, pairs, gold).items()
     )
-    run.note(f"tuned on {len(gold)} pairs: {chosen}")
+    run.note(f"tuned on {number_of(len(gold), 'pairs')}: {chosen}")
 
 
 def _kept_round(areas: Sequence[float], numbers: Sequence[int], options: Options) -> str:
@@ -503,8 +523,6 @@ def _check_places(
     places = [*outputs.places(), *(os.fspath(place) for place in beside if place is not None)]
     refuse_inputs(places, (source, target, model, *labelled, *known.inputs()))
     separate_outputs(*places)
-    if outputs.model is not None:
-        refuse_other_files(outputs.model)
     for place in places:
         if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):
             raise DataError(f"{place}: there is no folder {folder} to write to; make it first")

@@ -123,10 +123,10 @@ def is_model_file(path: str) -> bool:
         return False  # whoever reads it will say what is wrong
 
 
-def refuse_other_files(path: str) -> None:
+def refuse_other_files(path: str, remedy: str) -> None:
     """Refuse to replace a file that is no model: a text that was named in the wrong place would be lost."""
     if os.path.isfile(path) and os.path.getsize(path) and not is_model_file(path):
-        raise UsageError(f"{path}: is there, and is no model; remove it first, or name another file")
+        raise UsageError(f"{path}: is not a model and would be overwritten; {remedy}")
 
 
 def checked_path(path: str | os.PathLike[str]) -> str:

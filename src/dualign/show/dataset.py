@@ -14,7 +14,7 @@ from operator import itemgetter
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment, Link
-from dualign.text.checks import links_inside, same_length
+from dualign.text.checks import links_inside, same_ids, same_length
 from dualign.text.formats import read_links
 from dualign.text.gold import read_gold
 from dualign.text.lines import read_lines
@@ -85,11 +85,14 @@ def read_dataset(files: Files, errors: str = "strict") -> Dataset:
     if not pairs:
         raise DataError(f"{files.source}: no sentence pair, nothing to show; was it written to the end?")
     systems = list(_systems(files, pairs, errors))
-    gold = None if files.gold is None else _read_gold(files, files.gold, pairs, errors)
     ids = None
     if files.ids is not None:
         ids = list(read_lines(files.ids, errors))
         same_length((files.ids, len(ids)), ("the text", len(pairs)), remedy="give the id of each pair")
+    known: Sequence[str | None] = ids or [each.id for system in systems[:1] for each in system.links]
+    for system in systems:
+        same_ids(("the text", known), (system.name, [each.id for each in system.links]))
+    gold = None if files.gold is None else _read_gold(files, files.gold, pairs, known, errors)
     return Dataset(pairs, systems, gold, (_base(files.source), _base(files.target or files.source)), ids)
 
 
@@ -147,9 +150,11 @@ def _read_aligned(path: str, format: str | None, errors: str, pairs: Sequence[Pa
     return alignments
 
 
-def _read_gold(files: Files, path: str, pairs: Sequence[Pair], errors: str) -> list[Alignment | None]:
+def _read_gold(
+    files: Files, path: str, pairs: Sequence[Pair], ids: Sequence[str | None], errors: str
+) -> list[Alignment | None]:
     format = files.gold_format
-    if format is None and os.path.isfile(path) and (known := read_gold(path, format, errors)).chosen:
+    if format is None and os.path.isfile(path) and (known := read_gold(path, format, errors, ids=ids)).chosen:
         chosen: list[Alignment | None] = [None] * len(pairs)
         for line, (s, t), links in zip(known.lines, known.of(pairs, "the text"), known.links, strict=True):
             links_inside(links.links + links.possible, len(s), len(t), f"{path}, line {line + 1}")
@@ -157,7 +162,9 @@ def _read_gold(files: Files, path: str, pairs: Sequence[Pair], errors: str) -> l
         return chosen
     if not files.first:
         try:
-            return list(_read_aligned(path, format, errors, pairs))
+            gold = _read_aligned(path, format, errors, pairs)
+            same_ids(("the text", ids or [None] * len(gold)), (path, [each.id for each in gold]))
+            return list(gold)
         except DataError as error:
             # A pipe cannot be read twice; with any other mistake than the length this raises it again.
             if os.path.isfile(path) and sum(1 for _ in read_links(path, format, errors)) < len(pairs):

@@ -26,6 +26,8 @@ class Alignment:
     possible: tuple[Link, ...] = ()
     probabilities: tuple[float, ...] | None = field(default=None, compare=False)
     words: tuple[Sequence[str], Sequence[str]] | None = field(default=None, compare=False, repr=False)
+    id: str | None = field(default=None, compare=False, repr=False)
+    """The pair's id, where a file has one."""
 
     @classmethod
     def of(cls, links: Iterable[Link], possible: Iterable[Link] = ()) -> Alignment:
@@ -63,6 +65,7 @@ class Alignment:
             tuple(sorted((j, i) for i, j in self.possible)),
             None if self.probabilities is None else tuple(p for _, p in links if p is not None),
             None if self.words is None else (self.words[1], self.words[0]),
+            self.id,
         )
 
     def _repr_html_(self) -> str:

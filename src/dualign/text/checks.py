@@ -22,11 +22,19 @@ MOST_SKIPPED = 1_000_000
 SAME_SENTENCES = "give the same sentences in the same order"
 
 
+def number_of(count: int, units: str) -> str:
+    """`2 lines`, but `1 line`."""
+    return f"{count:,} {units.removesuffix('s') if count == 1 else units}"
+
+
 def same_length(*counts: tuple[str, int], unit: str = "lines", remedy: str = SAME_SENTENCES) -> None:
     """Refuse files, or lists, of different length; each is given as its name and its number of `unit`."""
     if len({number for _, number in counts}) > 1:
         (first, number), *others = counts
-        found = [f"{first} has {number} {unit}", *(f"{name} has {number}" for name, number in others)]
+        found = [
+            f"{first} has {number} {unit.removesuffix('s') if number == 1 else unit}",
+            *(f"{name} has {number}" for name, number in others),
+        ]
         raise DataError(f"{(' but ' if len(found) == 2 else ', ').join(found)}; {remedy}")
 
 
@@ -62,6 +70,16 @@ def in_step(
             names = (name for name, _ in streams)
             same_length(*zip(names, counts, strict=True), unit=unit, remedy=remedy)
         yield items
+
+
+def same_ids(first: tuple[str, Sequence[str | None]], second: tuple[str, Sequence[str | None]]) -> None:
+    """Refuse files of the same length whose pairs, where both have ids, have different ones."""
+    for number, (one, two) in enumerate(zip(first[1], second[1], strict=True), 1):
+        if one is not None and two is not None and one != two:
+            raise DataError(
+                f"{first[0]} and {second[0]}: the ids of pair {number} are `{one}` and `{two}`; "
+                f"{SAME_SENTENCES}"
+            )
 
 
 def plausible_number(number: int, known: int) -> None:

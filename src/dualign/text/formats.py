@@ -7,7 +7,8 @@
 | `naacl` | lines `sentence source target [S or P] [confidence]` | 1 | `P` |
 | `giza` | three lines of an `A3.final` file | 1 | none |
 
-A line of the first two may begin with the pair's id and a tab.
+A line of the first two may begin with the pair's id and a tab. Where gold links are read, a number there may
+be that of a line: see `dualign.text.gold`.
 
 The first three name the source position first. In a GIZA file of direction source → target, the *second*
 line of a block is the target sentence; the *third* has the source words, each followed by the positions of
@@ -116,14 +117,14 @@ def links_from(path: str, format: str | None, lines: Iterator[str], pairs: int |
     """`read_links`, of lines that are read already."""
     if format is None:
         format, lines = _guess(path, lines)
-    found = 0
+    found, remedy = 0, "each pair needs one alignment"
     for found, alignment in enumerate(_READERS[format](path, lines, pairs), 1):
+        if found == 1 and alignment.id is not None and alignment.id.isdecimal():
+            remedy += "; if these are corrected links of chosen lines, they serve as gold"
         if pairs is None or found <= pairs:
             yield alignment
     if pairs is not None:
-        same_length(
-            (path, found), ("the text", pairs), unit="sentence pairs", remedy="each pair needs one alignment"
-        )
+        same_length((path, found), ("the text", pairs), unit="sentence pairs", remedy=remedy)
 
 
 def _guess(path: str, lines: Iterator[str]) -> tuple[str, Iterator[str]]:
@@ -138,11 +139,6 @@ def _guess(path: str, lines: Iterator[str]) -> tuple[str, Iterator[str]]:
         seen.append(line)
         if not line.strip() or line.endswith("\t"):  # nothing, or an id
             continue
-        if chosen_line(line):
-            raise DataError(
-                f"{path}:{number}: links of chosen lines, with their numbers; these serve as gold links "
-                "(evaluate, align --gold), not as the links of a text"
-            )
         if line.startswith("# Sentence pair ("):
             format = "giza"
         elif _NAACL.fullmatch(line):
@@ -166,7 +162,7 @@ def _parse_line(first: int, line: str) -> Alignment:
     """Read links whose positions count from `first`; before a tab, there may be the pair's id."""
     id, tab, rest = line.partition("\t")
     if tab and not like_links(id):
-        line = rest
+        return replace(_parse_line(first, rest), id=id)
     if first == 0 and _BARE_LINKS.fullmatch(line):
         numbers = list(map(int, line.replace("-", " ").split()))
         return Alignment.of(zip(numbers[::2], numbers[1::2], strict=True))

@@ -2,7 +2,8 @@
 
 Who corrects links looks at some pairs only. Their links are written as `LINE<TAB>links`, in Pharaoh form,
 with lines counted from 1, in any order; nothing after the tab says that the pair has no links. Such a file is
-told from others by its first line that is not empty.
+told from others by its first line that is not empty. A number is a pair's id instead if the
+links that are compared have the same ids in the same order.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from dualign.core.errors import DataError
 from dualign.text.alignment import Alignment
-from dualign.text.checks import same_length
+from dualign.text.checks import number_of, same_length
 from dualign.text.formats import NUMBER, chosen_line, links_from, parse_pharaoh, quoted
 from dualign.text.lines import parsed, read_lines
 
@@ -41,7 +42,7 @@ class Gold(NamedTuple):
                 line = next(wanted, None)
         if line is not None and self.chosen:
             raise DataError(
-                f"{self.path}: links of line {line + 1}, but {place} has {number + 1} lines; "
+                f"{self.path}: links of line {line + 1}, but {place} has {number_of(number + 1, 'lines')}; "
                 "give the text that was corrected"
             )
         counts = (self.path, len(self.links)), (place, len(found))
@@ -49,8 +50,10 @@ class Gold(NamedTuple):
         return found
 
 
-def read_gold(path: str, format: str | None = None, errors: str = "strict") -> Gold:
-    """Read gold links of either kind; for `format` see `read_links`."""
+def read_gold(
+    path: str, format: str | None = None, errors: str = "strict", *, ids: Sequence[str | None] = ()
+) -> Gold:
+    """Read gold links of either kind; for `format` see `read_links`. `ids` are those of the text, if any."""
     lines = read_lines(path, errors)
     if format is None:
         begin = []
@@ -60,9 +63,24 @@ def read_gold(path: str, format: str | None = None, errors: str = "strict") -> G
                 break
         lines = chain(begin, lines)
         if begin and chosen_line(begin[-1]):
-            return _of_chosen_lines(path, lines)
+            content = list(lines)
+            if [line.partition("\t")[0] for line in content] != list(ids[: len(content)]):
+                return _numbers_only(_of_chosen_lines(path, iter(content)), ids)
+            lines = iter(content)
     links = list(links_from(path, format, lines, None))
     return Gold(path, range(len(links)), links, False)
+
+
+def _numbers_only(gold: Gold, ids: Sequence[str | None]) -> Gold:
+    """Refuse gold whose numbers of lines are ids of other lines."""
+    places = {id: line for line, id in enumerate(ids)}
+    for line in gold.lines:
+        if places.get(str(line + 1), line) != line:
+            raise DataError(
+                f"{gold.path}: is {line + 1} a line, or the id that line {places[str(line + 1)] + 1} "
+                "of the links has? Give gold links with the same ids in the same order, or remove the ids"
+            )
+    return gold
 
 
 def _of_chosen_lines(path: str, lines: Iterator[str]) -> Gold:

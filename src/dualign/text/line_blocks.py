@@ -86,6 +86,8 @@ class LineReader:
     def read(self) -> None:
         """Read what there is, or wait for something."""
         part = self._stream.read1(_READ)
+        if self.position == 0 and not self._held:
+            refuse_packed(self.path, part)
         if not part:
             self._ended = True
             if len(self._held) > (self._ends[-1] if self.count else 0):

@@ -94,10 +94,12 @@ def refuse_block(path: str, block: bytes, number: int) -> NoReturn:
 
 
 def refuse_packed(path: str, beginning: bytes) -> None:
-    """Compressed data are recognised by their suffix only; refuse them without it."""
+    """Compressed data are recognised by their suffix only; refuse them without it, and UTF-16."""
     if method := packed_by(beginning):
         remedy = "decompress it first" if path == "-" else f"name the file {_SUFFIXES[method]}"
         raise DataError(f"{path}: looks like {method} data; {remedy}")
+    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in beginning[:4096]:
+        raise DataError(f"{path}: looks like UTF-16; convert it to UTF-8, for example with iconv")
 
 
 def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T]) -> Iterator[T]:

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.errors import UsageError
+from dualign.core.errors import DataError, UsageError
 from dualign.core.jit import kernel
 from dualign.text.cutting import PLAIN, Cutting, words_of
 from dualign.text.line_blocks import BEGINNING, PairedLines, Place, paired_lines, settled
@@ -30,16 +31,20 @@ def read_pair_blocks(
     *,
     begin: Place = BEGINNING,
     errors: str = "strict",
-    at_once: bool = False,
+    tell: Callable[[str], None] | None = None,
 ) -> Iterator[PairedLines]:
     """The text that `read_pairs` reads, in blocks of at most this many pairs, from a place on.
 
-    For `at_once` see `paired_lines`.
+    With `tell`, lines that are there are given at once (see `paired_lines`), and one that is an error counts
+    as an empty pair: `tell` is called with the message.
     """
     if source == target == "-":
         raise UsageError("source and target cannot both be standard input; name a file for one of them")
     checked(errors)
-    blocks = paired_lines(source, target, lines, begin, at_once=at_once)
+    blocks = paired_lines(source, target, lines, begin, at_once=tell is not None)
+    if tell is not None:
+        yield from _mended(blocks, source, target, errors, tell)
+        return
     if target is not None:
         yield from blocks
         return
@@ -50,6 +55,37 @@ def read_pair_blocks(
             text = settled(block.source, source, before, errors).decode().split("\n")
             bars = _separator(source, text, before + 1)
         yield block._replace(bars=bars)
+
+
+def _mended(
+    blocks: Iterable[PairedLines], source: str, target: str | None, errors: str, tell: Callable[[str], None]
+) -> Iterator[PairedLines]:
+    """The blocks with bad lines made empty."""
+    bars: bool | None = None
+    for block in blocks:
+        block = block._replace(bars=bars)
+        if target is not None or bars is not None:
+            with suppress(DataError):
+                both_sides(block, source, target, errors)
+                yield block
+                continue
+        sides = [side.split(b"\n")[:-1] for side in (block.source, block.target or block.source)]
+        for number, pair in enumerate(zip(*sides, strict=True), block.begin.line):
+            left, right = (line + b"\n" for line in pair)
+            try:
+                if target is None and bars is None:
+                    text = settled(left, source, number, errors).decode().split("\n")
+                    bars = _separator(source, text, number + 1)
+                one = PairedLines(
+                    Place(number), Place(number + 1), left, None if target is None else right, bars
+                )
+                both_sides(one, source, target, errors)
+            except DataError as error:
+                tell(str(error))
+                for side in sides:
+                    side[number - block.begin.line] = b""
+        left, right = (b"".join(line + b"\n" for line in side) for side in sides)
+        yield block._replace(source=left, target=None if target is None else right, bars=bars)
 
 
 def _separator(path: str, lines: Iterable[str], number: int) -> bool | None:
@@ -82,13 +118,13 @@ class TextFiles(NamedTuple):
     target: str | None
     errors: str = "strict"
     cutting: Cutting = PLAIN
-    at_once: bool = False
-    """Whether lines that are there make a block, however few."""
+    tell: Callable[[str], None] | None = None
+    """See `read_pair_blocks`."""
 
     def blocks(self, lines: int, begin: Place = BEGINNING) -> Iterator[PairedLines]:
         """Blocks of at most so many pairs, from a place on."""
         return read_pair_blocks(
-            self.source, self.target, lines, begin=begin, errors=self.errors, at_once=self.at_once
+            self.source, self.target, lines, begin=begin, errors=self.errors, tell=self.tell
         )
 
     def tokens(self, lines: PairedLines) -> tuple[bytes, bytes]:

@@ -63,4 +63,6 @@ def has_bars(line: str, place: str) -> bool:
 def wrong_separators(place: str, found: int, bars: bool) -> DataError:
     """The error of a line that has not one separator."""
     name = _BARS if bars else "<TAB>"
-    return DataError(f"{place}: {found} separators `{name}`; write one on each line")
+    if found == 0:
+        return DataError(f"{place}: no separator `{name}` on this line; write one")
+    return DataError(f"{place}: {found} separators `{name}` on this line; write one")

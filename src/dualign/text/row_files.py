@@ -1,9 +1,12 @@
 """Sentence pairs in tables: TSV, CSV, JSON lines and XLSX, with ids and whatever other columns there are.
 
-The kind of file goes by its name: `.csv`, `.jsonl` or `.ndjson`, `.xlsx`; any other, with columns named, has
-tabs between its cells. `source=2,target=3,id=1` names columns by their number, from 1 on, or by the title
-that they have in the first row; keys of JSON may be paths, `translation.de`. With `header`, the first row has
-titles although columns go by number. Without columns, the titles `source` and `target` are looked for, and a
+The kind of file goes by its name: `.csv`, `.jsonl` or `.ndjson`, `.xlsx`. Of any other, with columns named, it
+goes by `format=csv`, `jsonl` or `tsv` among them, or else by the first line: `{` begins JSON; without a tab, but
+with a comma or semicolon, it is CSV; otherwise there are tabs between the cells.
+
+`source=2,target=3,id=1` names columns by their number, from 1 on, or by the title that they have in the first
+row; keys of JSON may be paths, `translation.de`. With `header`, the first row has titles although columns go by
+number. Without columns, the titles `source` and `target` are looked for, and a
 table of two columns without these has the source in the first.
 
 A line break or tab in a cell is a blank. A quoted cell of CSV may have several lines.
@@ -15,7 +18,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from dualign.core.errors import DataError, UsageError
@@ -24,6 +27,7 @@ from dualign.text.streams import open_input, plain_name
 
 KINDS = {".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".xlsx": "xlsx"}
 _NAMES = ("source", "target", "id")
+_FORMATS = {"csv": "csv", "tsv": "tsv", "jsonl": "json", "json": "json"}
 _BLANKS = str.maketrans(dict.fromkeys("\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
 Rows = Iterator[tuple[str, list[str]]]
@@ -31,10 +35,14 @@ Rows = Iterator[tuple[str, list[str]]]
 
 
 class Columns(NamedTuple):
-    """Source, target and perhaps id, by their numbers from 0 on, or by title; `header`: there are titles."""
+    """Source, target and perhaps id, by their numbers from 0 on, or by title; `header`: there are titles.
+
+    `kind` is that of the file, if it was named.
+    """
 
     names: tuple[int | str, ...]
     header: bool = False
+    kind: str | None = None
 
     @property
     def has_id(self) -> bool:
@@ -52,30 +60,41 @@ def kind_of(path: str, columns: str | None = None) -> str | None:
 def parse_columns(text: str) -> Columns:
     """What `source=2,target=3,id=1` says."""
     found: dict[str, int | str] = {}
-    header = False
+    header, kind = False, None
     for part in text.split(","):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if name == "header" and not equals:
             header = True
+            continue
+        if name == "format":
+            if value not in _FORMATS or kind is not None:
+                raise UsageError(f"columns={text}: write one format, csv, jsonl or tsv")
+            kind = _FORMATS[value]
             continue
         if name not in _NAMES or not value or name in found:
             raise UsageError(f"columns={text}: write source=…,target=…, and id=… if there are ids")
         if value.isdecimal() and int(value) < 1:
             raise UsageError(f"columns={text}: columns are counted from 1")
         found[name] = int(value) - 1 if value.isdecimal() else value
+    if kind is not None and not found and not header:
+        found = {"source": "source", "target": "target"}
     if "source" not in found or "target" not in found:
         raise UsageError(f"columns={text}: name both source=… and target=…")
     names = tuple(found[name] for name in _NAMES if name in found)
-    return Columns(names, header or any(isinstance(name, str) for name in names))
+    return Columns(names, header or any(isinstance(name, str) for name in names), kind)
 
 
 def read_rows(path: str, columns: Columns | None = None, *, errors: str = "strict") -> Iterator[list[str]]:
     """Source, target and, if the columns name one, id of each pair of a table."""
-    kind = kind_of(path) or "tsv"
+    kind = kind_of(path) if columns is None or columns.kind is None else columns.kind
+    lines = read_lines(path, errors)
+    if kind is None:
+        begin = list(islice(lines, 1))
+        kind, lines = _kind_by_line("".join(begin)), chain(begin, lines)
     if kind == "json":
-        yield from _of_objects(path, columns or Columns(("source", "target")), errors)
+        yield from _of_objects(path, columns or Columns(("source", "target")), lines)
         return
-    rows = {"csv": _csv, "tsv": _tsv, "xlsx": _xlsx}[kind](path, errors)
+    rows = {"csv": _csv, "tsv": _tsv, "xlsx": _xlsx}[kind](path, lines)
     first = next(rows, None)
     if first is None:
         return
@@ -83,6 +102,14 @@ def read_rows(path: str, columns: Columns | None = None, *, errors: str = "stric
     titled = columns.header if columns is not None else places.pop()
     for place, cells in rows if titled else chain([first], rows):
         yield [_cell(cells, at, place) for at in places]
+
+
+def _kind_by_line(first: str) -> str:
+    if "\t" in first:
+        return "tsv"
+    if first.lstrip().startswith("{"):
+        return "json"
+    return "csv" if "," in first or ";" in first else "tsv"
 
 
 def _places(first: tuple[str, list[str]], columns: Columns | None) -> list[int]:
@@ -99,9 +126,9 @@ def _places(first: tuple[str, list[str]], columns: Columns | None) -> list[int]:
             "--columns source=1,target=2"
         )
     for name in columns.names:
-        if isinstance(name, str) and titles.count(name.lower()) != 1:
+        if isinstance(name, str) and (found := titles.count(name.lower())) != 1:
             raise DataError(
-                f"{place}: {titles.count(name.lower())} columns have the title `{name}`; "
+                f"{place}: {f'{found} columns are' if found else 'no column is'} titled `{name}`; "
                 f"the first row is {', '.join(cells)}"
             )
     return [titles.index(name.lower()) if isinstance(name, str) else name for name in columns.names]
@@ -115,13 +142,12 @@ def _cell(cells: Sequence[str], at: int, place: str) -> str:
     return cells[at].translate(_BLANKS)
 
 
-def _tsv(path: str, errors: str) -> Rows:
-    for number, line in enumerate(read_lines(path, errors), 1):
+def _tsv(path: str, lines: Iterator[str]) -> Rows:
+    for number, line in enumerate(lines, 1):
         yield f"{path}:{number}", line.split("\t")
 
 
-def _csv(path: str, errors: str) -> Rows:
-    lines = read_lines(path, errors)
+def _csv(path: str, lines: Iterator[str]) -> Rows:
     first = next(lines, None)
     if first is None:
         return
@@ -139,7 +165,7 @@ def _csv(path: str, errors: str) -> Rows:
         yield f"{path}:{number}", cells
 
 
-def _xlsx(path: str, errors: str) -> Rows:
+def _xlsx(path: str, lines: Iterator[str]) -> Rows:
     try:
         from openpyxl import load_workbook
     except ImportError:
@@ -167,8 +193,8 @@ def _xlsx(path: str, errors: str) -> Rows:
         ) from None
 
 
-def _of_objects(path: str, columns: Columns, errors: str) -> Iterator[list[str]]:
-    for number, line in enumerate(read_lines(path, errors), 1):
+def _of_objects(path: str, columns: Columns, lines: Iterator[str]) -> Iterator[list[str]]:
+    for number, line in enumerate(lines, 1):
         place = f"{path}:{number}"
         if not line.strip():
             yield [""] * len(columns.names)

@@ -134,7 +134,7 @@ def test_features_are_relative_frequencies_and_rare_composed_rules_are_left_out(
 
 def test_trees_that_do_not_fit_are_refused():
     pairs = [(["a"], ["x"])]
-    with pytest.raises(dualign.DataError, match="the text has 1 sentences but the list of trees has 0"):
+    with pytest.raises(dualign.DataError, match="the text has 1 sentence but the list of trees has 0"):
         extract_from_trees(pairs, [], [Alignment.of([(0, 0)])])
     with pytest.raises(dualign.UsageError, match="parts=0"):
         TreeExtraction(parts=0)

@@ -89,6 +89,9 @@ forest lm.arpa
 
 QUIET = ["-q", "--threads", "2"]
 
+OLD = b"DUALIGN\0 old\n"
+"""What outputs are before a command: like a model, because no model replaces anything else."""
+
 LOUD = {
     "forest",
     "fast-align",

@@ -31,7 +31,7 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from benchmarks.damage import damage
-from benchmarks.fault_files import commands, decode_forest, make
+from benchmarks.fault_files import OLD, commands, decode_forest, make
 from dualign.cli.exits import guarded
 from dualign.cli.main import run
 
@@ -185,7 +185,7 @@ def run_case(folder: Path, healthy: Path, seed: int, number: int) -> Ended:
     seconds, memory, text = process_time() - began, _peak(), said.getvalue()
     left = {path.name for path in folder.iterdir()} - before - {path.name for path in outputs}
     left = {name for name in left if not any(name.startswith(f"{path.name}.") for path in outputs)}
-    changed = [path.name for path in outputs if code and path.exists() and path.read_bytes() != b"old\n"]
+    changed = [path.name for path in outputs if code and path.exists() and path.read_bytes() != OLD]
     fault = ""
     if code not in (0, 1, 2):
         fault = f"exit {code}"
@@ -220,7 +220,7 @@ def prepare(folder: Path, healthy: Path, seed: int, number: int) -> tuple[str, s
     outputs = [Path(word) for word in arguments if Path(word).name.startswith("OUT")]
     for path in outputs:
         if draw.random() < 0.5:
-            path.write_bytes(b"old\n")
+            path.write_bytes(OLD)
     return " ".join(words), what, arguments, outputs
 
 

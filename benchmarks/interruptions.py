@@ -25,7 +25,7 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import NamedTuple
 
-from benchmarks.fault_files import commands, make
+from benchmarks.fault_files import OLD, commands, make
 from benchmarks.faults import arguments_of
 
 # Whoever runs this in the background may have it ignore Ctrl-C, and Python would go on to do so.
@@ -133,7 +133,7 @@ def _run(
     arguments = [str(folder / "SYSTEM") if word == "SYSTEM" else word for word in arguments]
     if fresh:
         for path in _outputs(arguments):
-            path.write_bytes(b"old\n")
+            path.write_bytes(OLD)
     environment = {**os.environ, "TMPDIR": str(folder / "scratch")}
     began, sent = perf_counter(), False
     with subprocess.Popen(
@@ -173,7 +173,7 @@ def _outputs(arguments: list[str]) -> list[Path]:
 
 def _changed(folder: Path) -> str:
     """Outputs that are not what they were."""
-    names = [path.name for path in folder.glob("OUT*") if path.read_bytes() != b"old\n"]
+    names = [path.name for path in folder.glob("OUT*") if path.read_bytes() != OLD]
     return ", ".join([*names, *(path.name for path in folder.glob("SYSTEM/*"))])
 
 

@@ -452,7 +452,7 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
         (["--symmetrize", "grow"], "--symmetrize grow is not one of"),
         (["--constraint", "full"], "--constraint full is not one of"),
         (["--model-type", "ibm4"], "--model-type ibm4 is not one of"),
-        (["--threshold", "1.5"], "--threshold 1.5 must be at least 1e-06 and below 1"),
+        (["--threshold", "1.5"], "--threshold 1.5 must be 0, or at least 1e-06 and below 1"),
         (["--rounds", "-1"], "--rounds -1 must be at least 0"),
         (["--rounds", "many"], "--rounds"),
         (["--max-length", "0"], "--max-length 0 must be at least 1"),

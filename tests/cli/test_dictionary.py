@@ -171,7 +171,7 @@ def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
         return capsys.readouterr().err
 
     shown = notes(target, source)
-    assert re.search(r"does not know \d+ % of the source words at the beginning; .* in this order", shown)
+    assert re.search(r"does not know \d+ % of the first source words; .* in this order", shown)
     assert re.search(r"does not know \d+ % of the target words", shown)
     shown = notes(source, target, "--keep-case", "--tokenize", "simple")
     assert "the text is not put in lower case, but that of the model is" in shown

@@ -38,7 +38,7 @@ BAD = {
     "evaluations": [0],
     "null": [0.0, 1.0, -0.1, 2, NAN],
     "floor": [0.0, 1.0, NAN],
-    "threshold": [0.0, 1.0, 1.5, -0.5, NAN],
+    "threshold": [1e-9, 1.0, 1.5, -0.5, NAN],
     "prune": [-1e-9, NAN],
     "stem_weight": [-1.0, NAN],
     "form_weight": [-1.0, NAN],

@@ -126,7 +126,8 @@ class Model:
         if self.seen is not None:
             sides = zip(self.seen, (self.source, self.target), strict=True)
             fits = fits and all(
-                a.dtype == np.int64 and a.shape == (len(side),) and bool((a >= 0).all()) for a, side in sides
+                a.dtype == np.int64 and a.shape == (len(side),) and bool(((a >= 0) & (a <= MOST_SEEN)).all())
+                for a, side in sides
             )
         if not fits:
             raise ValueError("its parts do not fit together")

@@ -1,13 +1,13 @@
 """Sentence pairs in tables: TSV, CSV, JSON lines and XLSX, with ids and whatever other columns there are.
 
-The kind of file goes by its name: `.csv`, `.jsonl` or `.ndjson`, `.xlsx`. Of any other, with columns named, it
-goes by `format=csv`, `jsonl` or `tsv` among them, or else by the first line: `{` begins JSON; without a tab, but
-with a comma or semicolon, it is CSV; otherwise there are tabs between the cells.
+The kind of file goes by its name: `.csv`, `.jsonl` or `.ndjson`, `.xlsx`. Of any other, with columns named,
+it goes by `format=csv`, `jsonl` or `tsv` among them, or else by the first line: `{` begins JSON; without a
+tab, but with a comma or semicolon, it is CSV; otherwise there are tabs between the cells.
 
 `source=2,target=3,id=1` names columns by their number, from 1 on, or by the title that they have in the first
-row; keys of JSON may be paths, `translation.de`. With `header`, the first row has titles although columns go by
-number. Without columns, the titles `source` and `target` are looked for, and a
-table of two columns without these has the source in the first.
+row; keys of JSON may be paths, `translation.de`. With `header`, the first row has titles although columns go
+by number. Without columns, the titles `source` and `target` are looked for, and a table of two columns
+without these has the source in the first.
 
 A line break or tab in a cell is a blank. A quoted cell of CSV may have several lines.
 """

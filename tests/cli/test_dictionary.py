@@ -172,7 +172,7 @@ def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
 
     shown = notes(target, source)
     assert re.search(r"does not know \d+ % of the first source words; .* in this order", shown)
-    assert re.search(r"does not know \d+ % of the target words", shown)
+    assert re.search(r"does not know \d+ % of the first target words", shown)
     shown = notes(source, target, "--keep-case", "--tokenize", "simple")
     assert "the text is not put in lower case, but that of the model is" in shown
     assert "cut by --tokenize simple, but that of the model was by --tokenize none" in shown
@@ -190,7 +190,7 @@ def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
         (["dictionary", "m", "--target", "t"], 2, "--target needs --source"),
         (["dictionary", "links", "--source", "text.de", "--target", "short"], 1, "has 2"),
         (["dictionary", "none"], 2, "none"),
-        (["train", "text.de", "text.en", "x", "--prior", "m", "--continue", "m"], 2, "give no other"),
+        (["train", "text.de", "text.en", "x", "--prior", "m", "--continue", "m"], 2, "leave out --prior"),
         (["train", "text.de", "text.en", "x", "--prior-weight", "2"], 2, "--prior-weight 2"),
         (["train", "text.de", "text.en", "x", "--prior", "m", "--prior-weight", "-2"], 2, "must be over 0"),
         (["train", "text.de", "text.en", "x", "--prior", "none"], 1, "none: no such file"),

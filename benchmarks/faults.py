@@ -177,12 +177,13 @@ def run_case(folder: Path, healthy: Path, seed: int, number: int) -> Ended:
     before = {path.name for path in folder.iterdir()}
     began, said = process_time(), io.StringIO()
     _forget_peak()
+    shared = _peak()  # what the process began with, most of it its parent's
     errors, sys.stderr = sys.stderr, said
     try:
         code = execute(words)
     finally:
         sys.stderr = errors
-    seconds, memory, text = process_time() - began, _peak(), said.getvalue()
+    seconds, memory, text = process_time() - began, _peak() - shared, said.getvalue()
     left = {path.name for path in folder.iterdir()} - before - {path.name for path in outputs}
     left = {name for name in left if not any(name.startswith(f"{path.name}.") for path in outputs)}
     changed = [path.name for path in outputs if code and path.exists() and path.read_bytes() != OLD]

@@ -147,7 +147,6 @@ def test_columns_count_from_one():
         ('{"source": "das, hier", "target": "the"}\n', "format=jsonl"),
         ('source,target\n"das, hier",the\n', "format=csv"),
         ("das, hier\tthe\n", "source=1,target=2"),
-        ('a\tde,en\n1\t"das, hier",the\n', "format=csv,header,source=1,target=2"),
     ],
 )
 def test_standard_input_is_of_any_kind(monkeypatch, text, columns):

@@ -40,6 +40,7 @@ def convert(
     `swap` exchanges source and target. `pairs` is the number of sentence pairs where a NAACL file does not
     tell. `output` may be `links`.
     """
+    to_format = to_format or _by_suffix(output)
     found = read_links(links, from_format, run.errors, count=pairs)
     if (first := next(found, None)) is not None:
         found = chain([first], found)
@@ -48,7 +49,7 @@ def convert(
     if swap:
         found = map(Alignment.transposed, found)
     with in_place():  # nothing is lost, the links are the same
-        write_links(run.counted(found, "convert"), output, to_format or _by_suffix(output))
+        write_links(run.counted(found, "convert"), output, to_format)
 
 
 def _by_suffix(path: str) -> str:

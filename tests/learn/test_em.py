@@ -26,6 +26,7 @@ from dualign.model.jumps import (
     initial_jumps,
     initial_weights,
 )
+from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Vocabulary
@@ -60,6 +61,17 @@ def start(pairs, words: int, options: Options = PLAIN, threads: int = 2):
         )
     )
     return bitext, Model(*map(Vocabulary, names), lexicon, weights, jumps, options), priors
+
+
+def assert_normal(lexicon: Lexicon, counts: dict[tuple[int, int], np.ndarray]) -> None:
+    """The table has the relative frequencies of these counts, of both directions."""
+    new = entries(lexicon)
+    for v, w in counts:
+        there = sum(count[0] for (a, _), count in counts.items() if a == v)
+        back = sum(count[1] for (_, b), count in counts.items() if b == w)
+        assert new[v, w] == pytest.approx(
+            (counts[v, w][0] / there, counts[v, w][1] / back), rel=2e-4, abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("constraint", ["none", "agreement"])
@@ -104,13 +116,7 @@ def test_a_round_equals_its_definition(constraint, least):
             stops[d, :, :states] += chains[d].visits[::-1], chains[d].ends[::-1]
 
     assert done.objective == pytest.approx(likelihood, rel=1e-5)
-    new = entries(done.model.lexicon)
-    for v, w in table:
-        there = sum(count[0] for (a, _), count in counts.items() if a == v)
-        back = sum(count[1] for (_, b), count in counts.items() if b == w)
-        assert new[v, w] == pytest.approx(
-            (counts[v, w][0] / there, counts[v, w][1] / back), rel=2e-4, abs=1e-6
-        )
+    assert_normal(done.model.lexicon, counts)
     np.testing.assert_allclose(
         done.model.lexicon.null_target, nulls[0] / (nulls[0].sum() + UNSEEN), rtol=1e-3, atol=1e-5
     )
@@ -150,13 +156,7 @@ def test_an_even_round_equals_its_definition(constraint):
             for j, w in enumerate(target):
                 counts[v, w] += posterior[i, j]
     assert done.objective == pytest.approx(likelihood, rel=1e-5)
-    new = entries(done.model.lexicon)
-    for v, w in table:
-        there = sum(count[0] for (a, _), count in counts.items() if a == v)
-        back = sum(count[1] for (_, b), count in counts.items() if b == w)
-        assert new[v, w] == pytest.approx(
-            (counts[v, w][0] / there, counts[v, w][1] / back), rel=2e-4, abs=1e-6
-        )
+    assert_normal(done.model.lexicon, counts)
     np.testing.assert_array_equal(done.model.weights, model.weights)
     np.testing.assert_array_equal(done.model.jumps.weight, model.jumps.weight)
 

@@ -19,7 +19,7 @@ from dualign.learn.em import em_round, warm_starts
 from dualign.learn.fertilities import estimate_fertilities
 from dualign.learn.ibm1 import prune, train_ibm1
 from dualign.learn.prior_counts import Prior, inherited, joined, pseudo_counts, with_counts
-from dualign.learn.smoothing import NOTHING_COUNTED, make_priors
+from dualign.learn.smoothing import NOTHING_COUNTED, Priors, make_priors
 from dualign.model.jumps import NULL, STOP, classes_of, initial_jumps, initial_weights
 from dualign.model.model import Model, Seen
 from dualign.model.options import Options
@@ -94,85 +94,116 @@ def train(
             raise NothingToLearn(len(text))
         # Words that occur only in other pairs are unknown to the model.
         bitext = text.chosen(chosen, threads, workspace)
-    source, target = bitext.source_words, bitext.target_words
-    if prior is not None:
-        prior = prior.lowered() if options.lowercase else prior
-        source, prior_source = joined(source, prior.source_words)
-        target, prior_target = joined(target, prior.target_words)
-    tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
-
-    def tell(stage: str, rounds: int) -> Callable[..., None]:
-        return lambda number, objective, evaluations=1.0: report(
-            Progress(stage, number, rounds, objective, tokens, len(bitext), evaluations)
-        )
-
-    # Sums by word, of every thread and of both sides, and what IBM Model 1 knows of every target token.
-    by_word = 24 * (threads + 4) * (len(source) + len(target))
-    workspace.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
-    # Of the HMM's, only the first round is over all co-occurrences; the others follow below, after pruning.
-    rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
-    whole, first = 1 if options.model == "hmm" else rounds, tell("IBM 1", rounds)
-    lexicon = train_ibm1(bitext, len(source), len(target), whole, threads, first, workspace)
-    lexicon = prune(lexicon, options.prune, threads, workspace)
-    lexicon = with_entries(lexicon, *pinned_words(bitext))
-    seen = Seen(
-        frequencies(bitext.source.tokens, len(source), threads),
-        frequencies(bitext.target.tokens, len(target), threads),
-    )
-    pseudo = NOTHING_COUNTED
-    if prior is not None:
-        lexicon, pseudo = pseudo_counts(lexicon, prior, prior_source, prior_target)
-        lexicon = with_counts(lexicon, pseudo, seen)
-    entries = len(lexicon.columns)
-    workspace.demand(by_word + BYTES_PER_ENTRY * entries, f"a lexicon of {entries:,} entries")
-    priors = make_priors(
-        lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
-    )._replace(pseudo=pseudo)
-    weights = initial_weights(options.null, options.floor)
-    positions = None if options.model == "hmm" else Positions.uniform()
-    own = options.jump_words if options.model == "hmm" else 0
-    jumps = initial_jumps(classes_of(seen.target, own), classes_of(seen.source, own))
-    if prior is not None:
-        if prior.begin is not None and positions is None:
-            weights[:, :NULL], weights[:, STOP:] = (
-                prior.begin.weights[:, :NULL],
-                prior.begin.weights[:, STOP:],
-            )
-            jumps = inherited(jumps, prior.begin, source, target)
-        seen = seen.added(prior.seen, (prior_source, prior_target))
-    model = Model(
-        Vocabulary(source), Vocabulary(target), lexicon, weights, jumps, options, positions, seen=seen
-    )
-    for number in range(whole + 1, rounds + 1):
-        done = em_round(bitext, model, priors, "even", threads, workspace=workspace)
-        first(number, done.objective)
-        model = done.model
-    then = tell(STAGES[options.model], options.rounds)
-    best, enough = -np.inf, False
-    warm: list[Warm] = []
-    rounds_to_come = schedule(options, constraints)
-    for number, constraint in enumerate(rounds_to_come, 1):
-        projected = constraint not in ("none", "agreement")
-        if enough and not projected:
-            continue
-        if projected and not warm and number < len(rounds_to_come):
-            warm = warm_starts(bitext, workspace)
-        given = constraints if projected else None
-        done = em_round(bitext, model, priors, constraint, threads, given, warm, workspace)
-        then(number, done.objective, done.evaluations)
-        if judge is not None:
-            value = judge(done.model)
-            enough = value <= best
-            if enough and projected:
-                break
-            if enough:
-                continue  # a projection, if there is to be one, begins with the better model
-            best = value
-        model = done.model
+    course = _Course(bitext, options, threads, report, workspace)
+    model, priors = course.begin(prior)
+    model = course.go_on(model, priors, judge, constraints)
     if options.decoder == "submodular":
         # Limits on the links of a word are this decoder's; no other asks how many a word has.
         model = replace(model, fertilities=estimate_fertilities(model, bitext, threads))
     return model
+
+
+class _Course:
+    """One training, from the first count to the last round."""
+
+    def __init__(
+        self,
+        bitext: Numbered,
+        options: Options,
+        threads: int,
+        report: Callable[[Progress], None],
+        workspace: Workspace,
+    ) -> None:
+        self.bitext, self.options, self.threads = bitext, options, threads
+        self.report, self.workspace = report, workspace
+        self.tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
+        self.ibm1_rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
+        # Of the HMM's, only the first is over all co-occurrences; the others come after pruning.
+        self.whole_rounds = 1 if options.model == "hmm" else self.ibm1_rounds
+
+    def tell(self, stage: str, rounds: int) -> Callable[..., None]:
+        """What reports the rounds of a stage."""
+        return lambda number, objective, evaluations=1.0: self.report(
+            Progress(stage, number, rounds, objective, self.tokens, len(self.bitext), evaluations)
+        )
+
+    def begin(self, prior: Prior | None) -> tuple[Model, Priors]:
+        """The model after the rounds of Model 1 over all co-occurrences, pruned, and what smoothing needs."""
+        bitext, options, threads, workspace = self.bitext, self.options, self.threads, self.workspace
+        source, target = bitext.source_words, bitext.target_words
+        if prior is not None:
+            prior = prior.lowered() if options.lowercase else prior
+            source, prior_source = joined(source, prior.source_words)
+            target, prior_target = joined(target, prior.target_words)
+        sizes = len(source), len(target)
+        # Sums by word, of every thread and of both sides, and what IBM Model 1 knows of every target token.
+        by_word = 24 * (threads + 4) * sum(sizes)
+        workspace.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
+        tell = self.tell("IBM 1", self.ibm1_rounds)
+        lexicon = train_ibm1(bitext, *sizes, self.whole_rounds, threads, tell, workspace)
+        lexicon = prune(lexicon, options.prune, threads, workspace)
+        lexicon = with_entries(lexicon, *pinned_words(bitext))
+        seen = Seen(
+            frequencies(bitext.source.tokens, sizes[0], threads),
+            frequencies(bitext.target.tokens, sizes[1], threads),
+        )
+        own = options.jump_words if options.model == "hmm" else 0
+        jumps = initial_jumps(classes_of(seen.target, own), classes_of(seen.source, own))
+        weights, pseudo = initial_weights(options.null, options.floor), NOTHING_COUNTED
+        if prior is not None:
+            lexicon, pseudo = pseudo_counts(lexicon, prior, prior_source, prior_target)
+            lexicon = with_counts(lexicon, pseudo, seen)
+            if prior.begin is not None and options.model == "hmm":
+                for part in (slice(NULL), slice(STOP, None)):  # null and floors are the options'
+                    weights[:, part] = prior.begin.weights[:, part]
+                jumps = inherited(jumps, prior.begin, source, target)
+            seen = seen.added(prior.seen, (prior_source, prior_target))
+        entries = len(lexicon.columns)
+        workspace.demand(by_word + BYTES_PER_ENTRY * entries, f"a lexicon of {entries:,} entries")
+        priors = make_priors(
+            lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
+        )._replace(pseudo=pseudo)
+        positions = None if options.model == "hmm" else Positions.uniform()
+        words = Vocabulary(source), Vocabulary(target)
+        return Model(*words, lexicon, weights, jumps, options, positions, seen=seen), priors
+
+    def go_on(
+        self,
+        model: Model,
+        priors: Priors,
+        judge: Callable[[Model], float] | None,
+        constraints: ConstraintSet | None,
+    ) -> Model:
+        """The model after all other rounds; see `train`."""
+        bitext, threads, workspace = self.bitext, self.threads, self.workspace
+        tell = self.tell("IBM 1", self.ibm1_rounds)
+        for number in range(self.whole_rounds + 1, self.ibm1_rounds + 1):
+            done = em_round(bitext, model, priors, "even", threads, workspace=workspace)
+            tell(number, done.objective)
+            model = done.model
+        tell = self.tell(STAGES[self.options.model], self.options.rounds)
+        best, enough = -np.inf, False
+        warm: list[Warm] = []
+        rounds_to_come = schedule(self.options, constraints)
+        for number, constraint in enumerate(rounds_to_come, 1):
+            projected = constraint not in ("none", "agreement")
+            if enough and not projected:
+                continue
+            if projected and not warm and number < len(rounds_to_come):
+                warm = warm_starts(bitext, workspace)
+            given = constraints if projected else None
+            done = em_round(bitext, model, priors, constraint, threads, given, warm, workspace)
+            tell(number, done.objective, done.evaluations)
+            if judge is not None:
+                value = judge(done.model)
+                enough = value <= best
+                if enough and projected:
+                    break
+                if enough:
+                    continue  # a projection, if there is to be one, begins with the better model
+                best = value
+            model = done.model
+        return model
 
 
 def frequencies(tokens: Array, words: int, threads: int) -> Array:

@@ -36,6 +36,9 @@ VALUES: tuple[Any, ...] = (
     [[[1]]],
 )  # fmt: skip
 
+LONGEST = 50_000
+"""Bytes of a line that was repeated; a longer one takes its time in honest work, as many short ones do."""
+
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
 
 
@@ -103,7 +106,7 @@ def _lines(path: Path, draw: random.Random) -> None:
             case 2:
                 lines[at], lines[other] = lines[other], lines[at]
             case 3:
-                lines[at] = b" ".join([lines[other]] * draw.choice((2, 50, 1000)))
+                lines[at] = b" ".join([lines[other]] * draw.choice((2, 50, 1000)))[:LONGEST]
             case 4:
                 lines.insert(at, b"")
             case _:

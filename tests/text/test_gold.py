@@ -82,5 +82,22 @@ def test_numbers_that_are_ids_of_the_text(tmp_path):
     assert [each.id for each in gold.links] == ["12", "11"]
     path.write_text("2\t0-0\n")
     assert read_gold(str(path), ids=["1", "2", "3"]).chosen
-    with pytest.raises(DataError, match="is 2 a line, or the id that line 3 of the links has"):
+    with pytest.raises(DataError, match="is 2 a line, or the id that line 3 of the text has"):
         read_gold(str(path), ids=["1", "3", "2"])
+
+
+@pytest.mark.parametrize("ids", [["GEN 1:1", "GEN 1:2", "GEN 1:3"], ["1001001", "1001002", "1001003"]])
+def test_ids_name_the_chosen_lines(tmp_path, ids):
+    path = tmp_path / "g"
+    path.write_text(f"{ids[2]}\t0-0\n\n{ids[0]}\t\n")
+    gold = read_gold(str(path), ids=ids)
+    assert gold.chosen
+    assert list(gold.lines) == [0, 2]
+    assert gold.links == [Alignment(), Alignment.of([(0, 0)])]
+
+
+def test_an_id_twice_is_refused(tmp_path):
+    path = tmp_path / "g"
+    path.write_text("b\t0-0\nb\t1-1\n")
+    with pytest.raises(DataError, match=r"g:2: id b occurs twice"):
+        read_gold(str(path), ids=["a", "b"])

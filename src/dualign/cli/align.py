@@ -122,6 +122,6 @@ def align(
             if resume and text.copied:
                 raise UsageError("--resume is for text files; write the columns of the table to files first")
             jobs.align(
-                text.source, text.target, replace(outputs, ids=text.ids), load=model, tuning=tuning,
-                glossary=known, resume=resume, run=run, **chosen,
+                text.source, text.target, replace(outputs, ids=text.ids), load=model,
+                tuning=settings.with_ids(tuning, text.ids), glossary=known, resume=resume, run=run, **chosen,
             )  # fmt: skip

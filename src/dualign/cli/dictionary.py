@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads, argument, option
+from dualign.cli.options import Columns, Errors, OnErrors, Output, Quiet, Threads, argument, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
@@ -15,6 +16,7 @@ def dictionary(
     output: Output = "-",
     source: Annotated[str | None, option("FILE", "Source text of the links, or bitext.")] = None,
     target: Annotated[str | None, option("FILE", "Target text of the links.")] = None,
+    columns: Columns = None,
     form: Annotated[
         str,
         option(
@@ -41,10 +43,15 @@ def dictionary(
     """
     if target is not None and source is None:
         raise UsageError("--target needs --source")
-    text = None if source is None else jobs.DictionaryText(source, target)
+    if columns is not None and source is None:
+        raise UsageError("--columns needs --source")
     usual = jobs.USUAL_PROBABILITY if form == "tsv" else 0.0
     least = usual if least_probability is None else least_probability
-    with on_screen(quiet, output, threads, errors) as run:
+    with on_screen(quiet, output, threads, errors) as run, ExitStack() as stack:
+        text = None
+        if source is not None:
+            plain = stack.enter_context(jobs.plain_text(source, target, columns=columns, run=run))
+            text = jobs.DictionaryText(plain.source, plain.target)
         jobs.dictionary(
             given, output, text=text, form=form, cut_offs=jobs.CutOffs(least_count, least, relative), run=run
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from dualign.cli.options import flag, option
@@ -96,6 +96,11 @@ def tuning_of(
     if target is not None and source is None:
         raise UsageError("--tune-target needs --tune-source")
     return Tuning(gold, source, target, early_stop)
+
+
+def with_ids(tuning: Tuning | None, ids: str | None) -> Tuning | None:
+    """The same for a text whose pairs have ids, which the gold links may name."""
+    return tuning if tuning is None or ids is None else replace(tuning, ids=ids)
 
 
 def _value(name: str, text: str, kind: Any) -> Any:

@@ -84,6 +84,6 @@ def train(
         run = replace(run, memory=memory, scratch=scratch, profile=profile)
         with jobs.plain_text(source, target, columns=columns, run=run) as text:
             jobs.train(
-                text.source, text.target, model, tuning=tuning, glossary=known, sample=sample, seed=seed,
-                run=run, **chosen,
+                text.source, text.target, model, tuning=settings.with_ids(tuning, text.ids),
+                glossary=known, sample=sample, seed=seed, run=run, **chosen,
             )  # fmt: skip

@@ -59,7 +59,7 @@ def view(
     systems = links or (), probabilities or (), report or ()
     with (
         on_screen(quiet, html or "", threads, errors) as run,
-        jobs.plain_text(source, target, columns=columns, run=run) as text,
+        jobs.plain_text(source, target, columns=columns, model=model, run=run) as text,
     ):
         files = jobs.ShownFiles(
             text.source, text.target, *systems, gold, format, gold_format, first, text.ids

@@ -10,8 +10,11 @@ from typing import NamedTuple
 
 from dualign.core.errors import DataError, UsageError
 from dualign.jobs.running import SILENT, Run
+from dualign.model.model import Model
 from dualign.text.conllu import FORM, is_conllu, read_conllu
+from dualign.text.cutting import PLAIN, Cutting, cutting_of
 from dualign.text.formats import like_links
+from dualign.text.pair_blocks import TextFiles
 from dualign.text.places import kept_apart
 from dualign.text.row_files import Columns, kind_of, parse_columns, read_rows
 from dualign.text.streams import explaining
@@ -29,13 +32,47 @@ class PlainText(NamedTuple):
 
 @contextmanager
 def plain_text(
-    source: str, target: str | None = None, *, columns: str | None = None, run: Run = SILENT
+    source: str,
+    target: str | None = None,
+    *,
+    columns: str | None = None,
+    model: str | None = None,
+    run: Run = SILENT,
 ) -> Iterator[PlainText]:
     """The text of one or two files of any kind, as plain files; those that are plain already stay.
 
     A single file may be TSV, CSV, JSON lines or XLSX, with `columns` as in `dualign.text.row_files`. Of a
-    pair of files, either may be CoNLL-U, whose words are the tokens: a blank in one becomes `_`.
+    pair of files, either may be CoNLL-U, whose words are the tokens: a blank in one becomes `_`. Text for a
+    `model` whose own text was cut by a tokeniser is cut in the same way.
     """
+    with _plain_files(source, target, columns, run) as text:
+        cutting = PLAIN if model is None else _cutting_of_model(model)
+        if cutting.plain:
+            yield text
+            return
+        run.note(f"note: the text is cut into tokens as that of {model} was; links must be of these tokens")
+        with kept_apart(), TemporaryDirectory(prefix="dualign-", dir=run.scratch) as folder:
+            yield _copied_tokens(text, cutting, folder, run)
+
+
+def _cutting_of_model(path: str) -> Cutting:
+    options = Model.load(path).options
+    return cutting_of(options.tokenize, options.whitespace)
+
+
+def _copied_tokens(text: PlainText, cutting: Cutting, folder: str, run: Run) -> PlainText:
+    places = [os.path.join(folder, name) for name in ("source", "target")]
+    with explaining(folder, "write"), ExitStack() as stack:
+        streams = [stack.enter_context(open(place, "w", encoding="utf-8", newline="\n")) for place in places]
+        for pair in TextFiles(text.source, text.target, run.errors, cutting).pairs():
+            for stream, words in zip(streams, pair, strict=True):
+                stream.write(" ".join(words) + "\n")
+    return PlainText(places[0], places[1], text.ids, copied=True)
+
+
+@contextmanager
+def _plain_files(source: str, target: str | None, columns: str | None, run: Run) -> Iterator[PlainText]:
+    """The same, as the words stand in the files."""
     kind = kind_of(source, columns) if target is None else None
     if target is not None and columns is not None:
         raise UsageError(f"columns={columns} is for one file with both sides; name one")

@@ -37,6 +37,7 @@ from dualign.text.checks import links_inside, number_of, same_length
 from dualign.text.cutting import Cutting
 from dualign.text.gold import Gold, read_gold
 from dualign.text.line_blocks import BEGINNING, Place
+from dualign.text.lines import read_lines
 from dualign.text.numbering import encode_blocks, encode_files
 from dualign.text.pair_blocks import TextFiles
 from dualign.text.pairs import Pair
@@ -65,6 +66,8 @@ class Tuning:
     """Also stop training, and keep the best round, when the area under the precision-recall curve shrinks."""
     pin: bool = False
     """Also keep the pairs to these links in training; tune only if there are enough of them."""
+    ids: str | None = None
+    """File with the ids of the input's pairs, which the gold links may name."""
 
     @property
     def on_input(self) -> bool:
@@ -80,7 +83,8 @@ class Tuning:
 
     def read_gold(self, errors: str) -> Gold:
         """The gold links."""
-        gold = read_gold(self.gold, errors=errors)
+        ids = list(read_lines(self.ids)) if self.ids is not None and self.on_input else []
+        gold = read_gold(self.gold, errors=errors, ids=ids)
         if not gold.links:
             raise DataError(f"{self.gold}: no gold links, the file is empty")
         # A correction may say that a pair has no links.

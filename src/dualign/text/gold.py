@@ -2,14 +2,14 @@
 
 Who corrects links looks at some pairs only. Their links are written as `LINE<TAB>links`, in Pharaoh form,
 with lines counted from 1, in any order; nothing after the tab says that the pair has no links. Such a file is
-told from others by its first line that is not empty. A number is a pair's id instead if the
-links that are compared have the same ids in the same order.
+told from others by its first line that is not empty. Where the pairs of the text have ids, these may stand
+in the place of the numbers; numbers that could be either, and mean different pairs, are refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
@@ -20,7 +20,7 @@ from dualign.text.formats import NUMBER, chosen_line, links_from, parse_pharaoh,
 from dualign.text.lines import parsed, read_lines
 
 Item = TypeVar("Item")
-_CHOSEN = re.compile(rf"({NUMBER})\t(.*)")
+_NUMBER = re.compile(NUMBER)
 
 
 class Gold(NamedTuple):
@@ -62,44 +62,51 @@ def read_gold(
             if line.strip():
                 break
         lines = chain(begin, lines)
-        if begin and chosen_line(begin[-1]):
+        places = {id: line for line, id in enumerate(ids) if id is not None}
+        if begin and (chosen_line(begin[-1]) or begin[-1].partition("\t")[0] in places):
             content = list(lines)
             if [line.partition("\t")[0] for line in content] != list(ids[: len(content)]):
-                return _numbers_only(_of_chosen_lines(path, iter(content)), ids)
+                return _of_chosen_lines(path, content, places)
             lines = iter(content)
     links = list(links_from(path, format, lines, None))
     return Gold(path, range(len(links)), links, False)
 
 
-def _numbers_only(gold: Gold, ids: Sequence[str | None]) -> Gold:
-    """Refuse gold whose numbers of lines are ids of other lines."""
-    places = {id: line for line, id in enumerate(ids)}
-    for line in gold.lines:
-        if places.get(str(line + 1), line) != line:
-            raise DataError(
-                f"{gold.path}: is {line + 1} a line, or the id that line {places[str(line + 1)] + 1} "
-                "of the links has? Give gold links with the same ids in the same order, or remove the ids"
-            )
-    return gold
-
-
-def _of_chosen_lines(path: str, lines: Iterator[str]) -> Gold:
+def _of_chosen_lines(path: str, content: Sequence[str], places: Mapping[str, int]) -> Gold:
+    """Gold of pairs by their ids, whose lines are `places`, if every line has one; else by line number."""
+    keys = [line.partition("\t")[0] for line in content if line.strip()]
+    by_id = all(key in places for key in keys)
+    _refuse_ambiguous(path, keys, places, by_id)
     found: dict[int, Alignment] = {}
 
     def entry(line: str) -> None:
-        match = _CHOSEN.fullmatch(line)
-        if match is None:
-            if line.strip():
-                raise DataError(f"{quoted(line)} is not a line number, a tab and links, as in the first line")
+        if not line.strip():
             return
-        number = int(match[1])
-        if number < 1:
+        key, tab, links = line.partition("\t")
+        if not tab or not (by_id or _NUMBER.fullmatch(key)):
+            what = "an id of the text" if by_id else "a line number"
+            raise DataError(f"{quoted(line)} is not {what}, a tab and links, as in the first line")
+        place = places[key] if by_id else int(key) - 1
+        if place < 0:
             raise DataError("line number 0; lines are counted from 1")
-        if number - 1 in found:
-            raise DataError(f"line {number} occurs twice; keep one of them")
-        found[number - 1] = parse_pharaoh(match[2])
+        if place in found:
+            raise DataError(f"{'id' if by_id else 'line'} {key} occurs twice; keep one of them")
+        found[place] = parse_pharaoh(links)
 
-    for _ in parsed(path, lines, entry):
+    for _ in parsed(path, iter(content), entry):
         pass
     order = sorted(found)
     return Gold(path, order, [found[line] for line in order], True)
+
+
+def _refuse_ambiguous(path: str, keys: Sequence[str], places: Mapping[str, int], by_id: bool) -> None:
+    """Refuse numbers that may be those of lines, and are also ids of other lines."""
+    lines = [int(key) - 1 if _NUMBER.fullmatch(key) else -1 for key in keys]
+    if by_id and not all(0 <= line < len(places) for line in lines):
+        return
+    for key, line in zip(keys, lines, strict=True):
+        if places.get(key, line) != line:
+            raise DataError(
+                f"{path}: is {key} a line, or the id that line {places[key] + 1} of the text has? "
+                "Give gold links with the ids of all pairs in their order, or remove the ids"
+            )

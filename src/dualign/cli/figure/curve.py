@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Quiet, Source, Target, Threads, option
+from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Quiet, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, First, GoldFormat, Links, Probabilities
 from dualign.core.errors import UsageError
@@ -16,6 +16,7 @@ def curve(
     gold: Annotated[str, option("FILE", "Gold links, sure and possible.")],
     source: Source,
     target: Target = None,
+    columns: Columns = None,
     probabilities: Probabilities = None,
     model: Annotated[
         list[str] | None, option("[NAME=]MODEL", "Saved model; its curve has every link.")
@@ -36,6 +37,11 @@ def curve(
     if not (probabilities or model or links):
         raise UsageError("nothing to draw; give --probabilities, --model or --links, any of them repeatedly")
     systems = links or (), probabilities or ()
-    files = jobs.ShownFiles(source, target, *systems, (), gold, format, gold_format, first)
-    with on_screen(quiet, output, threads, errors) as run:
+    with (
+        on_screen(quiet, output, threads, errors) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as text,
+    ):
+        files = jobs.ShownFiles(
+            text.source, text.target, *systems, (), gold, format, gold_format, first, text.ids
+        )
         jobs.draw_curve(files, output, models=model or (), run=run)

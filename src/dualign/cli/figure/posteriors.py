@@ -28,7 +28,7 @@ def posteriors(
     """Draw a model's posteriors of a pair, both directions, before and after projection."""
     with (
         on_screen(quiet, output, threads, errors) as run,
-        jobs.plain_text(source, target, columns=columns, run=run) as text,
+        jobs.plain_text(source, target, columns=columns, model=model, run=run) as text,
     ):
         files = jobs.ShownFiles(text.source, text.target, gold=gold, gold_format=gold_format, first=first)
         jobs.draw_posteriors(files, model, output, projection=projection, line=line, run=run)

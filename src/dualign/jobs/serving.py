@@ -12,7 +12,7 @@ import hmac
 import json
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from dualign.aligner import Aligner
@@ -161,6 +161,37 @@ def _patient() -> type:
     return Patient
 
 
+def _turned_away(place: Place, headers: Mapping[str, str]) -> str | None:
+    """What to tell who must not be answered; None for everybody else."""
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if place.host in LOCAL and host not in {
+        f"{name}:{place.port}" for name in ("127.0.0.1", "localhost", "[::1]")
+    }:
+        return "this server answers its own machine only"
+    if origin is not None and origin != f"http://{host}":
+        return "this server answers its own page only, no other origin"
+    return None
+
+
+async def _body(request: Any) -> bytes:
+    """The body of a request, if it comes in time and is not too large."""
+    body, size = bytearray(), 0
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for part in request.stream():
+                size += len(part)
+                if size <= MOST_BYTES:
+                    body += part
+                elif size > MOST_DISCARDED:
+                    break
+    except TimeoutError:
+        raise Refused(408, f"the request did not come to its end in {PATIENCE:g} seconds") from None
+    if size > MOST_BYTES:
+        # Read to its end, if that is near: who is still sending would not see the answer.
+        raise Refused(413, f"a request has at most {MOST_BYTES:,} bytes; send fewer pairs at a time")
+    return bytes(body)
+
+
 def application(aligner: Aligner, place: Place, threads: int | None = None) -> Any:
     """The ASGI application of an aligner, which is used on several threads at once, each pair on one."""
     from anyio import CapacityLimiter, to_thread
@@ -190,35 +221,6 @@ def application(aligner: Aligner, place: Place, threads: int | None = None) -> A
             response.headers["WWW-Authenticate"] = "Bearer"
         return response
 
-    def stranger(request: Request) -> Response | None:
-        """What to tell who must not be answered; None for everybody else."""
-        host = request.headers.get("host", "")
-        if place.host in LOCAL:
-            ours = {f"{name}:{place.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
-            if host not in ours:
-                return refusal(403, "this server answers its own machine only")
-        origin = request.headers.get("origin")
-        if origin is not None and origin != f"http://{host}":
-            return refusal(403, "this server answers its own page only, no other origin")
-        return None
-
-    async def read(request: Request) -> bytes:
-        body, size = bytearray(), 0
-        try:
-            async with asyncio.timeout(PATIENCE):
-                async for part in request.stream():
-                    size += len(part)
-                    if size <= MOST_BYTES:
-                        body += part
-                    elif size > MOST_DISCARDED:
-                        break
-        except TimeoutError:
-            raise Refused(408, f"the request did not come to its end in {PATIENCE:g} seconds") from None
-        if size > MOST_BYTES:
-            # Read to its end, if that is near: who is still sending would not see the answer.
-            raise Refused(413, f"a request has at most {MOST_BYTES:,} bytes; send fewer pairs at a time")
-        return bytes(body)
-
     async def align(request: Request) -> Response:
         if place.token is not None:
             given = request.headers.get("authorization", "").encode("latin-1", "replace")
@@ -228,7 +230,7 @@ def application(aligner: Aligner, place: Place, threads: int | None = None) -> A
         if kind != "application/json":
             return refusal(415, "send JSON, with `Content-Type: application/json`")
         try:
-            body = await read(request)
+            body = await _body(request)
             return reply(200, await to_thread.run_sync(answerer.answer, body, limiter=limiter))
         except Refused as error:
             return refusal(error.code, str(error))
@@ -237,7 +239,8 @@ def application(aligner: Aligner, place: Place, threads: int | None = None) -> A
 
     def guarded(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def checked(request: Request) -> Response:
-            return stranger(request) or await answer(request)
+            turned_away = _turned_away(place, request.headers)
+            return await answer(request) if turned_away is None else refusal(403, turned_away)
 
         return checked
 

@@ -61,7 +61,8 @@ def test_examples_print_what_the_page_says(page, folder, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "shown"), [("large", False), ("pipelines", True), ("raw", True), ("coming", True)]
+    ("name", "shown"),
+    [("large", False), ("pipelines", True), ("raw", True), ("coming", True), ("recipes", True)],
 )
 def test_the_commands_of_guides_run(name, shown, folder, tmp_path):
     """One after the other; if not `shown`, the lines without `$` show what other texts give."""

@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.command import dualign, write
@@ -14,7 +15,8 @@ from dualign.cli.main import run
 from dualign.core.errors import UsageError
 from dualign.jobs import translation
 from dualign.translate import LanguageModel
-from dualign.translate.system import Translator, train_system
+from dualign.translate.system import Translator, read_settings, train_system
+from dualign.translate.tuning.tuning_rounds import tuned
 
 SOURCE = [
     "das Haus ist klein",
@@ -237,6 +239,53 @@ def test_interrupted_training_leaves_the_old_system_as_it_was(system, tmp_path, 
     write(partial / "mine", "x")
     with pytest.raises(UsageError, match="has files of others"):
         train_system(pairs, str(folder), rounds=0, threads=1)
+
+
+def test_interrupted_tuning_goes_on(tmp_path, monkeypatch):
+    """Rules and language model are not learnt again, weights are not forgotten; another text is refused."""
+    folder = str(tmp_path / "system")
+    pairs = [(s.split(), t.split()) for s, t in zip(SOURCE[:4] * 9, TARGET[:4] * 9, strict=True)]
+    options = {"rounds": 2, "threads": 1, "tuner": "pro", "seed": 3}
+
+    def interrupted(*parts: Any) -> None:
+        parts[4].keep({**parts[3], "Words": 0.25})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dualign.translate.system.tuned", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train_system(pairs, folder, **options)
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="on other text, or with other options"):
+        train_system(pairs[1:], folder, resume=True, **options)
+    with pytest.raises(UsageError, match="on other text, or with other options"):
+        train_system(pairs, folder, resume=True, order=2, **options)
+    begun: list[float] = []
+
+    def observed(*parts: Any) -> Any:
+        begun.append(parts[3]["Words"])
+        return tuned(*parts)
+
+    monkeypatch.setattr("dualign.translate.system.tuned", observed)
+    monkeypatch.setattr("dualign.translate.system.extract", None)
+    assert train_system(pairs, folder, resume=True, **options) == read_settings(folder)
+    assert begun == [0.25]
+    assert not (tmp_path / "system.partial").exists()
+    monkeypatch.undo()
+    said: list[str] = []
+    train_system(pairs, folder, resume=True, report=said.append, **options)  # nothing to go on with
+    assert "extracting rules" in said
+
+
+def test_a_system_is_trained_from_a_table(system, tmp_path, capsys):
+    rows = "".join(f"{n}\t{s}\t{t}\n" for n, (s, t) in enumerate(zip(SOURCE, TARGET, strict=True)))
+    table = write(tmp_path / "table.tsv", rows)
+    more = ["--columns", "source=2,target=3", "-o", str(tmp_path / "made"), "--rounds", "0", "-q"]
+    assert run(["translate", "train", table, *more]) == 0
+    assert (tmp_path / "made" / "settings.json").exists()
+    assert run(["translate", "train", table, *more, "--tuner", "best"]) == 2
+    assert "not one of mert, pro" in capsys.readouterr().err
+    assert run(["translate", "train", table]) == 2
+    assert "BITEXT -o DIR" in capsys.readouterr().err
 
 
 def test_several_translations_are_different_sentences_best_first(system, tmp_path, capsys):

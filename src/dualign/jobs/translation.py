@@ -30,6 +30,7 @@ from dualign.translate.rules.hiero_rules import Extraction
 from dualign.translate.rules.tree_rules import TreeExtraction
 from dualign.translate.search.decoding import METHODS, compile_method
 from dualign.translate.system import Settings, Translator, read_settings, train_system
+from dualign.translate.tuning.tuning_rounds import METHODS as TUNERS
 
 LONGEST, PIECE = 250, 100
 """Words of the longest line that is translated as a whole, and of the pieces of a longer one."""
@@ -37,11 +38,11 @@ LONGEST, PIECE = 250, 100
 
 @dataclass(frozen=True, slots=True)
 class ParallelText:
-    """Two parallel files; for tree-to-string rules the trees of the source, one on each line; and links of
-    the words, where they are not to be found by dualign."""
+    """Two parallel files, or one with both sides; for tree-to-string rules the trees of the source, one on
+    each line; and links of the words, where they are not to be found by dualign."""
 
     source: str
-    target: str
+    target: str | None
     trees: str | None = None
     links: str | None = None
 
@@ -69,12 +70,17 @@ def train_translation(
 
     Weights are tuned on `dev`, or else on some pairs that are kept apart. `order` is that of the language
     model; `span` is the longest phrase that a rule covers; `limit` is the most target sides for a source
-    side; further `rounds` of tuning, 8 unless told, and `lm`, a file with a language model to use instead of
-    one that is learnt. Returns the settings, weights included.
+    side; further `rounds` of tuning, 8 unless told, the `tuner`, mert or pro, with its `seed`, and `lm`, a
+    file with a language model to use instead of one that is learnt. `resume` goes on with tuning where a
+    training that was interrupted has left rules and language model. Returns the settings, weights included.
     """
-    rounds, lm = more.pop("rounds", 8), more.pop("lm", None)
+    tuning = {"rounds": 8, "tuner": "mert", "seed": 0, "resume": False}
+    tuning = {name: more.pop(name, usual) for name, usual in tuning.items()}
+    lm = more.pop("lm", None)
     if more:
         raise UsageError(f"{next(iter(more))} is not an option of training")
+    if tuning["tuner"] not in TUNERS:
+        raise UsageError(f"tuner={tuning['tuner']} is not one of {', '.join(TUNERS)}")
     if dev is not None and (dev.trees is None) != (text.trees is None):
         raise UsageError("the text to tune on must come with its trees if the other does, and only then")
     held_out = (None, None, None) if dev is None else (dev.source, dev.target, dev.trees)
@@ -103,11 +109,11 @@ def train_translation(
         order=order,
         settings=Extraction(longest=span, limit=limit),
         tree_settings=TreeExtraction(limit=limit),
-        rounds=rounds,
         links=links,
         model=model,
         threads=run.threads,
         report=run.note,
+        **tuning,
     )
 
 

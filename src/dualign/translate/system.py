@@ -3,7 +3,8 @@
 A folder holds `rules.gz` (`dualign.translate.rules.grammar`), `model.npz` (`LanguageModel.save`) and
 `settings.json`: the weights of the features, how forests are made, and checksums of the other two files, so
 that files of two systems are never taken for one. A system is made in a folder beside its own,
-`NAME.partial`, and moved when it is complete; while its weights are tuned, that folder is a system as well.
+`NAME.partial`, and moved when it is complete; while its weights are tuned, that folder is a system as well,
+and a training that was interrupted then can go on.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dualign.text.alignment import Alignment
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
 from dualign.text.pairs import Pair
+from dualign.text.places import in_place
 from dualign.text.streams import explaining, open_input, open_output
 from dualign.translate.forest.chart import parse
 from dualign.translate.forest.forest_builder import Parsed
@@ -61,13 +63,14 @@ Source = Sequence[str] | Tree
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How forests are made: longest span of a rule, most rules for a source side, order of the model;
-    whether sources are trees; weights."""
+    whether sources are trees; weights; a checksum of what it was trained from."""
 
     span: int = 10
     limit: int = 20
     order: int = 3
     trees: bool = False
     weights: dict[str, float] = field(default_factory=lambda: dict(WEIGHTS))
+    origin: str = ""
 
 
 class Translator:
@@ -140,6 +143,8 @@ def read_settings(folder: str) -> Settings:
                 raise ValueError(f"{name} is {value!r:.40}, not a whole number of at least 1")
         if type(settings.trees) is not bool:
             raise ValueError(f"trees is {settings.trees!r:.40}, not true or false")
+        if type(settings.origin) is not str:
+            raise ValueError(f"origin is {settings.origin!r:.40}, not a checksum")
         checked = [(str(name), str(sum_)) for name, sum_ in files.items() if name in FILES]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ModelError(f"{path}: not the settings of a translation system ({error}); train again") from None
@@ -171,19 +176,26 @@ def write_settings(settings: Settings, folder: str) -> None:
         out.write(json.dumps({**asdict(settings), "files": files}, indent=1) + "\n")
 
 
+def partial_folder(folder: str) -> str:
+    """Where a system is while it is made."""
+    return os.path.normpath(folder) + ".partial"
+
+
 @contextmanager
-def making(folder: str) -> Iterator[str]:
+def making(folder: str, *, afresh: bool = True) -> Iterator[str]:
     """A folder beside `folder`, whose files replace those of `folder` when all is done.
 
-    If it is not, what was made stays only where it is a system already, and `folder` is as it was.
+    If it is not, what was made stays only where it is a system already, and `folder` is as it was. What is
+    there from the last time goes, if it is made `afresh`.
     """
-    partial = os.path.normpath(folder) + ".partial"
+    partial = partial_folder(folder)
     if os.path.isdir(partial) and {*os.listdir(partial)} - {*FILES, SETTINGS}:
         raise UsageError(f"{partial}: has files of others, but a system is made there; move them away")
     with explaining(partial, "write"):
         os.makedirs(os.path.dirname(partial) or ".", exist_ok=True)
-        shutil.rmtree(partial, ignore_errors=True)
-        os.mkdir(partial)
+        if afresh:
+            shutil.rmtree(partial, ignore_errors=True)
+            os.mkdir(partial)
     try:
         yield partial
         with explaining(folder, "write"):
@@ -199,12 +211,16 @@ def making(folder: str) -> Iterator[str]:
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How a system is trained: order of the language model, extraction of Hiero rules and of rules for trees,
-    most rounds of tuning (0: none). `links`, one for each pair, and `model` replace what would be learnt."""
+    most rounds of tuning (0: none), how to tune and the seed for it. `links`, one for each pair, and `model`
+    replace what would be learnt. `resume` goes on with what an interrupted training has left."""
 
     order: int = 3
     settings: Extraction = field(default_factory=Extraction)
     tree_settings: TreeExtraction = field(default_factory=TreeExtraction)
     rounds: int = 8
+    tuner: str = "mert"
+    seed: int = 0
+    resume: bool = False
     links: Sequence[Alignment] | None = None
     model: LanguageModel | None = None
 
@@ -241,23 +257,58 @@ def train_system(
     pairs = [pairs[n] for n in kept]
     if recipe.links is not None:
         recipe = replace(recipe, links=[recipe.links[n] for n in kept])
-    with making(folder) as partial:
-        return _train(
-            pairs, partial, dev, None if trees is None else [trees[n] for n in kept], recipe, threads, report
+    some_trees = None if trees is None else [trees[n] for n in kept]
+    settings = _settings(pairs, some_trees, recipe)
+    found = _interrupted(folder, settings) if recipe.resume else None
+    with making(folder, afresh=found is None) as partial:
+        if found is None:
+            _learn(pairs, some_trees, partial, settings, recipe, threads, report)
+        else:
+            report(f"going on with {partial}, whose rules and language model are complete")
+        return _tune(dev or [], partial, found or settings, recipe, threads, report)
+
+
+def _settings(pairs: Sequence[Pair], trees: Sequence[Tree | None] | None, recipe: Recipe) -> Settings:
+    """What a recipe says about forests, and a checksum of all that rules and language model depend on."""
+    sum_ = hashlib.blake2b(digest_size=16)
+    for part in (pairs, trees, recipe.links, recipe.order, recipe.settings, recipe.tree_settings):
+        for item in part if isinstance(part, Sequence) else [part]:
+            sum_.update(f"{item}\n".encode())
+    if recipe.model is not None:
+        sum_.update(recipe.model.logprob.tobytes())
+    if trees is not None:
+        return Settings(
+            limit=recipe.tree_settings.limit, order=recipe.order, trees=True, origin=sum_.hexdigest()
         )
+    rules = recipe.settings
+    return Settings(rules.longest, rules.limit, recipe.order, origin=sum_.hexdigest())
 
 
-def _train(
+def _interrupted(folder: str, settings: Settings) -> Settings | None:
+    """The settings of what an interrupted training has left, None if it has left nothing to go on with."""
+    partial = partial_folder(folder)
+    if not os.path.exists(os.path.join(partial, SETTINGS)):
+        return None
+    with in_place():  # better weights will replace these
+        found = read_settings(partial)
+    if replace(found, weights=settings.weights) != settings:
+        raise UsageError(
+            f"{partial}: left by a training on other text, or with other options; repeat these, or leave out "
+            "resume to begin again"
+        )
+    return found
+
+
+def _learn(
     pairs: Sequence[Pair],
-    folder: str,
-    dev: Sequence[tuple[Source, Sequence[str]]] | None,
     trees: Sequence[Tree | None] | None,
+    folder: str,
+    settings: Settings,
     recipe: Recipe,
     threads: int | None,
     report: Callable[[str], None],
-) -> Settings:
-    """Fill a folder; before weights are tuned it is a system, and better weights are kept as they are
-    found."""
+) -> None:
+    """Fill a folder with rules, language model and the weights before tuning."""
     from dualign.aligner import Aligner
 
     alignments = recipe.links
@@ -265,32 +316,41 @@ def _train(
         report(f"aligning {len(pairs):,} sentence pairs")
         alignments = Aligner(threads=threads).fit(pairs).align(pairs)
     report("extracting rules")
-    rules = os.path.join(folder, "rules.gz")
     if trees is not None:
-        result = Settings(limit=recipe.tree_settings.limit, order=recipe.order, trees=True)
         found = extract_from_trees(pairs, trees, alignments, recipe.tree_settings)
     else:
-        result = Settings(recipe.settings.longest, recipe.settings.limit, recipe.order)
         found = extract(pairs, alignments, recipe.settings)
-    write_rules(found, rules)
+    write_rules(found, os.path.join(folder, "rules.gz"))
     del alignments, found
     model = recipe.model
     if model is None:
         report(f"learning a language model of order {recipe.order}")
         model = LanguageModel.train([pair[1] for pair in pairs], recipe.order)
     model.save(os.path.join(folder, "model.npz"))
-    write_settings(result, folder)
-    if recipe.rounds and dev:
-        report(f"tuning weights on {len(dev):,} sentence pairs; meanwhile {folder} can be used")
-        grammar = Grammar(read_rules(rules, _words(source for source, _ in dev)))
-        translator = Translator(grammar, model, result)
-        forests = [(translator.forest(source), target) for source, target in dev]
+    write_settings(settings, folder)
 
-        def keep(weights: dict[str, float]) -> None:
-            write_settings(replace(result, weights=weights), folder)
 
-        search = Tuning(recipe.rounds, available(threads), report, keep)
-        weights = tuned(forests, model, result.order, result.weights, search)
-        result = replace(result, weights=weights)
-        write_settings(result, folder)
-    return result
+def _tune(
+    dev: Sequence[tuple[Source, Sequence[str]]],
+    folder: str,
+    settings: Settings,
+    recipe: Recipe,
+    threads: int | None,
+    report: Callable[[str], None],
+) -> Settings:
+    """Tune the weights of a folder that is a system; better weights are kept as they are found."""
+    if not recipe.rounds or not dev:
+        return settings
+    report(f"tuning weights on {len(dev):,} sentence pairs; meanwhile {folder} can be used")
+    with in_place():
+        translator = Translator.load(folder, (source for source, _ in dev))
+    forests = [(translator.forest(source), target) for source, target in dev]
+
+    def keep(weights: dict[str, float]) -> None:
+        write_settings(replace(settings, weights=weights), folder)
+
+    search = Tuning(recipe.rounds, available(threads), report, keep, recipe.tuner, recipe.seed)
+    weights = tuned(forests, translator.model, settings.order, settings.weights, search)
+    settings = replace(settings, weights=weights)
+    write_settings(settings, folder)
+    return settings

@@ -19,7 +19,7 @@ from dualign.translate.search.passes import cube_trees
 from dualign.translate.search.translation_problem import Problem
 from dualign.translate.tuning.envelopes import envelopes
 from dualign.translate.tuning.mert import Candidates, tune_weights
-from dualign.translate.tuning.tuning_rounds import Example, Tuning, tuned
+from dualign.translate.tuning.tuning_rounds import METHODS, Example, Tuning, tuned
 
 pytestmark = pytest.mark.kernel
 
@@ -149,15 +149,16 @@ def test_candidates_have_the_features_that_decoding_adds_up():
     assert found[0][1] @ vector == pytest.approx(best.score)
 
 
-def test_rounds_end_with_the_reference_and_threads_change_nothing():
+@pytest.mark.parametrize("method", METHODS)
+def test_rounds_end_with_the_reference_and_threads_change_nothing(method):
     weights, model, dev = examples()
     said: list[str] = []
     kept: list[dict[str, float]] = []
-    result = tuned(dev, model, 3, weights, Tuning(3, 1, said.append, kept.append))
+    result = tuned(dev, model, 3, weights, Tuning(3, 1, said.append, kept.append, method, 1))
     assert said[-1] == "best: BLEU 100.00"
     assert float(said[0].split()[3]) < 100
     assert result["Copy"] == -5.0
-    assert result == tuned(dev, model, 3, weights, Tuning(3, 2))
+    assert result == tuned(dev, model, 3, weights, Tuning(3, 2, method=method, seed=1))
     assert kept[-1] == result
     scaled = model.scaled(result["LanguageModel"])
     forest = parse(["la", "casa", "verde"], Grammar(map(parse_rule, RULES)), result).hypergraph

@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, OnErrors, Quiet, Threads, argument, option
+from dualign.cli.options import Columns, Errors, OnErrors, Quiet, Threads, argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 
 
 def train(
-    source: Annotated[str, argument("SOURCE", "Source text, one sentence per line.")],
-    target: Annotated[str, argument("TARGET", "Target text, parallel to it.")],
-    folder: Annotated[str, argument("DIR", "Folder to write; made if it is not there.")],
+    files: Annotated[
+        list[str],
+        argument(
+            "SOURCE [TARGET] [DIR]",
+            "Two parallel files, or one with both sides; the folder to write, made if it is not there.",
+        ),
+    ],
+    output: Annotated[
+        str | None, option("DIR", "The folder to write; then it is not among the arguments.", "--output -o")
+    ] = None,
+    columns: Columns = None,
     dev_source: Annotated[
         str | None, option("FILE", "Source text to tune on; else some pairs are kept apart.")
     ] = None,
@@ -32,6 +40,14 @@ def train(
     span: Annotated[int, option("N", "Longest phrase that a rule covers.", min=1, max=30)] = 10,
     limit: Annotated[int, option("N", "Most target sides for one source side.", min=1)] = 20,
     rounds: Annotated[int, option("N", "Most rounds of tuning; 0 leaves the weights alone.", min=0)] = 8,
+    tuner: Annotated[
+        str,
+        option("mert|pro", "Tune BLEU itself by line searches, or the ranking of translations (steadier)."),
+    ] = "mert",
+    seed: Annotated[int, option("N", "Seed for tuning.", min=0)] = 0,
+    resume: Annotated[
+        bool, flag("--resume", "Go on with tuning where an interrupted training has left DIR.partial.")
+    ] = False,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
@@ -46,10 +62,18 @@ def train(
         raise UsageError("--dev-source-trees belongs to --source-trees and --dev-source; give all three")
     if source_trees is not None and dev_source is not None and dev_source_trees is None:
         raise UsageError("--source-trees with --dev-source needs --dev-source-trees, the trees of that text")
-    text, dev = jobs.ParallelText(source, target, source_trees, links), None
+    named = [*files, *([] if output is None else [output])]
+    if not 2 <= len(named) <= 3:
+        raise UsageError(f"{len(named)} files named; write SOURCE TARGET -o DIR, or BITEXT -o DIR")
+    source, *others, folder = named
+    dev = None
     if dev_source is not None and dev_target is not None:
         dev = jobs.ParallelText(dev_source, dev_target, dev_source_trees)
-    with on_screen(quiet, "", threads, errors) as run:
+    with (
+        on_screen(quiet, "", threads, errors) as run,
+        jobs.plain_text(source, *others, columns=columns, run=run) as text,
+    ):
         jobs.train_translation(
-            text, folder, dev=dev, order=order, span=span, limit=limit, rounds=rounds, lm=lm, run=run
-        )
+            jobs.ParallelText(text.source, text.target, source_trees, links), folder, dev=dev, order=order,
+            span=span, limit=limit, rounds=rounds, tuner=tuner, seed=seed, resume=resume, lm=lm, run=run,
+        )  # fmt: skip

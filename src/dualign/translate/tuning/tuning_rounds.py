@@ -22,6 +22,10 @@ from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.search.passes import cube_trees
 from dualign.translate.search.translation_problem import Problem
 from dualign.translate.tuning.mert import Candidates, tune_weights
+from dualign.translate.tuning.ranking import rank_weights
+
+METHODS = ("mert", "pro")
+"""BLEU itself by line searches (`mert`), or the order of translations by regression (`ranking`)."""
 
 MODEL = "LanguageModel"
 """The name of the language model among the weights."""
@@ -83,12 +87,14 @@ class Example:
 @dataclass(frozen=True, slots=True)
 class Tuning:
     """How to tune: at most that many rounds, on that many threads; whom to tell, and who keeps weights that
-    are the best so far."""
+    are the best so far. `method` is one of METHODS; `seed` is for all that is drawn at random."""
 
     rounds: int
     threads: int
     report: Callable[[str], None] = lambda message: None
     keep: Callable[[dict[str, float]], None] = lambda weights: None
+    method: str = "mert"
+    seed: int = 0
 
 
 def tuned(
@@ -109,7 +115,11 @@ def tuned(
     for number in range(rounds + 1):
         scaled = model.scaled(float(now[at]))
         found = ordered_map(
-            partial(Example.candidates, weights=now, scaled=scaled, at=at, seed=number), examples, threads
+            partial(
+                Example.candidates, weights=now, scaled=scaled, at=at, seed=1000 * settings.seed + number
+            ),
+            examples,
+            threads,
         )
         first = []
         for entry, several in zip(lists, found, strict=True):
@@ -124,6 +134,9 @@ def tuned(
             settings.keep(dict(zip(names, best.tolist(), strict=True)))
         if number == rounds or since >= PATIENCE:
             break
-        now, _ = tune_weights(lists, now, starts=[best], seed=number)
+        if settings.method == "pro":
+            now = rank_weights(lists, now, seed=1000 * settings.seed + number)
+        else:
+            now, _ = tune_weights(lists, now, starts=[best], seed=1000 * settings.seed + number)
     report(f"best: BLEU {top:.2f}")
     return dict(zip(names, best.tolist(), strict=True))

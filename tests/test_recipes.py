@@ -127,7 +127,7 @@ def test_our_decoders_give_the_links_of_simalign(folder):
     found = [literal_eval(line) for line in run_python(folder, code).splitlines()]
     assert len(found) == 20
     for decoder, name in (("argmax", "inter"), ("itermax", "itermax"), ("matching", "mwmf")):
-        jobs.decode(str(folder / "simalign.npz"), str(folder / "links"), decoder=decoder)
+        jobs.decode(str(folder / "simalign.npz"), str(folder / "links"), decoder=jobs.MatrixDecoder(decoder))
         ours = [line.split() for line in (folder / "links").read_text().splitlines()]
         assert ours == [[f"{i}-{j}" for i, j in sorted(links[name])] for links in found], decoder
 

@@ -7,8 +7,9 @@ interval); Koehn 2004 (paired).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,24 +93,46 @@ def compare(
     if not 0 < level < 1:
         raise UsageError(f"level must lie between 0 and 1, not {level}")
     references = as_alignments(gold, "gold")
-    pair_of_counts = [count(as_pairs(links, references)) for links in (first, second)]
-    together = np.concatenate(pair_of_counts, axis=1)
-    # Differences of two roundings of one formula: equal counts give exactly 0.
-    differences = np.concatenate(
-        [rates(block[:, 5:]).aer - rates(block[:, :5]).aer for block in _resampled(together, samples, seed)]
-    )
-    first_aer, second_aer = (float(rates(counts.sum(axis=0)).aer) for counts in pair_of_counts)
-    first_better, second_better, tied = (float(np.mean(np.sign(differences) == sign)) for sign in (1, -1, 0))
+    one, other = (count(as_pairs(links, references)) for links in (first, second))
+
+    def aer(counts: NDArray[Any]) -> NDArray[Any]:
+        return rates(counts).aer
+
+    gaps = differences(one, other, aer, samples=samples, seed=seed)
+    first_aer, second_aer = (float(aer(counts.sum(axis=0))) for counts in (one, other))
+    first_better, second_better, tied = (float(np.mean(np.sign(gaps) == sign)) for sign in (1, -1, 0))
     difference = second_aer - first_aer
-    against = np.count_nonzero(differences * np.sign(difference) <= 0)
-    low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2])
     return Comparison(
         first_aer, second_aer, first_better, second_better, tied, samples, seed,
-        difference, float(low), float(high), level, min(1.0, 2 * (1 + int(against)) / (1 + samples)),
+        difference, float(low), float(high), level, two_sided(gaps, difference),
     )  # fmt: skip
 
 
-def _resampled(counts: NDArray[np.int64], samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def differences(
+    first: NDArray[Any],
+    second: NDArray[Any],
+    score: Callable[[NDArray[Any]], NDArray[Any]],
+    *,
+    samples: int = 1000,
+    seed: int = 1,
+) -> NDArray[np.float64]:
+    """The score of `second` less that of `first` in each resample (samples), for counts (pairs, ·) of both
+    whose sums `score` takes."""
+    width = first.shape[1]
+    together = np.concatenate((first, second), axis=1)
+    # Differences of two roundings of one formula: equal counts give exactly 0.
+    blocks = _resampled(together, samples, seed)
+    return np.concatenate([score(block[:, width:]) - score(block[:, :width]) for block in blocks])
+
+
+def two_sided(gaps: NDArray[np.float64], difference: float) -> float:
+    """p of a difference that resamples give as `gaps`: see `Comparison`."""
+    against = np.count_nonzero(gaps * np.sign(difference) <= 0)
+    return min(1.0, 2 * (1 + int(against)) / (1 + len(gaps)))
+
+
+def _resampled(counts: NDArray[Any], samples: int, seed: int) -> Iterator[NDArray[Any]]:
     """Yield blocks of rows, one row of summed counts for each resample."""
     if samples < 1:
         raise UsageError(f"samples must be at least 1, not {samples}")

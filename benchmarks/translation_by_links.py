@@ -1,0 +1,209 @@
+"""Does a lower AER bring better translations? Systems that differ in nothing but the links of their words.
+
+    python -m benchmarks.translation_by_links [--pairs 10k] [--tunings 3] [--tuner pro] [--workers 2]
+
+The question of Graça, Ganchev & Taskar (2010, Table 2). Aligners link the same text: dualign without a
+constraint in training (plain HMM), with agreement, with bijective and with symmetric constraints, eflomal
+(without and with prefixes) and fast_align, the last three symmetrised in the way that has the lowest AER on
+the gold pairs. From each file of links: rules, a language model that is the same for all, weights tuned on
+250 pairs (with several seeds), translations of the test pairs by cube pruning. Beside AER stand the F1 of the
+phrase pairs that the links allow, BLEU and chrF, means over the tunings; ± is the largest distance of a
+tuning's BLEU from the mean. p is that of the paired bootstrap of BLEU against the symmetric links, over
+all tunings together.
+
+`--prepared DIR` keeps text and links there, and uses what is there: the second half can then run where the
+aligners are not installed. `--compare-tuners` tunes one system five times with each tuner instead.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.corpora import Corpus, present, size_of
+from benchmarks.runs import add_data, describe, guarded, parser, record
+from benchmarks.systems import Dualign, Eflomal, EflomalPrefix, FastAlign, symmetrized
+from dualign.core.arrays import Array
+from dualign.measure.bleu import bleu_counts, bleu_of_counts
+from dualign.measure.bootstrap import differences, two_sided
+from dualign.measure.chrf import chrf_counts, chrf_of_counts
+from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
+from dualign.measure.quality import evaluate
+from dualign.measure.table import markdown
+from dualign.text.formats import read_links, write_links
+from dualign.translate import Translator
+from dualign.translate.system import train_system
+from dualign.translate.tuning.tuning_rounds import METHODS, Tuning, tuned
+
+CORPORA = ("europarl-es-en", "hansards-fr-en", "europarl-de-en")
+DEV, TEST = 250, 500
+BEST = "symmetric"
+
+
+class Constrained(Dualign):
+    """`dualign align --constraint NAME`; `none` is the plain HMM."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.more = name, ("--constraint", name)
+
+
+def systems() -> list[Any]:
+    """All that are compared."""
+    ours = [Constrained(name) for name in ("none", "agreement", "bijective", BEST)]
+    return [*ours, Eflomal(), EflomalPrefix(), FastAlign()]
+
+
+class Tuned(NamedTuple):
+    """A tuned system on the test text: counts for BLEU and chrF of each sentence; BLEU on the tuning text."""
+
+    corpus: str
+    system: str
+    tuner: str
+    seed: int
+    bleu: Array
+    chrf: Array
+
+
+def main() -> None:
+    options = parser(__doc__.splitlines()[0], "translation_by_links.jsonl")
+    add_data(options)
+    options.add_argument("--corpora", nargs="+", default=list(CORPORA))
+    options.add_argument("--pairs", default="10k", help="pairs to train on")
+    options.add_argument("--prepared", type=Path, help="folder for text and links")
+    options.add_argument("--tunings", type=int, default=3)
+    options.add_argument("--tuner", choices=METHODS, default="pro")
+    options.add_argument("--rounds", type=int, default=8, help="rounds of tuning")
+    options.add_argument("--workers", type=int, default=1, help="systems that are tuned at the same time")
+    options.add_argument("--compare-tuners", action="store_true")
+    chosen = options.parse_args()
+    print(describe(chosen.threads), f"seed {chosen.seed}", flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        place = chosen.prepared or Path(scratch)
+        corpora = chosen.corpora[:1] if chosen.compare_tuners else chosen.corpora
+        for corpus in corpora:
+            if not (place / corpus / "links.json").exists():
+                present(chosen.data, [corpus])
+                prepare(place / corpus, Corpus(chosen.data, corpus, chosen.seed), chosen)
+        jobs = [
+            (place / corpus, system, tuner, seed, chosen.rounds)
+            for corpus in corpora
+            for system in ([BEST] if chosen.compare_tuners else known(place / corpus))
+            for tuner in (METHODS if chosen.compare_tuners else [chosen.tuner])
+            for seed in range(5 if chosen.compare_tuners else chosen.tunings)
+        ]
+        with ProcessPoolExecutor(chosen.workers, get_context("spawn")) as pool:
+            results = list(pool.map(tune, *zip(*jobs, strict=True)))
+        report(place, results, chosen)
+
+
+def known(folder: Path) -> dict[str, dict[str, Any]]:
+    """What the links of a prepared folder are worth, by system."""
+    found: dict[str, dict[str, Any]] = json.loads((folder / "links.json").read_text())
+    return found
+
+
+def prepare(folder: Path, corpus: Corpus, chosen: Any) -> None:
+    """Write text and links of all aligners, and how good they are on the gold pairs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    held = 3 * DEV + 2 * TEST
+    size = min(size_of(chosen.pairs) or len(corpus), len(corpus) - held)
+    for name, lines, longest, count in (
+        ("dev", corpus.lines[-held : -2 * TEST], 30, DEV),
+        ("test", corpus.lines[-2 * TEST :], 40, TEST),
+    ):
+        kept = [line for line in lines if 4 <= len(line.split("\t")[0].split()) <= longest][:count]
+        (folder / name).write_text("\n".join(kept) + "\n", encoding="utf-8")
+    text = corpus.write(folder, size)
+    worth: dict[str, dict[str, Any]] = {}
+    lengths = [(len(s), len(t)) for s, t in text.pairs_with_gold]
+    for system in systems():
+        if (missing := system.missing()) is not None:
+            print(f"{system.name}: left out, {missing}", flush=True)
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            place = Path(scratch)
+            answer = system.run(text, place, chosen.threads)
+            method = min(answer.links, key=lambda each: evaluate(answer.links[each], text.gold).aer)
+            if (place / "links").exists():
+                links = list(read_links(str(place / "links")))
+            else:
+                both = [list(read_links(str(place / name))) for name in ("forward", "backward")]
+                links = symmetrized(*both)[method]
+        write_links(links, str(folder / f"{system.name}.links"))
+        mine = answer.links[method]
+        phrases = evaluate_phrases(phrases_of_links(mine, lengths), text.gold, lengths)
+        worth[system.name] = {
+            "method": method, "aer": evaluate(mine, text.gold).aer, "phrase_f1": phrases.f1,
+            "gold": len(text.gold),
+        }  # fmt: skip
+        print(f"{corpus.name} {system.name} {worth[system.name]}", flush=True)
+    (folder / "links.json").write_text(json.dumps(worth, indent=1) + "\n")
+
+
+def tune(folder: Path, system: str, tuner: str, seed: int, rounds: int) -> Tuned:
+    """Train with the links of a system, tune, and translate the test text."""
+    skipped = known(folder)[system]["gold"]
+    sides = [(folder / name).read_text("utf-8").splitlines()[skipped:] for name in ("source", "target")]
+    pairs = [(s.split(), t.split()) for s, t in zip(*sides, strict=True)]
+    links = list(read_links(str(folder / f"{system}.links")))[skipped:]
+    dev, test = (
+        [tuple(side.split() for side in line.split("\t")) for line in text.splitlines()]
+        for text in ((folder / name).read_text("utf-8") for name in ("dev", "test"))
+    )
+    with tempfile.TemporaryDirectory() as place:
+        settings = train_system(pairs, place, links=links, rounds=0, threads=1)
+        translator = Translator.load(place, [source for source, _ in (*dev, *test)])
+    forests = [(translator.forest(source), target) for source, target in dev]
+    search = Tuning(rounds, 1, method=tuner, seed=seed)
+    weights = tuned(forests, translator.model, settings.order, settings.weights, search)
+    translator = Translator(translator.grammar, translator.model, replace(settings, weights=weights))
+    found = [translator.translate(source, method="cube", beam=50).solution.words for source, _ in test]
+    references = [target for _, target in test]
+    return Tuned(
+        folder.name, system, tuner, seed,
+        np.array([bleu_counts(words, [gold]) for words, gold in zip(found, references, strict=True)]),
+        np.array([chrf_counts(words, gold) for words, gold in zip(found, references, strict=True)]),
+    )  # fmt: skip
+
+
+def report(place: Path, results: list[Tuned], chosen: Any) -> None:
+    """Print the table, a row for each system (or tuner) of a corpus."""
+    rows = []
+    groups: dict[tuple[str, str, str], list[Tuned]] = {}
+    for one in results:
+        groups.setdefault((one.corpus, one.system, one.tuner), []).append(one)
+    for (corpus, system, tuner), several in groups.items():
+        worth = known(place / corpus)[system]
+        scores = [float(bleu_of_counts(one.bleu.sum(axis=0))) for one in several]
+        chrf = mean(float(chrf_of_counts(one.chrf.sum(axis=0))) for one in several)
+        best = groups.get((corpus, BEST, tuner), several)
+        ours, theirs = (np.concatenate([one.bleu for one in group], axis=1) for group in (best, several))
+        gaps = differences(ours, theirs, _mean_bleu, seed=chosen.seed)
+        p = two_sided(gaps, float(_mean_bleu(theirs.sum(axis=0)) - _mean_bleu(ours.sum(axis=0))))
+        spread = max(abs(score - mean(scores)) for score in scores)
+        name = f"{system}, {tuner}" if chosen.compare_tuners else system
+        rows.append([
+            corpus, name, worth["method"], f"{100 * worth['aer']:.1f}", f"{100 * worth['phrase_f1']:.1f}",
+            f"{mean(scores):.2f} ± {spread:.2f}", f"{chrf:.2f}", "" if system == BEST else f"{p:.3f}",
+        ])  # fmt: skip
+        record(chosen.json, {"corpus": corpus, "system": name, **worth, "bleu": scores, "chrf": chrf, "p": p})
+    print(markdown(["corpus", "links", "symmetrised", "AER", "phrase F1", "BLEU", "chrF", "p"], rows))
+
+
+def _mean_bleu(counts: Array) -> Array:
+    """The mean BLEU of several tunings, whose counts stand side by side (…, 10 · tunings)."""
+    return np.mean(
+        [bleu_of_counts(part) for part in np.split(counts, counts.shape[-1] // 10, axis=-1)], axis=0
+    )
+
+
+if __name__ == "__main__":
+    guarded(main)

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from dualign.translate.lm.language_model import LanguageModel
     from dualign.translate.rules.grammar import Grammar, Rule
     from dualign.translate.search.decoding import decode
+    from dualign.translate.system import Translator, train_system
 
-__all__ = ["Derivation", "Grammar", "Hypergraph", "LanguageModel", "Rule", "decode"]
+__all__ = [
+    "Derivation", "Grammar", "Hypergraph", "LanguageModel", "Rule", "Translator", "decode", "train_system",
+]  # fmt: skip
 
 _HOMES = {
     "Derivation": "forest.hypergraph",
@@ -20,6 +23,8 @@ _HOMES = {
     "Hypergraph": "forest.hypergraph",
     "LanguageModel": "lm.language_model",
     "Rule": "rules.grammar",
+    "Translator": "system",
     "decode": "search.decoding",
+    "train_system": "system",
 }
 __getattr__, __dir__ = lazily(__name__, _HOMES)

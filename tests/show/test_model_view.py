@@ -66,6 +66,11 @@ def test_candidates_are_the_best_entries_of_the_lexicon(trained):
             assert len(rest) // 2 == min(6, len(values))
 
 
+def test_a_text_of_words_that_the_model_does_not_know_has_no_candidates(trained):
+    path, *_ = trained
+    assert ModelView(path).candidates([(["xyzzy"], ["plugh"])]) == ([], [])
+
+
 def test_models_without_a_chain_have_no_projection(trained, tmp_path):
     _, _, pairs = trained
     Aligner(threads=1, model="ibm1", ibm1_rounds=2).fit(pairs[:5]).save(tmp_path / "m")

@@ -111,7 +111,7 @@ def _best(lexicon: Lexicon, side: int, wanted: Array) -> Iterator[tuple[int, Arr
     value = lexicon.table[kept, side]
     order = kept[np.lexsort((other[kept], -value, word[kept]))]
     words, starts = np.unique(word[order], return_index=True)
-    ends = np.append(starts[1:], len(order))
+    ends = np.append(starts, len(order))[1:]
     for v, begin, end in zip(words.tolist(), starts.tolist(), ends.tolist(), strict=True):
         best = order[begin : min(end, begin + CANDIDATES)]
         yield v, other[best], lexicon.table[best, side]

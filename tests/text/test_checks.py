@@ -61,3 +61,10 @@ def test_an_unknown_length_is_not_checked():
 def test_the_message_about_a_link_names_the_first_one_outside():
     with pytest.raises(DataError, match=r"^link 0-9 is outside the pair.*source first, counted from 0$"):
         links_inside([(0, 0, 0.5), (0, 9, 0.5), (9, 0, 0.5)], 1, 1)
+
+
+def test_links_that_fit_the_other_way_round_are_told():
+    with pytest.raises(DataError, match="convert --swap"):
+        links_inside([(3, 0)], 2, 5, "f:1")
+    with pytest.raises(DataError, match="counted from 0$"):
+        links_inside([(5, 0)], 2, 5, "f:1")

@@ -66,5 +66,5 @@ def test_the_message_about_a_link_names_the_first_one_outside():
 def test_links_that_fit_the_other_way_round_are_told():
     with pytest.raises(DataError, match="convert --swap"):
         links_inside([(3, 0)], 2, 5, "f:1")
-    with pytest.raises(DataError, match="counted from 0$"):
+    with pytest.raises(DataError, match=r"counted from 0$"):
         links_inside([(5, 0)], 2, 5, "f:1")

@@ -112,7 +112,7 @@ def links_inside(
             sides = ((source_length, "source"), (target_length, "target"))
             known = " and ".join(f"{length} {side}" for length, side in sides if length is not None)
             turned = 0 <= j < rows and 0 <= i < columns
-            swap = " (if the target comes first in the file, turn it: `dualign convert --swap`)" if turned else ""
+            swap = " (if the target stands first, turn it: `dualign convert --swap`)" if turned else ""
             raise DataError(
                 f"{where}link {i}-{j} is outside the pair, which has {known} words; "
                 f"give the links of exactly these words, source first, counted from 0{swap}"

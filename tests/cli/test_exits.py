@@ -195,19 +195,28 @@ def test_second_signal_does_not_disturb_what_cleans_up_after_the_first():
         heeding.signalled(signal.SIGINT, None)
 
 
-def test_signal_that_comes_while_machine_code_is_linked_waits():
-    # LLVM asks for the code by a callback; what is raised there is lost, and the code as well.
-    program = """
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("llvmlite.binding.executionengine", "def link(inside):\n inside()\nlink(inside)"),
+        ("numba.core", "inside()"),
+    ],
+)
+def test_signal_that_comes_while_code_is_linked_or_compiled_modules_are_imported_waits(name, code):
+    # Raised where LLVM asks for code by a callback, it is lost; where compiled code is imported, another
+    # error is.
+    program = f"""
 import os, signal, time, types
 from dualign.cli.exits import guarded
 from dualign.cli.signals import heed
-module = types.ModuleType("llvmlite.binding.executionengine")
-exec("def link(inside):\\n inside()\\n return 'linked'", module.__dict__)
+module = types.ModuleType({name!r})
 def inside():
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(0.05)
 def action():
-    print(module.link(inside), flush=True)
+    module.inside = inside
+    exec(compile({code!r}, "module", "exec"), module.__dict__)
+    print("linked", flush=True)
     time.sleep(30)
 heed()
 raise SystemExit(guarded(action))

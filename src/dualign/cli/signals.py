@@ -16,6 +16,9 @@ LATER = 0.01
 """Seconds after which a signal is heeded if it came at a bad moment, or what it raised was lost."""
 
 
+_COMPILED = ("llvmlite", "numba", "numpy")
+
+
 class Terminated(KeyboardInterrupt):
     """Somebody sent SIGTERM."""
 
@@ -57,10 +60,13 @@ def _must_wait(frame: FrameType | None) -> bool:
     """Whether this is no moment to raise something: for some milliseconds.
 
     LLVM asks for machine code by calling Python. What is raised there is lost, and so is the code; whoever
-    calls it then crashes. And what is raised while a lost signal is taken care of would be lost as well.
+    calls it then crashes. Compiled modules that are being imported take whatever is raised for a module that
+    is missing. And what is raised while a lost signal is taken care of would be lost as well.
     """
     while frame is not None:
-        if str(frame.f_globals.get("__name__")).startswith(("llvmlite.binding", __name__)):
+        name = str(frame.f_globals.get("__name__"))
+        imported = frame.f_code.co_name == "<module>" and name.startswith(_COMPILED)
+        if imported or name.startswith(("llvmlite.binding", __name__)):
             return hasattr(signal, "setitimer")
         frame = frame.f_back
     return False

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from dualign.core import temporaries
-from dualign.core.temporaries import Temporary
+from dualign.core.temporaries import Temporary, temporary_folder
 
 pytest.importorskip("fcntl", reason="this system has no locks")
 
@@ -90,4 +90,29 @@ def test_lock_lasts_until_the_file_has_its_name(tmp_path):
     pass_by(tmp_path)
     assert os.path.exists(each.path)
     each.remove()
+    assert os.listdir(tmp_path) == []
+
+
+def test_folder_of_a_killed_process_is_removed_by_the_next_and_that_of_a_living_one_is_not(tmp_path):
+    program = f"""
+import sys
+from dualign.core.temporaries import temporary_folder
+with temporary_folder({str(tmp_path)!r}) as folder:
+    open(folder + "/file", "w").close()
+    print(folder, flush=True)
+    sys.stdin.readline()
+"""
+    words = [sys.executable, "-c", program]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        left = process.stdout.readline().strip()
+        with temporary_folder(str(tmp_path)) as mine:
+            assert sorted(os.listdir(tmp_path)) == sorted(map(os.path.basename, (left, mine)))
+        process.send_signal(signal.SIGKILL)
+    assert os.listdir(left) == ["file"]
+    temporaries._clean.cache_clear()
+    with temporary_folder(str(tmp_path)) as mine:
+        assert os.listdir(tmp_path) == [os.path.basename(mine)]
     assert os.listdir(tmp_path) == []

@@ -1,6 +1,6 @@
-"""Temporary files beside what they will become: renamed or removed, and never left behind for long.
+"""Temporary files and folders: renamed or removed, and never left behind for long.
 
-A process that is killed cannot remove its temporary file. So each is locked while its process lives; whoever
+A process that is killed cannot remove what it has made. So each is locked while its process lives; whoever
 makes the next one in the same folder removes those that nobody holds. Where the system or the file system has
 no locks, nothing is removed.
 """
@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -70,6 +72,31 @@ class Temporary:
             return False
 
 
+@contextmanager
+def temporary_folder(parent: str | None = None) -> Iterator[str]:
+    """A new folder, which goes with all that is in it when the block ends; `parent` as in `tempfile`."""
+    from tempfile import gettempdir  # few commands need it
+
+    parent = parent or gettempdir()
+    _clean(parent)
+    while True:
+        path = os.path.join(parent, f".dualign-{secrets.token_hex(8)}.tmp")
+        os.mkdir(path, 0o700)
+        holder = None
+        try:
+            if fcntl is not None:
+                holder = os.open(path, os.O_RDONLY)
+                # Somebody who cleans up may have seen it before it was locked.
+                if not _lock(holder, otherwise=True) or not os.path.isdir(path):
+                    continue
+            yield path
+            return
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+            if holder is not None:
+                os.close(holder)
+
+
 def _lock(descriptor: int, *, otherwise: bool) -> bool:
     """Whether nobody else has it locked; `otherwise` where that cannot be known."""
     if fcntl is None:
@@ -85,7 +112,7 @@ def _lock(descriptor: int, *, otherwise: bool) -> bool:
 
 @cache
 def _clean(folder: str) -> None:
-    """Remove the temporary files in a folder that no process holds; once per process."""
+    """Remove the temporary files and folders in a folder that no process holds; once per process."""
     flags: Any = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with suppress(OSError):
         for name in filter(_NAME.fullmatch, os.listdir(folder)):
@@ -93,6 +120,9 @@ def _clean(folder: str) -> None:
                 descriptor = os.open(path := os.path.join(folder, name), flags)
                 try:
                     if _lock(descriptor, otherwise=False):
-                        os.remove(path)
+                        if os.path.isdir(path):
+                            shutil.rmtree(path, ignore_errors=True)
+                        else:
+                            os.remove(path)
                 finally:
                     os.close(descriptor)

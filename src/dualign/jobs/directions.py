@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from dualign.core.errors import UsageError
+from dualign.core.temporaries import temporary_folder
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
@@ -70,7 +70,7 @@ def align_directions(
     refuse_inputs(outputs[:-1], (source, target, load))
     if "-" in (source, target) and (len(wanted) == 2 or outputs.after_links):
         raise UsageError("the text is read more than once; name files instead of -")
-    with TemporaryDirectory(prefix="dualign-", dir=run.scratch) as folder:
+    with temporary_folder(run.scratch) as folder:
         for number, (direction, links, scores) in enumerate(wanted):
             places = [os.path.join(folder, f"{direction}.{name}") for name in ("links", "scores", "model")]
             how = {**options, **DIRECTION, "symmetrize": direction}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from dualign.core.errors import DataError, UsageError
+from dualign.core.temporaries import temporary_folder
 from dualign.jobs.running import SILENT, Run
 from dualign.model.model import Model
 from dualign.text.conllu import FORM, is_conllu, read_conllu
@@ -51,7 +51,7 @@ def plain_text(
             yield text
             return
         run.note(f"note: the text is cut into tokens as that of {model} was; links must be of these tokens")
-        with kept_apart(), TemporaryDirectory(prefix="dualign-", dir=run.scratch) as folder:
+        with kept_apart(), temporary_folder(run.scratch) as folder:
             yield _copied_tokens(text, cutting, folder, run)
 
 
@@ -85,7 +85,7 @@ def _plain_files(source: str, target: str | None, columns: str | None, run: Run)
     if "-" in (source, target) and kind == "xlsx":
         raise UsageError("a spreadsheet cannot come from standard input; name the file")
     # Within one block, so that what is read here is not written by a job inside.
-    with kept_apart(), TemporaryDirectory(prefix="dualign-", dir=run.scratch) as folder:
+    with kept_apart(), temporary_folder(run.scratch) as folder:
         if target is None:
             yield _copied_rows(source, None if columns is None else parse_columns(columns), folder, run)
             return

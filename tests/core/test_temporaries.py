@@ -62,9 +62,9 @@ def test_files_of_others_are_kept(tmp_path):
     names = {".dualign-x.tmp", "dualign-0123456789abcdef.tmp", ".dualign-0123456789abcdef.tmp.gz"}
     for name in names:
         (tmp_path / name).touch()
-    os.mkdir(tmp_path / ".dualign-0123456789abcdef.tmp")
+    os.mkdir(tmp_path / ".dualign-0123456789abcdef")
     pass_by(tmp_path)
-    assert set(os.listdir(tmp_path)) == names | {".dualign-0123456789abcdef.tmp"}
+    assert set(os.listdir(tmp_path)) == names | {".dualign-0123456789abcdef"}
 
 
 def test_file_that_is_removed_before_it_is_locked_is_made_anew(tmp_path, monkeypatch):

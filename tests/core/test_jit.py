@@ -65,7 +65,7 @@ def test_bounds_checks_have_entries_of_their_own(tmp_path):
 
 
 def test_a_cache_that_cannot_be_written_is_said_once_and_done_without(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(jit, "cache_directory", lambda: tmp_path / "missing")
+    monkeypatch.setattr(jit, "kernel_folder", lambda: tmp_path / "missing")
     jit._say_once.cache_clear()
 
     @jit.kernel()
@@ -120,7 +120,7 @@ def test_importing_the_kernels_leaves_numba_as_it_was():
 def test_kernels_work_where_the_internals_of_numba_have_changed_after_all(monkeypatch, tmp_path):
     from numba.core.codegen import CPUCodegen
 
-    monkeypatch.setattr(jit, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(jit, "kernel_folder", lambda: tmp_path)
     monkeypatch.delattr(CPUCodegen, "magic_tuple")
 
     @jit.kernel()
@@ -132,7 +132,7 @@ def test_kernels_work_where_the_internals_of_numba_have_changed_after_all(monkey
 
 
 def test_code_that_holds_addresses_is_not_kept(monkeypatch, tmp_path):
-    monkeypatch.setattr(jit, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(jit, "kernel_folder", lambda: tmp_path)
 
     @jit.kernel()
     def looked_up(k):

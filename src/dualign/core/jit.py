@@ -7,37 +7,36 @@ Python and Numba. Numba's own cache looks only at the time stamp of the kernel's
 a kernel that is called from another file; and it has one folder for a whole process, which belongs to the
 program that imports us.
 
-The cache needs parts of Numba that may change between its versions. Where they have, kernels fall back on
-Numba's own cache (`_plainly_compiled`).
+A kernel that Python calls is compiled in one piece with all that it calls. Numba would optimise and translate
+each function with everything below it, and again as part of each of its callers, and it would make each of
+them callable from Python: more than half of the time.
+
+All this needs parts of Numba that may change between its versions. Where they have, kernels are compiled
+function by function (`_Pieces`), or fall back on Numba's own cache (`_plainly_compiled`).
 """
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import inspect
 import logging
-import os
 import pickle
-import re
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dualign.core.kernel_folder import kernel_folder, sources_digest
 from dualign.core.temporaries import Temporary
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-_IMPORT = re.compile(rb"^from (dualign[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
-_NAME = re.compile(rb"\w+")
-
 _log = logging.getLogger("dualign")
+
+_watchers: list[Callable[[str], None]] = []
 
 
 def kernel(*, allocates: bool = True) -> Callable[[F], F]:
@@ -54,14 +53,37 @@ def kernel(*, allocates: bool = True) -> Callable[[F], F]:
 
     def compiled(function: F) -> F:
         try:
+            if function.__closure__:
+                # Code finds what it calls by name, also what another process has compiled.
+                function.__qualname__ += f".{_digest(_sources(function))[:8]}"
             dispatcher = numba.njit(**options, _nrt=allocates)(function)
-            if allocates and dispatcher is not function:
-                dispatcher._cache = _cache_class()(function)
+            if dispatcher is not function:
+                pieces = _pieces()
+                dispatcher.__class__ = pieces.kernel
+                dispatcher._compiler.__class__ = pieces.compiler
+                if allocates:
+                    dispatcher._cache = _cache_class()(function)
         except (AttributeError, ImportError, KeyError, OSError, TypeError):
             return _plainly_compiled(function, options)
         return dispatcher
 
     return compiled
+
+
+@contextmanager
+def watched(tell: Callable[[str], None]) -> Iterator[None]:
+    """Tell the names of kernels, and of parts of kernels, that are compiled meanwhile."""
+    _watchers.append(tell)
+    try:
+        yield
+    finally:
+        _watchers.remove(tell)
+
+
+def announce(name: str) -> None:
+    """Tell whoever watches that something of that name is being compiled, here or by another process."""
+    for tell in _watchers:
+        tell(name)
 
 
 def _plainly_compiled(function: F, options: dict[str, Any]) -> F:
@@ -73,70 +95,130 @@ def _plainly_compiled(function: F, options: dict[str, Any]) -> F:
         return numba.njit(**options)(function)
 
 
-@cache
-def cache_directory() -> Path:
-    """Where compiled kernels are kept: in `NUMBA_CACHE_DIR` if that is set, else in the user's cache."""
-    for variable, below in (
-        ("NUMBA_CACHE_DIR", "dualign"),
-        ("XDG_CACHE_HOME", "dualign/kernels"),
-        ("HOME", ".cache/dualign/kernels"),
-    ):
-        if not (root := os.environ.get(variable)):
-            continue
-        place = Path(root) / below
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(place, os.W_OK):
-            return place
-    # Not a fixed name in a folder that others may write to: whatever is found there will be run.
-    place = Path(tempfile.mkdtemp(prefix="dualign-kernels-"))
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
-    return place
+class _Pieces:
+    """Classes of Numba's, changed so that a kernel is compiled in one piece with all that it calls.
+
+    `kernel` is the class of its dispatcher, `compiler` that of the dispatcher's compiler; `part` holds the
+    code of a function that is called by the kernel: it is neither optimised as a whole nor translated.
+    """
+
+    whole = True
+    """False once something has gone wrong: every function is then compiled by itself, as is Numba's way."""
+
+    def __init__(self) -> None:
+        numba = import_module("numba")
+        compiling = import_module("numba.core.compiler")
+        entry_points = import_module("numba.core.entrypoints")
+        dispatcher_class = import_module("numba.core.registry").CPUDispatcher
+        usual_library = import_module("numba.core.codegen").JITCodeLibrary
+        pieces = self
+
+        class Part(usual_library):  # type: ignore[misc, valid-type]
+            """The code of a function that will be optimised and translated in its callers."""
+
+            def _optimize_final_module(self) -> None:
+                """Left to the kernel's own library."""
+
+            def _finalize_final_module(self) -> None:
+                self._finalize_dynamic_globals()
+                self._verify_declare_only_symbols()
+                self._finalized = True
+
+            def get_pointer_to_function(self, name: str) -> int:
+                self._ensure_finalized()
+                return 0
+
+            @property
+            def codegen(self) -> Any:
+                return self
+
+            def set_env(self, name: str, environment: Any) -> None:
+                """Left to the kernel, whose code is the one that has an address."""
+
+        class Announced(import_module("numba.core.dispatcher")._FunctionCompiler):  # type: ignore[misc]
+            """Compiles a part."""
+
+            def _compile_core(self, args: Any, return_type: Any) -> Any:
+                announce(self.py_func.__qualname__)
+                return super()._compile_core(args, return_type)
+
+        class Compiler(Announced):
+            """Compiles a kernel that Python calls."""
+
+            def _compile_core(self, args: Any, return_type: Any) -> Any:
+                entry_points.init_all()
+                if pieces.whole:
+                    try:
+                        return self._in_one_piece(args, return_type)
+                    except numba.core.errors.NumbaError:
+                        raise
+                    except Exception:
+                        _log.debug("%s: not in one piece", self.py_func.__qualname__, exc_info=True)
+                        pieces.whole = False
+                return super()._compile_core(args, return_type)
+
+            def _in_one_piece(self, args: Any, return_type: Any) -> Any:
+                announce(self.py_func.__qualname__)
+                flags = compiling.Flags()
+                self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+                context = self.targetdescr.target_context
+                codegen = context.codegen()
+                library = codegen.create_library(self.py_func.__qualname__)
+                library.enable_object_caching()
+                codegen._library_class = Part  # Numba's lock for compilation is held
+                try:
+                    result = compiling.compile_extra(
+                        self.targetdescr.typing_context,
+                        context,
+                        self.py_func,
+                        args=args,
+                        return_type=return_type,
+                        flags=flags,
+                        locals=self.locals,
+                        library=library,
+                        pipeline_class=self.pipeline_class,
+                    )
+                finally:
+                    del codegen._library_class
+                if result.typing_error is not None:
+                    raise result.typing_error
+                for environment in result._find_referenced_environments():
+                    codegen.set_env(environment.env_name, environment)
+                return result
+
+        class Kernel(dispatcher_class):  # type: ignore[misc, valid-type]
+            """A kernel for Python; where other kernels call it, it is a part of theirs."""
+
+            _part = None
+
+            def part(self) -> Any:
+                if self._part is None:
+                    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+                    self._part = dispatcher_class(self.py_func, {}, self.targetoptions | options)
+                    self._part._compiler.__class__ = Announced
+                return self._part
+
+            def get_call_template(self, args: Any, kws: Any) -> Any:
+                if pieces.whole:
+                    return self.part().get_call_template(args, kws)
+                return super().get_call_template(args, kws)
+
+            def get_overload(self, sig: Any) -> Any:
+                return self.part().get_overload(sig) if pieces.whole else super().get_overload(sig)
+
+            def _compilation_chain_init_hook(self) -> None:
+                """Looking for extensions of Numba takes time at every start; only compilation needs them."""
+
+            @property
+            def _reduce_class(self) -> Any:
+                return dispatcher_class
+
+        self.kernel, self.compiler, self.part = Kernel, Compiler, Part
 
 
 @cache
-def compiled_mark(job: str) -> Path:
-    """A file that is there once the kernels of a job, for this state of our sources, have been compiled."""
-    digest = hashlib.sha256(repr(_versions()).encode())
-    # By size and time: reading everything takes 50 ms, and a mark that is missing costs no compilation.
-    for folder, _, names in sorted(os.walk(_PACKAGE)):
-        for name in sorted(names):
-            if name.endswith(".py"):
-                status = os.stat(path := os.path.join(folder, name))
-                digest.update(f"{path} {status.st_mtime_ns} {status.st_size} ".encode())
-    return cache_directory() / f"{job}-compiled-{digest.hexdigest()[:16]}"
-
-
-@cache
-def sources_digest(path: str) -> str:
-    """A digest of a file's content and of all modules of dualign that it imports, directly or not."""
-    found: dict[str, bytes] = {}
-    waiting = [path]
-    while waiting:
-        if (each := waiting.pop()) not in found:
-            found[each], imports = _content(each)
-            waiting += imports
-    digest = hashlib.sha256()
-    for each in sorted(found):
-        digest.update(found[each])
-    return digest.hexdigest()
-
-
-@cache
-def _content(path: str) -> tuple[bytes, tuple[str, ...]]:
-    """The digest of one file, and the files of ours that it imports by `from dualign… import` at its top."""
-    content = Path(path).read_bytes()
-    files = []
-    for match in _IMPORT.finditer(content):
-        module = _PACKAGE.joinpath(*match[1].decode().split(".")[1:])
-        if (file := module.with_suffix(".py")).is_file():
-            files.append(str(file))
-        else:
-            names = (module / f"{name.decode()}.py" for name in _NAME.findall(match[2]))
-            files += [str(name) for name in (module / "__init__.py", *names) if name.is_file()]
-    return hashlib.sha256(content).digest(), tuple(files)
+def _pieces() -> _Pieces:
+    return _Pieces()
 
 
 @cache
@@ -157,12 +239,12 @@ def _cache_class() -> Any:
 
         @property
         def cache_path(self) -> str:
-            return str(cache_directory())
+            return str(kernel_folder())
 
         def path(self, signature: Any, codegen: Any) -> Path:
-            depends = self.sources, self.name, str(signature), codegen.magic_tuple(), _versions()
-            key = hashlib.sha256(repr(depends).encode()).hexdigest()[:24]
-            return cache_directory() / f"{self.name}-{key}"
+            processor, whole = codegen.magic_tuple(), _pieces().whole
+            depends = self.sources, self.name, str(signature), processor, versions(), whole
+            return kernel_folder() / f"{self.name}-{_digest(depends)[:24]}"
 
         def load_overload(self, signature: Any, target_context: Any) -> Any:
             """The compiled kernel, or None if it has to be compiled, whatever is wrong with the cache."""
@@ -188,7 +270,10 @@ def _cache_class() -> Any:
             try:
                 if compiled.lifted or compiled.library.has_dynamic_globals:
                     return  # its code holds addresses of this process
-                data = dumps(reduce(compiled))
+                library, *rest = reduce(compiled)
+                if _pieces().whole:
+                    library = _without_bitcode(library, compiled.fndesc.llvm_cpython_wrapper_name)
+                data = dumps((library, *rest))
                 path = self.path(signature, compiled.codegen)
                 temporary = Temporary(str(path.parent))
                 with temporary.file as file:
@@ -200,7 +285,7 @@ def _cache_class() -> Any:
                 if not isinstance(error, Exception):
                     raise
                 reason = getattr(error, "strerror", None) or error
-                _say_once(f"{cache_directory()}: compiled kernels cannot be kept there ({reason})")
+                _say_once(f"{kernel_folder()}: compiled kernels cannot be kept there ({reason})")
 
         def enable(self) -> None:
             """Always on."""
@@ -212,6 +297,17 @@ def _cache_class() -> Any:
             """Nothing is held back."""
 
     return KernelCache
+
+
+def _without_bitcode(library: Any, symbol: str) -> Any:
+    """What Numba keeps of a library, without the code that callers would be compiled with.
+
+    Callers have parts of their own. Reading that code would take longer than all else at every start; all
+    that is asked of it is whether the function has that name.
+    """
+    name, kind, (machine_code, _) = library
+    module = import_module("llvmlite.binding").parse_assembly(f'define void @"{symbol}"() {{ ret void }}')
+    return name, kind, (machine_code, module.as_bitcode())
 
 
 def _start_allocator(target_context: Any) -> None:
@@ -237,8 +333,13 @@ def _sources(function: Any) -> list[str]:
     return found
 
 
+def _digest(depends: Any) -> str:
+    return hashlib.sha256(repr(depends).encode()).hexdigest()
+
+
 @cache
-def _versions() -> tuple[Any, ...]:
+def versions() -> tuple[Any, ...]:
+    """What all kernels depend on, beside their sources and the processor."""
     numba, llvmlite = import_module("numba"), import_module("llvmlite")
     return sys.version_info[:3], numba.__version__, llvmlite.__version__, numba.config.BOUNDSCHECK
 

@@ -6,18 +6,20 @@ processes. They leave the machine code in the cache, for this run and all later 
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
-from dualign.core.jit import compiled_mark
+from dualign.core.jit import announce, versions, watched
+from dualign.core.kernel_folder import Mark, remove_unused, with_kernel_folder
 from dualign.core.threads import available
 from dualign.model.options import Options
 from dualign.text.bitext import Bitext, GrowingVocabulary, Numbered, encode
@@ -38,63 +40,108 @@ TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
 
 def compile_kernels(note: Callable[[str], None], *names: str) -> None:
     """Compile kernels by their names in `KERNELS`, unless that was done before; `note` gets a message."""
-    marks = {name: mark for name in names if not (mark := compiled_mark(name)).exists()}
+    marks = {name: mark for name in names if not (mark := Mark(name, str(versions()))).is_set()}
     if not marks:
         return
-    note("compiling kernels, once for this version (about 10 to 40 s) …")
+    what = ", ".join(dict.fromkeys(_kernels(name).title for name in marks))
+    note(f"compiling kernels, once for this version of dualign: {what} …")
     clock = Clock()
-    if len(marks) > 1 and available() > 1:
-        command = [sys.executable, "-m", "dualign.jobs.warming"]
-        processes = [subprocess.Popen([*command, name], **QUIETLY) for name in marks]
-        try:
-            codes = [process.wait() for process in processes]
-        except BaseException:
-            for process in processes:
-                process.kill()
-            raise
-        if any(codes):
+    groups = _shared_out(marks, available())
+    if len(groups) > 1:
+        if not _compile_apart(groups):
             return  # The kernels will be compiled where they are used; errors show there.
     else:
         for name in marks:
             _compile(name)
     for mark in marks.values():
-        mark.touch()
+        mark.set()
+    remove_unused()
     note(f"kernels compiled in {clock.seconds:.0f} s")
 
 
-def compile_chains() -> None:
-    """The posteriors' kernel, half of all the work."""
-    from dualign.infer.posteriors import posteriors_of_block
+def _shared_out(names: Iterable[str], processes: int) -> list[list[str]]:
+    """Share work out: the longest first, each piece to whoever has least to do."""
+    groups: list[list[str]] = [[] for _ in range(processes)]
+    for name in sorted(names, key=lambda name: -_kernels(name).functions):
+        min(groups, key=lambda group: sum(_kernels(each).functions for each in group)).append(name)
+    return [group for group in groups if group]
 
-    model, block, _ = untrained()
-    posteriors_of_block(model.options, block, "symmetric", 1)
+
+def _compile_apart(groups: list[list[str]]) -> bool:
+    """Compile each group in a process of its own, and announce what they compile; whether all went well."""
+    ours, theirs = os.pipe()
+    processes: list[subprocess.Popen[bytes]] = []
+    try:
+        with open(ours) as names:
+            try:
+                for group in groups:
+                    command = [sys.executable, "-m", "dualign.jobs.warming", *group]
+                    environment = with_kernel_folder(os.environ)
+                    processes.append(subprocess.Popen(command, stdout=theirs, env=environment, **QUIETLY))
+            finally:
+                os.close(theirs)
+            for name in names:  # until all of them have ended
+                announce(name.rstrip())
+        return not any([process.wait() for process in processes])
+    except BaseException:
+        for process in processes:
+            process.kill()
+        raise
+
+
+def compile_chains() -> None:
+    """The posteriors' kernel, half of all the work, and nothing else."""
+    from dualign.infer.blocks import block_with
+    from dualign.infer.cells import Cells, Room
+
+    model, bitext = untrained_model()
+    slots = np.cumsum([0, *(len(s) * len(t) for s, t in zip(SOURCE, TARGET, strict=True))])
+    none = np.zeros(len(bitext.source.tokens), np.int32)
+    block = block_with(model, bitext, Cells(slots, none, none.copy(), *Room.of(int(slots[-1]))))
+    _expect(model, block, alone=False)
 
 
 def compile_long() -> None:
     """The posteriors' kernel for pairs with a very long sentence."""
+    model, block, _ = untrained()
+    _expect(model, block, alone=True)
+
+
+def _expect(model: Model, block: Any, alone: bool) -> None:
     from dualign.infer.posteriors import Job, constraint_of, expectation_tasks, new_sums, only_posteriors
 
-    model, block, posterior = untrained()
-    jobs = [Job(np.arange(len(SOURCE)), alone=True)]
+    posterior = np.zeros((block.first[-1], 2), np.float32)
+    jobs = [Job(np.arange(len(SOURCE)), alone)]
     rules = constraint_of(model.options, "symmetric")
     expectation_tasks(block, jobs, rules, only_posteriors(posterior), new_sums(0, 1))[0]()
 
 
-def compile_others() -> None:
-    """All other kernels of training and decoding."""
-    from dualign.decode.links import links_of_block
+def compile_lines() -> None:
+    """Reading lines for a saved model, and files that have both sides."""
     from dualign.infer.blocks import block_of
     from dualign.infer.encoding import encode_lines
     from dualign.text.line_blocks import PairedLines, Place
     from dualign.text.pair_blocks import both_sides
 
-    compile_usual()
     both_sides(PairedLines(Place(), Place(1, 10), b"a ||| \xc3\xa9\n", None, True), "-", None)
+    model, _ = untrained_model()
+    text, unknown, _ = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
+    block_of(model, text, 1, unknown)
+
+
+def compile_paths() -> None:
+    """The decoders `viterbi` and `posterior`, with symmetrisation."""
+    from dualign.decode.links import links_of_block
+
     model, block, posterior = untrained()
     for decoder in ("viterbi", "posterior"):
         links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
-    text, unknown, _ = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
-    block_of(model, text, 1, unknown)
+
+
+def compile_learning() -> None:
+    """All that learning from a text and its default decoder need, except the posteriors."""
+    compile_reading()
+    compile_usual()
 
 
 def compile_reading() -> None:
@@ -212,31 +259,55 @@ def compile_translation(method: str) -> None:
     decode(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), method=method, time_limit=60.0)
 
 
-def _compile(name: str) -> None:
-    job, *arguments = name.split("-")
-    KERNELS[job](*arguments)
+class Kernels(NamedTuple):
+    """Kernels that are needed together: what they are for, about how many functions they have, a call."""
+
+    title: str
+    functions: int
+    compile: Callable[..., None]
 
 
-KERNELS: dict[str, Callable[..., None]] = {
-    "chains": compile_chains,
-    "others": compile_others,
-    "long": compile_long,
-    "agreement": compile_agreement,
-    "matchings": compile_matchings,
-    "cutting": compile_cutting,
-    "extraction": compile_extraction,
-    "phrases": compile_phrases,
-    "translation": compile_translation,
+KERNELS = {
+    "chains": Kernels("alignment models", 80, compile_chains),
+    "learning": Kernels("training", 60, compile_learning),
+    "lines": Kernels("saved models", 40, compile_lines),
+    "paths": Kernels("symmetrisation", 60, compile_paths),
+    "long": Kernels("long sentences", 80, compile_long),
+    "agreement": Kernels("bidirectional decoder", 100, compile_agreement),
+    "matchings": Kernels("matchings", 90, compile_matchings),
+    "cutting": Kernels("tokeniser", 20, compile_cutting),
+    "extraction": Kernels("phrase extraction", 60, compile_extraction),
+    "phrases": Kernels("phrase alignment", 60, compile_phrases),
+    "translation": Kernels("translation", 90, compile_translation),
 }
-"""What one process compiles; `translation-METHOD` is for one decoder of translations."""
+"""What can be compiled; `translation-METHOD` is for one decoder of translations."""
 
-WORD_ALIGNER = ("chains", "others")
+WORD_ALIGNER = ("chains", "learning")
 DECODERS = {
+    "viterbi": (*WORD_ALIGNER, "paths"),
+    "posterior": (*WORD_ALIGNER, "paths"),
     "bidirectional": (*WORD_ALIGNER, "agreement"),
     "submodular": (*WORD_ALIGNER, "matchings"),
     "matching": (*WORD_ALIGNER, "matchings"),
 }
 """What word alignment needs with these decoders; with the others, `WORD_ALIGNER`."""
 
+
+def _kernels(name: str) -> Kernels:
+    return KERNELS[name.partition("-")[0]]
+
+
+def _compile(name: str) -> None:
+    _kernels(name).compile(*name.split("-")[1:])
+
+
+def main(names: list[str]) -> None:
+    """Compile kernels by their names, and print the names of functions as they are compiled."""
+    gc.set_threshold(1_000_000)  # compilation makes very many objects, and this process ends soon
+    with watched(lambda name: print(name, flush=True)):
+        for name in names:
+            _compile(name)
+
+
 if __name__ == "__main__":
-    _compile(sys.argv[1])
+    main(sys.argv[1:])

@@ -203,12 +203,15 @@ def main() -> NoReturn:
     # We never multiply matrices that are worth it, and OpenBLAS keeps its threads busy for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
+    sys.modules.setdefault("scipy", None)  # type: ignore[arg-type] # Numba would load it for its version
     code = 130  # for a signal between the end of the work and our own
     try:
         code = guarded(_heeding)
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
+        if (kernels := sys.modules.get("dualign.core.kernel_folder")) is not None:
+            kernels.remove_temporary_kernels()
         os._exit(code)
 
 

@@ -270,10 +270,11 @@ def _cache_class() -> Any:
             try:
                 if compiled.lifted or compiled.library.has_dynamic_globals:
                     return  # its code holds addresses of this process
-                library, *rest = reduce(compiled)
+                library, *rest, environments = reduce(compiled)
                 if _pieces().whole:
                     library = _without_bitcode(library, compiled.fndesc.llvm_cpython_wrapper_name)
-                data = dumps((library, *rest))
+                # Environments hold constants. Those without any would still import the module they are from.
+                data = dumps((library, *rest, tuple(each for each in environments if each.consts)))
                 path = self.path(signature, compiled.codegen)
                 temporary = Temporary(str(path.parent))
                 with temporary.file as file:

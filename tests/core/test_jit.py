@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from dualign.core import jit
+from dualign.core.compile_watch import expecting, watched
 
 PROGRAM = """
 import numpy as np
@@ -28,7 +30,7 @@ def run(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     program.write_text(PROGRAM)
     return subprocess.run(
         [sys.executable, str(program)],
-        env={"PATH": "", "NUMBA_CACHE_DIR": str(tmp_path / "cache"), **environment},
+        env={"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)} | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -77,25 +79,6 @@ def test_a_cache_that_cannot_be_written_is_said_once_and_done_without(tmp_path, 
     assert caplog.text.count("missing") == 1
 
 
-def test_an_edit_to_an_imported_module_changes_the_digest(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "_PACKAGE", tmp_path)
-    for name, text in (
-        ("a", "from dualign.b import f\n"),
-        ("b", "from dualign import c\n"),
-        ("c", "x = 1\n"),
-    ):
-        (tmp_path / f"{name}.py").write_text(text)
-    (tmp_path / "__init__.py").write_text("")
-    before = jit.sources_digest(str(tmp_path / "a.py"))
-    for function in (jit.sources_digest, jit._content):
-        function.cache_clear()
-    assert jit.sources_digest(str(tmp_path / "a.py")) == before
-    for function in (jit.sources_digest, jit._content):
-        function.cache_clear()
-    (tmp_path / "c.py").write_text("x = 2\n")
-    assert jit.sources_digest(str(tmp_path / "a.py")) != before
-
-
 def test_kernels_work_without_the_internals_of_numba(monkeypatch):
     def missing():
         raise AttributeError("no such part")
@@ -107,6 +90,97 @@ def test_kernels_work_without_the_internals_of_numba(monkeypatch):
         return 3 * x
 
     assert tripled(np.arange(3)).tolist() == [0, 3, 6]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_kernels_call_each_other_in_one_piece_or_not(monkeypatch, tmp_path, whole):
+    from numba.core import compiler
+
+    monkeypatch.setattr(jit, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(jit._pieces(), "whole", True)
+    if not whole:
+        compile_extra = compiler.compile_extra
+
+        def changed(*args, library=None, **kwargs):
+            if library is not None:
+                raise AttributeError("no such part")
+            return compile_extra(*args, **kwargs)
+
+        monkeypatch.setattr(compiler, "compile_extra", changed)
+
+    @jit.kernel(allocates=False)
+    def squared(x):
+        return x * x
+
+    @jit.kernel()
+    def squares(x):
+        found = np.empty_like(x)
+        for k in range(len(x)):
+            found[k] = squared(x[k])
+        return found
+
+    @jit.kernel()
+    def total(x):
+        return squares(x).sum()
+
+    assert total(np.arange(4)) == 14
+    assert jit._pieces().whole == whole
+    assert len(squares.overloads) == (0 if whole else 1)  # callable from Python only if Python calls it
+    assert squares(np.arange(4)).tolist() == [0, 1, 4, 9]
+    assert squared(5) == 25
+
+
+def test_errors_and_constants_of_parts_reach_the_caller(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "kernel_folder", lambda: tmp_path)
+
+    @jit.kernel()
+    def checked(x):
+        if x < 0:
+            raise ValueError("negative", x)
+        return x + CONSTANTS[1]
+
+    @jit.kernel()
+    def outer(x):
+        return checked(x) + 1
+
+    assert outer(1) == 9
+    with pytest.raises(ValueError, match="negative"):
+        outer(-1)
+
+
+CONSTANTS = np.array([3, 7])
+
+
+def test_kernels_that_differ_in_what_they_close_over_have_different_names():
+    def make(number):
+        @jit.kernel()
+        def add(x):
+            return x + number
+
+        return add
+
+    assert make(1).__qualname__ != make(2).__qualname__
+    assert make(1).__qualname__ == make(1).__qualname__
+
+
+def test_who_watches_hears_what_is_compiled(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "kernel_folder", lambda: tmp_path)
+
+    @jit.kernel()
+    def inner(x):
+        return x + 1
+
+    @jit.kernel()
+    def outer(x):
+        return inner(x) + 1
+
+    heard = []
+    with watched(lambda *told: heard.append(told)), expecting(5):
+        outer(1)
+    outer(1.0)
+    assert [(done, expected, name.rpartition(".")[2]) for done, expected, name in heard[1:]] == [
+        (1, 5, "inner")
+    ] and len(heard) == 2
 
 
 def test_importing_the_kernels_leaves_numba_as_it_was():

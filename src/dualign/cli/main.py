@@ -50,6 +50,7 @@ VERBS = {
     "serve": "Answer requests over HTTP: sentence pairs as JSON in, links out.",
     "demo": "Train on the bundled sample, and show the result.",
     "bench": "Measure speed, memory and quality of this installation.",
+    "compile": "Compile kernels now, so that the first run need not.",
 }
 """The first line of each verb's docstring, or what a group's verbs are for, in the order of the overview."""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dualign.learn.training import Progress
 
 PAUSE = 0.5  # seconds; a short file shows nothing at all
+WIDTH = 24  # of the bar that shows how much has been compiled
 _CLOCK_EVERY = 256  # lines between two looks at the clock
 
 
@@ -29,6 +30,8 @@ def on_screen(
     Counts of lines are shown on a terminal, but not where the `output` itself goes there: they come and go,
     or with `rate` they stay, with the number of sentence pairs per second.
     """
+    from dualign.core.compile_watch import watched
+
     screen = _Screen(rate)
     run = Run(threads, errors, warn=screen.warn)
     if quiet:
@@ -37,7 +40,8 @@ def on_screen(
     shown = _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
     progress = screen.progress if shown else screen.begin
     try:
-        yield replace(run, note=screen.note, progress=progress, round=screen.round)
+        with watched(screen.compiling):
+            yield replace(run, note=screen.note, progress=progress, round=screen.round)
     finally:
         screen.clear()
 
@@ -46,8 +50,9 @@ class _Screen:
     def __init__(self, rate: bool) -> None:
         self._rate = rate
         self._clock, self._since = Clock(), Clock()
-        self._line = ""
+        self._line = self._bar = ""
         self._bars: _Bars | None = None
+        self._compiles = False
 
     def note(self, text: str) -> None:
         self.clear()
@@ -74,6 +79,18 @@ class _Screen:
         print(self._line, end="", file=sys.stderr, flush=True)
         self._since.restart()
 
+    def compiling(self, done: int, expected: int, name: str) -> None:
+        """A bar where it is known how long it will be; else a note, once."""
+        if not expected and not self._compiles:
+            self.note("compiling kernels, once for this version of dualign …")
+        self._compiles = True
+        if not _is_terminal(sys.stderr):
+            return
+        filled = min(WIDTH, WIDTH * done // expected) if expected else 0
+        bar = f"[{'#' * filled}{'.' * (WIDTH - filled)}] " if expected else ""
+        self._bar = f"\r\x1b[K{bar}compiling {name:.40s}"
+        print(self._bar, end="", file=sys.stderr, flush=True)
+
     def round(self, progress: Progress) -> None:
         text = f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits per word"
         if _is_terminal(sys.stderr):
@@ -90,7 +107,9 @@ class _Screen:
             self._bars.stop()
         if self._line:
             print("\n" if self._rate else "\r\x1b[K", end="", file=sys.stderr, flush=True)
-        self._bars, self._line = None, ""
+        if self._bar:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self._bars, self._line, self._bar = None, "", ""
 
 
 class _Bars:

@@ -22,21 +22,19 @@ import inspect
 import logging
 import pickle
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Callable
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dualign.core.compile_watch import announce
 from dualign.core.kernel_folder import kernel_folder, sources_digest
 from dualign.core.temporaries import Temporary
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger("dualign")
-
-_watchers: list[Callable[[str], None]] = []
 
 
 def kernel(*, allocates: bool = True) -> Callable[[F], F]:
@@ -68,22 +66,6 @@ def kernel(*, allocates: bool = True) -> Callable[[F], F]:
         return dispatcher
 
     return compiled
-
-
-@contextmanager
-def watched(tell: Callable[[str], None]) -> Iterator[None]:
-    """Tell the names of kernels, and of parts of kernels, that are compiled meanwhile."""
-    _watchers.append(tell)
-    try:
-        yield
-    finally:
-        _watchers.remove(tell)
-
-
-def announce(name: str) -> None:
-    """Tell whoever watches that something of that name is being compiled, here or by another process."""
-    for tell in _watchers:
-        tell(name)
 
 
 def _plainly_compiled(function: F, options: dict[str, Any]) -> F:
@@ -235,7 +217,11 @@ def _cache_class() -> Any:
         def __init__(self, function: Any) -> None:
             stem = Path(inspect.getfile(function)).stem
             self.name = f"{stem}.{function.__qualname__}".replace("<", "").replace(">", "")
-            self.sources = _sources(function)
+            self.function = function
+
+        @cached_property
+        def sources(self) -> list[str]:
+            return _sources(self.function)
 
         @property
         def cache_path(self) -> str:

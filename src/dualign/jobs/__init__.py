@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from dualign.jobs.translation import ParallelText, train_language_model, train_translation, translate
     from dualign.jobs.tuning import tune
     from dualign.jobs.viewing import summarize, view, viewer
+    from dualign.jobs.warming import compile_ahead
     from dualign.jobs.word_alignment import Tuning, align, train
     from dualign.phrase.table.word_entries import CutOffs
     from dualign.show.dataset import Files as ShownFiles
@@ -109,6 +110,7 @@ __all__ = [
     "align_phrases",
     "bench",
     "compare",
+    "compile_ahead",
     "convert",
     "decode",
     "dictionary",
@@ -161,6 +163,7 @@ _NAMES = {
     "translation": "ParallelText train_language_model train_translation translate",
     "tuning": "tune",
     "viewing": "ShownFiles summarize view viewer",
+    "warming": "compile_ahead",
     "word_alignment": "Tuning align train",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

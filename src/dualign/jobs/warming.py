@@ -12,15 +12,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
-from dualign.core.jit import announce, versions, watched
-from dualign.core.kernel_folder import Mark, remove_unused, with_kernel_folder
+from dualign.core.compile_watch import announce, expecting, watched
+from dualign.core.jit import versions
+from dualign.core.kernel_folder import Mark, kernel_folder, remove_unused, with_kernel_folder
 from dualign.core.threads import available
+from dualign.jobs.running import SILENT, Run
 from dualign.model.options import Options
 from dualign.text.bitext import Bitext, GrowingVocabulary, Numbered, encode
 
@@ -38,6 +41,21 @@ SOURCE = [["a", "b", "c"], ["b", "a"], ["c"]]
 TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
 
 
+def compile_ahead(everything: bool = False, *, run: Run = SILENT) -> Path:
+    """Compile what word alignment needs, or everything, unless that was done before; returns the folder.
+
+    For images of machines and for clusters, where the first run should not take longer than later ones.
+    """
+    from dualign.translate.search.decoding import METHODS
+
+    names = [*WORD_ALIGNER, "lines", "cutting"]
+    if everything:
+        names = [name for name in KERNELS if name != "translation"]
+        names += [f"translation-{method}" for method in METHODS]
+    compile_kernels(run.note, *names)
+    return kernel_folder()
+
+
 def compile_kernels(note: Callable[[str], None], *names: str) -> None:
     """Compile kernels by their names in `KERNELS`, unless that was done before; `note` gets a message."""
     marks = {name: mark for name in names if not (mark := Mark(name, str(versions()))).is_set()}
@@ -47,12 +65,12 @@ def compile_kernels(note: Callable[[str], None], *names: str) -> None:
     note(f"compiling kernels, once for this version of dualign: {what} …")
     clock = Clock()
     groups = _shared_out(marks, available())
-    if len(groups) > 1:
-        if not _compile_apart(groups):
+    with expecting(sum(_kernels(name).functions for name in marks)):
+        if len(groups) == 1:
+            for name in marks:
+                _compile(name)
+        elif not _compile_apart(groups):
             return  # The kernels will be compiled where they are used; errors show there.
-    else:
-        for name in marks:
-            _compile(name)
     for mark in marks.values():
         mark.set()
     remove_unused()
@@ -147,7 +165,11 @@ def compile_learning() -> None:
 def compile_reading() -> None:
     """The kernels that read a text to learn from."""
     from dualign.text.numbering import Side
+    from dualign.text.octets import normal_form, octets
+    from dualign.text.word_table import grown, room_for_words
 
+    normal_form(b"a\n", "strict")
+    grown(room_for_words(octets(b"a"), 1), 0, 2)
     Side().add(b"a b\n")
     _, bitext = untrained_model()
     text = Numbered(bitext.source, bitext.target, ["a", "b", "c"], ["x", "y", "z"])
@@ -304,7 +326,7 @@ def _compile(name: str) -> None:
 def main(names: list[str]) -> None:
     """Compile kernels by their names, and print the names of functions as they are compiled."""
     gc.set_threshold(1_000_000)  # compilation makes very many objects, and this process ends soon
-    with watched(lambda name: print(name, flush=True)):
+    with watched(lambda done, expected, name: print(name, flush=True)):
         for name in names:
             _compile(name)
 

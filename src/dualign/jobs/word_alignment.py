@@ -160,8 +160,9 @@ def align(
     workspace = run.workspace()
     if load is None:
         _note_idle(Options.of(options), options, run, outputs)
-    cutting = ("cutting",) if outputs.reads_lines or "tokenize" in options else ()
-    compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *cutting)
+    others = [*(["cutting"] if outputs.reads_lines or "tokenize" in options else [])]
+    others += ["lines"] if load is not None or target is None else []
+    compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
     bad = _BadLines(run)
     if load is not None:
         if known.prior or known.model:

@@ -80,7 +80,7 @@ def _has_kernels(place: Path) -> bool:
 def with_kernel_folder(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment of a process that keeps its kernels where this one does."""
     kernel_folder()
-    return {**environment, **{"NUMBA_CACHE_DIR": str(root) for root in _temporary}}
+    return dict(environment) | ({"NUMBA_CACHE_DIR": str(_temporary[0])} if _temporary else {})
 
 
 def remove_temporary_kernels() -> None:

@@ -98,7 +98,7 @@ def train_translation(
             labelled = [(tree, pair[1]) for tree, pair in zip(dev_trees, labelled, strict=True)]
         labelled = [pair for pair in labelled if pair[0] and pair[1]]
     links = None
-    compile_kernels(run.note, *(WORD_ALIGNER if text.links is None else ()), "translation-cube")
+    compile_kernels(run.note, *(WORD_ALIGNER if text.links is None else ()), "rules", "translation-cube")
     if text.links is not None:
         links = list(read_links(text.links, errors=run.errors, count=len(pairs)))
     return train_system(

@@ -100,7 +100,8 @@ def _compile_apart(groups: list[list[str]]) -> bool:
                 os.close(theirs)
             for name in names:  # until all of them have ended
                 announce(name.rstrip())
-        return not any([process.wait() for process in processes])
+        codes = [process.wait() for process in processes]
+        return not any(codes)
     except BaseException:
         for process in processes:
             process.kill()
@@ -273,6 +274,16 @@ def compile_phrases() -> None:
     align({(0, 1, 0, 1): 0.0}, 1, 1)
 
 
+def compile_rules() -> None:
+    """Extracting rules of translation, and tuning their weights."""
+    from dualign.text.alignment import Alignment
+    from dualign.translate.rules.hiero_rules import extract
+    from dualign.translate.tuning.envelopes import envelopes
+
+    list(extract([(["a", "b"], ["x", "y"])], [Alignment(((0, 0), (1, 1)))]))
+    envelopes(np.zeros(2), np.zeros(2), np.array([0, 2]))
+
+
 def compile_translation(method: str) -> None:
     """A decoder of translations; with a time limit, it compiles all its kernels before the clock starts."""
     from dualign.translate import Hypergraph, LanguageModel, decode
@@ -292,15 +303,16 @@ class Kernels(NamedTuple):
 KERNELS = {
     "chains": Kernels("alignment models", 80, compile_chains),
     "learning": Kernels("training", 60, compile_learning),
-    "lines": Kernels("saved models", 40, compile_lines),
-    "paths": Kernels("symmetrisation", 60, compile_paths),
+    "lines": Kernels("saved models", 25, compile_lines),
+    "paths": Kernels("symmetrisation", 30, compile_paths),
     "long": Kernels("long sentences", 80, compile_long),
-    "agreement": Kernels("bidirectional decoder", 100, compile_agreement),
-    "matchings": Kernels("matchings", 90, compile_matchings),
+    "agreement": Kernels("bidirectional decoder", 70, compile_agreement),
+    "matchings": Kernels("matchings", 35, compile_matchings),
     "cutting": Kernels("tokeniser", 20, compile_cutting),
-    "extraction": Kernels("phrase extraction", 60, compile_extraction),
-    "phrases": Kernels("phrase alignment", 60, compile_phrases),
-    "translation": Kernels("translation", 90, compile_translation),
+    "extraction": Kernels("phrase extraction", 40, compile_extraction),
+    "phrases": Kernels("phrase alignment", 50, compile_phrases),
+    "rules": Kernels("rules", 30, compile_rules),
+    "translation": Kernels("translation", 75, compile_translation),
 }
 """What can be compiled; `translation-METHOD` is for one decoder of translations."""
 

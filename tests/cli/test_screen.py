@@ -9,6 +9,7 @@ import pytest
 
 from dualign.cli import exits, screen
 from dualign.cli.screen import on_screen
+from dualign.core.compile_watch import announce, expecting
 from dualign.learn.training import Progress
 
 
@@ -107,3 +108,23 @@ def test_rounds_are_lines_without_a_terminal_and_bars_on_one(streams, monkeypatc
     with on_screen(False) as run:
         run.round(progress)
     assert "objective -8, 2.8854 bits per word" in streams.stderr.getvalue()
+
+
+def test_compilation_is_a_bar_that_goes_away(streams):
+    with on_screen(False, "x") as run, expecting(4):
+        run.note("compiling")
+        for name in ("first", "second", "third"):
+            announce(name)
+        run.note("compiled")
+    first, *_, last = (shown := streams.stderr.getvalue()).split("\r\x1b[K")
+    assert f"[{'#' * (screen.WIDTH // 2)}{'.' * (screen.WIDTH // 2)}] compiling third" in shown
+    assert (first, last) == ("dualign: compiling\n", "dualign: compiled\n")
+
+
+def test_compilation_that_nobody_expected_is_noted_once(streams):
+    streams.stderr = io.StringIO()
+    for quiet in (False, True):
+        with on_screen(quiet, "x"):
+            announce("first")
+            announce("second")
+    assert streams.stderr.getvalue() == "dualign: compiling kernels, once for this version of dualign …\n"

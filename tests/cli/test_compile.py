@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 import pytest
+from tests.cli.command import DUALIGN, write
 
 from dualign.cli.main import run
 from dualign.core.kernel_folder import kernel_folder
 from dualign.jobs import warming
-from tests.cli.command import DUALIGN, write
 
 
 def test_compile_prints_the_folder_of_the_kernels(capsys):
@@ -21,8 +21,11 @@ def test_compile_prints_the_folder_of_the_kernels(capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "some", "others"),
-    [([], {"chains", "learning", "lines"}, {"phrases"}), (["--all"], {"phrases", "translation-exact"}, {"translation"})],
-)  # fmt: skip
+    [
+        ([], {"chains", "learning", "lines"}, {"phrases"}),
+        (["--all"], {"phrases", "translation-exact"}, {"translation"}),
+    ],
+)
 def test_compile_asks_for_the_right_kernels(monkeypatch, arguments, some, others):
     asked: list[str] = []
     monkeypatch.setattr(warming, "compile_kernels", lambda note, *names: asked.extend(names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from types import SimpleNamespace
 
 import pytest
@@ -128,3 +129,10 @@ def test_compilation_that_nobody_expected_is_noted_once(streams):
             announce("first")
             announce("second")
     assert streams.stderr.getvalue() == "dualign: compiling kernels, once for this version of dualign …\n"
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_what_the_library_logs_looks_like_other_warnings(streams, quiet):
+    with on_screen(quiet, "x"):
+        logging.getLogger("dualign").warning("mind the %s", "gap")
+    assert streams.stderr.getvalue() == "dualign: warning: mind the gap\n"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dualign.cli.exits import say
 from dualign.cli.flags import as_typed
 from dualign.core.clocks import Clock
+from dualign.core.compile_watch import watched
 from dualign.jobs.running import Run
 
 if TYPE_CHECKING:
@@ -30,20 +32,38 @@ def on_screen(
     Counts of lines are shown on a terminal, but not where the `output` itself goes there: they come and go,
     or with `rate` they stay, with the number of sentence pairs per second.
     """
-    from dualign.core.compile_watch import watched
-
     screen = _Screen(rate)
     run = Run(threads, errors, warn=screen.warn)
-    if quiet:
-        yield run
-        return
-    shown = _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
-    progress = screen.progress if shown else screen.begin
+    with _logged(screen.warn):
+        if quiet:
+            yield run
+            return
+        shown = _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
+        progress = screen.progress if shown else screen.begin
+        try:
+            with watched(screen.compiling):
+                yield replace(run, note=screen.note, progress=progress, round=screen.round)
+        finally:
+            screen.clear()
+
+
+@contextmanager
+def _logged(warn: Callable[[str], None]) -> Iterator[None]:
+    """Show what the library logs, warnings or worse."""
+    log, handler = logging.getLogger("dualign"), _Handler(logging.WARNING)
+    handler.warn = warn
+    log.addHandler(handler)
     try:
-        with watched(screen.compiling):
-            yield replace(run, note=screen.note, progress=progress, round=screen.round)
+        yield
     finally:
-        screen.clear()
+        log.removeHandler(handler)
+
+
+class _Handler(logging.Handler):
+    warn: Callable[[str], None]
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.warn(record.getMessage())
 
 
 class _Screen:

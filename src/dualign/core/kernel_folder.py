@@ -11,13 +11,13 @@ import hashlib
 import logging
 import os
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
+
+from dualign.core.temporaries import temporary_folder
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(rb"^from (dualign[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
@@ -28,6 +28,8 @@ UNUSED = 30 * 24 * 3600.0
 
 _temporary: list[Path] = []
 """The temporary folder, if there is one."""
+_at_exit = ExitStack()
+"""Removes it."""
 
 _log = logging.getLogger("dualign")
 
@@ -45,7 +47,7 @@ def kernel_folder() -> Path:
         if os.access(place, os.W_OK | os.X_OK) or _has_kernels(place):
             return place
     # Not a fixed name in a folder that others may write to: whatever is found there will be run.
-    root = Path(tempfile.mkdtemp(prefix="dualign-kernels-"))
+    root = Path(_at_exit.enter_context(temporary_folder()))
     _temporary.append(root)
     (place := root / "dualign").mkdir()
     atexit.register(remove_temporary_kernels)
@@ -85,8 +87,7 @@ def with_kernel_folder(environment: Mapping[str, str]) -> dict[str, str]:
 
 def remove_temporary_kernels() -> None:
     """Remove the temporary folder, if there is one; what is loaded stays usable."""
-    for root in _temporary:
-        shutil.rmtree(root, ignore_errors=True)
+    _at_exit.close()
 
 
 class Mark:

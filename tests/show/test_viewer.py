@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 from tests.show import samples
-from tests.show.browser import CHROMIUM, Browser
+from tests.show.browser import CHROMIUM, REQUIRED, Browser
 
 from dualign.measure.quality import evaluate
 from dualign.show.dataset import Dataset, System
@@ -19,17 +19,22 @@ from dualign.text.alignment import Alignment
 from dualign.text.formats import parse_pharaoh, read_links
 from dualign.text.gold import read_gold
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
-
 CARD = "document.getElementById('card').innerText"
 COUNT = "document.getElementById('count').textContent"
 TITLE = "document.querySelector('#detail h1')?.textContent"
 LEFT = "(e) => e.getBoundingClientRect().x"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chromium():
-    made = Browser()
+    """One browser for all tests: it takes longer to start than most of them to run."""
+    unfit = pytest.fail if REQUIRED else pytest.skip
+    if CHROMIUM is None:
+        unfit("no Chromium is installed")
+    try:
+        made = Browser()
+    except (AssertionError, OSError) as error:
+        unfit(f"{CHROMIUM} does not start here: {error}")
     yield made
     made.close()
 
@@ -354,10 +359,10 @@ def test_errors_are_counted_against_the_edited_gold(page):
     assert shown(page) == [6, 7]
 
 
-def test_edits_survive_a_reload_and_can_be_discarded(page, tmp_path):
+def test_edits_survive_a_reload_and_can_be_discarded(page):
     page.press("e")
     page.click(*cell(page, 2, 0))
-    page.open((tmp_path / "page.html").as_uri())
+    page.reload()
     assert "1 pair edited in this browser" in page.js("document.getElementById('notice').innerText")
     assert len(kinds(page, "#detail > .matrix rect.sure")) == 5
     page.click(*page.place("#notice button:last-child"))

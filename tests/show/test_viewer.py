@@ -561,6 +561,15 @@ def test_certificate_and_trace_of_a_pair(page):
     )
 
 
+def test_trace_of_one_round_is_drawn(browser, tmp_path):
+    record = '{"line": 1, "score": 1.0, "bound": 1.0, "certified": true, "trace": [[1.0, 1.0]]}'
+    data = Dataset([(["a"], ["b"])], [System("one", [parse_pharaoh("0-0")], None, [record])])
+    path = tmp_path / "page.html"
+    path.write_text(viewer_page(content(data)), encoding="utf-8")
+    browser.open(path.as_uri())
+    assert kinds(browser, ".chart circle") == ["bound", "score"]
+
+
 def test_posteriors_show_both_directions_gains_and_losses(page):
     page.wait("document.querySelectorAll('.panels figure').length === 4")
 

@@ -76,6 +76,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "matrix": "Draw the links of a sentence pair as a matrix.",
         "posteriors": "Draw a model's posteriors of a pair, both directions, before and after projection.",
         "curve": "Draw precision against recall of several systems.",
+        "calibration": "Draw how many of the links with a probability of p are right.",
         "trace": "Draw how bound and score of a pair approach each other.",
         "pruning": "Draw how much pruning leaves of the search space, round by round.",
         "cost": "Draw time, memory or another cost against size.",

@@ -229,5 +229,11 @@ function traceOf(points) {
     svg.append(drawn("text", { x: x(k), y: high - 8, "text-anchor": "middle" }, `${k + 1}`));
   }
   svg.append(drawn("path", { class: "bound", d: path(0) }), drawn("path", { class: "score", d: path(1) }));
+  // One round makes no line.
+  if (points.length === 1) {
+    const mark = (at, r) => typeof points[0][at] === "number" && svg.append(drawn("circle", { class: at ? "score" : "bound", cx: x(0), cy: y(points[0][at]), r }));
+    mark(0, 6);
+    mark(1, 3);
+  }
   return svg;
 }

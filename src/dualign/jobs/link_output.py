@@ -25,7 +25,7 @@ from dualign.text.line_blocks import Place
 from dualign.text.matrices import MatrixArchive
 from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
-from dualign.text.streams import flush_through, open_binary_output, open_input, open_output, pack
+from dualign.text.streams import flush_through, open_binary_output, open_input, open_output, pack, plain_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +266,10 @@ def write_report(
         report.write(json.dumps(record) + "\n")
 
 
-def write_page(path: str, pairs: Sequence[Pair], chunks: Sequence[Links], aligner: Aligner) -> None:
-    """Write the page about a run that has aligned these pairs."""
+def write_page(
+    path: str, pairs: Sequence[Pair], chunks: Sequence[Links], aligner: Aligner, files: dict[str, str | None]
+) -> None:
+    """Write the page about a run that has aligned these pairs, and has read and written these files."""
     from dualign.show.summary import About, summary_page
 
     report = io.StringIO()
@@ -276,7 +278,8 @@ def write_page(path: str, pairs: Sequence[Pair], chunks: Sequence[Links], aligne
         write_report(chunk, line, 0.0, report)
         line += len(chunk)
     shown = ("model", "constraint", "projection", "decoder", "threshold")
-    facts = {name: str(getattr(aligner.options, name)) for name in shown} | {"dualign": release()}
+    facts = {name: plain_name(file) for name, file in files.items() if file not in (None, "-")}
+    facts |= {name: str(getattr(aligner.options, name)) for name in shown} | {"dualign": release()}
     about = About("Word alignment", aligner.history, report.getvalue().splitlines(), facts)
     found = [alignment for chunk in chunks for alignment in alignments(chunk)]
     with open_output(path) as stream:

@@ -12,14 +12,14 @@ from dualign.jobs.defaults import PORT
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.model.options import PROJECTIONS
-from dualign.show.dataset import Dataset, read_dataset
+from dualign.show.dataset import Dataset, named, read_dataset
 from dualign.show.dataset import Files as ShownFiles
 from dualign.show.model_view import ModelView
 from dualign.show.page import viewer_page
 from dualign.show.payload import content
 from dualign.show.server import Viewer
 from dualign.show.summary import About, summary_page
-from dualign.text.streams import open_output
+from dualign.text.streams import open_output, plain_name
 
 
 def read_all(files: ShownFiles, run: Run = SILENT) -> Dataset:
@@ -55,7 +55,10 @@ def summarize(files: ShownFiles, output: str = "-", *, run: Run = SILENT) -> Non
             replace(alignment, probabilities=tuple(cells.get(link, float("nan")) for link in alignment.links))
             for alignment, cells in zip(alignments, system.cells, strict=True)
         ]
-    about = About(f"{dataset.names[0]} – {dataset.names[1]}: {system.name}", records=system.records or ())
+    given = {"source": files.source, "target": files.target, "links": (*files.links, *files.probabilities)[0]}
+    facts = {name: plain_name(named(path)[1]) for name, path in given.items() if path is not None}
+    title = f"{dataset.names[0]} – {dataset.names[1]}: {system.name}"
+    about = About(title, records=system.records or (), facts=facts)
     with open_output(output) as stream:
         stream.write(summary_page(dataset.pairs, alignments, about))
 

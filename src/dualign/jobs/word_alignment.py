@@ -206,7 +206,13 @@ def align(
         counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run, ids), outputs, run)
         if outputs.page is not None:
             pairs = TextFiles(source, target, run.errors, aligner.cutting).pairs()
-            write_page(outputs.page, list(pairs), kept, aligner)
+            named = {
+                "source": source,
+                "target": target,
+                "model": load or outputs.model,
+                "links": outputs.links,
+            }
+            write_page(outputs.page, list(pairs), kept, aligner, named)
     note_counts(counts, aligner, run)
     if bad.count:
         raise DataError(f"no links for {number_of(bad.count, 'bad lines')}; see the warnings")

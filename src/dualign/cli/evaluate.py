@@ -10,6 +10,7 @@ from dualign.cli.options import argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 from dualign.jobs.defaults import RARE
+from dualign.text.places import kept_apart
 from dualign.text.streams import open_output
 
 
@@ -17,6 +18,7 @@ def evaluate(
     files: Annotated[
         list[str], argument("LINKS [OTHER] GOLD", "One or two files of links; gold links, sure and possible.")
     ],
+    output: options.Output = "-",
     as_json: options.AsJson = False,
     format: options.LinkFormat = None,
     gold_format: options.GoldFormat = None,
@@ -52,11 +54,11 @@ def evaluate(
     if others and words is not None:
         raise UsageError("rare words are counted for one file of links; leave out --source and --target")
     report: jobs.Report | jobs.PairedReport
-    with on_screen(quiet, "", None, errors) as run:
+    with kept_apart(), on_screen(quiet, "", None, errors) as run:
         if others:
             three = read[0], jobs.LinkFile(others[0], format), read[1]
             report = jobs.compare(*three, only_first=first, bootstrap=bootstrap, seed=seed, run=run)
         else:
             report = jobs.evaluate(*read, first=first, bootstrap=bootstrap, seed=seed, words=words, run=run)
-    with open_output("-") as stream:
-        stream.write((report.as_json() if as_json else report.as_text()) + "\n")
+        with open_output(output) as stream:
+            stream.write((report.as_json() if as_json else report.as_text()) + "\n")

@@ -35,7 +35,8 @@ def view(
     model: ModelFile = None,
     projection: Projection = None,
     html: Annotated[
-        str | None, option("FILE", "Write one page that needs nothing else; - for stdout.")
+        str | None,
+        option("FILE", "Write a page that needs nothing else; - for stdout.", "--html --output -o"),
     ] = None,
     posteriors: Annotated[int, option("N", "With --html: pairs to include posteriors of.", min=0)] = 1000,
     port: Annotated[

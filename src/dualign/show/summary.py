@@ -197,8 +197,8 @@ def _dictionary(run: Run) -> str:
     saved = quote("".join("\t".join(row) + "\n" for row in [head, *rows]))
     save = (
         f'<p><a download="dictionary.tsv" href="data:text/tab-separated-values;charset=utf-8,{saved}">'
-        f"Save {number_of(len(rows), 'word pairs')} as dictionary.tsv</a>. The probabilities are shares of the "
-        "links of a word; <code>dualign dictionary</code> writes all entries, with examples.</p>"
+        f"Save {number_of(len(rows), 'word pairs')} as dictionary.tsv</a>. The probabilities are shares of "
+        "the links of a word; <code>dualign dictionary</code> writes all entries, with examples.</p>"
     )
     return f'<h2>Dictionary: {what}</h2><div class="side">{tables}</div>{save}'
 

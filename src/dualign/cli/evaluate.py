@@ -10,6 +10,7 @@ from dualign.cli.options import argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 from dualign.jobs.defaults import RARE
+from dualign.text.checks import number_of
 from dualign.text.places import kept_apart
 from dualign.text.streams import open_output
 
@@ -41,7 +42,9 @@ def evaluate(
     difference between them gets an interval, and p: how likely it would be by chance.
     """
     if not 2 <= len(files) <= 3:
-        raise UsageError(f"{len(files)} files named; write LINKS GOLD, or LINKS OTHER GOLD to compare two")
+        raise UsageError(
+            f"{number_of(len(files), 'files')} named; write LINKS GOLD, or LINKS OTHER GOLD to compare two"
+        )
     links, *others, gold = files
     if target is not None and source is None:
         raise UsageError("--target needs --source; give both")

@@ -92,6 +92,8 @@ _PLAIN: dict[str, Any] = {
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
 
+_COMPLETE = "_DUALIGN_COMPLETE"
+
 # All that Click raises for a wrong command line derives from this; it has no name of its own in Typer.
 _CommandLineError: Any = typer.BadParameter.__base__
 
@@ -169,7 +171,7 @@ def _overview(context: typer.Context) -> None:
         raise typer.Exit(2)
 
 
-app = typer.Typer(cls=_Verbs, subcommand_metavar="VERB ...", **_PLAIN)
+app = typer.Typer(cls=_Verbs, subcommand_metavar="VERB ...", **_PLAIN | {"add_completion": True})
 
 
 def _print_version(wanted: bool) -> None:
@@ -222,6 +224,11 @@ def _heeding() -> int:
 def _invoke(arguments: list[str]) -> int:
     # Not `app()`: Typer would decide on messages and exit codes for Ctrl-C and broken pipes itself.
     command = typer.main.get_command(app)
+    if _COMPLETE in os.environ:  # the shell asks, after `dualign --install-completion`
+        try:
+            command.main(arguments, "dualign")
+        except SystemExit as end:
+            return int(end.code or 0)
     try:
         with command.make_context("dualign", arguments) as context:
             command.invoke(context)

@@ -11,6 +11,7 @@ from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Output, Q
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities
 from dualign.core.errors import UsageError
+from dualign.text.checks import number_of
 from dualign.text.places import kept_apart
 from dualign.text.streams import open_output
 
@@ -63,7 +64,10 @@ def show(
         if lines is None:
             wanted = wanted[: len(dataset)]
         if max(wanted) > len(dataset):
-            raise UsageError(f"--lines {lines}: there is no line {max(wanted)}, the text has {len(dataset)}")
+            raise UsageError(
+                f"--lines {lines}: there is no line {max(wanted)}; the text has "
+                f"{number_of(len(dataset), 'lines')}"
+            )
         if model is not None:
             dataset = with_model(dataset, model, wanted, run)
         _print(dataset, wanted, output, colour, width, quiet)

@@ -302,7 +302,7 @@ def _go_on(
     """Align what an earlier run has left."""
     with parts.opened():
         if parts.place.line:
-            run.note(f"going on after {parts.place.line:,} pairs")
+            run.note(f"going on after {number_of(parts.place.line, 'pairs')}")
         if not parts.is_complete:
             pieces = align_chunks(aligner, chunks(parts.place), outputs, run)
             write_pieces(_advancing(pieces, whole), parts, parts.counts, run)
@@ -406,7 +406,9 @@ def _read(
         return begin, text
     with sampled(plain, size, seed, workspace.folder) as sample:
         if sample.size < size:
-            run.note(f"note: the text has only {sample.lines:,} pairs; the sample is all of them")
+            run.note(
+                f"note: the text has only {number_of(sample.lines, 'pairs')}; the sample is the whole text"
+            )
         cut = Cutting(ascii=cutting.ascii)
         return begin, _encode_files(sample.source, sample.target, aligner, run, workspace, cut)
 

@@ -193,7 +193,8 @@ def _dictionary(run: Run) -> str:
     ]
     head = ("source", "target", "count", "p(target|source)", "p(source|target)")
     half = -(-min(len(rows), ENTRIES) // 2)
-    tables = "".join(_table(head, part, left=2) for part in (rows[:half], rows[half : 2 * half]) if part)
+    short = (*head[:3], "p(t|s)", "p(s|t)")
+    tables = "".join(_table(short, part, left=2) for part in (rows[:half], rows[half : 2 * half]) if part)
     saved = quote("".join("\t".join(row) + "\n" for row in [head, *rows]))
     save = (
         f'<p><a download="dictionary.tsv" href="data:text/tab-separated-values;charset=utf-8,{saved}">'

@@ -223,7 +223,9 @@ def _heeding() -> int:
 
 def _invoke(arguments: list[str]) -> int:
     # Not `app()`: Typer would decide on messages and exit codes for Ctrl-C and broken pipes itself.
-    command = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
+    for option in command.params:
+        option.hidden = str(option.name).endswith("_completion")  # for once in a lifetime: see docs/cli.md
     if _COMPLETE in os.environ:  # the shell asks, after `dualign --install-completion`
         try:
             command.main(arguments, "dualign")

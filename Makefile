@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
-.PHONY: demo quick test lint bench clean
+.PHONY: demo quick test lint bench dist wheel-test clean
 
 demo: $(INSTALLED)
 	$(BIN)/dualign demo
@@ -38,6 +38,26 @@ bench: $(INSTALLED)
 	$(BIN)/pip install --quiet -e '.[bench]'
 	$(BIN)/python -m benchmarks.peers
 
+# An archive of the sources and a wheel, in dist/.
+dist: $(INSTALLED)
+	$(BIN)/pip install --quiet build
+	rm -rf dist build/lib build/bdist.*
+	$(BIN)/python -m build --quiet
+
+# The wheel in an empty environment of each of the PYTHONS, and a part of the tests against it: src/ is not on the path.
+PYTHONS ?= $(PYTHON)
+WHEEL_TESTS = tests/cli/test_align.py tests/cli/test_train.py tests/cli/test_convert.py tests/cli/test_evaluate.py \
+	tests/cli/test_figure.py tests/measure tests/show tests/text
+wheel-test: dist
+	for python in $(PYTHONS); do \
+		place=$$(mktemp -d) && $$python -m venv $$place/venv && \
+		$$place/venv/bin/pip install --quiet dist/dualign-*.whl pytest hypothesis matplotlib && \
+		$$place/venv/bin/python -I -c "import dualign; assert dualign.__file__.startswith('$$place')" && \
+		$$place/venv/bin/dualign demo > $$place/demo && \
+		NUMBA_CACHE_DIR=$$place/cache $$place/venv/bin/python -m pytest --quick -p no:cacheprovider $(WHEEL_TESTS) || exit 1; \
+		rm -r $$place; \
+	done
+
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -e .
@@ -49,4 +69,4 @@ $(READY): $(INSTALLED)
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build src/*.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist src/*.egg-info

@@ -456,3 +456,9 @@ def test_a_link_that_is_given_twice_is_one():
     twice = Aligner(threads=1).fit(pairs, gold={0: Alignment(((0, 0), (0, 0)), ((0, 0),))})
     np.testing.assert_array_equal(once.model.weights, twice.model.weights)
     assert np.isfinite(twice.model.weights).all()
+
+
+def test_a_text_that_repeats_one_pair_of_repeated_words_gets_links():
+    pair = "a b c d a e", "u v w x u y"
+    [links] = Aligner(threads=1).fit([pair] * 500).align([pair])
+    assert {(0, 0), (4, 4), (5, 5)} <= set(links.links)

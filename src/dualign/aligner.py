@@ -26,7 +26,7 @@ from dualign.model.options import DECODING, Options, OptionValues
 from dualign.model.translations import Translation, translations
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Numbered, Pins, numbered
-from dualign.text.checks import links_inside, same_length
+from dualign.text.checks import links_inside, number_of, same_length
 from dualign.text.cutting import PLAIN, Cutting, cutting_of
 from dualign.text.pairs import Pair
 
@@ -327,7 +327,9 @@ def _pins(text: Numbered, gold: Mapping[int, Alignment]) -> Pins:
     """Known links of a text's pairs, checked."""
     for pair, links in gold.items():
         if not 0 <= pair < len(text):
-            raise DataError(f"gold links of pair {pair}, but the text has {len(text)} pairs, counted from 0")
+            raise DataError(
+                f"gold links of pair {pair}, but the text has {number_of(len(text), 'pairs')}, counted from 0"
+            )
         I, J = (int(side.offsets[pair + 1] - side.offsets[pair]) for side in (text.source, text.target))
         links_inside(links.links + links.possible, I, J, f"gold links of pair {pair}")
     return Pins.of(len(text), gold)

@@ -32,6 +32,12 @@ def test_matrix(tmp_path, text, gold):
         tmp_path, "matrix", *text, "--probabilities", scored, "--gold", gold, "--line", "2"
     )
     assert "<svg" in drawn(tmp_path, "matrix", *text, "--gold", gold)
+    other = samples.write(tmp_path / "l", samples.TWO)
+    one, both = (
+        drawn(tmp_path, "matrix", *text, *(word for path in paths for word in ("-l", path)))
+        for paths in ([other], [other, f"again={other}"])
+    )
+    assert one.count("again") < both.count("again")
 
 
 @pytest.mark.kernel
@@ -51,6 +57,7 @@ def test_posteriors_and_curves_of_a_model(tmp_path, text, gold):
         samples.write(tmp_path / "l", samples.TWO),
     ]
     assert "<svg" in drawn(tmp_path, "curve", *text, "--gold", gold, "--model", f"HMM={model}", *more)
+    assert "<svg" in drawn(tmp_path, "calibration", *text, "--gold", gold, "--model", f"m={model}", *more[:2])
 
 
 def test_traces_and_pruning(tmp_path):
@@ -81,6 +88,7 @@ def test_cost(tmp_path):
         (["matrix", "TEXT", "-o", "x.svg", "--line", "9"], 2, "the text has 8 lines"),
         (["matrix", "TEXT", "-o", "x.svg", "--line", "3"], 2, "the source sentence is empty"),
         (["curve", "TEXT", "-o", "x.svg", "--gold", "GOLD"], 2, "nothing to draw"),
+        (["calibration", "TEXT", "-o", "x.svg", "--gold", "GOLD"], 2, "nothing to draw"),
         (["trace", "REPORT", "-o", "x.svg"], 1, "no traces"),
         (["cost", "REPORT", "-o", "x.svg"], 1, ":1: no JSON object with numbers `pairs` and `seconds`"),
         (["cost", "EMPTY", "-o", "x.svg"], 1, "the file is empty"),

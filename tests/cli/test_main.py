@@ -148,3 +148,16 @@ def test_two_files_cannot_be_standard_input(capsys):
     for arguments in (["evaluate", "-", "-"], ["symmetrize", "-", "-"]):
         assert run(arguments) == 2
         assert "standard input" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("dualign ev", ["evaluate"]),
+        ("dualign figure ca", ["calibration"]),
+        ("dualign align --dec", ["--decoder"]),
+    ],
+)
+def test_the_shell_completes_verbs_and_options(words, found):
+    asked = {"_DUALIGN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert dualign(**asked).stdout.split() == found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,3 +82,28 @@ def test_jobs_on_several_threads_do_not_mix_their_files(place):
     with kept_apart(), open_input("s"), ThreadPoolExecutor(1) as pool:
         pool.submit(rewrite).result()
     assert (place / "s").read_text(encoding="utf-8") == "other\n"
+
+
+def test_every_output_can_be_named_with_o(tmp_path, capsys):
+    links, gold = write_lines(tmp_path / "links", ["0-0"]), write_lines(tmp_path / "gold", ["0-0"])
+    source, target = write_lines(tmp_path / "s", ["a"]), write_lines(tmp_path / "t", ["b"])
+    out = str(tmp_path / "out")
+    for command in (
+        ["convert", links, "--to", "talp"],
+        ["evaluate", links, gold],
+        ["phrases", "evaluate", links, gold],
+        ["show", source, target, "-l", links],
+        ["translate", "lm", source],
+        ["view", source, target, "-l", links],
+    ):
+        assert run([*command, "-o", out]) == 0, command
+        assert Path(out).read_text(encoding="utf-8") != ""
+        Path(out).unlink()
+    assert capsys.readouterr().out == ""
+    # A report does not replace what it is about.
+    assert run(["evaluate", links, gold, "-o", gold]) == 2
+    assert Path(gold).read_text(encoding="utf-8") == "0-0\n"
+    assert run(["convert", links, out, "--to", "talp", "-o", out]) == 2
+    assert f"OUT is named twice, {out} and -o {out}; name it once" in capsys.readouterr().err
+    assert run(["convert", links, "--to", "talp"]) == 2
+    assert "no OUT; name it with -o OUT" in capsys.readouterr().err

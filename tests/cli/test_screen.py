@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from types import SimpleNamespace
 
 import pytest
 
 from dualign.cli import exits, screen
 from dualign.cli.screen import on_screen
+from dualign.core import advancing
+from dualign.core.advancing import advance, begin
 from dualign.core.compile_watch import announce, expecting
 from dualign.learn.training import Progress
 
@@ -36,7 +39,7 @@ def count(lines: int = 600, *, output: str = "x", quiet: bool = False, **more: b
 
 def test_items_go_by_and_their_number_is_shown_then_cleared(streams):
     count()
-    assert streams.stderr.getvalue() == "\rconvert: 256 lines\rconvert: 512 lines\r\x1b[K"
+    assert streams.stderr.getvalue() == "\r\x1b[Kconvert: 256 lines\r\x1b[Kconvert: 512 lines\r\x1b[K"
 
 
 def test_line_is_cleared_before_an_error_message(streams):
@@ -53,7 +56,7 @@ def test_line_is_cleared_before_a_note(streams):
     with on_screen(False, "x") as run:
         list(run.counted(range(300), "convert"))
         run.note("note: so it is")
-    assert streams.stderr.getvalue() == "\rconvert: 256 lines\r\x1b[Kdualign: note: so it is\n"
+    assert streams.stderr.getvalue() == "\r\x1b[Kconvert: 256 lines\r\x1b[Kdualign: note: so it is\n"
 
 
 def test_short_file_shows_nothing(streams, monkeypatch):
@@ -88,14 +91,17 @@ def test_no_terminal_no_progress(stream, streams):
     assert stream is None or stream.getvalue() == ""
 
 
-def test_pairs_are_counted_in_one_line_of_the_terminal_that_stays(streams):
+def test_pairs_are_counted_in_one_line_with_the_time_left(streams):
     with on_screen(False, "x", rate=True) as run:
-        for done in (0, 2, 3):
-            run.progress(done, "align")
-    shown = streams.stderr.getvalue()
-    assert shown.startswith("\r\x1b[Kaligned 2 pairs, ")
-    assert "\r\x1b[Kaligned 3 pairs, " in shown
-    assert shown.count("\n") == 1
+        run.progress(0, "align")
+        run.progress(2, "align")
+        advance(0.25)
+        run.progress(3, "align")
+        run.note("3 pairs, 4 links, 0.1 s")
+    first, second, _ = streams.stderr.getvalue().split("\r\x1b[K")[1:]
+    assert re.fullmatch(r"aligned 2 pairs, [\d,]+ pairs/s", first)
+    assert re.fullmatch(r"aligned 3 pairs, [\d,]+ pairs/s, 0\.0 s left", second)
+    assert streams.stderr.getvalue().endswith("\r\x1b[Kdualign: 3 pairs, 4 links, 0.1 s\n")
 
 
 def test_rounds_are_lines_without_a_terminal_and_bars_on_one(streams, monkeypatch):
@@ -108,7 +114,7 @@ def test_rounds_are_lines_without_a_terminal_and_bars_on_one(streams, monkeypatc
     monkeypatch.setattr("sys.stderr", streams.stderr)  # rich's
     with on_screen(False) as run:
         run.round(progress)
-    assert "objective -8, 2.8854 bits per word" in streams.stderr.getvalue()
+    assert "2.8854 bits per word" in streams.stderr.getvalue()
 
 
 def test_compilation_is_a_bar_that_goes_away(streams):
@@ -136,3 +142,28 @@ def test_what_the_library_logs_looks_like_other_warnings(streams, quiet):
     with on_screen(quiet, "x"):
         logging.getLogger("dualign").warning("mind the %s", "gap")
     assert streams.stderr.getvalue() == "dualign: warning: mind the gap\n"
+
+
+def test_bars_move_within_a_round_and_fit_80_columns(streams, monkeypatch):
+    monkeypatch.setattr("sys.stderr", streams.stderr)  # rich's
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = []
+    with on_screen(False) as run:
+        begin("HMM", 12)
+        [task] = advancing._watcher._bars._bars.tasks
+        for share in (0.0, 0.5, 1.0):
+            advance(share)
+            shown.append(task.completed)
+        run.round(Progress("HMM", 1, 12, -8.0e8, 4 * 10**7, 2))
+        shown.append(task.completed)
+        begin("HMM", 12)  # the same stage goes on
+        advance(0.5)
+        shown.append(task.completed)
+    assert shown == sorted(shown)
+    assert shown[:3] == pytest.approx([0, 0.495, 0.99])
+    assert shown[3:] == pytest.approx([1, 1.495])
+    lines = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", streams.stderr.getvalue()).split("\n")
+    last = [line for line in lines if "HMM" in line][-1]
+    assert "1/12" in last
+    assert "bits per word" in last
+    assert max(len(line.split("\r")[-1].rstrip()) for line in lines) <= 80

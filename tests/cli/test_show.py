@@ -71,3 +71,18 @@ def test_gold_alone_is_shown(files, tmp_path, capsys):
 def test_wrong_lines_are_said(files, lines, message, capsys):
     assert run(["show", *files, "--lines", lines]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.kernel
+def test_a_saved_model_links_the_pairs_that_are_shown(files, tmp_path, capsys):
+    from dualign.aligner import Aligner
+
+    pairs = [(a.split(), b.split()) for a, b in zip(samples.SOURCE, samples.TARGET, strict=True)]
+    model = tmp_path / "m"
+    Aligner(threads=1, rounds=1, ibm1_rounds=1).fit(pairs).save(model)
+    [expected] = Aligner.load(model).align([pairs[0]])
+    assert run(["show", *files[:2], "--model", str(model), "--lines", "1", "-q"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("■") + shown.count("▪") == len(expected.links) > 0
+    assert run(["show", *files[:2], "--model", files[0]]) == 1
+    assert "not a dualign model" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from tests.cli.command import INTERRUPTIBLE, environment
 
 from dualign.aligner import Aligner
 from dualign.cli.main import run
+from dualign.text.checks import number_of
 
 FAST = ["--rounds", "2", "--quiet"]
 
@@ -65,7 +66,7 @@ def test_tuning_is_kept_in_the_model(files, tmp_path, capsys):
 @pytest.mark.parametrize("count", [1, 4])
 def test_a_wrong_number_of_files_is_wrong_usage(files, count, capsys):
     assert run(["train", *(files * 2)[:count]]) == 2
-    assert f"{count} files named; write SOURCE TARGET -o MODEL" in capsys.readouterr().err
+    assert f"{number_of(count, 'files')} named; write SOURCE TARGET -o MODEL" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["-", "model.gz"])
@@ -147,7 +148,7 @@ def test_another_seed_draws_another_sample(files, tmp_path):
 
 def test_a_sample_larger_than_the_text_is_the_text(files, tmp_path, capsys):
     assert run(["train", *files, str(tmp_path / "a"), "--sample", "1M", "--rounds", "2"]) == 0
-    assert f"the text has only {len(SOURCE)} pairs; the sample is all of them" in capsys.readouterr().err
+    assert f"the text has only {len(SOURCE)} pairs; the sample is the whole text" in capsys.readouterr().err
     assert run(["train", *files, str(tmp_path / "b"), *FAST]) == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 

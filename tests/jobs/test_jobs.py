@@ -304,7 +304,7 @@ def test_a_disk_that_is_too_small_for_the_scratch_files_is_noticed_before_the_wo
     for path in text:
         with open(path, "w", encoding="utf-8") as stream:
             stream.write("a b c\n" * 1000)
-    monkeypatch.setattr(os, "statvfs", lambda folder: SimpleNamespace(f_bavail=1, f_frsize=4096))
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=4096))
     run = jobs.Run(memory=1, scratch=str(tmp_path))
     with pytest.raises(dualign.DataError, match=r"about 23 KiB of scratch files are needed, 4 KiB are free"):
         jobs.train(*text, str(tmp_path / "model"), run=run)

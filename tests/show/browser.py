@@ -21,6 +21,9 @@ CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
 )
 
+REQUIRED = os.environ.get("DUALIGN_REQUIRE_BROWSER") == "1"
+"""Fail where the viewer cannot be tested, rather than skip its tests."""
+
 KEYS = {
     "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39, "Enter": 13, "Escape": 27, "End": 35,
     "Home": 36, "PageDown": 34, "PageUp": 33, "Tab": 9, " ": 32,
@@ -59,6 +62,13 @@ class Browser:
         self._number, self._buffer = 0, b""
         self._session: str | None = None
         self.events: list[dict[str, Any]] = []
+        try:
+            self._attach()
+        except BaseException:
+            self.close()
+            raise
+
+    def _attach(self) -> None:
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -118,6 +128,12 @@ class Browser:
         self.events.clear()
         self.send("Page.navigate", url=address)
         self.wait("document.documentElement?.dataset.ready || !!document.querySelector('[role=alert]')")
+
+    def reload(self) -> None:
+        """Load the page again, in the same process: another might read storage before it is written."""
+        self.js("window.former = true")
+        self.send("Page.reload")
+        self.wait("!window.former && document.documentElement?.dataset.ready")
 
     def js(self, expression: str) -> Any:
         """The value of an expression; a promise is waited for."""

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from dualign.core.errors import DataError, UsageError
+from dualign.measure.calibration import calibration
 from dualign.measure.curves import curve
 from dualign.measure.quality import evaluate
 from dualign.show.canvas import BLUE, INK, ORANGE, save
-from dualign.show.figures import matrix_figure, posterior_figure
-from dualign.show.plots import cost_figure, curve_figure, pruning_figure, trace_figure
+from dualign.show.figures import Matrix, matrices_figure, matrix_figure, posterior_figure
+from dualign.show.plots import calibration_figure, cost_figure, curve_figure, pruning_figure, trace_figure
 from dualign.text.formats import parse_pharaoh
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -48,6 +49,25 @@ def test_matrix_marks_links_gold_and_errors():
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
 
 
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_every_system_has_its_matrix_and_signs_are_explained():
+    systems = [Matrix(LINKS, None, "one"), Matrix(parse_pharaoh("0-1 1?0"), {(0, 1): 0.3}, "two")]
+    figure = matrices_figure(["a", "b"], ["x", "y"], systems, GOLD)
+    assert [set(circles(axes)) for axes in figure.axes] == [{(0, 0), (1, 1), (1, 0)}, {(0, 1), (1, 0)}]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["one", "two"]
+    assert legend(figure) == [
+        "gold, sure",
+        "gold, possible",
+        "link (area: probability)",
+        "not in gold",
+        "possible link",
+    ]
+    assert legend(matrix_figure(["a"], ["x"], parse_pharaoh("0-0"))) == ["link"]
+
+
 def test_posteriors_show_gains_full_and_losses_hollow():
     array = np.zeros((2, 2, 1, 3))
     array[0, 0, 0], array[1, 0, 0] = [0.5, 0.5, 0.5], [0.9, 0.1, 0.5]
@@ -55,6 +75,7 @@ def test_posteriors_show_gains_full_and_losses_hollow():
     assert len(figure.axes) == 4
     found = {link: mark[:2] for link, mark in circles(figure.axes[2]).items()}
     assert found == {(0, 0): (BLUE, True), (0, 1): (ORANGE, False), (0, 2): (INK, True)}
+    assert legend(figure)[2:] == ["posterior (area)", "grown by projection", "shrunk"]
     assert len(posterior_figure(["a"], ["x", "y", "z"], array, None, "none").axes) == 2
 
 
@@ -64,6 +85,20 @@ def test_curves_have_the_points_of_the_measure():
     lines = figure.axes[0].lines
     np.testing.assert_array_equal(lines[0].get_xdata(), measured.recall[measured.recall > 0])
     assert lines[1].get_ydata()[0] == pytest.approx(2 / 3)
+
+
+def test_trace_of_one_round_has_marks():
+    lines = trace_figure({"a": [(3.0, 3.0)]}).axes[0].lines
+    assert [line.get_marker() for line in lines] == ["s", "+"]
+    assert {line.get_marker() for line in trace_figure({"a": TRACES["a"]}).axes[0].lines} == {""}
+
+
+def test_calibration_has_a_point_for_each_step():
+    found = calibration([[(0, 0, 0.95), (1, 0, 0.55), (1, 1, 0.5)]], [GOLD])
+    _, drawn = calibration_figure({"x": found}).axes[0].lines
+    assert list(drawn.get_xdata()) == [0.525, 0.95]
+    assert list(drawn.get_ydata()) == [0.5, 1.0]
+    assert drawn.get_label() == "x (3 links, error 3.3 %)"
 
 
 def test_traces_and_pruning():

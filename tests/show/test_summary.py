@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +49,24 @@ def test_page_has_every_part():
         assert part in page.text
     assert page.tags.count("svg") == 4
     assert not {"script", "b", "img"} & set(page.tags)
+
+
+def test_dictionary_has_content_words_and_can_be_saved():
+    pairs = [(["der", f"Hund{n % 40}", "!", "x<"], ["the", f"dog{n % 40}", "!", "y"]) for n in range(120)]
+    links = [
+        Alignment(((0, 0), (1, 1), (2, 2), *(((1, 0),) if n % 40 == 7 else ())), (), None) for n in range(120)
+    ]
+    page = summary_page(pairs, links, About("x", facts={"source": "a.de"}))
+    text = Text(page).text
+    assert "Dictionary: content words" in text
+    assert "hund0 dog0 3 1.00 1.00 hund1 dog1 3 1.00 1.00" in text
+    assert "der the" not in text
+    assert "source a.de" in text
+    saved = unquote(re.search(r'download="dictionary.tsv" href="data:[^,]*,([^"]*)"', page)[1]).splitlines()
+    assert saved[0] == "source\ttarget\tcount\tp(target|source)\tp(source|target)"
+    assert len(saved) == 41
+    # The one that is also linked to another word is not certain, and comes last.
+    assert saved[-1] == "hund7\tdog7\t3\t0.50\t1.00"
 
 
 def test_page_of_links_without_probabilities_says_so():

@@ -91,7 +91,7 @@ def test_treebanks_survive_a_round_trip(language: str, tmp_path: Path) -> None:
     ("text", "line", "reason"),
     [
         ("1\tw\n", 1, "2 columns instead of ten"),
-        ("1 w _ _ _ _ _ _ _ _\n", 1, "1 columns instead of ten, separated by tabs; are there blanks"),
+        ("1 w _ _ _ _ _ _ _ _\n", 1, "1 column instead of ten, separated by tabs; are there blanks"),
         (row("1", "", "_") + "\n", 1, "column FORM is empty"),
         (row("2", "w") + "\n", 1, "ID `2` where word 1 is next"),
         (row("1", "w") + "\n" + row("1", "w") + "\n", 2, "ID `1` where word 2 is next"),

@@ -50,7 +50,7 @@ def test_compressed_tables_and_only_the_lines_that_are_wanted(tmp_path):
         ("a ||| x ||| nan 0.5", "negative or not finite"),
         ("a ||| x ||| -1 0.5", "negative or not finite"),
         ("a ||| x ||| inf 0.5", "negative or not finite"),
-        ("a ||| x ||| 0.5", "1 scores; the first line has 2"),
+        ("a ||| x ||| 0.5", "1 score; the first line has 2"),
         ("a ||| x ||| 0.5 1 1", "3 scores; the first line has 2"),
         ("a |||  ||| 0.5 1 ||| |||", "fields|empty phrase"),
     ],

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import AsJson, Errors, OnErrors, Quiet, Threads, flag, option
+from dualign.cli.options import AsJson, Errors, OnErrors, Output, Quiet, Threads, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 from dualign.jobs.defaults import PAIRS
+from dualign.text.places import kept_apart
 from dualign.text.streams import open_output
 
 
@@ -21,6 +22,7 @@ def bench(
     by_threads: Annotated[
         bool, flag("--by-threads", "Compare 1, 2, 4, … threads, up to --threads, and what they write.")
     ] = False,
+    output: Output = "-",
     as_json: AsJson = False,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
@@ -41,7 +43,7 @@ def bench(
     text: jobs.Own | jobs.Synthetic = jobs.Synthetic(pairs or PAIRS, seed or 0)
     if source is not None and target is not None:
         text = jobs.Own(source, target, gold)
-    with on_screen(quiet, "", threads, errors) as run:
+    with kept_apart(), on_screen(quiet, "", threads, errors) as run:
         measured = jobs.bench(text, by_threads=by_threads, run=run)
-    with open_output("-") as stream:
-        stream.write((measured.as_json() if as_json else measured.as_text()) + "\n")
+        with open_output(output) as stream:
+            stream.write((measured.as_json() if as_json else measured.as_text()) + "\n")

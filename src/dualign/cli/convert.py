@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, OnErrors, Pairs, Quiet, argument, flag, option
+from dualign.cli.options import Errors, OnErrors, Pairs, Quiet, argument, flag, named_once, option
 from dualign.cli.screen import on_screen
 from dualign.text.formats import FORMATS
 
 
 def convert(
     input: Annotated[str, argument("IN", "File of links.")],
-    output: Annotated[str, argument("OUT", "File to write.")],
+    out: Annotated[str | None, argument("[OUT]", "File to write; or name it with -o.")] = None,
+    output: Annotated[
+        str | None, option("OUT", "File to write; - is standard output.", "--output -o")
+    ] = None,
     from_format: Annotated[
         str | None,
         option(
@@ -38,7 +41,8 @@ def convert(
 
     Pharaoh counts words from 0, the other formats from 1. Only NAACL files are written with probabilities.
     """
-    with on_screen(quiet, output, None, errors) as run:
+    place = named_once(out, output, "OUT")
+    with on_screen(quiet, place, None, errors) as run:
         jobs.convert(
-            input, output, from_format=from_format, to_format=to_format, pairs=pairs, swap=swap, run=run
+            input, place, from_format=from_format, to_format=to_format, pairs=pairs, swap=swap, run=run
         )

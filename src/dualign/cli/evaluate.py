@@ -10,6 +10,8 @@ from dualign.cli.options import argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
 from dualign.jobs.defaults import RARE
+from dualign.text.checks import number_of
+from dualign.text.places import kept_apart
 from dualign.text.streams import open_output
 
 
@@ -17,6 +19,7 @@ def evaluate(
     files: Annotated[
         list[str], argument("LINKS [OTHER] GOLD", "One or two files of links; gold links, sure and possible.")
     ],
+    output: options.Output = "-",
     as_json: options.AsJson = False,
     format: options.LinkFormat = None,
     gold_format: options.GoldFormat = None,
@@ -39,7 +42,9 @@ def evaluate(
     difference between them gets an interval, and p: how likely it would be by chance.
     """
     if not 2 <= len(files) <= 3:
-        raise UsageError(f"{len(files)} files named; write LINKS GOLD, or LINKS OTHER GOLD to compare two")
+        raise UsageError(
+            f"{number_of(len(files), 'files')} named; write LINKS GOLD, or LINKS OTHER GOLD to compare two"
+        )
     links, *others, gold = files
     if target is not None and source is None:
         raise UsageError("--target needs --source; give both")
@@ -52,11 +57,11 @@ def evaluate(
     if others and words is not None:
         raise UsageError("rare words are counted for one file of links; leave out --source and --target")
     report: jobs.Report | jobs.PairedReport
-    with on_screen(quiet, "", None, errors) as run:
+    with kept_apart(), on_screen(quiet, "", None, errors) as run:
         if others:
             three = read[0], jobs.LinkFile(others[0], format), read[1]
             report = jobs.compare(*three, only_first=first, bootstrap=bootstrap, seed=seed, run=run)
         else:
             report = jobs.evaluate(*read, first=first, bootstrap=bootstrap, seed=seed, words=words, run=run)
-    with open_output("-") as stream:
-        stream.write((report.as_json() if as_json else report.as_text()) + "\n")
+        with open_output(output) as stream:
+            stream.write((report.as_json() if as_json else report.as_text()) + "\n")

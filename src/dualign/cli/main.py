@@ -77,6 +77,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "matrix": "Draw the links of a sentence pair as a matrix.",
         "posteriors": "Draw a model's posteriors of a pair, both directions, before and after projection.",
         "curve": "Draw precision against recall of several systems.",
+        "calibration": "Draw how many of the links with a probability of p are right.",
         "trace": "Draw how bound and score of a pair approach each other.",
         "pruning": "Draw how much pruning leaves of the search space, round by round.",
         "cost": "Draw time, memory or another cost against size.",
@@ -91,6 +92,8 @@ _PLAIN: dict[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
+
+_COMPLETE = "_DUALIGN_COMPLETE"
 
 # All that Click raises for a wrong command line derives from this; it has no name of its own in Typer.
 _CommandLineError: Any = typer.BadParameter.__base__
@@ -169,7 +172,7 @@ def _overview(context: typer.Context) -> None:
         raise typer.Exit(2)
 
 
-app = typer.Typer(cls=_Verbs, subcommand_metavar="VERB ...", **_PLAIN)
+app = typer.Typer(cls=_Verbs, subcommand_metavar="VERB ...", **_PLAIN | {"add_completion": True})
 
 
 def _print_version(wanted: bool) -> None:
@@ -224,7 +227,14 @@ def _heeding() -> int:
 
 def _invoke(arguments: list[str]) -> int:
     # Not `app()`: Typer would decide on messages and exit codes for Ctrl-C and broken pipes itself.
-    command = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
+    for option in command.params:
+        option.hidden = str(option.name).endswith("_completion")  # for once in a lifetime: see docs/cli.md
+    if _COMPLETE in os.environ:  # the shell asks, after `dualign --install-completion`
+        try:
+            command.main(arguments, "dualign")
+        except SystemExit as end:
+            return int(end.code or 0)
     try:
         with command.make_context("dualign", arguments) as context:
             command.invoke(context)

@@ -67,6 +67,17 @@ LinksFile = Annotated[str, argument("LINKS", "File of links.")]
 GoldFile = Annotated[str, argument("GOLD", "Gold links, sure and possible.")]
 
 Output = Annotated[str, option("FILE", "Where to write; - is standard output.", "--output -o")]
+
+
+def named_once(argument: str | None, output: str | None, what: str) -> str:
+    """The output that was named as an argument or with -o."""
+    if argument is not None and output is not None:
+        raise UsageError(f"{what} is named twice, {argument} and -o {output}; name it once")
+    if argument is None and output is None:
+        raise UsageError(f"no {what}; name it with -o {what}")
+    return argument if argument is not None else str(output)
+
+
 Report = Annotated[
     str | None, option("FILE", "Also write JSON for each pair: line, score, bound, certified, seconds.")
 ]

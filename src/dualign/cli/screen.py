@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dualign.cli.exits import say
 from dualign.cli.flags import as_typed
-from dualign.core.clocks import Clock
-from dualign.core.compile_watch import watched
+from dualign.core import advancing, compile_watch
+from dualign.core.clocks import Clock, in_words
 from dualign.jobs.running import Run
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def on_screen(
 ) -> Iterator[Run]:
     """Settings of a job that is shown on stderr; `quiet` leaves only warnings.
 
-    Counts of lines are shown on a terminal, but not where the `output` itself goes there: they come and go,
-    or with `rate` they stay, with the number of sentence pairs per second.
+    Counts of lines are shown on a terminal, but not where the `output` itself goes there: they come and go;
+    with `rate` they have the number of sentence pairs per second, and the time left where that is known.
     """
     screen = _Screen(rate)
     run = Run(threads, errors, warn=screen.warn)
@@ -39,9 +39,10 @@ def on_screen(
             yield run
             return
         shown = _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
-        progress = screen.progress if shown else screen.begin
+        progress = screen.progress if shown else screen.start
+        rounds = advancing.watched(screen) if _is_terminal(sys.stderr) else nullcontext()
         try:
-            with watched(screen.compiling):
+            with compile_watch.watched(screen.compiling), rounds:
                 yield replace(run, note=screen.note, progress=progress, round=screen.round)
         finally:
             screen.clear()
@@ -67,10 +68,13 @@ class _Handler(logging.Handler):
 
 
 class _Screen:
+    """Shows a job; as a `Watcher`, also how far it is within a round."""
+
     def __init__(self, rate: bool) -> None:
         self._rate = rate
         self._clock, self._since = Clock(), Clock()
         self._line = self._bar = ""
+        self._share = 0.0
         self._bars: _Bars | None = None
         self._compiles = False
 
@@ -81,22 +85,24 @@ class _Screen:
     def warn(self, text: str) -> None:
         self.note(f"warning: {text}")
 
-    def begin(self, done: int, what: str) -> None:
+    def start(self, done: int, what: str) -> None:
         if done == 0:
             self.clear()
+            self._share = 0.0
             self._clock.restart()
             self._since.restart()
 
     def progress(self, done: int, what: str) -> None:
-        self.begin(done, what)
+        self.start(done, what)
         if not done or (not self._rate and (done % _CLOCK_EVERY or self._since.seconds < PAUSE)):
             return
+        self._line = f"{what}: {done:,} lines"
         if self._rate:
-            speed = done / max(self._clock.seconds, 1e-9)
-            self._line = f"\r\x1b[Kaligned {done:,} pairs, {speed:,.0f} pairs/s"
-        else:
-            self._line = f"\r{what}: {done:,} lines"
-        print(self._line, end="", file=sys.stderr, flush=True)
+            spent = max(self._clock.seconds, 1e-9)
+            self._line = f"aligned {done:,} pairs, {done / spent:,.0f} pairs/s"
+            if 0 < self._share < 1:
+                self._line += f", {in_words(spent * (1 - self._share) / self._share)} left"
+        print(f"\r\x1b[K{self._line}", end="", file=sys.stderr, flush=True)
         self._since.restart()
 
     def compiling(self, done: int, expected: int, name: str) -> None:
@@ -111,13 +117,22 @@ class _Screen:
         self._bar = f"\r\x1b[K{bar}compiling {name:.40s}"
         print(self._bar, end="", file=sys.stderr, flush=True)
 
+    def begin(self, stage: str, rounds: int) -> None:
+        self._bars = self._bars or _Bars()
+        self._bars.begin(stage, rounds)
+
+    def advance(self, share: float) -> None:
+        self._share = share
+        if self._bars is not None:
+            self._bars.advance(share)
+
     def round(self, progress: Progress) -> None:
-        text = f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits per word"
         if _is_terminal(sys.stderr):
-            speed = progress.pairs / max(self._since.restart(), 1e-9)
-            self._bars = self._bars or _Bars()
-            self._bars.show(progress, f"{text}, {speed:,.0f} pairs/s")
+            self.begin(progress.stage, progress.rounds)
+            assert self._bars is not None
+            self._bars.show(progress)
         else:
+            text = f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits per word"
             where = f"{progress.stage} round {progress.number}/{progress.rounds}"
             say(f"{self._clock.seconds:6.1f} s  {where}: {text}")
 
@@ -125,36 +140,48 @@ class _Screen:
         """End what is shown: a message may follow."""
         if self._bars is not None:
             self._bars.stop()
-        if self._line:
-            print("\n" if self._rate else "\r\x1b[K", end="", file=sys.stderr, flush=True)
-        if self._bar:
+        if self._line or self._bar:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
         self._bars, self._line, self._bar = None, "", ""
 
 
 class _Bars:
-    """A bar for each stage of training."""
+    """A bar for each stage of training, in a line of at most 80 columns."""
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
         columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            TextColumn("{task.description:6}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[done]:>2}/{task.total:.0f}"),
             TextColumn("{task.fields[text]}"),
             TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
         )
         self._bars = Progress(*columns, console=Console(stderr=True), transient=False)
         self._tasks: dict[str, Any] = {}
+        self._stage, self._done = "", 0
         self._bars.start()
         self.stop = self._bars.stop
 
-    def show(self, progress: Progress, text: str) -> None:
-        if progress.stage not in self._tasks:
-            self._tasks[progress.stage] = self._bars.add_task(progress.stage, total=progress.rounds, text="")
-        self._bars.update(self._tasks[progress.stage], completed=progress.number, text=text)
+    def begin(self, stage: str, rounds: int) -> None:
+        if stage != self._stage:
+            self._stage, self._done = stage, 0
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(stage, total=rounds, text="", done=0)
+
+    def advance(self, share: float) -> None:
+        if self._stage in self._tasks:
+            self._bars.update(self._tasks[self._stage], completed=self._done + 0.99 * share)
+
+    def show(self, progress: Progress) -> None:
+        self._done = progress.number
+        text = f"{progress.bits:.4f} bits per word"
+        task = self._tasks[progress.stage]
+        self._bars.update(task, completed=progress.number, done=progress.number, text=text)
 
 
 def _is_terminal(stream: Any) -> bool:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from enum import StrEnum
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
-from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Quiet, Source, Target, option
+from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Output, Quiet, Source, Target, option
+from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities
 from dualign.core.errors import UsageError
+from dualign.text.checks import number_of
+from dualign.text.places import kept_apart
 from dualign.text.streams import open_output
+
+if TYPE_CHECKING:
+    from dualign.show.dataset import Dataset
 
 
 class Colour(StrEnum):
@@ -28,6 +34,10 @@ def show(
     links: Links = None,
     gold: Gold = None,
     probabilities: Probabilities = None,
+    model: Annotated[
+        str | None, option("MODEL", "Saved model: its links of the pairs that are shown.", "--model")
+    ] = None,
+    output: Output = "-",
     lines: Annotated[str | None, option("N[-M][,…]", "Which pairs: `3`, `1-5`, `2,7,9-12`. [1-3]")] = None,
     colour: Annotated[
         Colour, option(None, "Colours: if the output is a terminal (auto), always or never.", "--color")
@@ -43,24 +53,35 @@ def show(
 ) -> None:
     """Print sentence pairs with their links, in colour and as a grid."""
     wanted = [1, 2, 3] if lines is None else _numbers(lines)
-    from dualign.jobs import Run, ShownFiles, plain_text
-    from dualign.jobs.viewing import read_all
+    from dualign.jobs import ShownFiles, plain_text
+    from dualign.jobs.viewing import read_all, with_model
 
     systems = links or (), probabilities or ()
-    with plain_text(source, target, columns=columns, run=Run(errors=errors)) as text:
-        files = ShownFiles(text.source, text.target, *systems, (), gold, format, gold_format, first)
-        dataset = read_all(files, Run(errors=errors))
-    if lines is None:
-        wanted = wanted[: len(dataset)]
-    if max(wanted) > len(dataset):
-        raise UsageError(f"--lines {lines}: there is no line {max(wanted)}, the text has {len(dataset)}")
+    with kept_apart(), on_screen(quiet, output, None, errors) as run:
+        with plain_text(source, target, columns=columns, run=run) as text:
+            files = ShownFiles(text.source, text.target, *systems, (), gold, format, gold_format, first)
+            dataset = read_all(files, run)
+        if lines is None:
+            wanted = wanted[: len(dataset)]
+        if max(wanted) > len(dataset):
+            raise UsageError(
+                f"--lines {lines}: there is no line {max(wanted)}; the text has "
+                f"{number_of(len(dataset), 'lines')}"
+            )
+        if model is not None:
+            dataset = with_model(dataset, model, wanted, run)
+        _print(dataset, wanted, output, colour, width, quiet)
 
+
+def _print(
+    dataset: Dataset, wanted: list[int], output: str, colour: Colour, width: int | None, quiet: bool
+) -> None:
     from rich.console import Console as RichConsole
 
     from dualign.show.terminal import Shown, legend, pair_on_terminal
     from dualign.text.alignment import Alignment
 
-    terminal = sys.stdout is not None and sys.stdout.isatty()
+    terminal = output == "-" and sys.stdout is not None and sys.stdout.isatty()
     # https://no-color.org: set to anything but nothing.
     coloured = colour is Colour.ALWAYS or (
         colour is Colour.AUTO and terminal and not os.environ.get("NO_COLOR")
@@ -71,7 +92,7 @@ def show(
             """Rich would exit with 1; the command line knows how to end quietly."""
             raise BrokenPipeError
 
-    with open_output("-") as stream:
+    with open_output(output) as stream:
         console = Console(
             file=stream,
             force_terminal=coloured,

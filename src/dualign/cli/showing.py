@@ -25,6 +25,7 @@ ModelFile = Annotated[
 Projection = Annotated[
     str | None, option("none|symmetric|bijective", "Projection to show; the model's own if not given.")
 ]
+Models = Annotated[list[str] | None, option("[NAME=]MODEL", "Saved model: every link that it scores.")]
 FigureFile = Annotated[str, option("FILE", "Figure to write: .svg, .pdf or .png.", "--output -o")]
 Line = Annotated[int, option("N", "Which sentence pair.", min=1)]
 TracedReports = Annotated[list[str], argument("[NAME=]REPORT...", "Reports whose pairs have a `trace`.")]

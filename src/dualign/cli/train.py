@@ -21,6 +21,7 @@ from dualign.cli.options import (
 )
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.text.checks import number_of
 
 
 def train(
@@ -75,7 +76,9 @@ def train(
     )  # fmt: skip
     named = [*files, *([] if output is None else [output])]
     if not 2 <= len(named) <= 3:
-        raise UsageError(f"{len(named)} files named; write SOURCE TARGET -o MODEL, or BITEXT -o MODEL")
+        raise UsageError(
+            f"{number_of(len(named), 'files')} named; write SOURCE TARGET -o MODEL, or BITEXT -o MODEL"
+        )
     source, *others, model = named
     target = others[0] if others else None
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)

@@ -22,6 +22,7 @@ from dualign.cli.showing import First, Gold, GoldFormat, Links, ModelFile, Proba
 from dualign.cli.signals import Terminated
 from dualign.core.errors import UsageError
 from dualign.jobs.defaults import PORT
+from dualign.text.checks import number_of
 
 
 def view(
@@ -35,7 +36,8 @@ def view(
     model: ModelFile = None,
     projection: Projection = None,
     html: Annotated[
-        str | None, option("FILE", "Write one page that needs nothing else; - for stdout.")
+        str | None,
+        option("FILE", "Write a page that needs nothing else; - for stdout.", "--html --output -o"),
     ] = None,
     posteriors: Annotated[int, option("N", "With --html: pairs to include posteriors of.", min=0)] = 1000,
     port: Annotated[
@@ -70,7 +72,10 @@ def view(
         with jobs.viewer(files, model=model, projection=projection, port=port, run=run) as server:
             # The address is the result, not a note: it is shown even when quiet.
             print(server.address, flush=True)
-            run.note(f"{server.pairs:,} pairs at {server.address}, for this machine only; Ctrl-C ends it")
+            run.note(
+                f"{number_of(server.pairs, 'pairs')} at {server.address}, for this "
+                "machine only; Ctrl-C ends it"
+            )
             if browser:
                 import webbrowser
 

@@ -69,6 +69,18 @@ class Pace:
         return result
 
 
+def in_words(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 5 s` or `2 h 10 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 7200:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
 def processor_seconds() -> float:
     """Processor time that the calling thread has used."""
     return thread_time()

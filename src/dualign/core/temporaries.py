@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -92,7 +91,7 @@ def temporary_folder(parent: str | None = None) -> Iterator[str]:
             yield path
             return
         finally:
-            shutil.rmtree(path, ignore_errors=True)
+            _remove_folder(path)
             if holder is not None:
                 os.close(holder)
 
@@ -121,8 +120,14 @@ def _clean(folder: str) -> None:
                 try:
                     if _lock(descriptor, otherwise=False):
                         if os.path.isdir(path):
-                            shutil.rmtree(path, ignore_errors=True)
+                            _remove_folder(path)
                         else:
                             os.remove(path)
                 finally:
                     os.close(descriptor)
+
+
+def _remove_folder(path: str) -> None:
+    import shutil  # it loads every kind of compression
+
+    shutil.rmtree(path, ignore_errors=True)

@@ -12,6 +12,7 @@ import math
 import mmap
 import os
 import re
+import shutil
 import sys
 import tempfile
 import threading
@@ -178,10 +179,9 @@ class Workspace:
     def expect(self, size: int) -> None:
         """Raise a `DataError` if scratch files of this size in all would not fit on the disk."""
         try:
-            status = os.statvfs(self.folder)
+            free = shutil.disk_usage(self.folder).free
         except OSError as error:
             raise DataError(f"{self.folder}: cannot be used: {error.strerror or error}; {REMEDY}") from None
-        free = status.f_bavail * status.f_frsize
         if size > free:
             raise DataError(
                 f"{self.folder}: about {in_words(size)} of scratch files are needed, "

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from dualign.jobs.directions import Directions, align_directions
     from dualign.jobs.drawing import (
+        draw_calibration,
         draw_cost,
         draw_curve,
         draw_matrix,
@@ -114,6 +115,7 @@ __all__ = [
     "convert",
     "decode",
     "dictionary",
+    "draw_calibration",
     "draw_cost",
     "draw_curve",
     "draw_matrix",
@@ -147,7 +149,7 @@ _NAMES = {
     "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
     "transfer_spans transfer_tags transfer_tree",
     "directions": "Directions align_directions",
-    "drawing": "draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
+    "drawing": "draw_calibration draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
     "evaluation": "LinkFile PairedReport Report Words compare evaluate",
     "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
     "installation": "Measured Own Synthetic bench",

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from dualign.core.errors import DataError, UsageError
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.viewing import model_view, read_all
-from dualign.measure.curves import curve
+from dualign.measure.calibration import calibration
+from dualign.measure.curves import LinkScores, curve
 from dualign.measure.quality import evaluate
 from dualign.show.canvas import save
 from dualign.show.dataset import Files as ShownFiles
 from dualign.show.dataset import named
-from dualign.show.figures import matrix_figure, posterior_figure
-from dualign.show.plots import cost_figure, curve_figure, pruning_figure, trace_figure
+from dualign.show.figures import Matrix, matrices_figure, posterior_figure
+from dualign.show.plots import calibration_figure, cost_figure, curve_figure, pruning_figure, trace_figure
 from dualign.text.alignment import Alignment
 from dualign.text.checks import number_of
 from dualign.text.json_lines import parse_json
@@ -31,16 +32,16 @@ _FEW = 7
 
 @job
 def draw_matrix(files: ShownFiles, output: str, *, line: int = 1, run: Run = SILENT) -> None:
-    """Draw the links of a sentence pair as a matrix, with its gold links if there are any."""
+    """Draw the links of a sentence pair, a matrix for each system, with its gold links if there are any."""
     dataset = read_all(files, run)
     n = _index(line, len(dataset))
-    found, cells, name = Alignment(), None, ""
-    if dataset.systems:
-        system = dataset.systems[0]
-        found, name = system.links[n], system.name
-        cells = None if system.cells is None else system.cells[n]
     reference = None if dataset.gold is None else dataset.gold[n]
-    _write(matrix_figure(*dataset.pairs[n], found, reference, cells, name), output, run)
+    systems = [
+        Matrix(system.links[n], None if system.cells is None else system.cells[n], system.name)
+        for system in dataset.systems
+    ]
+    figure = matrices_figure(*dataset.pairs[n], systems or [Matrix(Alignment())], reference)
+    _write(figure, output, run)
 
 
 @job
@@ -67,19 +68,8 @@ def draw_curve(files: ShownFiles, output: str, *, models: Sequence[str] = (), ru
     """Draw precision against recall, of probabilities, saved models (`[NAME=]MODEL`) and links (points)."""
     if not files.probabilities and not models and not files.links:
         raise UsageError("nothing to draw; give probabilities, models or links")
-    scored = read_all(replace(files, links=()), run)
-    if scored.gold is None:
-        raise UsageError("a curve needs gold links; name their file")
-    kept = [n for n, gold in enumerate(scored.gold) if gold is not None]
-    reference = [gold for gold in scored.gold if gold is not None]
-    curves = {}
-    for system in scored.systems:
-        cells = system.cells or ()
-        curves[system.name] = curve([[(*link, p) for link, p in cells[n].items()] for n in kept], reference)
-    for item in models:
-        name, path = named(item)
-        arrays = model_view(path, None, run).of_pairs(scored.pairs[n] for n in kept)
-        curves[name] = curve([array[1].mean(axis=0) for array in arrays], reference)
+    scored, kept, reference = _scored(files, models, run)
+    curves = {name: curve(scores, reference) for name, scores in scored.items()}
     points = {}
     if files.links:
         plain = read_all(replace(files, probabilities=()), run)
@@ -87,6 +77,18 @@ def draw_curve(files: ShownFiles, output: str, *, models: Sequence[str] = (), ru
             system.name: evaluate([system.links[n] for n in kept], reference) for system in plain.systems
         }
     _write(curve_figure(curves, points), output, run)
+
+
+@job
+def draw_calibration(
+    files: ShownFiles, output: str, *, models: Sequence[str] = (), run: Run = SILENT
+) -> None:
+    """Draw how many links of each probability gold has, of files and of saved models (`[NAME=]MODEL`)."""
+    if not files.probabilities and not models:
+        raise UsageError("nothing to draw; give probabilities or models")
+    scored, _, reference = _scored(files, models, run)
+    found = {name: calibration(scores, reference) for name, scores in scored.items()}
+    _write(calibration_figure(found), output, run)
 
 
 @job
@@ -144,6 +146,25 @@ def draw_cost(
     if not series:
         raise DataError(f"{files[0]}: no measurement, the file is empty")
     _write(cost_figure(series, x, y), output, run)
+
+
+def _scored(
+    files: ShownFiles, models: Sequence[str], run: Run
+) -> tuple[dict[str, list[LinkScores]], list[int], list[Alignment]]:
+    """Scores of links by system, of files and models; the pairs that have gold; and their gold links."""
+    text = read_all(replace(files, links=()), run)
+    if text.gold is None:
+        raise UsageError("there is nothing to compare with; name a file of gold links")
+    kept = [n for n, gold in enumerate(text.gold) if gold is not None]
+    scored: dict[str, list[LinkScores]] = {}
+    for system in text.systems:
+        cells = system.cells or ()
+        scored[system.name] = [[(*link, p) for link, p in cells[n].items()] for n in kept]
+    for item in models:
+        name, path = named(item)
+        arrays = model_view(path, None, run).of_pairs(text.pairs[n] for n in kept)
+        scored[name] = [array[1].mean(axis=0) for array in arrays]
+    return scored, kept, [gold for gold in text.gold if gold is not None]
 
 
 def _traced(paths: Sequence[str], errors: str) -> list[tuple[str, list[tuple[int, Record]]]]:

@@ -40,6 +40,7 @@ from dualign.measure.signature import signature
 from dualign.measure.table import markdown
 from dualign.measure.timing import Usage, measure
 from dualign.text.alignment import Alignment
+from dualign.text.checks import number_of
 from dualign.text.formats import read_links
 from dualign.text.pairs import read_pairs
 from dualign.text.streams import open_output
@@ -201,7 +202,7 @@ def bench(text: Synthetic | Own, *, by_threads: bool = False, run: Run = SILENT)
             gold_for = (
                 f", but there are gold links for {len(gold)}" if gold else "; there is nothing to measure"
             )
-            raise DataError(f"{files[0]} has {pairs} lines{gold_for}")
+            raise DataError(f"{files[0]} has {number_of(pairs, 'lines')}{gold_for}")
         run.note("warming up; the first run compiles kernels")
         warm_up(place, threads)
         start = warm_up(place, threads, pairs=1)

@@ -15,17 +15,19 @@ import numpy as np
 
 from dualign.aligner import Aligner, alignments
 from dualign.core.arrays import Array
+from dualign.core.clocks import in_words
 from dualign.core.errors import DataError, UsageError
 from dualign.core.release import release
 from dualign.decode.links import Links
 from dualign.decode.pair_scores import scores_of
 from dualign.jobs.defaults import POSITIONS
 from dualign.jobs.running import Run
+from dualign.text.checks import number_of
 from dualign.text.line_blocks import Place
 from dualign.text.matrices import MatrixArchive
 from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
-from dualign.text.streams import flush_through, open_binary_output, open_input, open_output, pack
+from dualign.text.streams import flush_through, open_binary_output, open_input, open_output, pack, plain_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +92,16 @@ class Piece(NamedTuple):
 
 class Counts(NamedTuple):
     """Of pairs: how many were aligned, how many were too long for it, and of how many the best links are
-    proved."""
+    proved; and all their links."""
 
     pairs: int = 0
     too_long: int = 0
     proved: int = 0
+    links: int = 0
 
     def __add__(self, other: object) -> Counts:
         assert isinstance(other, Counts)
-        return Counts(self.pairs + other.pairs, self.too_long + other.too_long, self.proved + other.proved)
+        return Counts(*map(sum, zip(self, other, strict=True)))
 
 
 class Printed(NamedTuple):
@@ -134,7 +137,7 @@ def printed(
     if outputs.tokens is not None:
         tokens = pack(_after_ids(written.tokens, ids), outputs.tokens)
     contents = pack(_after_ids(written.links(False), ids), outputs.links), scored, report, scores, tokens
-    counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()))
+    counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()), int(links.count.sum()))
     return Piece(end, contents, counts, links if outputs.page is not None else None)
 
 
@@ -225,8 +228,9 @@ def write_pieces(pieces: Iterable[Piece], sink: Sink, counts: Counts, run: Run) 
     return counts, kept
 
 
-def note_counts(counts: Counts, aligner: Aligner, run: Run) -> None:
-    """Tell what is worth knowing about the pairs that were aligned."""
+def note_counts(counts: Counts, aligner: Aligner, seconds: float, run: Run) -> None:
+    """Tell what is worth knowing about the pairs that were aligned, in so many seconds."""
+    run.note(f"{number_of(counts.pairs, 'pairs')}, {number_of(counts.links, 'links')}, {in_words(seconds)}")
     if aligner.options.decoder == "bidirectional":
         run.note(f"{counts.proved:,} of {counts.pairs:,} alignments are proved optimal")
     if counts.too_long:
@@ -266,8 +270,10 @@ def write_report(
         report.write(json.dumps(record) + "\n")
 
 
-def write_page(path: str, pairs: Sequence[Pair], chunks: Sequence[Links], aligner: Aligner) -> None:
-    """Write the page about a run that has aligned these pairs."""
+def write_page(
+    path: str, pairs: Sequence[Pair], chunks: Sequence[Links], aligner: Aligner, files: dict[str, str | None]
+) -> None:
+    """Write the page about a run that has aligned these pairs, and has read and written these files."""
     from dualign.show.summary import About, summary_page
 
     report = io.StringIO()
@@ -276,7 +282,8 @@ def write_page(path: str, pairs: Sequence[Pair], chunks: Sequence[Links], aligne
         write_report(chunk, line, 0.0, report)
         line += len(chunk)
     shown = ("model", "constraint", "projection", "decoder", "threshold")
-    facts = {name: str(getattr(aligner.options, name)) for name in shown} | {"dualign": release()}
+    facts = {name: plain_name(file) for name, file in files.items() if file not in (None, "-")}
+    facts |= {name: str(getattr(aligner.options, name)) for name in shown} | {"dualign": release()}
     about = About("Word alignment", aligner.history, report.getvalue().splitlines(), facts)
     found = [alignment for chunk in chunks for alignment in alignments(chunk)]
     with open_output(path) as stream:

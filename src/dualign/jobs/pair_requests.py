@@ -12,6 +12,7 @@ from dualign.core.release import release
 from dualign.decode.pair_scores import PairScore, scores_of
 from dualign.infer.encoding import encode_for
 from dualign.text.alignment import Alignment
+from dualign.text.checks import number_of
 from dualign.text.cutting import Cutting
 from dualign.transfer.markup import Markup, parse_markup, place_markup
 from dualign.transfer.tokens import letters, locate
@@ -121,7 +122,7 @@ def _words(side: Any, place: str, at: int, cutting: Cutting) -> list[str]:
     else:
         raise Refused(422, f"{place} is a string, to be cut into words, or a list of words")
     if len(words) > MOST_WORDS:
-        raise Refused(413, f"{place} has {len(words):,} words; send at most {MOST_WORDS:,}")
+        raise Refused(413, f"{place} has {number_of(len(words), 'words')}; send at most {MOST_WORDS:,}")
     return words
 
 

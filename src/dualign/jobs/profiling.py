@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,7 +52,6 @@ class Profile:
         A phase's seconds by the clock are added up over threads: where they are more than its processor
         seconds, threads had to wait.
         """
-        unit = 1 if sys.platform == "darwin" else 1024
         memory = self._run.memory
         return {
             "job": self._job,
@@ -68,7 +66,7 @@ class Profile:
             "memory": memory if memory is None or isinstance(memory, str) else index(memory),
             "seconds": round(self._seconds, 3),
             "processor_seconds": round(self._processor, 3),
-            "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
+            "peak_memory": _peak_memory(),
             "phases": {
                 name: {
                     "seconds": round(phase.seconds, 3),
@@ -83,3 +81,12 @@ class Profile:
         """Write the contents as JSON."""
         with open_output(os.fspath(path)) as stream:
             stream.write(json.dumps(self.contents(), indent=1) + "\n")
+
+
+def _peak_memory() -> int | None:
+    """The most bytes that this process has used; None where the system does not say (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

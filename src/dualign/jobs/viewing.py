@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -12,14 +13,15 @@ from dualign.jobs.defaults import PORT
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.model.options import PROJECTIONS
-from dualign.show.dataset import Dataset, read_dataset
+from dualign.show.dataset import Dataset, System, named, read_dataset
 from dualign.show.dataset import Files as ShownFiles
 from dualign.show.model_view import ModelView
 from dualign.show.page import viewer_page
 from dualign.show.payload import content
 from dualign.show.server import Viewer
 from dualign.show.summary import About, summary_page
-from dualign.text.streams import open_output
+from dualign.text.alignment import Alignment
+from dualign.text.streams import open_output, plain_name
 
 
 def read_all(files: ShownFiles, run: Run = SILENT) -> Dataset:
@@ -32,6 +34,19 @@ def read_all(files: ShownFiles, run: Run = SILENT) -> Dataset:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def with_model(dataset: Dataset, model: str, lines: Sequence[int], run: Run = SILENT) -> Dataset:
+    """The dataset with a further system: what a saved model links in the pairs of these lines, from 1."""
+    from dualign.aligner import Aligner
+
+    compile_kernels(run.note, *WORD_ALIGNER)
+    chosen = sorted({line - 1 for line in lines})
+    found = Aligner.load(model, threads=run.threads).align([dataset.pairs[n] for n in chosen])
+    links = dict(zip(chosen, found, strict=True))
+    every = [links.get(n, Alignment()) for n in range(len(dataset))]
+    cells = [dict(zip(each.links, each.probabilities or (), strict=False)) for each in every]
+    return replace(dataset, systems=[*dataset.systems, System(plain_name(model), every, cells)])
 
 
 def model_view(model: str, projection: str | None = None, run: Run = SILENT) -> ModelView:
@@ -55,7 +70,10 @@ def summarize(files: ShownFiles, output: str = "-", *, run: Run = SILENT) -> Non
             replace(alignment, probabilities=tuple(cells.get(link, float("nan")) for link in alignment.links))
             for alignment, cells in zip(alignments, system.cells, strict=True)
         ]
-    about = About(f"{dataset.names[0]} – {dataset.names[1]}: {system.name}", records=system.records or ())
+    given = {"source": files.source, "target": files.target, "links": (*files.links, *files.probabilities)[0]}
+    facts = {name: plain_name(named(path)[1]) for name, path in given.items() if path is not None}
+    title = f"{dataset.names[0]} – {dataset.names[1]}: {system.name}"
+    about = About(title, records=system.records or (), facts=facts)
     with open_output(output) as stream:
         stream.write(summary_page(dataset.pairs, alignments, about))
 

@@ -9,6 +9,8 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from dualign.aligner import Aligner
+from dualign.core.advancing import advance
+from dualign.core.clocks import Clock, in_words
 from dualign.core.errors import DataError, UsageError
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
@@ -23,7 +25,7 @@ from dualign.jobs.chunked_alignment import (
     note_unknown,
 )
 from dualign.jobs.knowledge import Knowledge
-from dualign.jobs.link_output import Counts, Ids, Outputs, note_counts, write, write_page, write_pieces
+from dualign.jobs.link_output import Counts, Ids, Outputs, Piece, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
@@ -135,6 +137,7 @@ def align(
     translations, or all that is known. With `resume`, a run that was stopped goes on where it was (see
     `dualign.jobs.resuming`). For `options` see `dualign.Options`.
     """
+    clock = Clock()
     outputs = output if isinstance(output, Outputs) else Outputs(output)
     tuning, known = _tuning(tuning), Knowledge.of(glossary)
     ids = None if outputs.ids is None else Ids(outputs.ids)
@@ -179,7 +182,7 @@ def align(
         files = TextFiles(source, target, run.errors, aligner.cutting, tell)
         if outputs.at_once:
             aligner.threads = 1  # several would read ahead, and so wait for lines before answering
-        chunks = _ready(aligner, files, tuning, run, outputs)
+        chunks, whole = _ready(aligner, files, tuning, run, outputs), Place(0, text_size(source))
     else:
         try:
             text, aligner = _learn(_Text(source, target), options, tuning, known, run, workspace)
@@ -190,6 +193,8 @@ def align(
             with open_output(outputs.links) as out:
                 out.write("\n" * error.pairs)
             return Aligner(threads=run.threads, **options)
+
+        whole = Place(len(text))
 
         def chunks(begin: Place) -> Iterator[Chunk]:
             if outputs.reads_lines:
@@ -202,13 +207,20 @@ def align(
     if resume:
         read = {"source": source, "target": target, "model": load, "glossary": known.glossary}
         about = about_run(read, aligner.options.as_dict(), outputs, run.errors)
-        counts = _go_on(Resumable(outputs, about), aligner, chunks, outputs, run)
+        counts = _go_on(Resumable(outputs, about), aligner, chunks, whole, outputs, run)
     else:
-        counts, kept = write(align_chunks(aligner, chunks(BEGINNING), outputs, run, ids), outputs, run)
+        pieces = align_chunks(aligner, chunks(BEGINNING), outputs, run, ids)
+        counts, kept = write(_advancing(pieces, whole), outputs, run)
         if outputs.page is not None:
             pairs = TextFiles(source, target, run.errors, aligner.cutting).pairs()
-            write_page(outputs.page, list(pairs), kept, aligner)
-    note_counts(counts, aligner, run)
+            named = {
+                "source": source,
+                "target": target,
+                "model": load or outputs.model,
+                "links": outputs.links,
+            }
+            write_page(outputs.page, list(pairs), kept, aligner, named)
+    note_counts(counts, aligner, clock.seconds, run)
     if bad.count:
         raise DataError(f"no links for {number_of(bad.count, 'bad lines')}; see the warnings")
     return aligner
@@ -232,6 +244,7 @@ def train(
     With a `sample`, learn from that many pairs, such as 500000 or "2.5M", drawn at random from the whole text
     by a generator with this `seed`.
     """
+    clock = Clock()
     tuning, known = _tuning(tuning), Knowledge.of(glossary)
     outputs = Outputs(model=output)
     size = None if sample is None else as_count(sample)
@@ -251,8 +264,9 @@ def train(
         run.note(f"note: seed={seed} has no effect without a sample")
     compile_kernels(run.note, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
     text = _Text(source, target, size, seed)
-    _, aligner = _learn(text, options, tuning, known, run, workspace)
+    numbered_text, aligner = _learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
+    run.note(f"learnt from {number_of(len(numbered_text), 'pairs')} in {in_words(clock.seconds)}: {output}")
     return aligner
 
 
@@ -268,16 +282,31 @@ class _BadLines:
         self._run.warn(message)
 
 
+def _advancing(pieces: Iterable[Piece], whole: Place) -> Iterator[Piece]:
+    """Tell how much of the text, of so many bytes or lines, is done; nothing if that is not known."""
+    for piece in pieces:
+        if whole.source:
+            advance(piece.end.source / whole.source)
+        elif whole.line:
+            advance(piece.end.line / whole.line)
+        yield piece
+
+
 def _go_on(
-    parts: Resumable, aligner: Aligner, chunks: Callable[[Place], Iterable[Chunk]], outputs: Outputs, run: Run
+    parts: Resumable,
+    aligner: Aligner,
+    chunks: Callable[[Place], Iterable[Chunk]],
+    whole: Place,
+    outputs: Outputs,
+    run: Run,
 ) -> Counts:
     """Align what an earlier run has left."""
     with parts.opened():
         if parts.place.line:
-            run.note(f"going on after {parts.place.line:,} pairs")
+            run.note(f"going on after {number_of(parts.place.line, 'pairs')}")
         if not parts.is_complete:
             pieces = align_chunks(aligner, chunks(parts.place), outputs, run)
-            write_pieces(pieces, parts, parts.counts, run)
+            write_pieces(_advancing(pieces, whole), parts, parts.counts, run)
     return parts.counts
 
 
@@ -378,7 +407,9 @@ def _read(
         return begin, text
     with sampled(plain, size, seed, workspace.folder) as sample:
         if sample.size < size:
-            run.note(f"note: the text has only {sample.lines:,} pairs; the sample is all of them")
+            run.note(
+                f"note: the text has only {number_of(sample.lines, 'pairs')}; the sample is the whole text"
+            )
         cut = Cutting(ascii=cutting.ascii)
         return begin, _encode_files(sample.source, sample.target, aligner, run, workspace, cut)
 

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from dualign.core.advancing import advancing
 from dualign.core.arrays import Array
 from dualign.core.phases import timed
 from dualign.core.threads import Stage, Work, in_stages, pieces
@@ -80,7 +81,7 @@ class Expectation:
         at_once = self.workspace.at_once(wanted, Buffers.size(slots, dense))
         self._buffers = [Buffers(slots, tokens, dense) for _ in range(at_once)]
         works = (self._block(*each, warm[n] if warm else None, rules) for n, each in enumerate(bounds))
-        for sums in in_stages(works, threads, at_once):
+        for sums in advancing(in_stages(works, threads, at_once), len(bounds)):
             timed("statistics", add_in_order)(sums, self._sums)
 
     def _block(self, begin: int, end: int, warm: Warm | None, rules: Rules | None) -> Work[Sums]:

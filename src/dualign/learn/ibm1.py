@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from dualign.core.advancing import advancing
 from dualign.core.arrays import Array
 from dualign.core.phases import timed
 from dualign.core.threads import ordered_map, pieces, spans
@@ -102,7 +103,8 @@ class _Training:
             return sums
 
         column_sums = np.zeros(target_words)
-        for sums in ordered_map(timed("IBM 1: first round", begin), self.ranges, self.threads):
+        works = ordered_map(timed("IBM 1: first round", begin), self.ranges, self.threads)
+        for sums in advancing(works, len(self.ranges)):
             column_sums += sums
         divide_columns(lexicon.table, lexicon.columns, column_sums, self.threads)
         return lexicon
@@ -119,7 +121,8 @@ class _Training:
             return sums, kernels.second_half(*bounds, self.corpus, lexicon, total, sums, null_source)
 
         column_sums = np.zeros(target_words)
-        for sums, part in ordered_map(timed("IBM 1: counts", count), self.ranges, self.threads):
+        works = ordered_map(timed("IBM 1: counts", count), self.ranges, self.threads)
+        for sums, part in advancing(works, len(self.ranges)):
             column_sums += sums
             likelihood += part
         divide_columns(lexicon.table, lexicon.columns, column_sums, self.threads)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dualign.core.advancing import begin
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.phases import phase
@@ -122,7 +123,8 @@ class _Course:
         self.whole_rounds = 1 if options.model == "hmm" else self.ibm1_rounds
 
     def tell(self, stage: str, rounds: int) -> Callable[..., None]:
-        """What reports the rounds of a stage."""
+        """A stage begins: what reports its rounds."""
+        begin(stage, rounds)
         return lambda number, objective, evaluations=1.0: self.report(
             Progress(stage, number, rounds, objective, self.tokens, len(self.bitext), evaluations)
         )

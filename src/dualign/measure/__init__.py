@@ -9,6 +9,7 @@ from dualign.core.lazy import lazily
 if TYPE_CHECKING:
     from dualign.measure.bootstrap import Comparison, Interval, compare, confidence_interval
     from dualign.measure.breakdown import Breakdown, by_frequency, word_frequencies
+    from dualign.measure.calibration import Calibration, calibration
     from dualign.measure.curves import Curve, curve
     from dualign.measure.phrase_quality import PhraseEvaluation, evaluate_phrases, phrases_of_links
     from dualign.measure.quality import Evaluation, evaluate
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
     from dualign.measure.transfer_quality import SpanReport, TreeReport, span_report, tree_report
 
 __all__ = [
-    "Breakdown", "Comparison", "Curve", "Evaluation", "Interval", "PhraseEvaluation", "SpanReport",
-    "TreeReport", "Usage", "by_frequency", "compare", "confidence_interval", "curve", "evaluate",
-    "evaluate_phrases", "measure", "phrases_of_links", "span_report", "tree_report", "word_frequencies",
+    "Breakdown", "Calibration", "Comparison", "Curve", "Evaluation", "Interval", "PhraseEvaluation",
+    "SpanReport", "TreeReport", "Usage", "by_frequency", "calibration", "compare", "confidence_interval",
+    "curve", "evaluate", "evaluate_phrases", "measure", "phrases_of_links", "span_report", "tree_report",
+    "word_frequencies",
 ]  # fmt: skip
 
 _HOMES = {
@@ -26,6 +28,7 @@ _HOMES = {
     for module, names in {
         "bootstrap": "Comparison Interval compare confidence_interval",
         "breakdown": "Breakdown by_frequency word_frequencies",
+        "calibration": "Calibration calibration",
         "curves": "Curve curve",
         "phrase_quality": "PhraseEvaluation evaluate_phrases phrases_of_links",
         "quality": "Evaluation evaluate",

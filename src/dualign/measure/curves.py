@@ -94,7 +94,7 @@ def curve(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> Curve:
     items = list(scores)
     same_length(("scores", len(items)), ("gold", len(references)), unit="sentence pairs")
     parts = [
-        _marked(item, reference, number)
+        marked(item, reference, number)
         for number, (item, reference) in enumerate(zip(items, references, strict=True), 1)
     ]
     values = np.concatenate([np.empty(0), *(part[0] for part in parts)])
@@ -127,7 +127,7 @@ def _thresholds(values: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray
     return np.concatenate([[top], middle, [bottom]])
 
 
-def _marked(
+def marked(
     item: LinkScores, reference: Alignment, number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Scores `[links]` of one sentence pair, and whether each link is sure and possible, `[links, 2]`."""

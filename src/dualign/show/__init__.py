@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from dualign.show.model_view import ModelView
     from dualign.show.page import viewer_page
     from dualign.show.payload import content
-    from dualign.show.plots import cost_figure, curve_figure, pruning_figure, trace_figure
+    from dualign.show.plots import calibration_figure, cost_figure, curve_figure, pruning_figure, trace_figure
     from dualign.show.server import Viewer
     from dualign.show.summary import About, summary_page
     from dualign.show.terminal import Shown, pair_on_terminal
 
 __all__ = [
-    "About", "Dataset", "Files", "ModelView", "Shown", "System", "Viewer", "content", "cost_figure",
-    "curve_figure", "matrix_figure", "pair_on_terminal", "posterior_figure", "pruning_figure",
+    "About", "Dataset", "Files", "ModelView", "Shown", "System", "Viewer", "calibration_figure", "content",
+    "cost_figure", "curve_figure", "matrix_figure", "pair_on_terminal", "posterior_figure", "pruning_figure",
     "read_dataset", "save", "summary_page", "trace_figure", "viewer_page",
 ]  # fmt: skip
 
@@ -33,7 +33,7 @@ _HOMES = {
         "model_view": "ModelView",
         "page": "viewer_page",
         "payload": "content",
-        "plots": "cost_figure curve_figure pruning_figure trace_figure",
+        "plots": "calibration_figure cost_figure curve_figure pruning_figure trace_figure",
         "server": "Viewer",
         "summary": "About summary_page",
         "terminal": "Shown pair_on_terminal",

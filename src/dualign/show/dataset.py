@@ -14,7 +14,7 @@ from operator import itemgetter
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment, Link
-from dualign.text.checks import links_inside, same_ids, same_length
+from dualign.text.checks import links_inside, number_of, same_ids, same_length
 from dualign.text.formats import read_links
 from dualign.text.gold import read_gold
 from dualign.text.lines import read_lines
@@ -99,7 +99,10 @@ def read_dataset(files: Files, errors: str = "strict") -> Dataset:
 def _systems(files: Files, pairs: Sequence[Pair], errors: str) -> Iterator[System]:
     count = max(len(files.links), len(files.probabilities))
     if len(files.reports) > count:
-        raise UsageError(f"{len(files.reports)} reports for {count} systems; give the links of each, too")
+        raise UsageError(
+            f"{number_of(len(files.reports), 'reports')} for {number_of(count, 'systems')}; "
+            "give the links of each, too"
+        )
     taken: set[str] = set()
     for k in range(count):
         name, links, cells = "", None, None
@@ -135,7 +138,8 @@ def _check_records(path: str, records: Sequence[str | None], alignments: Sequenc
         count = None if line is None else record_of(line).get("links")
         if isinstance(count, int) and count != len(alignment.links):
             raise DataError(
-                f"{path}: a report of {count} links of pair {number}, which has {len(alignment.links)}; "
+                f"{path}: a report of {number_of(count, 'links')} of pair {number}, "
+                f"which has {len(alignment.links)}; "
                 "give the report that was written with these links"
             )
 
@@ -190,7 +194,8 @@ def _check_links(path: str, alignments: Iterable[Alignment], pairs: Iterable[Pai
         try:
             links_inside(*first[:3], f"{path}, sentence pair {first[3]}")
         except DataError as error:
-            others = f" ({wrong - 1:,} other pairs have such links, too)" if wrong > 1 else ""
+            others = number_of(wrong - 1, "other pairs") + (" has" if wrong == 2 else " have")
+            others = f" ({others} such links, too)" if wrong > 1 else ""
             raise DataError(f"{error}{others}") from None
 
 

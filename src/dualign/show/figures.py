@@ -8,7 +8,7 @@ shrunk (after Graça et al. 2010, Figures 1 and 9).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
@@ -22,12 +22,22 @@ if TYPE_CHECKING:
 CELL = 0.24
 """Inches."""
 
+PAPER = "#e9dfb0"
+"""The squares of gold links."""
+
 VISIBLE = 0.005
 CHANGE = 0.01
 MOST = 150
 
 
-@style()
+class Matrix(NamedTuple):
+    """What one system says of a pair."""
+
+    links: Alignment
+    probabilities: dict[Link, float] | None = None
+    title: str = ""
+
+
 def matrix_figure(
     source: Sequence[str],
     target: Sequence[str],
@@ -37,19 +47,39 @@ def matrix_figure(
     title: str = "",
 ) -> Figure:
     """The links of a pair; with gold, those that it does not have are crossed out."""
-    figure = _sized(source, target, 1, 1)
-    axes = figure.subplots()
-    _frame(axes, source, target, title)
-    _squares(axes, gold)
+    return matrices_figure(source, target, [Matrix(links, probabilities, title)], gold)
+
+
+@style()
+def matrices_figure(
+    source: Sequence[str], target: Sequence[str], systems: Sequence[Matrix], gold: Alignment | None = None
+) -> Figure:
+    """The links of a pair, side by side for each system; with gold, those that it does not have are crossed
+    out."""
+    marks: dict[str, _Mark] = {} if gold is None else _GOLD
     accepted = None if gold is None else {*gold.links, *gold.possible}
-    for i, j in links.links:
-        p = 1.0 if probabilities is None else probabilities.get((i, j), 1.0)
-        wrong = accepted is not None and (i, j) not in accepted
-        _circle(axes, i, j, p, fill=True, colour=ORANGE if wrong else INK)
-        if wrong:
-            axes.plot([j], [i], marker="x", color="white", markersize=4, zorder=4)
-    for i, j in links.possible:
-        _circle(axes, i, j, 0.6, fill=False, colour=GREY)
+    if any(system.links.links for system in systems):
+        known = all(system.probabilities is None for system in systems)
+        marks = marks | {"link" if known else "link (area: probability)": _Mark("o", INK)}
+    if any(set(system.links.links) - (accepted or set(system.links.links)) for system in systems):
+        marks = marks | {"not in gold": _Mark("o", ORANGE, "x")}
+    if any(system.links.possible for system in systems):
+        marks = marks | {"possible link": _Mark("o", "none", edge=GREY)}
+    figure = _sized(source, target, 1, len(systems), len(marks))
+    for axes, (links, probabilities, title) in zip(
+        figure.subplots(1, len(systems), squeeze=False)[0], systems, strict=True
+    ):
+        _frame(axes, source, target, title)
+        _squares(axes, gold)
+        for i, j in links.links:
+            p = 1.0 if probabilities is None else probabilities.get((i, j), 1.0)
+            wrong = accepted is not None and (i, j) not in accepted
+            _circle(axes, i, j, p, fill=True, colour=ORANGE if wrong else INK)
+            if wrong:
+                axes.plot([j], [i], marker="x", color="white", markersize=4, zorder=4)
+        for i, j in links.possible:
+            _circle(axes, i, j, 0.6, fill=False, colour=GREY)
+    _legend(figure, marks)
     return figure
 
 
@@ -66,7 +96,11 @@ def posterior_figure(
     Two rows of two panels; with projection "none" there is only the first row.
     """
     rows = 1 if projection == "none" else 2
-    figure = _sized(source, target, rows, 2)
+    marks = {"posterior (area)": _Mark("o", INK)}
+    if rows == 2:
+        marks |= {"grown by projection": _Mark("o", BLUE), "shrunk": _Mark("o", "none", edge=ORANGE)}
+    marks = (_GOLD if gold is not None else {}) | marks
+    figure = _sized(source, target, rows, 2, len(marks))
     grid = figure.subplots(rows, 2, squeeze=False)
     names = ("target words choose", "source words choose")
     for stage in range(rows):
@@ -84,18 +118,50 @@ def posterior_figure(
                     lost = change <= -CHANGE
                     colour = ORANGE if lost else BLUE if change >= CHANGE else INK
                     _circle(axes, i, j, max(p, VISIBLE), fill=not lost, colour=colour)
+    _legend(figure, marks)
     return figure
 
 
-def _sized(source: Sequence[str], target: Sequence[str], rows: int, columns: int) -> Figure:
+class _Mark(NamedTuple):
+    """How a sign looks in the legend: a marker, its filling, a sign upon it, its edge."""
+
+    marker: str
+    face: str
+    upon: str = ""
+    edge: str = "none"
+
+
+_GOLD = {"gold, sure": _Mark("s", PAPER, edge=INK), "gold, possible": _Mark("s", PAPER)}
+
+
+def _legend(figure: Figure, marks: dict[str, _Mark]) -> None:
+    from matplotlib.lines import Line2D
+
+    def drawn(mark: _Mark) -> tuple[Line2D, ...]:
+        style = {"linestyle": "", "markersize": 8}
+        below = Line2D(
+            [], [], marker=mark.marker, markerfacecolor=mark.face, markeredgecolor=mark.edge, **style
+        )
+        above = Line2D([], [], marker=mark.upon or "", color="white", linestyle="", markersize=4)
+        return below, above
+
+    if marks:
+        handles = [drawn(mark) for mark in marks.values()]
+        figure.legend(
+            handles, list(marks), loc="outside lower center", ncols=1, handletextpad=0.4, fontsize=8
+        )
+
+
+def _sized(source: Sequence[str], target: Sequence[str], rows: int, columns: int, notes: int) -> Figure:
     for words, name in ((source, "source"), (target, "target")):
         if not words:
             raise UsageError(f"the {name} sentence is empty; choose a pair with words on both sides")
         if len(words) > MOST:
             raise UsageError(f"the {name} sentence has {len(words)} words, too many for a figure ({MOST})")
     left, top = (0.09 * max(map(len, words)) + 0.35 for words in (source, target))
-    width = max(CELL * len(target) + min(left, 3.0), 3.4 if columns > 1 else 1.5)
-    return new_figure(columns * width + 0.2, rows * (CELL * len(source) + min(top, 3.0) + 0.3) + 0.1)
+    width = max(CELL * len(target) + min(left, 3.0), 3.4 if rows > 1 or columns > 1 else 2.0)
+    height = CELL * len(source) + min(top, 3.0) + 0.3
+    return new_figure(columns * width + 0.2, rows * height + 0.1 + 0.19 * notes)
 
 
 def _frame(axes: Axes, source: Sequence[str], target: Sequence[str], title: str) -> None:
@@ -124,7 +190,7 @@ def _squares(axes: Axes, gold: Alignment | None) -> None:
     for links, border in ((gold.links, INK), (gold.possible, "none")):
         for i, j in links:
             corner, style = (j - 0.42, i - 0.42), {"linewidth": 1.0, "zorder": 1}
-            axes.add_patch(Rectangle(corner, 0.84, 0.84, facecolor="#e9dfb0", edgecolor=border, **style))
+            axes.add_patch(Rectangle(corner, 0.84, 0.84, facecolor=PAPER, edgecolor=border, **style))
 
 
 def _circle(axes: Axes, i: int, j: int, p: float, *, fill: bool, colour: str) -> None:

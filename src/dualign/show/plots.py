@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dualign.core.errors import DataError
+from dualign.measure.calibration import Calibration
 from dualign.measure.curves import Curve
 from dualign.measure.quality import Evaluation
 from dualign.show.canvas import GREY, STYLES, new_figure, style
+from dualign.text.checks import number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,14 +52,44 @@ def curve_figure(
 
 
 @style()
+def calibration_figure(systems: Mapping[str, Calibration]) -> Figure:
+    """The share of links that are right against their probability; calibrated ones lie on the grey line."""
+    figure = new_figure(4.6, 4.2)
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=0, label="calibrated")
+    for (name, found), (colour, dashes, marker) in zip(systems.items(), cycle(STYLES), strict=False):
+        label = f"{name} ({number_of(found.links, 'links')}, error {100 * found.error():.1f} %)"
+        style = {"color": colour, "linestyle": dashes, "marker": marker, "label": label}
+        axes.plot(found.probability, found.right, **style)
+    axes.set_xlabel("probability of a link")
+    axes.set_ylabel("share in gold")
+    axes.set_xlim(0, 1.01)
+    axes.set_ylim(0, 1.01)
+    axes.set_aspect("equal")
+    axes.legend(loc="upper left")
+    return figure
+
+
+@style()
 def trace_figure(traces: Mapping[str, Trace]) -> Figure:
     """Bound (dashed) and best score (solid) after each round, one colour for each trace."""
     figure, axes = _by_round("objective")
     for (name, trace), (colour, _, _) in zip(traces.items(), cycle(STYLES), strict=False):
         values = _rounds(name, trace)
         rounds = np.arange(1, len(values) + 1)
-        axes.plot(rounds, values[:, 0], color=colour, linestyle="--", label=f"{name}: bound")
-        axes.plot(rounds, values[:, 1], color=colour, linestyle="-", label=f"{name}: best score")
+        # A line needs two points: one round is a mark. Bound and score are often equal then.
+        bound, score = ("s", "+") if len(values) == 1 else ("", "")
+        axes.plot(
+            rounds, values[:, 0], color=colour, linestyle="--", marker=bound, fillstyle="none", markersize=9,
+            label=f"{name}: bound",
+        )  # fmt: skip
+        axes.plot(
+            rounds, values[:, 1], color=colour, linestyle="-", marker=score, markersize=9,
+            label=f"{name}: best score",
+        )  # fmt: skip
+    if max(map(len, traces.values()), default=0) == 1:
+        axes.set_xlim(0.5, 1.5)
+        axes.set_xticks([1])
     axes.legend()
     return figure
 
@@ -76,7 +108,7 @@ def pruning_figure(traces: Mapping[str, Sequence[Trace]]) -> Figure:
         padded = np.stack([np.pad(array[:, 2], (0, longest - len(array)), mode="edge") for array in arrays])
         axes.plot(
             np.arange(1, longest + 1), 100 * padded.mean(axis=0), color=colour, linestyle=dashes,
-            label=f"{name} ({len(arrays)} pairs)",
+            label=f"{name} ({number_of(len(arrays), 'pairs')})",
         )  # fmt: skip
     axes.set_ylim(bottom=0)
     axes.legend()

@@ -20,6 +20,9 @@ MOST_FERTILE = 6
 
 BINS = 20
 
+FREQUENT = 0.02
+"""Words with more tokens than this share of the pairs are mostly function words; three are always few."""
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -125,6 +128,22 @@ class Run:
             shares = both / int(alone[0][a]), both / int(alone[1][b])
             entries.append(Entry(self.words[0][a], self.words[1][b], both, *shares))
         return entries
+
+    def content_words(self, which: int) -> Array:
+        """Which words of a side have a letter and are not frequent: bool (words)."""
+        times = np.bincount(self._sentences(which).tokens, minlength=len(self.words[which]))
+        letters = [any(map(str.isalpha, word)) for word in self.words[which]]
+        return np.array(letters, bool) & (times <= max(3, FREQUENT * len(self)))
+
+    def glossary(self, count: int) -> list[Entry]:
+        """Pairs of content words that are linked at least twice, best first: by count × there × back."""
+        content = [dict(zip(self.words[k], self.content_words(k).tolist(), strict=True)) for k in (0, 1)]
+        entries = [
+            entry
+            for entry in self.dictionary(self.links)
+            if entry.count > 1 and content[0][entry.source] and content[1][entry.target]
+        ]
+        return sorted(entries, key=lambda entry: -entry.count * entry.there * entry.back)[:count]
 
     def unaligned(self, which: int, count: int) -> list[Unaligned]:
         """The words of a side that are left without a link most often."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from urllib.parse import quote
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from dualign.show.charts import bars, line
 from dualign.show.page import asset, document
 from dualign.show.statistics import BINS, MOST_FERTILE, Run
 from dualign.text.alignment import Alignment
+from dualign.text.checks import number_of
 from dualign.text.pairs import Pair
 
 EXTREMES = 8
 ENTRIES = 40
+SAVED_ENTRIES = 2000
 UNALIGNED = 20
 DOUBTS = 6
 
@@ -178,17 +181,27 @@ def _doubts(pair: Pair, alignment: Alignment) -> str:
 
 
 def _dictionary(run: Run) -> str:
-    entries = run.dictionary(ENTRIES)
+    entries = run.glossary(SAVED_ENTRIES)
+    what = "content words"
+    if not entries:  # in a short text every word is frequent, or none is linked twice
+        entries, what = run.dictionary(ENTRIES), "most frequent links"
     if not entries:
         return ""
     rows = [
-        (entry.source, entry.target, f"{entry.count:,}", f"{entry.there:.2f}", f"{entry.back:.2f}")
+        (entry.source, entry.target, f"{entry.count}", f"{entry.there:.2f}", f"{entry.back:.2f}")
         for entry in entries
     ]
-    head = ("source", "target", "links", "share of source word", "share of target word")
-    half = -(-len(rows) // 2)
-    tables = "".join(_table(head, part, left=2) for part in (rows[:half], rows[half:]) if part)
-    return f'<h2>Dictionary: most frequent links</h2><div class="side">{tables}</div>'
+    head = ("source", "target", "count", "p(target|source)", "p(source|target)")
+    half = -(-min(len(rows), ENTRIES) // 2)
+    short = (*head[:3], "p(t|s)", "p(s|t)")
+    tables = "".join(_table(short, part, left=2) for part in (rows[:half], rows[half : 2 * half]) if part)
+    saved = quote("".join("\t".join(row) + "\n" for row in [head, *rows]))
+    save = (
+        f'<p><a download="dictionary.tsv" href="data:text/tab-separated-values;charset=utf-8,{saved}">'
+        f"Save {number_of(len(rows), 'word pairs')} as dictionary.tsv</a>. The probabilities are shares of "
+        "the links of a word; <code>dualign dictionary</code> writes all entries, with examples.</p>"
+    )
+    return f'<h2>Dictionary: {what}</h2><div class="side">{tables}</div>{save}'
 
 
 def _unaligned(run: Run) -> str:

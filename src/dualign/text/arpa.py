@@ -23,6 +23,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError
+from dualign.text.checks import number_of
 from dualign.text.lines import read_lines
 from dualign.text.streams import open_output
 
@@ -111,7 +112,9 @@ def _section(lines: _Lines, n: int, count: int, number: dict[str, int]) -> Grams
         if "" in fields:
             fields = [field for field in fields if field]
         if not n + 1 <= len(fields) <= n + 2:
-            raise lines.error(f"{len(fields)} fields; a {n}-gram has `log10 {n} words [backoff]`")
+            raise lines.error(
+                f"{number_of(len(fields), 'fields')}; a {n}-gram has `log10 {n} words [backoff]`"
+            )
         try:
             value = float(fields[0])
             weight = float(fields[n + 1]) if len(fields) > n + 1 else 0.0

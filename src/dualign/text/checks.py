@@ -23,8 +23,10 @@ SAME_SENTENCES = "give the same sentences in the same order"
 
 
 def number_of(count: int, units: str) -> str:
-    """`2 lines`, but `1 line`."""
-    return f"{count:,} {units.removesuffix('s') if count == 1 else units}"
+    """`2 lines`, but `1 line`, and `1 entry`."""
+    if count != 1:
+        return f"{count:,} {units}"
+    return f"1 {units[:-3]}y" if units.endswith("ies") else f"1 {units.removesuffix('s')}"
 
 
 def same_length(*counts: tuple[str, int], unit: str = "lines", remedy: str = SAME_SENTENCES) -> None:
@@ -32,7 +34,7 @@ def same_length(*counts: tuple[str, int], unit: str = "lines", remedy: str = SAM
     if len({number for _, number in counts}) > 1:
         (first, number), *others = counts
         found = [
-            f"{first} has {number} {unit.removesuffix('s') if number == 1 else unit}",
+            f"{first} has {number_of(number, unit).replace(',', '')}",
             *(f"{name} has {number}" for name, number in others),
         ]
         raise DataError(f"{(' but ' if len(found) == 2 else ', ').join(found)}; {remedy}")

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from dualign.core.errors import DataError
+from dualign.text.checks import number_of
 from dualign.text.lines import read_lines, tokenize
 from dualign.text.streams import open_output, plain_name
 
@@ -253,5 +254,5 @@ def _ended(sentence: Sentence, covered: int, number: int) -> Sentence:
 def _columns(row: list[str]) -> str:
     if len(row) != 10:
         remedy = "; are there blanks where tabs should be?" if len(row) == 1 else ""
-        return f"{len(row)} columns instead of ten, separated by tabs{remedy}"
+        return f"{number_of(len(row), 'columns')} instead of ten, separated by tabs{remedy}"
     return f"column {_COLUMNS[row.index('')]} is empty; write `_` for what is not known"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
 from dualign.core.errors import DataError
+from dualign.text.checks import number_of
 from dualign.text.lines import read_lines
 
 _BATCH = 1 << 15
@@ -87,5 +88,5 @@ def _line(place: str, number: int, fields: list[str], count: int) -> TableLine:
         raise DataError(f"{place}: `{numbers:.60}` has a score that is negative or not finite")
     if not scores or (count and len(scores) != count):
         expected = f"the first line has {count}" if count else "at least one is needed"
-        raise DataError(f"{place}: {len(scores)} scores; {expected}")
+        raise DataError(f"{place}: {number_of(len(scores), 'scores')}; {expected}")
     return TableLine(number, source, target, scores)

@@ -12,7 +12,7 @@ from math import isfinite, nan
 from typing import Any
 
 from dualign.core.errors import DataError
-from dualign.text.checks import plausible_number
+from dualign.text.checks import number_of, plausible_number
 from dualign.text.json_lines import parse_json
 from dualign.text.lines import read_lines
 
@@ -38,7 +38,8 @@ def read_records(path: str, count: int | None = None, errors: str = "strict") ->
                 raise DataError(f"line {pair!r:.40} is not a line number, 1 or more")
             if count is not None and pair > count:
                 raise DataError(
-                    f"about line {pair}, but the text has {count} lines; is it this text's report?"
+                    f"about line {pair}, but the text has {number_of(count, 'lines')}; "
+                    "is it this text's report?"
                 )
             if count is None:
                 plausible_number(pair, number)

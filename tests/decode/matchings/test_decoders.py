@@ -272,7 +272,7 @@ def test_arrays_of_any_kind_are_read() -> None:
         ([[0.1], [float("nan")]], "scores[1, 0] is nan"),
         ([[float("inf")]], "scores[0, 0] is inf; scores are at most 1e+100"),
         ([[-float("inf")]], "scores[0, 0] is -inf"),
-        ([[0.1, 0.2], [0.3]], "row 1 has 1 scores, but row 0 has 2"),
+        ([[0.1, 0.2], [0.3]], "row 1 has 1 score, but row 0 has 2"),
         ([[0.1, "x"]], "[0, 1] is not a number: 'x'"),
         ([[0.1, None]], "[0, 1] is not a number: None"),
         ([[0.1], 3], "row 1 is not a list"),

@@ -7,7 +7,7 @@ from typing import Annotated
 from dualign import jobs
 from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Quiet, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
-from dualign.cli.showing import FigureFile, First, GoldFormat, Links, Probabilities
+from dualign.cli.showing import FigureFile, First, GoldFormat, Links, Models, Probabilities
 from dualign.core.errors import UsageError
 
 
@@ -18,9 +18,7 @@ def curve(
     target: Target = None,
     columns: Columns = None,
     probabilities: Probabilities = None,
-    model: Annotated[
-        list[str] | None, option("[NAME=]MODEL", "Saved model; its curve has every link.")
-    ] = None,
+    model: Models = None,
     links: Links = None,
     format: LinkFormat = None,
     gold_format: GoldFormat = None,

@@ -11,6 +11,7 @@ from dualign.cli.options import argument, flag, option
 from dualign.cli.phrases.options import MaxLength
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.text.places import kept_apart
 from dualign.text.streams import open_output
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def evaluate(
     phrases: Annotated[
         bool, flag("--phrases", "ANSWER has phrase links i:j-k:l, which are taken as they are.")
     ] = False,
+    output: options.Output = "-",
     as_json: options.AsJson = False,
     max_length: MaxLength = 7,
     tight: Annotated[bool, flag("--tight", "Count only phrases whose edge words have gold links.")] = False,
@@ -47,12 +49,12 @@ def evaluate(
     if target is not None and source is None:
         raise UsageError("--target needs --source; give both")
     files = jobs.PhraseAnswer(answer, gold, phrases, format, gold_format, first)
-    with on_screen(quiet, "", None, errors) as run:
+    with kept_apart(), on_screen(quiet, "", None, errors) as run:
         result = jobs.evaluate_phrases(
             files, source=source, target=target, max_length=max_length, tight=tight, run=run
         )
-    with open_output("-") as stream:
-        stream.write(json.dumps(result.as_dict()) + "\n" if as_json else _text(result))
+        with open_output(output) as stream:
+            stream.write(json.dumps(result.as_dict()) + "\n" if as_json else _text(result))
 
 
 def _text(result: PhraseEvaluation) -> str:

@@ -10,6 +10,7 @@ from dualign.cli.options import argument, option
 from dualign.cli.phrases.options import MaxLength
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.text.checks import number_of
 
 
 def extract(
@@ -37,7 +38,9 @@ def extract(
     text.
     """
     if not 2 <= len(files) <= 3:
-        raise UsageError(f"{len(files)} files named; write SOURCE TARGET LINKS, or BITEXT LINKS")
+        raise UsageError(
+            f"{number_of(len(files), 'files')} named; write SOURCE TARGET LINKS, or BITEXT LINKS"
+        )
     source, *others, links = files
     with (
         on_screen(quiet, output, threads, errors) as run,

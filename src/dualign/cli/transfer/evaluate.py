@@ -6,9 +6,10 @@ import json
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import AsJson, Errors, LinkFormat, OnErrors, Pairs, Quiet, argument, option
+from dualign.cli.options import AsJson, Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, option
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer import options
+from dualign.text.places import kept_apart
 from dualign.text.streams import open_output
 
 
@@ -24,6 +25,7 @@ def evaluate(
     surface: options.Surface = False,
     discontinuous: options.Discontinuous = options.OnDiscontinuous.LARGEST,
     gap: options.Gap = 2,
+    output: Output = "-",
     as_json: AsJson = False,
     format: LinkFormat = None,
     pairs: Pairs = None,
@@ -37,7 +39,7 @@ def evaluate(
     """
     from dualign.measure.transfer_quality import THRESHOLDS
 
-    with on_screen(quiet, "", None, errors) as run:
+    with kept_apart(), on_screen(quiet, "", None, errors) as run:
         report = jobs.evaluate_transfer(
             jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs),
             thresholds=sorted(threshold) if threshold else THRESHOLDS,
@@ -47,5 +49,5 @@ def evaluate(
             gap=gap,
             run=run,
         )
-    with open_output("-") as stream:
-        stream.write((json.dumps(report.as_dict()) if as_json else report.as_text()) + "\n")
+        with open_output(output) as stream:
+            stream.write((json.dumps(report.as_dict()) if as_json else report.as_text()) + "\n")

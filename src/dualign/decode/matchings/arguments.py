@@ -11,6 +11,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.decode.matchings.greedy import Matrices, Rule
+from dualign.text.checks import number_of
 
 CONCAVE = {"rows": (1.0, 0.0), "columns": (0.0, 1.0), "both": (0.5, 0.5)}
 """Whose further links bring less and less: the weights u, v of `dualign.decode.matchings.greedy`."""
@@ -59,7 +60,10 @@ def _ragged(scores: Any) -> str:
             if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str):
                 return f"row {i} is not a list of numbers"
             if width is not None and len(row) != width:
-                return f"row {i} has {len(row)} scores, but row 0 has {width}; all rows need the same number"
+                return (
+                    f"row {i} has {number_of(len(row), 'scores')}, but row 0 has {width}; "
+                    "all rows need the same number"
+                )
             width = len(row)
             for j, score in enumerate(row):
                 if not isinstance(score, int | float | np.number):

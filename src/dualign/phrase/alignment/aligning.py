@@ -28,6 +28,7 @@ from dualign.phrase.alignment.relaxation import Goal, solve
 from dualign.phrase.alignment.weighted import LinkWeights, PhraseLink, WeightedPair, weighted_pair
 from dualign.search.branching import best_first
 from dualign.search.certificate import certify
+from dualign.text.checks import number_of
 
 METHODS = ("exact", "ilp", "greedy")
 
@@ -121,7 +122,7 @@ def no_alignment(pair: WeightedPair) -> Infeasible:
     """The error for a pair that is proved to have no alignment."""
     return Infeasible(
         f"there is no phrase alignment of {pair.source_length} and {pair.target_length} words with these "
-        f"{len(pair.weights)} links; that is proved"
+        f"{number_of(len(pair.weights), 'links')}; that is proved"
     )
 
 

@@ -21,6 +21,7 @@ from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
 from dualign.core.threads import spans
 from dualign.phrase.alignment.weighted import WeightedPair
 from dualign.text.bitext import GrowingVocabulary, Sentences, encode
+from dualign.text.checks import number_of
 from dualign.text.phrase_table import TableLine, escape, read_table
 
 _BATCH = 1 << 16  # table entries at a time
@@ -169,7 +170,8 @@ class Occurrences:
             raise UsageError(f"feature weights {list(features)} are not all numbers")
         if len(features) != self.scores.shape[1]:
             raise UsageError(
-                f"{len(features)} feature weights for {self.scores.shape[1]} scores; give one for each"
+                f"{number_of(len(features), 'feature weights')} for "
+                f"{number_of(self.scores.shape[1], 'scores')}; give one for each"
             )
         total = np.zeros(len(self.scores))
         with np.errstate(divide="ignore"):

@@ -149,7 +149,10 @@ class Corpus {
     }
   }
 
-  /** Which pairs have all the words of a query: substrings, `=word` a whole word, `s:` and `t:` one side only. */
+  /** A query: substrings, `=word` a whole word, `s:` and `t:` one side only. Null if it asks for nothing.
+   *
+   * `pair(n)` says whether a pair has all its words; `hit(token, side)` where it is in a token, as [begin, end], or null.
+   */
   matcher(query) {
     const terms = query.toLowerCase().split(/\s+/).filter(Boolean).map((term) => {
       const side = term.startsWith("s:") ? 0 : term.startsWith("t:") ? 1 : NONE;
@@ -162,7 +165,17 @@ class Corpus {
       const wanted = term.whole || term.part;
       return (term.side !== 1 && this.lower[0][n].includes(wanted)) || (term.side !== 0 && this.lower[1][n].includes(wanted));
     };
-    return (n) => terms.every((term) => has(term, n));
+    const hit = (token, side) => {
+      const low = token.toLowerCase();
+      for (const { side: only, whole, part } of terms) {
+        if (only === 1 - side) continue;
+        if (whole && whole.trim() === low) return [0, token.length];
+        const at = whole ? -1 : low.indexOf(part);
+        if (at >= 0) return [at, at + part.length];
+      }
+      return null;
+    };
+    return { pair: (n) => terms.every((term) => has(term, n)), hit };
   }
 
   /** The dictionary that came along, unpacked when first asked for. */

@@ -1,27 +1,50 @@
-// A sentence pair as two lines with curves between them, and as a matrix. Both call `point(what)` with a word
+// A sentence pair as lines with curves between them, and as a matrix. Both call `point(what)` with a word
 // {side, at}, a cell {i, j}, or null, when the mouse or the keyboard is there.
 
-/** Two lines of words; links is a list of {i, j, kind, p, title}. */
-function linesOf(source, target, links, point) {
-  const box = element("div", { class: "lines" });
-  const sides = [source, target].map((tokens, side) => sentenceOf(tokens, side, links));
+const BETWEEN = 10;  // pixels from word to word, as in the style sheet
+const UNFILLED = 4;  // how many links one may break rather than leave a row empty
+
+/** Two sentences, cut into as many rows as the pane needs, with curves between them; links is a list of {i, j, kind, p}. */
+function linesOf(source, target, links, { point, pick }) {
   const svg = drawn("svg", { "aria-hidden": "true" });
-  box.append(sides[0], svg, sides[1]);
+  const box = element("div", { class: "lines" }, svg);
+  const directions = [directionOf(source), directionOf(target)];
+  const sides = [source, target].map((tokens, side) => wordsOf(tokens, side, links));
   const curves = links.map((link) => {
     const curve = drawn("path", { class: `curve ${link.kind}` });
     if (!Number.isNaN(link.p) && link.p !== undefined) curve.style.strokeOpacity = 0.35 + 0.65 * link.p;
     svg.append(curve);
     return curve;
   });
+  const place = (cuts) => {
+    let i = 0, j = 0;
+    box.replaceChildren(svg, ...cuts.map(([a, b]) => {
+      const rows = [sides[0].slice(i, a), sides[1].slice(j, b)];
+      [i, j] = [a, b];
+      const [above, below] = rows.map((row, side) => element("div", { class: "sentence", dir: directions[side] }, ...row));
+      return element("div", { class: "rows" }, above, element("div", { class: "between" }), below);
+    }));
+    box.classList.toggle("wrapped", cuts.length > 1);
+  };
+  let widths = null, cuts = "";
   const layOut = () => {
-    const middle = (word) => word.offsetLeft + word.offsetWidth / 2;
-    const height = svg.clientHeight;
+    if (widths === null) {
+      place([[source.length, target.length]]);
+      widths = sides.map((words) => words.map((word) => word.getBoundingClientRect().width));
+    }
+    const wanted = cutsOf(widths, links, box.clientWidth);
+    if (cuts !== String(wanted)) place(wanted);
+    cuts = String(wanted);
+    const corner = box.getBoundingClientRect();
+    const at = sides.map((words) => words.map((word) => word.getBoundingClientRect()));
     links.forEach((link, k) => {
-      const x = middle(sides[0].children[link.i]), y = middle(sides[1].children[link.j]);
-      curves[k].setAttribute("d", `M${x},1 C${x},${height * 0.55} ${y},${height * 0.45} ${y},${height - 1}`);
+      const from = at[0][link.i], to = at[1][link.j], down = from.top < to.top;
+      const x = from.left + from.width / 2 - corner.left, u = to.left + to.width / 2 - corner.left;
+      const y = (down ? from.bottom : from.top) - corner.top, v = (down ? to.top : to.bottom) - corner.top;
+      curves[k].setAttribute("d", `M${x},${y} C${x},${y + 0.55 * (v - y)} ${u},${y + 0.45 * (v - y)} ${u},${v}`);
     });
   };
-  const mark = (what) => {
+  const mark = (what, picked) => {
     box.classList.toggle("pointing", what !== null);
     const near = [new Set(), new Set()];
     links.forEach((link, k) => {
@@ -29,17 +52,45 @@ function linesOf(source, target, links, point) {
       curves[k].classList.toggle("near", on);
       if (on) { near[0].add(link.i); near[1].add(link.j); }
     });
-    sides.forEach((sentence, side) => [...sentence.children].forEach((word, at) => {
+    const is = (one, side, at) => one !== null && one.side === side && one.at === at;
+    sides.forEach((words, side) => words.forEach((word, at) => {
       word.classList.toggle("near", near[side].has(at));
-      word.classList.toggle("here", what !== null && what.side === side && what.at === at);
+      word.classList.toggle("here", is(what, side, at));
+      word.classList.toggle("picked", is(picked, side, at));
     }));
   };
-  for (const sentence of sides) {
-    sentence.addEventListener("mouseover", (event) => point(wordAt(event.target)));
-    sentence.addEventListener("focusin", (event) => point(wordAt(event.target)));
-    sentence.addEventListener("mouseleave", () => point(null));
+  for (const event of ["mouseover", "focusin"]) box.addEventListener(event, ({ target: node }) => point(wordAt(node)));
+  box.addEventListener("mouseleave", () => point(null));
+  box.addEventListener("click", ({ target: node }) => pick(wordAt(node)));
+  return { box, layOut, mark };
+}
+
+/** Where rows end: [words of the source, of the target] up to the end of each.
+ *
+ * As many words as the room allows, or fewer where that keeps linked words in the same row.
+ */
+function cutsOf(widths, links, room) {
+  const size = widths.map((side) => side.length), cuts = [];
+  const reach = (side, from) => {
+    let end = from, used = 0;
+    while (end < size[side] && (end === from || used + widths[side][end] <= room)) used += widths[side][end++] + BETWEEN;
+    return end;
+  };
+  for (let i = 0, j = 0; i < size[0] || j < size[1]; [i, j] = cuts.at(-1)) {
+    const most = [reach(0, i), reach(1, j)];
+    if (most[0] === size[0] && most[1] === size[1]) { cuts.push(most); break; }
+    const ahead = links.filter((link) => link.i >= i && link.j >= j);
+    let best = most, least = Infinity;
+    for (let a = most[0]; a >= i; a--) {
+      for (let b = most[1]; b >= j && (a > i || b > j); b--) {
+        let cost = UNFILLED * ((most[0] - a) / Math.max(1, most[0] - i) + (most[1] - b) / Math.max(1, most[1] - j));
+        for (const link of ahead) if (link.i < a !== link.j < b) cost++;
+        if (cost < least) { least = cost; best = [a, b]; }
+      }
+    }
+    cuts.push(best);
   }
-  return { box: element("div", { class: "scroll" }, box), layOut, mark };
+  return cuts;
 }
 
 function touches(what, link) {
@@ -53,15 +104,13 @@ function wordAt(node) {
   return word ? { side: Number(word.dataset.side), at: Number(word.dataset.at) } : null;
 }
 
-function sentenceOf(tokens, side, links) {
+function wordsOf(tokens, side, links) {
   const linked = new Set(links.map((link) => (side === 0 ? link.i : link.j)));
-  const sentence = element("div", { class: "sentence", dir: directionOf(tokens) });
-  tokens.forEach((token, at) => sentence.append(element(
+  return tokens.map((token, at) => element(
     "span",
     { class: linked.has(at) ? "word" : "word null", dir: "auto", tabindex: "-1", "data-side": side, "data-at": at },
     token,
-  )));
-  return sentence;
+  ));
 }
 
 /** A matrix of cells, source words as rows; `decorate(draw)` puts marks in with draw.square, draw.disc … */
@@ -100,7 +149,7 @@ function matrixOf(source, target, options, decorate, point) {
     word.style.top = `${i * cell}px`;
     names.append(word);
   });
-  const box = element("div", { class: "matrix" }, element("span"), heads, names, svg);
+  const box = element("div", { class: "matrix" }, element("span", { class: "corner" }), heads, names, svg);
   box.style.gridTemplateColumns = `${left}px ${J * cell + 1}px`;
   for (const [name, value] of [["--cell", cell], ["--top", top], ["--left", left], ["--letters", letters]]) {
     box.style.setProperty(name, `${value}px`);
@@ -180,5 +229,11 @@ function traceOf(points) {
     svg.append(drawn("text", { x: x(k), y: high - 8, "text-anchor": "middle" }, `${k + 1}`));
   }
   svg.append(drawn("path", { class: "bound", d: path(0) }), drawn("path", { class: "score", d: path(1) }));
+  // One round makes no line.
+  if (points.length === 1) {
+    const mark = (at, r) => typeof points[0][at] === "number" && svg.append(drawn("circle", { class: at ? "score" : "bound", cx: x(0), cy: y(points[0][at]), r }));
+    mark(0, 6);
+    mark(1, 3);
+  }
   return svg;
 }

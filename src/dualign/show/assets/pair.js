@@ -2,18 +2,18 @@
 
 /** How the links of `one` stand to those of `two`: a list of {i, j, kind, p, mark}.
  *
- * kind "both": in both, or nothing to compare with; "a": only in the first; "b": only in the second;
- * "maybe": a possible gold link that is not in the first.
+ * kind "both": in both, or nothing to compare with; against gold "a": wrong, "b": missed, "maybe": possible
+ * and not in the first; against a system, which may be just as right, "first" and "second": only in that one.
  */
 function comparedLinks(corpus, n, one, two) {
   const first = one >= 0 ? corpus.links(one, n) : new Map();
   const second = two >= 0 ? corpus.links(two, n) : two === GOLD ? corpus.gold(n) : null;
-  const links = [];
+  const links = [], [mine, theirs] = two >= 0 ? ["first", "second"] : ["a", "b"];
   for (const [key, cell] of first) {
     if (cell.mark === "~") continue;
     const there = second === null ? undefined : second.get(key);
     const agreed = second === null || (there !== undefined && there.mark !== "~");
-    links.push({ ...cell, kind: cell.mark === "?" ? "maybe" : agreed ? "both" : "a" });
+    links.push({ ...cell, kind: cell.mark === "?" ? "maybe" : agreed ? "both" : mine });
   }
   if (second !== null) {
     for (const [key, cell] of second) {
@@ -21,7 +21,7 @@ function comparedLinks(corpus, n, one, two) {
       const there = first.get(key);
       if (there !== undefined && there.mark !== "~") continue;
       const possible = cell.mark === "?";
-      links.push({ ...cell, p: NaN, kind: possible ? "maybe" : one >= 0 ? "b" : "both" });
+      links.push({ ...cell, p: NaN, kind: possible ? "maybe" : one >= 0 ? theirs : "both" });
     }
   }
   return links;
@@ -40,8 +40,14 @@ function legendOf(corpus, one, two, gold) {
   if (one >= 0 && two !== NONE) {
     const other = two === GOLD ? "gold" : corpus.systems[two].name;
     add([curve("both"), disc("both")], `${firstName} and ${other}`);
-    add([curve("a"), disc("a"), drawn("path", { class: "cross", d: "M18,6 L22,10 M18,10 L22,6" })], two === GOLD ? `${firstName}, not in gold` : `only ${firstName}`);
-    add([curve("b"), drawn("path", { class: "mark b", d: "M20,3 L25,8 L20,13 L15,8 Z" })], two === GOLD ? "gold, missed" : `only ${other}`);
+    const diamond = (kind) => drawn("path", { class: `mark ${kind}`, d: "M20,3 L25,8 L20,13 L15,8 Z" });
+    if (two === GOLD) {
+      add([curve("a"), disc("a"), drawn("path", { class: "cross", d: "M18,6 L22,10 M18,10 L22,6" })], `${firstName}, not in gold`);
+      add([curve("b"), diamond("b")], "gold, missed");
+    } else {
+      add([curve("first"), disc("first")], `only ${firstName}`);
+      add([curve("second"), diamond("second")], `only ${other}`);
+    }
   } else if (one >= 0) add([curve("both"), disc("both")], firstName);
   if (gold !== null) {
     add([drawn("rect", { class: "sure", x: 13, y: 2, width: 12, height: 12, rx: 2 })], "gold, sure");
@@ -57,7 +63,7 @@ function decorateMatrix(corpus, n, state, draw) {
   if (gold !== null) for (const { i, j, mark } of gold.values()) draw.square(i, j, mark === "-" ? "sure" : "possible");
   for (const { i, j, kind, p, mark } of comparedLinks(corpus, n, state.one, state.two)) {
     if (kind === "b" && state.two === GOLD && state.editing) continue;  // the empty square says it
-    if (kind === "b") draw.diamond(i, j, "b");
+    if (kind === "b" || kind === "second") draw.diamond(i, j, kind);
     else if (kind === "maybe" && mark === "?" && state.two === GOLD) continue;
     else if (kind === "maybe") draw.disc(i, j, "faint", 0.5);
     else if (state.one >= 0 || state.two !== GOLD) {
@@ -132,8 +138,8 @@ function describeWord(corpus, n, state, what) {
 /** Score, bound and whatever else a report says of the pair. */
 function certificateOf(record) {
   const box = element("section", { id: "certificate" }, element("h2", {}, "Certificate"));
-  const state = record.certified === true ? element("b", { class: "proved" }, "✓ certified: no better answer exists")
-    : record.certified === false ? element("b", { class: "open" }, "○ not certified: a better answer may exist") : "";
+  const state = record.certified === true ? element("b", { class: "proved" }, "✓ certified: optimal for the model's scores")
+    : record.certified === false ? element("b", { class: "open" }, "○ not certified: other links may have a higher score") : "";
   box.append(element("p", {}, state));
   const table = element("table");
   const row = (name, text) => table.append(element("tr", {}, element("th", {}, name), element("td", { class: "number" }, text)));
@@ -146,7 +152,7 @@ function certificateOf(record) {
   if (Array.isArray(record.trace) && record.trace.length) {
     box.append(
       element("div", { class: "legend" }, "Bound (dashed) and best score (solid) by round"),
-      element("div", { class: "scroll" }, traceOf(record.trace)),
+      traceOf(record.trace),
     );
   }
   return box;

@@ -13,10 +13,12 @@ const KEYS = [
   ["↑ ↓ or k j", "previous, next pair"], ["PageUp PageDown Home End", "a page back or on, first, last"], ["/", "search; Esc leaves it"],
   ["f  o  l  c", "the next filter, order, system, comparison"], ["1 2 3", "lines, matrix, posteriors on or off"],
   ["w", "walk the words: ← → along, ↑ ↓ to the other sentence, Esc back"], ["m", "walk the matrix: arrows; Esc back"],
-  ["e", "edit mode on or off"], ["Space or Enter", "in the matrix, editing: none, sure, possible, none …"],
-  ["s p x", "in the matrix, editing: sure, possible, none"], ["a", "editing: take the links of the system for this pair"],
-  ["z or u, y", "undo, redo (also Ctrl+Z, Ctrl+Y)"], ["h n", "export gold as Pharaoh, NAACL"], ["b v", "export all links with my corrections, only the pairs I looked at (edited, or taken with a)"], ["g", "go to a line"], ["t", "theme: like the system, light, dark"], ["?", "this list"],
+  ["e", "edit mode on or off"], ["Space or Enter", "editing, on a cell of the matrix, or on one word and then another: none, sure, possible, none …"],
+  ["s p x", "the same, editing: sure, possible, none"], ["a", "editing: take the links of the system for this pair"],
+  ["z or u, y", "undo, redo (also Ctrl+Z, Ctrl+Y)"], ["h n", "export gold links in Pharaoh, NAACL format"], ["b v", "export all links with my corrections, only the pairs I corrected (edited, or taken with a)"], ["g", "go to a line"], ["t", "theme: like the system, light, dark"], ["?", "this list"],
 ];
+
+const MARKS = { s: "-", p: "?", x: "", Delete: "", Backspace: "" };
 
 class Viewer {
   constructor(corpus) {
@@ -30,6 +32,8 @@ class Viewer {
     this.cells = null;
     this.list = new PairList(byId("list"), (row, n) => this.fillRow(row, n), (n) => this.open(n));
     this.pointed = null;
+    this.picked = null;  // a word that waits for its partner
+    this.found = null;
     this.fillToolbar();
     this.listen();
     const restored = this.editor.restore();
@@ -43,7 +47,8 @@ class Viewer {
 
   fillToolbar() {
     const { corpus, state } = this;
-    byId("title").textContent = corpus.names[0] === corpus.names[1] ? corpus.names[0] : corpus.names.join(" – ");
+    byId("title").textContent = byId("title").title = corpus.names[0] === corpus.names[1] ? corpus.names[0] : corpus.names.join(" – ");
+    byId("export-name").textContent = state.one >= 0 ? ` of ${corpus.systems[state.one].name}` : "";
     const fill = (select, items) => select.replaceChildren(...items.map(([value, text, off]) => element("option", { value, disabled: off === true }, text)));
     const known = corpus.systems.map((system, k) => [k, system.name]);
     fill(byId("one"), known.length ? known : [[NONE, "none"]]);
@@ -95,6 +100,8 @@ class Viewer {
     on("export-naacl", "click", () => this.export("naacl"));
     on("export-all", "click", () => this.exportCorrected());
     on("export-looked", "click", () => this.exportLooked());
+    on("exports", "click", ({ target: node }) => { if (node.closest("button")) byId("exports").open = false; });
+    document.addEventListener("click", ({ target: node }) => { if (!byId("exports").contains(node)) byId("exports").open = false; });
     on("theme", "click", () => nextTheme());
     on("help-button", "click", () => this.help());
     document.addEventListener("keydown", (event) => this.key(event));
@@ -105,6 +112,7 @@ class Viewer {
   choose(which, system) {
     this.state[which] = system;
     byId(which).value = system;
+    this.fillToolbar();
     if (which === "one") this.corpus.countLinks(system, () => this.refreshCard());
     this.arrange();
   }
@@ -119,12 +127,14 @@ class Viewer {
   setEditing(on) {
     this.state.editing = on;
     if (on) {
-      this.state.views.matrix = true;
-      if (this.state.two === NONE) this.state.two = GOLD;
+      if (!this.state.views.lines) this.state.views.matrix = true;
+      this.state.two = GOLD;
     }
     this.fillToolbar();
     this.open(this.pair);
-    if (on) this.focusMatrix();
+    if (!on) return;
+    if (this.matrix) this.focusMatrix();
+    else this.focusWord(0, 0);
   }
 
   export(format) {
@@ -164,8 +174,8 @@ class Viewer {
     const { corpus, state } = this;
     const filter = byId("filter").value, limit = Number(byId("limit").value);
     const tests = [];
-    const found = corpus.matcher(byId("search").value);
-    if (found) tests.push(found);
+    this.found = corpus.matcher(byId("search").value);
+    if (this.found) tests.push(this.found.pair);
     if (filter === "low") { const v = corpus.measure("confidence", state.one, 0); tests.push((n) => v[n] < limit); }
     if (filter === "errors") { const v = corpus.measure("errors", state.one, 0); tests.push((n) => v[n] > 0); }
     if (filter === "differences") { const other = this.otherSystem(); const v = corpus.measure("differences", state.one, other); tests.push((n) => v[n] > 0); }
@@ -187,7 +197,7 @@ class Viewer {
       order = order.filter((n) => !Number.isNaN(values[n])).sort((x, y) => falling * (values[x] - values[y]) || x - y).concat(unknown);
     }
     const all = corpus.size.toLocaleString("en"), some = order.length.toLocaleString("en");
-    byId("count").textContent = order.length === corpus.size ? `${all} pairs` : `${some} of ${all} pairs`;
+    byId("count").textContent = (order.length === corpus.size ? all : `${some} of ${all}`) + (corpus.size === 1 ? " pair" : " pairs");
     const at = order.indexOf(wanted);
     this.list.show(order, at === -1 ? order.length ? order[0] : NONE : wanted);
     this.list.reveal(Math.max(at, 0));
@@ -206,17 +216,39 @@ class Viewer {
     }
     const [at, text, marks] = row.children;
     at.textContent = (n + 1).toLocaleString("en");
-    corpus.sides.forEach((side, k) => { text.children[k].textContent = side[n] === "" ? "(empty)" : side[n].slice(0, 240); });
+    corpus.sides.forEach((side, k) => text.children[k].replaceChildren(...(side[n] === "" ? ["(empty)"] : this.excerpt(side[n], k))));
     const confidence = corpus.confidence(state.one, n), errors = corpus.errors(state.one, n);
     const first = element("div", {}, Number.isNaN(confidence) ? "" : percent(confidence));
     if (corpus.uncertified(state.one, n)) first.prepend(element("span", { class: "open", title: "not certified" }, "○ "));
     const second = element("div", {}, corpus.edits.has(n) ? "✎ " : "");
-    if (errors > 0) second.append(element("span", { class: "wrong" }, `${errors} ✗`));
-    else if (state.two >= 0) {
+    if (state.two >= 0) {
       const differences = corpus.differences(state.one, state.two, n);
-      if (differences > 0) second.append(element("span", { class: "wrong" }, `${differences} ≠`));
-    }
+      if (differences > 0) second.append(element("span", { class: "differ", title: "links of only one of the two" }, `${differences} ≠`));
+    } else if (errors > 0) second.append(element("span", { class: "wrong", title: "errors against gold" }, `${errors} ✗`));
     marks.replaceChildren(first, second);
+  }
+
+  /** A line of the text for the list, what was searched for highlighted, and in sight. */
+  excerpt(line, side) {
+    if (this.found === null) return [line.slice(0, 240)];
+    const parts = [];
+    let before = "", room = 240;
+    for (const token of words(line)) {
+      const hit = this.found.hit(token, side);
+      if (hit) {
+        if (parts.length === 0 && before.length > 24) before = `… ${before.slice(-16)}`;
+        parts.push(before + token.slice(0, hit[0]), element("mark", {}, token.slice(...hit)));
+        before = `${token.slice(hit[1])} `;
+      } else before += `${token} `;
+      if ((parts.length > 0 || before.length > 2000) && (room -= token.length + 1) < 0) break;
+    }
+    return [...parts, before.slice(0, 240)];
+  }
+
+  /** Highlight what was searched for among the words of the pair. */
+  markHits(box) {
+    if (this.found === null) return;
+    for (const word of box.querySelectorAll(".word")) word.classList.toggle("hit", this.found.hit(word.textContent, Number(word.dataset.side)) !== null);
   }
 
   // ——— the pair ———
@@ -226,9 +258,11 @@ class Viewer {
     this.parts = [];
     this.cells = null;
     this.matrix = null;
+    this.picked = null;
     const pane = byId("detail");
     if (n === NONE) {
       pane.replaceChildren(element("p", { class: "message" }, "No pair matches. Change the search, the filter or the lengths."));
+      this.point(null);
       return;
     }
     const { corpus, state } = this;
@@ -245,7 +279,6 @@ class Viewer {
       header.append(element("span", { class: "soft", id: "rates" }, `AER ${percent(aer)}, precision ${percent(precision)}, recall ${percent(recall)}`));
     }
     pane.replaceChildren(header);
-    const card = element("div", { id: "card", role: "status", "aria-live": "polite" });
     if (source.length === 0 || target.length === 0) {
       const which = source.length + target.length === 0 ? "Both sides are" : source.length === 0 ? "The source is" : "The target is";
       pane.append(element("p", { class: "message" }, `${which} empty: nothing can be linked here.`));
@@ -254,11 +287,10 @@ class Viewer {
       const point = (what) => this.point(what);
       if (state.views.lines || state.views.matrix) pane.append(legendOf(corpus, state.one, state.two, gold));
       if (state.views.lines) {
-        const lines = linesOf(source, target, comparedLinks(corpus, n, state.one, state.two === GOLD && gold === null ? NONE : state.two), point);
+        const lines = linesOf(source, target, comparedLinks(corpus, n, state.one, state.two === GOLD && gold === null ? NONE : state.two), { point, pick: (what) => this.pick(what) });
         pane.append(lines.box);
         lines.layOut();
         this.parts.push(lines);
-        this.lines = lines;
       }
       if (state.views.matrix) {
         const label = "Matrix of links; arrow keys move, in edit mode space changes a cell";
@@ -271,7 +303,7 @@ class Viewer {
     }
     const record = corpus.record(state.one, n);
     if (record !== null) pane.append(certificateOf(record));
-    pane.append(card);
+    this.markHits(pane);
     this.point(null);
   }
 
@@ -288,22 +320,23 @@ class Viewer {
       this.cells = cells;
       this.parts.push(panels);
       place.lastChild.replaceWith(panels.box);
+      this.markHits(panels.box);
     }).catch((error) => { if (place.isConnected) place.lastChild.textContent = `No posteriors: ${error.message}`; });
   }
 
   /** A word or a cell is under the mouse or the cursor. */
   point(what) {
     this.pointed = what;
-    for (const part of this.parts) part.mark(what);
+    for (const part of this.parts) part.mark(what, this.picked);
     this.refreshCard();
   }
 
   refreshCard() {
-    const card = byId("card");
-    if (!card) return;
-    const what = this.pointed;
-    if (what === null) {
-      const hint = this.state.editing ? "Click a cell, or press Space on it: none, sure, possible. a takes the system's links." : "Point at a word or a cell, or press w or m to move with the keyboard. ? lists all keys.";
+    const card = byId("card"), what = this.pointed;
+    if (this.pair === NONE) card.replaceChildren();
+    else if (what === null) {
+      const hint = this.picked ? "Now click a word of the other sentence, or press Space on it: none, sure, possible."
+        : this.state.editing ? "Click a cell, or one word and then another, or press Space there: none, sure, possible. a takes the system's links." : "Point at a word or a cell, or press w or m to move with the keyboard. ? lists all keys.";
       card.replaceChildren(element("span", { class: "soft" }, hint));
     } else if (what.side !== undefined) card.replaceChildren(...describeWord(this.corpus, this.pair, this.state, what));
     else {
@@ -319,15 +352,32 @@ class Viewer {
     this.editor.next(this.pair, cell.i, cell.j);
   }
 
+  /** A word was chosen: the second one sets the link between the two. */
+  pick(what, mark = null) {
+    if (!this.state.editing || what === null) return;
+    const one = this.picked;
+    if (one === null || one.side === what.side) {
+      this.picked = one !== null && one.at === what.at ? null : what;
+      this.point(this.picked === null ? what : null);
+      return;
+    }
+    const [i, j] = what.side === 1 ? [one.at, what.at] : [what.at, one.at];
+    this.picked = null;
+    if (mark === null) this.editor.next(this.pair, i, j);
+    else this.editor.set(this.pair, i, j, mark);
+  }
+
   goldChanged(n) {
     this.refreshButtons();
     this.fillToolbar();
     if (n !== this.pair) { this.list.draw(true); return; }
     const pointed = this.pointed, inMatrix = this.matrix && document.activeElement === this.matrix.svg;
+    const word = document.activeElement ? wordAt(document.activeElement) : null;
     const pane = byId("detail"), scroll = [pane.scrollLeft, pane.scrollTop];
     this.open(n);
     [pane.scrollLeft, pane.scrollTop] = scroll;
     if (inMatrix) this.matrix.svg.focus({ preventScroll: true });
+    if (word) this.focusWord(word.side, word.at);
     this.point(pointed);
     this.list.draw(true);
   }
@@ -369,6 +419,8 @@ class Viewer {
     const command = event.ctrlKey || event.metaKey;
     if (event.key === "Escape") {
       if (focus === byId("search") && byId("search").value !== "") return;  // the browser clears it first
+      byId("exports").open = false;
+      this.picked = null;
       byId("list").focus({ preventScroll: true });
       this.point(null);
       return;
@@ -380,7 +432,7 @@ class Viewer {
     if (event.altKey || (command && !"zyZ".includes(event.key))) return;
     if (this.matrix && focus === this.matrix.svg && this.matrixKey(event)) { event.preventDefault(); return; }
     if (focus && focus.classList.contains("word") && this.wordKey(event, focus)) { event.preventDefault(); return; }
-    if (focus && focus.tagName === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
+    if (focus && ["BUTTON", "SUMMARY"].includes(focus.tagName) && (event.key === " " || event.key === "Enter")) return;
     const act = this.actions()[event.key];
     if (act) { act(); event.preventDefault(); }
   }
@@ -412,9 +464,8 @@ class Viewer {
       return true;
     }
     if (!this.state.editing) return false;
-    const marks = { s: "-", p: "?", x: "", Delete: "", Backspace: "" };
     if (event.key === " " || event.key === "Enter") this.editor.next(this.pair, at.i, at.j);
-    else if (event.key in marks && !event.ctrlKey) this.editor.set(this.pair, at.i, at.j, marks[event.key]);
+    else if (event.key in MARKS && !event.ctrlKey) this.editor.set(this.pair, at.i, at.j, MARKS[event.key]);
     else return false;
     return true;
   }
@@ -436,7 +487,9 @@ class Viewer {
       const link = comparedLinks(this.corpus, this.pair, this.state.one, this.state.two).find((cell) => (side === 0 ? cell.i : cell.j) === at);
       const there = link ? (side === 0 ? link.j : link.i) : Math.min(at, this.corpus.words(this.pair, other).length - 1);
       this.focusWord(other, there);
-    } else return false;
+    } else if (this.state.editing && (event.key === " " || event.key === "Enter")) this.pick({ side, at });
+    else if (this.picked !== null && event.key in MARKS && !event.ctrlKey) this.pick({ side, at }, MARKS[event.key]);
+    else return false;
     return true;
   }
 }

@@ -49,7 +49,7 @@ evaluate links corrected --bootstrap 0
 dictionary model -o OUT
 dictionary links --source source --target target -o OUT
 fast-align -i bars.txt -d -o -v
-eflomal -s source -t target -f OUT -r OUT2 -p priors
+eflomal -s source -t target -f OUT -r OUT2 -p priors --overwrite
 decode scores.npz -o OUT --decoder itermax
 decode scores.npz -o OUT
 decode scores.jsonl -o OUT --decoder matching --report OUT2

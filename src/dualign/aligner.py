@@ -19,6 +19,7 @@ from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
 from dualign.infer.posteriors import link_probabilities, posteriors_of_bitext
+from dualign.learn.engine import Engine
 from dualign.learn.prior_counts import Prior
 from dualign.learn.training import Progress, train
 from dualign.model.model import Model
@@ -148,7 +149,8 @@ class Aligner:
             self.history.append(progress)
             report(progress)
 
-        self._model = train(text, self.options, self.threads, hear, judge, constraints, workspace, prior)
+        engine = Engine(self.threads, workspace or Workspace())
+        self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import fields, replace
 from inspect import Parameter, Signature
 from typing import Any, Unpack, get_type_hints
@@ -124,6 +125,8 @@ class Aligner:
         workspace: Workspace | None = None,
         gold: Mapping[int, Alignment] | None = None,
         prior: Prior | None = None,
+        client: Any = None,
+        work: str | os.PathLike[str] | None = None,
     ) -> Aligner:
         """Learn from a text; `report` is called after each round.
 
@@ -131,6 +134,8 @@ class Aligner:
         has pseudo-counts of word pairs (`dualign.learn.Prior`).
         For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
         hold when aligning, too. `workspace` has the room for large arrays, in memory or in scratch files.
+        With `client`, a `distributed.Client`, the rounds run on a Dask cluster; `work` is a folder that all
+        its machines share.
         """
         text = self._text(bitext, target)
         if not isinstance(text, Numbered):
@@ -149,8 +154,16 @@ class Aligner:
             self.history.append(progress)
             report(progress)
 
-        engine = Engine(self.threads, workspace or Workspace())
-        self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
+        room = workspace or Workspace()
+        with ExitStack() as stack:
+            engine = Engine(self.threads, room)
+            if client is not None:
+                from dualign.cluster.cluster_engine import ClusterEngine
+                from dualign.cluster.crew import Crew, crew_of
+
+                crew = client if isinstance(client, Crew) else stack.enter_context(crew_of(client, work))
+                engine = ClusterEngine(crew, self.threads, room)
+            self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -108,7 +108,9 @@ def maximised(
     return Round(new, float(likelihood - divergence), float(evaluations / pairs))
 
 
-def warm_starts(bitext: Bitext, workspace: Workspace) -> list[Warm]:
+def warm_starts(
+    bitext: Bitext, workspace: Workspace, blocks: Sequence[tuple[int, int]] | None = None
+) -> list[Warm]:
     """Room for the multipliers of every pair, block by block, still empty: two for each word.
 
     That is nearly all that a pair of ordinary length has. Those that find no room start at 0 again, which
@@ -121,7 +123,7 @@ def warm_starts(bitext: Bitext, workspace: Workspace) -> list[Warm]:
     used = np.zeros(len(bitext), np.int32)
     key, value = workspace.empty(size, np.int32), workspace.empty(size, np.float32)
     starts = []
-    for begin, end in block_bounds(bitext):
+    for begin, end in blocks or block_bounds(bitext):
         part = slice(room[begin], room[end])
         starts.append(Warm(room[begin : end + 1] - room[begin], used[begin:end], key[part], value[part]))
     return starts

@@ -148,6 +148,8 @@ class Aligner:
             if gold is not None:
                 raise UsageError("gold links are pinned on all tokens; leave skip_tokens out")
             text = text.without_words(self.options.skipped)
+        if client is not None and self.options.model != "hmm":
+            raise UsageError(f"a cluster learns the HMM; train model={self.options.model} on one machine")
         self.constraints, self.history = constraints, []
 
         def hear(progress: Progress) -> None:

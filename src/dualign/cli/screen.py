@@ -42,7 +42,8 @@ def on_screen(
         progress = screen.progress if shown else screen.begin
         try:
             with watched(screen.compiling):
-                yield replace(run, note=screen.note, progress=progress, round=screen.round)
+                tasks = screen.tasks if shown else run.tasks
+                yield replace(run, note=screen.note, progress=progress, round=screen.round, tasks=tasks)
         finally:
             screen.clear()
 
@@ -110,6 +111,18 @@ class _Screen:
         bar = f"[{'#' * filled}{'.' * (WIDTH - filled)}] " if expected else ""
         self._bar = f"\r\x1b[K{bar}compiling {name:.40s}"
         print(self._bar, end="", file=sys.stderr, flush=True)
+
+    def tasks(self, what: str, done: int, tasks: int, written: int) -> None:
+        """How far a cluster is with tasks of one kind."""
+        if done == 0:
+            self._since.restart()
+            return
+        left = self._since.seconds * (tasks - done) / done
+        name = what.replace("_", " ")
+        self._line = (
+            f"\r\x1b[K{name}: {done}/{tasks} tasks, {written / 1e6:,.1f} MB written, {left:.0f} s left"
+        )
+        print(self._line, end="", file=sys.stderr, flush=True)
 
     def round(self, progress: Progress) -> None:
         text = f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits per word"

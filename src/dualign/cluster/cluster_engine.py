@@ -10,17 +10,16 @@ record of how it was made: whoever repeats the command goes on after the last of
 from __future__ import annotations
 
 import os
-import pickle
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from dualign.cluster.crew import TASKS_PER_WORKER, Crew, Task
-from dualign.cluster.made_files import is_whole, keep, made, mark_of, remove
+from dualign.cluster.made_files import is_whole, keep, kept_model, made, mark_of, model_mark, remove
 from dualign.cluster.training_tasks import Counting, Part, count_part, first_rows, merge, text_arrays
 from dualign.core.arrays import Array
-from dualign.core.errors import ModelError, UsageError
+from dualign.core.errors import ModelError
 from dualign.core.threads import pieces
 from dualign.core.workspace import Workspace
 from dualign.infer.cells import block_bounds, word_ranges
@@ -28,7 +27,7 @@ from dualign.infer.chains import Sums
 from dualign.infer.constraints import ConstraintSet
 from dualign.learn.em import Round, asked_for, maximised
 from dualign.learn.engine import Engine
-from dualign.learn.expectation import Asked, added_up
+from dualign.learn.expectation import Asked, Places, added_up
 from dualign.learn.expected_counts import Counts
 from dualign.learn.ibm1 import Whole, joined_rows
 from dualign.learn.smoothing import Priors
@@ -47,7 +46,7 @@ MOST_CELLS = 1 << 25
 class Found:
     """What the E-step of a cluster has found: see `dualign.learn.em.Expected`."""
 
-    places = None
+    places: Places | None = None  # they are those of Model 2
 
     def __init__(self, counts: Counts, sums: Sums) -> None:
         self.counts, self.sums = counts, sums
@@ -75,14 +74,11 @@ class ClusterEngine(Engine):
     def _cut(self) -> list[Part]:
         """Parts of about the same size, as many as workers can share; as before, if there was a before."""
         blocks = block_bounds(self.bitext)
-        path = self.crew.place("parts")
-        mark = mark_of(self.mark, blocks)
-        if is_whole(path, mark):
-            edges = made(path)[1]["edges"].tolist()
-        else:
-            parts = min(len(blocks), TASKS_PER_WORKER * self.crew.workers)
-            edges = np.unique(np.linspace(0, len(blocks), parts + 1).astype(np.int64)).tolist()
-            keep(path, mark, {"edges": np.array(edges, np.int64)})
+        path = self.crew.place("tasks")
+        if not is_whole(path, self.mark):
+            keep(path, self.mark, {}, {"tasks": TASKS_PER_WORKER * self.crew.workers})
+        self.tasks = int(made(path)[0]["tasks"])
+        edges = np.linspace(0, len(blocks), min(len(blocks), self.tasks) + 1).astype(np.int64).tolist()
         found = []
         for a, b in pairwise(edges):
             begin = blocks[a][0]
@@ -99,7 +95,7 @@ class ClusterEngine(Engine):
         if not is_whole(index, mark):
             keep(index, mark, {**where._asdict(), "column_sums": column_sums})
         cells = int((self.bitext.source.lengths * self.bitext.target.lengths).sum())
-        ranges = word_ranges(where.starts, max(cells // MOST_CELLS, TASKS_PER_WORKER * crew.workers))
+        ranges = word_ranges(where.starts, max(cells // MOST_CELLS, self.tasks))
         tasks = [
             Task(
                 crew.place(f"rows-{v0}-{v1}"), mark, first_rows,
@@ -118,11 +114,9 @@ class ClusterEngine(Engine):
         self, model: Model, priors: Priors, constraint: str, constraints: ConstraintSet | None, keep: bool
     ) -> Round:
         """See `Engine.round`."""
-        if model.positions is not None:
-            raise UsageError(f"a cluster learns the HMM; train model={model.options.model} on one machine")
         self.number += 1
         state = model_mark(model)
-        rules = b"" if constraints is None else pickle.dumps(constraints)
+        rules = b"" if constraints is None else self.crew.pickled(constraints)
         mark = mark_of(self.mark, state, constraint, rules, keep, *priors.pseudo, priors.alike)
         record = self.crew.place(f"round-{self.number}")
         if (done := self._finished(record, mark, model)) is not None:
@@ -140,7 +134,7 @@ class ClusterEngine(Engine):
             return None
         about, _ = made(record)
         try:
-            new = Model.load(self._place(about["model"]))
+            new = Model.load(self.crew.place(about["model"]))
         except ModelError:
             return None
         self.kept = [self.crew.place(name) for name in about["kept"]]
@@ -150,37 +144,24 @@ class ClusterEngine(Engine):
         return Round(new, about["objective"], about["evaluations"])
 
     def _finish(self, record: str, mark: str, done: Round) -> None:
-        name = self._save(done.model)
         about = {
-            "model": name,
+            "model": os.path.basename(kept_model(self.crew.work, done.model)),
             "objective": done.objective,
             "evaluations": done.evaluations,
             "kept": [os.path.basename(path) for path in self.kept],
         }
         keep(record, mark, {}, about)
 
-    def _place(self, mark: str) -> str:
-        return self.crew.place(f"model-{mark[:20]}")
-
-    def _save(self, model: Model, mark: str | None = None) -> str:
-        """Write a model for the workers, under a name that tells its content."""
-        mark = mark or model_mark(model)
-        try:
-            Model.load(self._place(mark))
-        except ModelError:
-            model.save(self._place(mark))
-        return mark
-
     def _expected(self, model: Model, state: str, mark: str, asked: Asked, keep: bool) -> Found:
         """The E-step: all counts, and the statistics of all blocks."""
         crew, entries, name = self.crew, len(model.lexicon.columns), f"round_{self.number}"
-        self._save(model, state)
+        stored = kept_model(crew.work, model, state)
         edges = np.linspace(0, entries, pieces(entries, RANGE_ENTRIES, MOST_RANGES) + 1).astype(int).tolist()
         before: list[str | None] = [*self.kept] if self.kept else [None] * len(self.parts)
         counting = [
             Task(
                 crew.place(f"{name}-counts-{n}"), mark, count_part,
-                (Counting(self.text, self._place(state), edges, warm, keep), part, asked),
+                (Counting(self.text, stored, edges, warm, keep), part, asked),
             )
             for n, (part, warm) in enumerate(zip(self.parts, before, strict=True))
         ]  # fmt: skip
@@ -216,8 +197,3 @@ class ClusterEngine(Engine):
             rows: list[Array] = [arrays[name] for name in names]
             blocks += [Sums(*(array[n : n + 1] for array in rows)) for n in range(len(rows[0]))]
         return added_up(blocks)
-
-
-def model_mark(model: Model) -> str:
-    """What tells the parameters of a model from any others."""
-    return mark_of(*model.lexicon, model.weights, *model.jumps, model.options.as_dict())

@@ -14,7 +14,6 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from importlib.util import find_spec
 from itertools import count
 from queue import Empty, Queue
 from tempfile import TemporaryDirectory
@@ -98,6 +97,13 @@ class Crew:
         """How many threads of workers there are now."""
         with _explained(self.client):
             return max(1, sum(self.client.nthreads().values()))
+
+    @staticmethod
+    def pickled(value: object) -> bytes:
+        """A value as Dask sends it to workers, classes of the user's own included."""
+        from distributed.protocol.pickle import dumps
+
+        return bytes(dumps(value))
 
     def place(self, name: str) -> str:
         """A file in the work folder."""
@@ -250,7 +256,7 @@ def _local(workers: int) -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             memory_limit=0,  # what a worker may take is for the system to say, not for Dask's guess
-            dashboard_address=":0" if find_spec("bokeh") else None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,

@@ -18,6 +18,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, ModelError
 from dualign.core.release import release
+from dualign.model.model import Model
 from dualign.model.storage import read_container, write_container
 
 Arrays = Mapping[str, Array]
@@ -57,6 +58,24 @@ def made(path: str, only: Collection[str] | None = None) -> tuple[dict[str, Any]
         raise DataError(
             f"{path}: {reason}; repeat the same command, which makes this file again and goes on"
         ) from None
+
+
+def model_mark(model: Model) -> str:
+    """What tells a model from any other."""
+    arrays = model.arrays()
+    return mark_of(
+        *(part for name in sorted(arrays) for part in (name, arrays[name])), model.options.as_dict()
+    )
+
+
+def kept_model(folder: str, model: Model, mark: str | None = None) -> str:
+    """A model in a file for the workers, whose name tells its content; returns the path."""
+    path = os.path.join(folder, f"model-{(mark or model_mark(model))[:20]}")
+    try:
+        Model.load(path)
+    except ModelError:
+        model.save(path)
+    return path
 
 
 def remove(*paths: str) -> None:

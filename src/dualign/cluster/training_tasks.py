@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 def text_arrays(bitext: Bitext) -> dict[str, Array]:
     """The arrays of a text, for `text_of`."""
-    arrays = {}
+    arrays: dict[str, Array] = {}
     for name, side in (("source", bitext.source), ("target", bitext.target)):
         arrays |= {f"{name}_tokens": side.tokens, f"{name}_offsets": side.offsets}
     for name, array in bitext.pins._asdict().items():

@@ -57,10 +57,10 @@ class Task(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def perform(task: Task) -> int:
-    """Make the file, on a worker, unless it is there; returns how many bytes were written."""
+def perform(task: Task) -> None:
+    """Make the file, on a worker, unless it is there; Dask is given nothing that a dead worker could lose."""
     if is_whole(task.path, task.mark):
-        return 0
+        return
     try:
         header, arrays = task.function(*task.arguments)
         keep(task.path, task.mark, arrays, header)
@@ -70,7 +70,14 @@ def perform(task: Task) -> int:
         raise kind(str(error)) from None
     except MemoryError:
         raise DataError(f"{task.path}: too little memory on a worker to make it; give more") from None
-    return os.path.getsize(task.path)
+
+
+def _file(path: str) -> tuple[int, int]:
+    """Which file has this name, and its size; nothing if there is none."""
+    with suppress(OSError):
+        status = os.stat(path)
+        return status.st_ino, status.st_size
+    return 0, 0
 
 
 class Crew:
@@ -121,7 +128,7 @@ class Crew:
         token, numbers, ended = f"0{secrets.token_hex(8)}", count(), Queue[Any]()
         flights: dict[Any, int] = {}
         clock, times = Clock(), list[float]()
-        tries = [0] * len(tasks)
+        tries, before = [0] * len(tasks), [_file(task.path) for task in tasks]
 
         def submit(number: int) -> None:
             key = f"{name}-{token}-{next(numbers)}"
@@ -142,20 +149,21 @@ class Crew:
                         submit(number)
                     continue
                 number = flights.pop(future)
-                try:
-                    size = future.result()
-                except KilledWorker:
+                if future.status != "finished":
+                    error = future.exception(timeout=PATIENCE)
+                    if not isinstance(error, KilledWorker):
+                        raise error
                     if tries[number] > RETRIES:
                         raise DataError(
                             f"{tasks[number].path}: every worker that began to make it died, perhaps for "
                             f"lack of memory; give workers more; {_REMEDY}"
                         ) from None
                     submit(number)
-                    continue
-                if number in left:
+                elif number in left:
                     left.remove(number)
                     times.append(clock.seconds)
-                    written += size
+                    now = _file(tasks[number].path)
+                    written += now[1] if now != before[number] else 0
                     self.tell(name, len(tasks) - len(left), len(tasks), written)
         finally:
             self.written += written

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from dualign.model.model import Model
 from dualign.model.storage import read_container, write_container
 
 Arrays = Mapping[str, Array]
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 def mark_of(*parts: object) -> str:
@@ -58,6 +61,27 @@ def made(path: str, only: Collection[str] | None = None) -> tuple[dict[str, Any]
         raise DataError(
             f"{path}: {reason}; repeat the same command, which makes this file again and goes on"
         ) from None
+
+
+def remembered(
+    read: Callable[Concatenate[str, Parameters], Result],
+) -> Callable[Concatenate[str, Parameters], Result]:
+    """What a function reads from a file is kept until the file, which is mapped, or the function's other
+    arguments change."""
+    last: dict[object, Result] = {}
+
+    @wraps(read)
+    def found(path: str, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        key: object = None
+        with suppress(OSError):
+            status = os.stat(path)
+            key = path, status.st_ino, status.st_size, status.st_mtime_ns, args
+        if key is None or key not in last:
+            last.clear()
+            last[key] = read(path, *args, **kwargs)
+        return last[key]
+
+    return found
 
 
 def model_mark(model: Model) -> str:

@@ -7,13 +7,12 @@ sums (`dualign.core.kernels.exact_sums`): however a text is cut, adding up the p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from dualign.cluster.crew import Made
-from dualign.cluster.made_files import made
+from dualign.cluster.made_files import made, remembered
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, ModelError
 from dualign.core.jit import kernel
@@ -50,7 +49,7 @@ def text_arrays(bitext: Bitext) -> dict[str, Array]:
     return arrays
 
 
-@lru_cache(maxsize=1)
+@remembered
 def text_of(path: str) -> Bitext:
     """The text of a training."""
     _, arrays = made(path)
@@ -64,15 +63,15 @@ def text_of(path: str) -> Bitext:
     return Bitext(*sides, pins=pins)
 
 
-@lru_cache(maxsize=1)
+@remembered
 def index_of(path: str) -> dict[str, Array]:
     """Where each source word occurs, and the sums that the first round needs."""
     return made(path)[1]
 
 
-@lru_cache(maxsize=1)
+@remembered
 def model_of(path: str) -> Model:
-    """A model, which is also that of the rounds before if a task is late."""
+    """The model of a round."""
     try:
         return Model.load(path)
     except ModelError as error:

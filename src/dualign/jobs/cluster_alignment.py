@@ -10,14 +10,14 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from dualign.aligner import Aligner
 from dualign.cluster.crew import Crew, Made, Task
-from dualign.cluster.made_files import is_whole, keep, kept_model, made, mark_of, model_mark
+from dualign.cluster.made_files import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
 from dualign.infer.encoding import chunk_size
@@ -131,7 +131,7 @@ def _split(block: PairedLines, lines: int) -> tuple[PairedLines, PairedLines]:
     return first, PairedLines(middle, block.end, left[1], right[1], block.bars)
 
 
-@lru_cache(maxsize=1)
+@remembered
 def _aligner(path: str, known: bytes) -> Aligner:
     aligner = Aligner.of_model(Model.load(path), 1)
     aligner.constraints = pickle.loads(known)  # of our own, from the process that gives the tasks

@@ -11,7 +11,6 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -70,8 +69,7 @@ def remembered(
     arguments change."""
     last: dict[object, Result] = {}
 
-    @wraps(read)
-    def found(path: str, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+    def found(path: str, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         key: object = None
         with suppress(OSError):
             status = os.stat(path)

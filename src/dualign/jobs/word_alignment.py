@@ -43,6 +43,7 @@ from dualign.text.pair_blocks import TextFiles
 from dualign.text.pairs import Pair
 from dualign.text.places import refuse_inputs
 from dualign.text.raw_signs import SAMPLE
+from dualign.text.remote_files import is_remote
 from dualign.text.sampling import as_count, sampled
 from dualign.text.streams import check_output, is_regular, open_output, text_size
 
@@ -539,6 +540,8 @@ def _check_places(
     refuse_inputs(places, (source, target, model, *labelled, *known.inputs()))
     separate_outputs(*places)
     for place in places:
+        if is_remote(place):
+            continue
         if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):
             raise DataError(f"{place}: there is no folder {folder} to write to; make it first")
         if place != "-" and os.path.isdir(place):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import fields, replace
 from inspect import Parameter, Signature
 from typing import Any, Unpack, get_type_hints
 
+from dualign.cluster.engines import ClusterValues, engine_of
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
@@ -20,7 +20,6 @@ from dualign.infer.constraints import ConstraintSet
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
 from dualign.infer.posteriors import link_probabilities, posteriors_of_bitext
-from dualign.learn.engine import Engine
 from dualign.learn.prior_counts import Prior
 from dualign.learn.training import Progress, train
 from dualign.model.model import Model
@@ -125,8 +124,7 @@ class Aligner:
         workspace: Workspace | None = None,
         gold: Mapping[int, Alignment] | None = None,
         prior: Prior | None = None,
-        client: Any = None,
-        work: str | os.PathLike[str] | None = None,
+        **cluster: Unpack[ClusterValues],
     ) -> Aligner:
         """Learn from a text; `report` is called after each round.
 
@@ -148,7 +146,7 @@ class Aligner:
             if gold is not None:
                 raise UsageError("gold links are pinned on all tokens; leave skip_tokens out")
             text = text.without_words(self.options.skipped)
-        if client is not None and self.options.model != "hmm":
+        if cluster.get("client") is not None and self.options.model != "hmm":
             raise UsageError(f"a cluster learns the HMM; train model={self.options.model} on one machine")
         self.constraints, self.history = constraints, []
 
@@ -156,15 +154,7 @@ class Aligner:
             self.history.append(progress)
             report(progress)
 
-        room = workspace or Workspace()
-        with ExitStack() as stack:
-            engine = Engine(self.threads, room)
-            if client is not None:
-                from dualign.cluster.cluster_engine import ClusterEngine
-                from dualign.cluster.crew import Crew, crew_of
-
-                crew = client if isinstance(client, Crew) else stack.enter_context(crew_of(client, work))
-                engine = ClusterEngine(crew, self.threads, room)
+        with engine_of(cluster, self.threads, workspace or Workspace()) as engine:
             self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
         return self
 

@@ -24,7 +24,6 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from dualign.core.errors import DataError, UsageError
@@ -151,6 +150,8 @@ def pack(data: bytes, path: str) -> bytes:
 def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]:
     """Write bytes to `path`, whole or not at all, without seeking; `packed` ones are not compressed."""
     if is_remote(path):
+        from tempfile import TemporaryDirectory
+
         with TemporaryDirectory(prefix="dualign-") as folder:
             local = os.path.join(folder, f"output{os.path.splitext(path)[1]}")
             with open_binary_output(local, packed=packed) as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -389,3 +390,21 @@ def test_other_jobs_do_not_pretend(tmp_path):
         jobs.evaluate("links", "gold", run=jobs.Run(cluster="local:2"))
     with pytest.raises(UsageError, match="name the cluster, too"):
         jobs.train("a", "b", "c", run=jobs.Run(work="folder"))
+
+
+def test_translations_are_those_of_one_machine(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("dualign.jobs.cluster_map.SHARD", 2)
+    pairs = [("das Haus ist klein", "the house is small"), ("der Hund schläft", "the dog sleeps")]
+    text = [write_lines(tmp_path / f"{side}", [pair[side] for pair in pairs * 20]) for side in (0, 1)]
+    system = str(tmp_path / "system")
+    jobs.train_translation(jobs.ParallelText(*text), system, rounds=1, run=jobs.Run(1))
+    new = write_lines(tmp_path / "new", ["der Hund ist klein", "", "das Haus schläft", "ein Zebra", "das"])
+    written = {}
+    for name, run in (("one", jobs.Run(1)), ("many", run_on(cluster, tmp_path / "work"))):
+        output, report = str(tmp_path / f"{name}.out"), str(tmp_path / f"{name}.report")
+        counts = jobs.translate(system, new, output, report=report, run=run, k=3)
+        records = [json.loads(line) for line in Path(report).read_text().splitlines()]
+        written[name] = counts, Path(output).read_bytes(), [{**each, "seconds": 0} for each in records]
+    assert written["one"] == written["many"]
+    with pytest.raises(UsageError, match="neither reads nor writes forests"):
+        jobs.translate(system, new, output, forests=str(tmp_path / "f"), run=run)

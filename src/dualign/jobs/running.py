@@ -85,7 +85,7 @@ class Run:
             self.progress(number, what)
 
 
-ON_CLUSTER = ("align", "train")
+ON_CLUSTER = ("align", "train", "translate")
 """The jobs that a cluster can do."""
 
 SILENT = Run()

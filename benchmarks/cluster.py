@@ -57,6 +57,7 @@ def used() -> tuple[float, float]:
 
 def by_workers(text: list[str], folder: str, workers: int, options: dict[str, Any]) -> dict[str, Any]:
     """The work on a cluster with that many workers."""
+    import dask
     from distributed import Client, LocalCluster
 
     from dualign import jobs
@@ -67,6 +68,7 @@ def by_workers(text: list[str], folder: str, workers: int, options: dict[str, An
         written[what] = size
 
     with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

@@ -258,7 +258,11 @@ def _imported() -> Any:
 def _local(workers: int) -> Iterator[Any]:
     """Workers of our own, each a process with one thread."""
     distributed = _imported()
+    import dask
+
     with (
+        # Its workers look at themselves a hundred times a second, which takes a part of what they have.
+        dask.config.set({"distributed.worker.profile.enabled": False}),
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

@@ -95,6 +95,18 @@ def test_align_writes_the_same_files(cluster, tmp_path):
     assert written["one"] == written["many"]
 
 
+def test_a_work_folder_may_be_used_for_another_text_and_mended(cluster, tmp_path):
+    text, work = files(tmp_path), tmp_path / "work"
+    other = write_lines(tmp_path / "other.de", SOURCE[::-1]), write_lines(tmp_path / "other.en", TARGET[::-1])
+    jobs.align(*other, str(tmp_path / "other"), run=run_on(cluster, work), rounds=1)
+    jobs.align(*text, str(tmp_path / "one"), run=jobs.Run(1), rounds=1)
+    for damage in (False, True):
+        for path in work.iterdir() if damage else ():
+            path.write_bytes(path.read_bytes()[:-1])
+        jobs.align(*text, str(tmp_path / "many"), run=run_on(cluster, work), rounds=1)
+        assert (tmp_path / "one").read_bytes() == (tmp_path / "many").read_bytes()
+
+
 def test_align_reads_one_file_with_both_sides(cluster, tmp_path):
     text = write_lines(
         tmp_path / "text", ["", *(f"{s} ||| {t}" for s, t in zip(SOURCE, TARGET, strict=True))]

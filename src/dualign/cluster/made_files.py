@@ -20,6 +20,7 @@ from dualign.core.errors import DataError, ModelError
 from dualign.core.release import release
 from dualign.model.model import Model
 from dualign.model.storage import read_container, write_container
+from dualign.text.places import in_place
 
 Arrays = Mapping[str, Array]
 Parameters = ParamSpec("Parameters")
@@ -47,8 +48,9 @@ def is_whole(path: str, mark: str) -> bool:
 
 
 def keep(path: str, mark: str, arrays: Arrays, header: Mapping[str, Any] = {}) -> None:
-    """Write a file."""
-    write_container(path, {"mark": mark, **header}, arrays)
+    """Write a file, perhaps in place of one that was read and is not what is wanted."""
+    with in_place():
+        write_container(path, {"mark": mark, **header}, arrays)
 
 
 def made(path: str, only: Collection[str] | None = None) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -96,7 +98,8 @@ def kept_model(folder: str, model: Model, mark: str | None = None) -> str:
     try:
         Model.load(path)
     except ModelError:
-        model.save(path)
+        with in_place():
+            model.save(path)
     return path
 
 

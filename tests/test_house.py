@@ -23,6 +23,7 @@ ROOMS = (
     "infer",
     "learn",
     "decode",
+    "cluster",
     "aligner",
     "phrase",
     "transfer",

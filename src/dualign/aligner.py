@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from inspect import Parameter, Signature
 from typing import Any, Unpack, get_type_hints
 
+from dualign.cluster.engines import ClusterValues, engine_of
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
@@ -123,6 +124,7 @@ class Aligner:
         workspace: Workspace | None = None,
         gold: Mapping[int, Alignment] | None = None,
         prior: Prior | None = None,
+        **cluster: Unpack[ClusterValues],
     ) -> Aligner:
         """Learn from a text; `report` is called after each round.
 
@@ -130,6 +132,8 @@ class Aligner:
         has pseudo-counts of word pairs (`dualign.learn.Prior`).
         For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
         hold when aligning, too. `workspace` has the room for large arrays, in memory or in scratch files.
+        With `client`, a `distributed.Client`, the rounds run on a Dask cluster; `work` is a folder that all
+        its machines share.
         """
         text = self._text(bitext, target)
         if not isinstance(text, Numbered):
@@ -142,13 +146,16 @@ class Aligner:
             if gold is not None:
                 raise UsageError("gold links are pinned on all tokens; leave skip_tokens out")
             text = text.without_words(self.options.skipped)
+        if cluster.get("client") is not None and self.options.model != "hmm":
+            raise UsageError(f"a cluster learns the HMM; train model={self.options.model} on one machine")
         self.constraints, self.history = constraints, []
 
         def hear(progress: Progress) -> None:
             self.history.append(progress)
             report(progress)
 
-        self._model = train(text, self.options, self.threads, hear, judge, constraints, workspace, prior)
+        with engine_of(cluster, self.threads, workspace or Workspace()) as engine:
+            self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

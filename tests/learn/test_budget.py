@@ -15,6 +15,8 @@ from dualign.core.workspace import Workspace
 from dualign.infer import posteriors
 from dualign.infer.cells import block_bounds
 from dualign.learn import em, expectation, ibm1, smoothing
+from dualign.learn.em import asked_for
+from dualign.learn.engine import Engine
 from dualign.learn.training import train
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -61,7 +63,7 @@ def test_threads_and_budgets_change_no_bit(text, constraint, many_pieces, monkey
     monkeypatch.setattr(rooms, "SMALL", 0)
     room = Workspace(1, str(tmp_path))
     room.given = False
-    assert_same(whole, train(text, options, 3, workspace=room))
+    assert_same(whole, train(text, options, 3, engine=Engine(3, room)))
     assert not list(tmp_path.iterdir())
 
 
@@ -80,24 +82,23 @@ def test_a_budget_that_is_too_small_says_what_is_needed(text, tmp_path):
     with pytest.raises(
         UsageError, match=r"memory=1 MiB is too little: a text of 400 pairs needs about \d+ MiB"
     ):
-        train(text, Options(), 1, workspace=Workspace(1 << 20, str(tmp_path)))
+        train(text, Options(), 1, engine=Engine(1, Workspace(1 << 20, str(tmp_path))))
 
 
 def test_a_lexicon_that_is_too_large_says_so_when_its_size_is_known(text, tmp_path, monkeypatch):
     monkeypatch.setattr(rooms, "OWN", 0)
     with pytest.raises(UsageError, match=r"a lexicon of [\d,]+ entries needs about"):
-        train(text, replace(Options(), prune=0.0), 1, workspace=Workspace(200_000, str(tmp_path)))
+        train(text, replace(Options(), prune=0.0), 1, engine=Engine(1, Workspace(200_000, str(tmp_path))))
 
 
-def test_blocks_add_their_counts_in_the_order_of_the_text(text, monkeypatch):
+def test_blocks_add_their_counts_one_after_the_other(text, monkeypatch):
     """Even where the posteriors of a later block are there first."""
     options = Options(rounds=1, jump_words=20)
     model = train(text, options, 1)
 
     def counts(threads: int) -> np.ndarray:
-        step = expectation.Expectation(
-            text, model, posteriors.constraint_of(options, "none"), False, rooms.boundless()
-        )
+        asked = asked_for(model, text, "none", None)
+        step = expectation.Expectation(text, model, asked, rooms.boundless())
         step.run(block_bounds(text, 1500), (), threads)
         return step.counts.links
 
@@ -111,14 +112,14 @@ def test_blocks_add_their_counts_in_the_order_of_the_text(text, monkeypatch):
             tasks.append(lambda: time.sleep(0.02))
         return tasks
 
-    def noted(v0, v1, end, lookup, output, total):
+    def noted(v0, v1, end, lookup, *others):
         order.append(id(lookup.cells.first))
-        add_counts(v0, v1, end, lookup, output, total)
+        add_counts(v0, v1, end, lookup, *others)
 
     add_counts = expectation.add_counts
     monkeypatch.setattr(expectation, "expectation_tasks", delayed)
     monkeypatch.setattr(expectation, "add_counts", noted)
-    # Most sums of 32-bit numbers are exact in 64 bits, in whatever order; so that is looked at itself.
+    # The sums are exact, in whatever order; so that is looked at itself.
     firsts = []
     look_up = expectation.look_up
 

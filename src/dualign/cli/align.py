@@ -8,6 +8,7 @@ from typing import Annotated
 from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import (
+    Cluster,
     Columns,
     Errors,
     Memory,
@@ -20,6 +21,7 @@ from dualign.cli.options import (
     Source,
     Target,
     Threads,
+    Work,
     flag,
     option,
 )  # fmt: skip
@@ -88,6 +90,8 @@ def align(
     threads: Threads = None,
     memory: Memory = None,
     scratch: Scratch = None,
+    cluster: Cluster = None,
+    work: Work = None,
     profile: Profile = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
@@ -117,7 +121,7 @@ def align(
         raise UsageError("--early-stop is for training, but --model is given")
     known = jobs.Knowledge(glossary, prior, prior_weight)
     with on_screen(quiet, output, threads, errors, rate=True) as run:
-        run = replace(run, memory=memory, scratch=scratch, profile=profile)
+        run = replace(run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work)
         with jobs.plain_text(source, target, columns=columns, run=run) as text:
             if resume and text.copied:
                 raise UsageError("--resume is for text files; write the columns of the table to files first")

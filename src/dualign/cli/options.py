@@ -42,6 +42,13 @@ Memory = Annotated[
     str | None, option("SIZE", "Memory to use, such as 4G; what does not fit goes to scratch files.")
 ]
 Scratch = Annotated[str | None, option("DIR", "Folder for scratch files.")]
+Cluster = Annotated[
+    str | None,
+    option("ADDRESS", "Compute on a Dask cluster: tcp://scheduler:8786, a scheduler file, or local:4."),
+]
+Work = Annotated[
+    str | None, option("DIR", "With --cluster: a folder that all its machines share, to go on from.")
+]
 Profile = Annotated[
     str | None, option("FILE", "Also write where the time went, and how much memory it took, as JSON.")
 ]

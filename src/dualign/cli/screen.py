@@ -43,7 +43,8 @@ def on_screen(
         rounds = advancing.watched(screen) if _is_terminal(sys.stderr) else nullcontext()
         try:
             with compile_watch.watched(screen.compiling), rounds:
-                yield replace(run, note=screen.note, progress=progress, round=screen.round)
+                tasks = screen.tasks if shown else run.tasks
+                yield replace(run, note=screen.note, progress=progress, round=screen.round, tasks=tasks)
         finally:
             screen.clear()
 
@@ -125,6 +126,17 @@ class _Screen:
         self._share = share
         if self._bars is not None:
             self._bars.advance(share)
+
+    def tasks(self, what: str, done: int, tasks: int, written: int) -> None:
+        """How far a cluster is with tasks of one kind."""
+        if done == 0:
+            self._since.restart()
+            return
+        left = in_words(self._since.seconds * (tasks - done) / done)
+        self._line = (
+            f"{what.replace('_', ' ')}: {done}/{tasks} tasks, {written / 1e6:,.1f} MB written, {left} left"
+        )
+        print(f"\r\x1b[K{self._line}", end="", file=sys.stderr, flush=True)
 
     def round(self, progress: Progress) -> None:
         if _is_terminal(sys.stderr):

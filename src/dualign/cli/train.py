@@ -8,6 +8,7 @@ from typing import Annotated
 from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import (
+    Cluster,
     Columns,
     Errors,
     Memory,
@@ -16,6 +17,7 @@ from dualign.cli.options import (
     Quiet,
     Scratch,
     Threads,
+    Work,
     argument,
     option,
 )
@@ -64,6 +66,8 @@ def train(
     threads: Threads = None,
     memory: Memory = None,
     scratch: Scratch = None,
+    cluster: Cluster = None,
+    work: Work = None,
     profile: Profile = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
@@ -84,7 +88,7 @@ def train(
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
     known = jobs.Knowledge(glossary, prior, prior_weight, continue_)
     with on_screen(quiet, "", threads, errors) as run:
-        run = replace(run, memory=memory, scratch=scratch, profile=profile)
+        run = replace(run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work)
         with jobs.plain_text(source, target, columns=columns, run=run) as text:
             jobs.train(
                 text.source, text.target, model, tuning=settings.with_ids(tuning, text.ids),

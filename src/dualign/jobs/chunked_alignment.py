@@ -56,10 +56,11 @@ def chunks_of_files(
         if model.options.skipped:
             side.numbers  # noqa: B018
     for lines in text.blocks(chunk_size(model), begin):
-        yield Chunk(lines.begin, partial(_encode, model, lines, text, keep), lines.end)
+        yield Chunk(lines.begin, partial(encode_chunk, model, lines, text, keep), lines.end)
 
 
-def _encode(model: Model, lines: PairedLines, text: TextFiles, keep: bool) -> Encoded:
+def encode_chunk(model: Model, lines: PairedLines, text: TextFiles, keep: bool) -> Encoded:
+    """Some lines of a text in a model's numbers; `keep` the lines, too."""
     sides = both_sides(lines, text.source, text.target, text.errors)
     tokens = text.cutting.both(sides)
     encoded = encode_lines(model, *tokens)

@@ -49,6 +49,15 @@ class Run:
     """The folder for scratch files."""
     profile: str | None = None
     """A file to write, as JSON, where the time went, phase by phase, and how much memory it took."""
+    cluster: str | None = None
+    """A Dask cluster: the address of its scheduler, its file, or `local:4`, workers on this machine; the
+    result is the same."""
+    work: str | None = None
+    """A folder that all machines of the cluster share: what is done there need not be done again."""
+    tasks: Callable[[str, int, int, int], None] = _ignore
+    """Called as `tasks(what, done, all, bytes written)` while a cluster works."""
+    crew: Any = None
+    """The workers of the cluster, once there are any."""
 
     def __repr__(self) -> str:
         changed = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
@@ -76,6 +85,9 @@ class Run:
             self.progress(number, what)
 
 
+ON_CLUSTER = ("align", "train", "translate")
+"""The jobs that a cluster can do."""
+
 SILENT = Run()
 """The default settings, without callbacks."""
 
@@ -85,11 +97,30 @@ def job(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
 
     @wraps(function)
     def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        run = kwargs.get("run")
-        with kept_apart(), profiled(run if isinstance(run, Run) else SILENT, function.__name__):
+        given = kwargs.get("run")
+        run = given if isinstance(given, Run) else SILENT
+        with kept_apart(), profiled(run, function.__name__), _on_cluster(run, function.__name__) as run:
+            if run.crew is not None:
+                kwargs["run"] = run
             return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
 
     return wrapped
+
+
+@contextmanager
+def _on_cluster(run: Run, name: str) -> Iterator[Run]:
+    """The settings of a job, with the workers that they ask for."""
+    if run.cluster is None or run.crew is not None:
+        if run.work is not None and run.crew is None:
+            raise UsageError("work= is the folder that a cluster shares; name the cluster, too")
+        yield run
+        return
+    if name not in ON_CLUSTER:
+        raise UsageError(f"{name} does not run on a cluster; leave cluster= out")
+    from dualign.cluster.crew import connected
+
+    with connected(run.cluster, None if run.work is None else os.fspath(run.work), run.tasks) as crew:
+        yield replace(run, crew=crew)
 
 
 @contextmanager

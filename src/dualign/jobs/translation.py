@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,7 @@ from dualign.core.certified import Trace
 from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map
+from dualign.jobs.cluster_map import mapped
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.text.arpa import write_arpa
@@ -164,6 +166,14 @@ def translate(
             if read_settings(folder).trees
             else [tokenize(line) for line in read_lines(text, run.errors)]
         )
+    numbered = list(enumerate(sentences, 1))
+    if run.crew is not None:
+        if graphs is not None or forests is not None:
+            raise UsageError("a cluster neither reads nor writes forests; translate on one machine")
+        files = [os.path.realpath(path) for path in (folder, lm) if path is not None]
+        settings = files, _stamp(files), count, options
+        results = mapped(run.crew, "translate", _translated_part, numbered, settings)
+        return _write_translations(results, output, report, run)
     translator = Translator.load(folder, filter(None, sentences) if graphs is None else [], lm=lm)
     if any(sentences):
         # No sentence shall pay for the kernels.
@@ -172,22 +182,48 @@ def translate(
     if forests is not None:
         with explaining(forests, "write"):
             os.makedirs(forests, exist_ok=True)
+    results = ordered_map(
+        lambda item: _translated(translator, item, count, options, forests), numbered, available(run.threads)
+    )
+    return _write_translations(results, output, report, run)
+
+
+def _write_translations(
+    results: Iterable[tuple[list[str], dict[str, Any]]], output: str, report: str | None, run: Run
+) -> Counter[str]:
+    """Write translations as they come, and what the report says about them."""
     counts: Counter[str] = Counter(lines=0, certified=0)
     with ExitStack() as stack:
         out = stack.enter_context(open_output(output))
         records = stack.enter_context(open_output(report)) if report is not None else None
-        numbered = list(enumerate(sentences, 1))
-        results = ordered_map(
-            lambda item: _translated(translator, item, count, options, forests),
-            numbered,
-            available(run.threads),
-        )
         for number, (lines, record) in enumerate(run.counted(results, "translate"), 1):
             out.writelines(line + "\n" for line in lines)
             counts.update(lines=1, certified=record["certified"])
             if records is not None:
                 records.write(json.dumps({"line": number, **record}) + "\n")
     return counts
+
+
+def _stamp(paths: Iterable[str]) -> list[tuple[str, int, int]]:
+    """What tells a system and a language model from others: names, sizes and times of their files."""
+    every = list[str]()
+    for path in paths:
+        every += [os.path.join(path, name) for name in os.listdir(path)] if os.path.isdir(path) else [path]
+    states = [(path, os.stat(path)) for path in sorted(every)]
+    return [(path, state.st_size, state.st_mtime_ns) for path, state in states]
+
+
+def _translated_part(
+    items: list[tuple[int, Any]], files: list[str], stamp: object, count: int, options: dict[str, Any]
+) -> list[Any]:
+    """Translations of some numbered sentences, on a worker."""
+    try:
+        translator = Translator.load(
+            files[0], [sentence for _, sentence in items if sentence], lm=files[1] if files[1:] else None
+        )
+    except DataError as error:
+        raise DataError(f"{error}; on a cluster, all machines must see the system's folder") from None
+    return [_translated(translator, item, count, options, None) for item in items]
 
 
 def _stored(folder: str) -> list[Hypergraph | None]:

@@ -45,6 +45,7 @@ from dualign.text.pair_blocks import TextFiles
 from dualign.text.pairs import Pair
 from dualign.text.places import refuse_inputs
 from dualign.text.raw_signs import SAMPLE
+from dualign.text.remote_files import is_remote
 from dualign.text.sampling import as_count, sampled
 from dualign.text.streams import check_output, is_regular, open_output, text_size
 
@@ -150,6 +151,12 @@ def align(
         )
     if outputs.at_once and load is None:
         raise UsageError("line_buffered=True is for a saved model: a text is learnt from as a whole")
+    if run.crew is not None:
+        from dualign.jobs.cluster_alignment import align_on, refuse_outputs
+
+        refuse_outputs(outputs, resume)
+        if not _can_read_again(source, target):
+            raise UsageError("a cluster reads the text again when it goes on; name files instead of -")
     if resume and ids is not None:
         raise UsageError("resume=True cannot write ids; leave them out")
     if outputs.posteriors is not None and not outputs.posteriors.endswith(".npz"):
@@ -204,7 +211,10 @@ def align(
 
     if outputs.model is not None:
         aligner.save(outputs.model)
-    if resume:
+    if run.crew is not None:
+        files = TextFiles(source, target, run.errors, aligner.cutting)
+        counts = align_on(run.crew, aligner, files, outputs, run, learnt=load is None)
+    elif resume:
         read = {"source": source, "target": target, "model": load, "glossary": known.glossary}
         about = about_run(read, aligner.options.as_dict(), outputs, run.errors)
         counts = _go_on(Resumable(outputs, about), aligner, chunks, whole, outputs, run)
@@ -367,6 +377,7 @@ def _learn(
         workspace=workspace,
         gold=pinned,
         prior=prior,
+        client=run.crew,
     )
     _note_unused(text, aligner, run)
     if judge is not None:
@@ -560,6 +571,8 @@ def _check_places(
     refuse_inputs(places, (source, target, model, *labelled, *known.inputs()))
     separate_outputs(*places)
     for place in places:
+        if is_remote(place):
+            continue
         if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):
             raise DataError(f"{place}: there is no folder {folder} to write to; make it first")
         if place != "-" and os.path.isdir(place):

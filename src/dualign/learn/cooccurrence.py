@@ -17,7 +17,8 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.infer.cells import Pairs
+from dualign.core.kernels.exact_sums import even_share
+from dualign.infer.cells import Pairs, lengths_of
 from dualign.model.lexicon import Lexicon
 
 
@@ -50,15 +51,20 @@ def list_sentences(n0: int, n1: int, pairs: Pairs, place: Array, sentence: Array
 
 
 @kernel()
-def add_even_shares(n0: int, n1: int, pairs: Pairs, null_target: Array, null_source: Array) -> None:
-    """What null takes of the tokens of sentences n0..n1 under uniform posteriors, by word (float64)."""
+def add_even_shares(n0: int, n1: int, pairs: Pairs, above: float, shares: Array, null_source: Array) -> None:
+    """What null takes of the tokens of sentences n0..n1 under uniform posteriors, by word (float64).
+
+    Of a target word, `shares[w, 0]`; `shares[w, 1]` is what its tokens take of all source tokens.
+    """
     for n in range(n0, n1):
         s0, s1 = pairs.source_offsets[n], pairs.source_offsets[n + 1]
         t0, t1 = pairs.target_offsets[n], pairs.target_offsets[n + 1]
+        c0, c1 = even_share(s1 - s0 + 1, above), even_share(t1 - t0 + 1, above)
         for k in range(t0, t1):
-            null_target[pairs.target[k]] += 1.0 / (s1 - s0 + 1)
+            shares[pairs.target[k], 0] += c0
+            shares[pairs.target[k], 1] += (s1 - s0) * c1
         for k in range(s0, s1):
-            null_source[pairs.source[k]] += 1.0 / (t1 - t0 + 1)
+            null_source[pairs.source[k]] += c1
 
 
 @kernel()
@@ -100,8 +106,11 @@ def count_entries(v0: int, v1: int, corpus: Corpus, sizes: Array) -> None:
 
 
 @kernel()
-def first_round(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, column_sums: Array) -> None:
-    """List the entries and count them under uniform posteriors, which is the first round of Model 1."""
+def first_round(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, column_sums: Array, above: float) -> None:
+    """List the entries and count them under uniform posteriors, which is the first round of Model 1.
+
+    `column_sums` float64 (target words): the counts of the other direction, by w.
+    """
     index, pairs, target_words = corpus
     columns, t = lexicon.columns, lexicon.table
     sums = np.zeros((target_words, 2))
@@ -110,8 +119,8 @@ def first_round(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, column_sums:
         end = begin
         for p in range(index.starts[v], index.starts[v + 1]):
             n = index.sentence[p]
-            c0 = 1.0 / (pairs.source_offsets[n + 1] - pairs.source_offsets[n] + 1)
-            c1 = 1.0 / (pairs.target_offsets[n + 1] - pairs.target_offsets[n] + 1)
+            I, J = lengths_of(n, pairs)
+            c0, c1 = even_share(I + 1, above), even_share(J + 1, above)
             for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
                 w = pairs.target[k]
                 if sums[w, 0] == 0:
@@ -123,7 +132,13 @@ def first_round(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, column_sums:
             w = columns[m]
             t[m, 0], t[m, 1] = sums[w, 0], sums[w, 1]
             sums[w, 0] = sums[w, 1] = 0
-        divide_row(v, lexicon, column_sums)
+        z = 0.0
+        for m in range(begin, end):
+            z += t[m, 0]
+        r = np.float32(1 / z) if z > 0 else np.float32(0)
+        for m in range(begin, end):
+            t[m, 0] *= r
+            t[m, 1] = t[m, 1] / column_sums[columns[m]]
 
 
 @kernel()

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
 from dualign.core.workspace import Workspace, boundless
 from dualign.infer.blocks import Warm
 from dualign.infer.cells import block_bounds
+from dualign.infer.chains import Sums
 from dualign.infer.constraints import ConstraintSet, give, stricter
 from dualign.infer.posteriors import constraint_of
-from dualign.learn.expectation import Expectation
+from dualign.learn.expectation import Asked, Expectation, Places, above_counts
+from dualign.learn.expected_counts import Counts
 from dualign.learn.jump_updates import update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import Priors, reestimate_lexicon
 from dualign.model.model import Model
@@ -50,17 +53,48 @@ def em_round(
     further rules, and `warm` (see `warm_starts`) is where its multipliers begin and end. An `even` round, of
     IBM Model 1, changes the lexicon alone.
     """
+    room = workspace or boundless()
+    asked = asked_for(model, bitext, constraint, constraints)
+    expected = Expectation(bitext, model, asked, room)
+    expected.run(block_bounds(bitext), warm, threads)
+    return maximised(bitext, model, priors, constraint, expected, threads, room)
+
+
+def asked_for(model: Model, bitext: Bitext, constraint: str, constraints: ConstraintSet | None) -> Asked:
+    """What the E-step of such a round computes."""
     options, rules_of = model.options, None
     if constraints is not None:
         options, rules_of = stricter(options), partial(give, constraints)
     # Rules of the user's own join whatever the options ask for.
     agree = constraint == "agreement" or (constraint == "given" and options.constraint == "agreement")
     agree = agree or (constraint == "even" and options.constraint != "none")
-    room = workspace or boundless()
-    expected = Expectation(bitext, model, constraint_of(options, constraint), agree, room)
-    expected.run(block_bounds(bitext), warm, threads, rules_of)
+    return Asked(constraint_of(options, constraint), agree, above_counts(bitext), rules_of)
+
+
+class Expected(Protocol):
+    """What an E-step has found."""
+
+    counts: Counts
+    places: Places | None
+
+    @property
+    def sums(self) -> Sums:
+        """The statistics of all pairs."""
+
+
+def maximised(
+    bitext: Bitext,
+    model: Model,
+    priors: Priors,
+    constraint: str,
+    expected: Expected,
+    threads: int,
+    workspace: Workspace,
+) -> Round:
+    """The M-step of such a round."""
     sums, places = expected.sums, expected.places
-    new = replace(model, lexicon=reestimate_lexicon(model.lexicon, expected.counts, priors, threads, room))
+    lexicon = reestimate_lexicon(model.lexicon, expected.counts, priors, threads, workspace)
+    new = replace(model, lexicon=lexicon)
     if places is not None:
         new = replace(new, positions=Positions.estimate(places.lengths, places.counts))
     elif constraint != "even":
@@ -68,13 +102,15 @@ def em_round(
         new = replace(
             new,
             weights=update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
-            jumps=update_jumps(model.jumps, sums.jumps, sums.openings, options.jump_weight),
+            jumps=update_jumps(model.jumps, sums.jumps, sums.openings, model.options.jump_weight),
         )
     likelihood, evaluations, pairs, divergence = sums.totals
     return Round(new, float(likelihood - divergence), float(evaluations / pairs))
 
 
-def warm_starts(bitext: Bitext, workspace: Workspace) -> list[Warm]:
+def warm_starts(
+    bitext: Bitext, workspace: Workspace, blocks: Sequence[tuple[int, int]] | None = None
+) -> list[Warm]:
     """Room for the multipliers of every pair, block by block, still empty: two for each word.
 
     That is nearly all that a pair of ordinary length has. Those that find no room start at 0 again, which
@@ -87,7 +123,7 @@ def warm_starts(bitext: Bitext, workspace: Workspace) -> list[Warm]:
     used = np.zeros(len(bitext), np.int32)
     key, value = workspace.empty(size, np.int32), workspace.empty(size, np.float32)
     starts = []
-    for begin, end in block_bounds(bitext):
+    for begin, end in blocks or block_bounds(bitext):
         part = slice(room[begin], room[end])
         starts.append(Warm(room[begin : end + 1] - room[begin], used[begin:end], key[part], value[part]))
     return starts

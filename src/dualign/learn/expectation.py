@@ -1,20 +1,23 @@
 """The E-step: posteriors of a whole text, block by block, added up to expected counts and statistics.
 
 A block goes through three stages, each cut into tasks of its own: its cells are found word by word, its
-posteriors computed pair by pair, and its counts added word by word, in the order of the blocks. Threads work
+posteriors computed pair by pair, and its counts added word by word, one block after the other. Threads work
 on several blocks at a time (`dualign.core.threads.in_stages`), so that none waits at the end of a stage.
-Every sum has a fixed order of its addends: that of the text, whatever the number of threads.
+Counts are exact sums, which no order changes; statistics are added up within a block, then block by block, in
+the order of the text. So a text can be cut between any two blocks, and its parts counted anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.advancing import advancing
 from dualign.core.arrays import Array
+from dualign.core.kernels.exact_sums import above
 from dualign.core.phases import timed
 from dualign.core.threads import Stage, Work, in_stages, pieces
 from dualign.core.workspace import Workspace
@@ -35,17 +38,30 @@ MOST_MORE = 8
 """Blocks under way at the same time beside two: one for every two threads, up to this number."""
 
 
-class Expectation:
-    """One E-step over all pairs of a bitext, none of them empty; see `run`.
+class Asked(NamedTuple):
+    """What an E-step computes.
 
-    `agree`: both directions count the product of their posteriors (Liang et al. 2006).
+    `agree`: both directions count the product of their posteriors (Liang et al. 2006). `rules`, if given,
+    turn pairs into constraints on their posteriors. `above`: see `Counts`; it is that of the whole text, also
+    where only a part of it is counted.
     """
 
-    def __init__(
-        self, bitext: Bitext, model: Model, constraint: Constraint, agree: bool, workspace: Workspace
-    ) -> None:
-        self.bitext, self.model, self.constraint, self.agree = bitext, model, constraint, agree
-        self.workspace = workspace
+    constraint: Constraint
+    agree: bool
+    above: float
+    rules: Rules | None = None
+
+
+def above_counts(bitext: Bitext) -> float:
+    """A power of two over all counts of a text."""
+    return above(max(len(bitext.source.tokens), len(bitext.target.tokens)))
+
+
+class Expectation:
+    """One E-step over all pairs of a bitext, none of them empty; see `run`."""
+
+    def __init__(self, bitext: Bitext, model: Model, asked: Asked, workspace: Workspace) -> None:
+        self.bitext, self.model, self.asked, self.workspace = bitext, model, asked, workspace
         lexicon = model.lexicon
         self.counts = Counts(
             workspace.zeros(lexicon.table.shape, np.float64, hot=True),
@@ -53,25 +69,17 @@ class Expectation:
             np.zeros(len(lexicon.null_source)),
         )
         self.places = Places(bitext) if model.positions is not None else None
-        self._sums = new_sums(model.jumps.classes, 1)
+        self.by_block: list[Sums] = []
+        """The statistics of each block, in one row."""
         self._buffers: list[Buffers] = []
 
     @property
     def sums(self) -> Sums:
         """The statistics of all pairs."""
-        return Sums(*(array[0] for array in self._sums))
+        return added_up(self.by_block)
 
-    def run(
-        self,
-        bounds: Sequence[tuple[int, int]],
-        warm: Sequence[Warm] = (),
-        threads: int = 1,
-        rules: Rules | None = None,
-    ) -> None:
-        """Add up the blocks with these bounds; `warm` has the multipliers of each, or is empty.
-
-        `rules`, if given, turn pairs into constraints on their posteriors.
-        """
+    def run(self, bounds: Sequence[tuple[int, int]], warm: Sequence[Warm] = (), threads: int = 1) -> None:
+        """Add up the blocks with these bounds; `warm` has the multipliers of each, or is empty."""
         source, target = self.bitext.source, self.bitext.target
         begins = [begin for begin, _ in bounds]
         slots = int(np.add.reduceat(source.lengths * target.lengths, begins).max())
@@ -80,11 +88,13 @@ class Expectation:
         wanted = min(len(bounds), 1 if threads == 1 else 2 + min(threads // 2, MOST_MORE))
         at_once = self.workspace.at_once(wanted, Buffers.size(slots, dense))
         self._buffers = [Buffers(slots, tokens, dense) for _ in range(at_once)]
-        works = (self._block(*each, warm[n] if warm else None, rules) for n, each in enumerate(bounds))
+        works = (self._block(*each, warm[n] if warm else None) for n, each in enumerate(bounds))
         for sums in advancing(in_stages(works, threads, at_once), len(bounds)):
-            timed("statistics", add_in_order)(sums, self._sums)
+            total = new_sums(self.model.jumps.classes, 1)
+            timed("statistics", add_in_order)(sums, total)
+            self.by_block.append(total)
 
-    def _block(self, begin: int, end: int, warm: Warm | None, rules: Rules | None) -> Work[Sums]:
+    def _block(self, begin: int, end: int, warm: Warm | None) -> Work[Sums]:
         buffers = self._buffers.pop()
         part = self.bitext.slice(begin, end)
         lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers.room)
@@ -96,24 +106,33 @@ class Expectation:
 
         find = timed("cells", find)
         yield Stage([partial(find, number) for number in range(len(ranges))])
-        block = block_with(self.model, part, lookup.cells, give=rules)
+        block = block_with(self.model, part, lookup.cells, give=self.asked.rules)
         if warm is not None:
             block = block._replace(warm=warm)
         jobs = timed("cutting jobs", jobs_of)(block)
         sums = new_sums(self.model.jumps.classes, len(jobs))
-        output = buffers.output(lookup, self.agree)
-        yield Stage(expectation_tasks(block, jobs, self.constraint, output, sums))
+        output = buffers.output(lookup, self.asked.agree)
+        yield Stage(expectation_tasks(block, jobs, self.asked.constraint, output, sums))
         count, count_nulls = timed("counts", add_counts), timed("counts of null", add_null_counts)
+        above = self.asked.above
         tasks = [
-            partial(count, *each, end, lookup, output, self.counts)
+            partial(count, *each, end, lookup, output, self.counts, above)
             for each, end in zip(ranges, ends.tolist(), strict=True)
         ]
-        tasks.append(partial(count_nulls, lookup, output, self.counts))
+        tasks.append(partial(count_nulls, lookup, output, self.counts, above))
         if self.places is not None:
-            tasks.append(partial(self.places.add, block, output.posterior, begin, end))
+            tasks.append(partial(self.places.add, block, output.posterior, (begin, end), above))
         yield Stage(tasks, in_turn=True)
         self._buffers.append(buffers)
         return sums
+
+
+def added_up(blocks: Sequence[Sums]) -> Sums:
+    """The statistics of all blocks, one or more, in their order."""
+    total = Sums(*(np.zeros_like(array) for array in blocks[0]))
+    for sums in blocks:
+        add_in_order(sums, total)
+    return Sums(*(array[0] for array in total))
 
 
 class Buffers:
@@ -145,6 +164,6 @@ class Places:
         self.of_pair = starts(self.lengths)[of_pair.ravel()]
         self.counts = np.zeros(table_sizes(self.lengths).sum())
 
-    def add(self, block: Block, posterior: Array, begin: int, end: int) -> None:
-        """Add the posteriors of a block, pairs begin..end of the bitext."""
-        add_positions(block, posterior, self.of_pair[begin:end], self.counts)
+    def add(self, block: Block, posterior: Array, span: tuple[int, int], above: float) -> None:
+        """Add the posteriors of a block, a span of the pairs of the bitext."""
+        add_positions(block, posterior, self.of_pair[slice(*span)], self.counts, above)

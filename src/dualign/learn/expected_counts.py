@@ -6,13 +6,18 @@ from typing import NamedTuple
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.kernels.exact_sums import rounded
 from dualign.infer.blocks import Block
 from dualign.infer.cells import Lookup, lengths_of
 from dualign.infer.posteriors import Output
 
 
 class Counts(NamedTuple):
-    """Expected counts, float64: of the lexicon's entries (entries, 2), and of null by word."""
+    """Expected counts, float64: of the lexicon's entries (entries, 2), and of null by word.
+
+    They are exact sums (`dualign.core.kernels.exact_sums`): whoever adds up parts of a text, in any order,
+    gets the same. No count is over the number of tokens of a side; `above` is a power of two over both.
+    """
 
     links: Array
     null_target: Array
@@ -20,34 +25,35 @@ class Counts(NamedTuple):
 
 
 @kernel()
-def add_counts(v0: int, v1: int, end: int, lookup: Lookup, output: Output, counts: Counts) -> None:
+def add_counts(
+    v0: int, v1: int, end: int, lookup: Lookup, output: Output, counts: Counts, above: float
+) -> None:
     """Add the posteriors of the cells of source words v0..v1, the last of which ends at `end`, to the counts.
 
-    Word by word, so that the counts of a word's row stay in cache. Each count gets its addends in the order
-    of the text whatever the ranges are, and ranges share no count.
+    Word by word, so that the counts of a word's row stay in cache. Ranges share no count.
     """
     index, entry, share, links = lookup.words, lookup.cells.entry, lookup.cells.score, counts.links
     for c in range(index.reach[v0], end):
         m = entry[c]
-        links[m, 0] += share[c, 0]
-        links[m, 1] += share[c, 1]
+        links[m, 0] += rounded(share[c, 0], above)
+        links[m, 1] += rounded(share[c, 1], above)
     for v in range(v0, v1):
         null = counts.null_source[v]
         for p in range(index.starts[v], index.starts[v + 1]):
-            null += output.null_source[index.where[p]]
+            null += rounded(output.null_source[index.where[p]], above)
         counts.null_source[v] = null
 
 
 @kernel()
-def add_null_counts(lookup: Lookup, output: Output, counts: Counts) -> None:
+def add_null_counts(lookup: Lookup, output: Output, counts: Counts, above: float) -> None:
     """Add the probability that each target token is linked to nothing to the counts of their words."""
     target, null_target = lookup.pairs.target, counts.null_target
     for k in range(len(target)):
-        null_target[target[k]] += output.null_target[k]
+        null_target[target[k]] += rounded(output.null_target[k], above)
 
 
 @kernel()
-def add_positions(block: Block, posterior: Array, begins: Array, counts: Array) -> None:
+def add_positions(block: Block, posterior: Array, begins: Array, counts: Array, above: float) -> None:
     """Add posteriors (slots, 2) to expected counts (float64), laid out like `Positions.values`."""
     pairs, first = block.pairs, block.first
     for n in range(len(first) - 1):
@@ -60,7 +66,8 @@ def add_positions(block: Block, posterior: Array, begins: Array, counts: Array) 
         for i in range(I):
             backward[i, 0] += 1
             for j in range(J):
-                p, q = posterior[first[n] + i * J + j, 0], posterior[first[n] + i * J + j, 1]
+                slot = first[n] + i * J + j
+                p, q = rounded(posterior[slot, 0], above), rounded(posterior[slot, 1], above)
                 forward[j, i + 1] += p
                 forward[j, 0] -= p
                 backward[i, j + 1] += q

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from dualign.core.threads import ordered_map, pieces, spans
 from dualign.core.workspace import Workspace, boundless
 from dualign.infer.cells import Pairs, pairs_of, word_ranges
 from dualign.learn import cooccurrence as kernels
+from dualign.learn.expectation import above_counts
 from dualign.model.lexicon import Lexicon, divide_columns
 from dualign.text.bitext import Bitext
 
@@ -39,16 +41,43 @@ def train_ibm1(
     workspace: Workspace | None = None,
 ) -> Lexicon:
     """Run `rounds` of EM; `report` gets each round's number and log-likelihood before its update."""
-    return _Training(bitext, (source_words, target_words), threads, workspace or boundless()).run(
-        rounds, report
-    )
+    return Whole(bitext, (source_words, target_words), threads, workspace or boundless()).run(rounds, report)
 
 
-class _Training:
+def uniform_likelihood(bitext: Bitext, source_words: int, target_words: int) -> float:
+    """The log-likelihood before the first round: every word is as probable as any other."""
+    tokens = len(bitext.source.tokens), len(bitext.target.tokens)
+    return -float(tokens[0] * np.log(source_words) + tokens[1] * np.log(target_words))
+
+
+class Range(NamedTuple):
+    """Source words v0..v1 of a corpus, for `kept_entries`; `column_sums`: see `first_round`."""
+
+    v0: int
+    v1: int
+    column_sums: Array
+    above: float
+
+
+def kept_entries(corpus: kernels.Corpus, words: Range, least: float) -> Lexicon:
+    """The rows of a range of words after one round, pruned (see `prune`); null has no probabilities."""
+    v0, v1, column_sums, above = words
+    rows, none = np.zeros(v1 - v0 + 1, np.int64), np.zeros(0, np.float32)
+    index = kernels.Appearances(corpus.words.starts[v0 : v1 + 1], corpus.words.sentence)
+    corpus = corpus._replace(words=index)
+    kernels.count_entries(0, v1 - v0, corpus, rows[1:])
+    np.cumsum(rows, out=rows)
+    columns, table = np.empty(rows[-1], np.int32), np.empty((rows[-1], 2), np.float32)
+    lexicon = Lexicon(rows, columns, table, none, none)
+    kernels.first_round(0, v1 - v0, corpus, lexicon, column_sums, above)
+    return prune(lexicon, least, 1)
+
+
+class Whole:
     """A corpus, seen by ranges of words or by parts of its sentences."""
 
     def __init__(self, bitext: Bitext, words: tuple[int, int], threads: int, workspace: Workspace) -> None:
-        self.pairs = pairs_of(bitext)
+        self.bitext, self.pairs, self.above = bitext, pairs_of(bitext), above_counts(bitext)
         self.words, self.threads, self.workspace = words, threads, workspace
         cells = np.concatenate(([0], np.cumsum(bitext.source.lengths * bitext.target.lengths)))
         parts = pieces(len(self.pairs.source), 1 << 15, PARTS)
@@ -62,14 +91,11 @@ class _Training:
 
     def run(self, rounds: int, report: Callable[[int, float], None]) -> Lexicon:
         """All rounds."""
-        source_words, target_words = self.words
         lexicon = self._first()
-        # Before it every word was as probable as any other.
-        tokens = len(self.pairs.source), len(self.pairs.target)
-        report(1, -float(tokens[0] * np.log(source_words) + tokens[1] * np.log(target_words)))
+        report(1, uniform_likelihood(self.bitext, *self.words))
         if rounds == 1:
             return lexicon
-        total = self.workspace.empty(tokens[1], np.float32, hot=True)
+        total = self.workspace.empty(len(self.pairs.target), np.float32, hot=True)
         for number in range(2, rounds + 1):
             lexicon, likelihood = self._again(lexicon, total)
             report(number, likelihood)
@@ -77,37 +103,48 @@ class _Training:
 
     def _first(self) -> Lexicon:
         """The entries, after the first round, which only counts co-occurrences."""
-        source_words, target_words = self.words
-        rows = np.zeros(source_words + 1, np.int64)
+        rows = np.zeros(self.words[0] + 1, np.int64)
         self._each(
             "entries", self.ranges, lambda bounds: kernels.count_entries(*bounds, self.corpus, rows[1:])
         )
         np.cumsum(rows, out=rows)
 
-        def even(bounds: tuple[int, int]) -> tuple[Array, Array]:
-            shares = np.zeros(target_words), np.zeros(source_words)
-            kernels.add_even_shares(*bounds, self.pairs, *shares)
-            return shares
-
-        nulls = np.zeros(target_words), np.zeros(source_words)
-        for shares in ordered_map(timed("IBM 1: null", even), self.parts, self.threads):
-            for into, more in zip(nulls, shares, strict=True):
-                into += more
+        nulls, column_sums = self.even_shares()
         size = int(rows[-1])
         columns, table = self.workspace.empty(size, np.int32), self.workspace.empty((size, 2), np.float32)
-        lexicon = Lexicon(rows, columns, table, *map(normal, nulls))
-
-        def begin(bounds: tuple[int, int]) -> Array:
-            sums = np.zeros(target_words)
-            kernels.first_round(*bounds, self.corpus, lexicon, sums)
-            return sums
-
-        column_sums = np.zeros(target_words)
-        works = ordered_map(timed("IBM 1: first round", begin), self.ranges, self.threads)
-        for sums in advancing(works, len(self.ranges)):
-            column_sums += sums
-        divide_columns(lexicon.table, lexicon.columns, column_sums, self.threads)
+        lexicon = Lexicon(rows, columns, table, *nulls)
+        self._each(
+            "first round",
+            self.ranges,
+            lambda bounds: kernels.first_round(*bounds, self.corpus, lexicon, column_sums, self.above),
+        )
         return lexicon
+
+    def even_shares(self) -> tuple[tuple[Array, Array], Array]:
+        """After the first round: null's probabilities of target words and of source words; the counts of all
+        source words together by target word."""
+        source_words, target_words = self.words
+
+        def even(bounds: tuple[int, int]) -> tuple[Array, Array]:
+            shares = np.zeros((target_words, 2)), np.zeros(source_words)
+            kernels.add_even_shares(*bounds, self.pairs, self.above, *shares)
+            return shares
+
+        target, source = np.zeros((target_words, 2)), np.zeros(source_words)
+        for shares in ordered_map(timed("IBM 1: null", even), self.parts, self.threads):
+            target += shares[0]
+            source += shares[1]
+        return (normal(target[:, 0]), normal(source)), np.ascontiguousarray(target[:, 1])
+
+    def kept(self, least: float) -> Lexicon:
+        """The lexicon after one round, pruned; what is dropped is never in memory all at once."""
+        nulls, column_sums = self.even_shares()
+
+        def keep(bounds: tuple[int, int]) -> Lexicon:
+            return kept_entries(self.corpus, Range(*bounds, column_sums, self.above), least)
+
+        works = ordered_map(timed("IBM 1: first round", keep), self.ranges, self.threads)
+        return joined_rows(list(advancing(works, len(self.ranges))), *nulls, self.workspace)
 
     def _again(self, lexicon: Lexicon, total: Array) -> tuple[Lexicon, float]:
         """A further round, in the same table, and the log-likelihood before it; `total` is scratch."""
@@ -146,6 +183,23 @@ class _Training:
         self, name: str, ranges: list[tuple[int, int]], function: Callable[[tuple[int, int]], None]
     ) -> None:
         list(ordered_map(timed(f"IBM 1: {name}", function), ranges, self.threads))
+
+
+def joined_rows(
+    parts: list[Lexicon], null_target: Array, null_source: Array, workspace: Workspace
+) -> Lexicon:
+    """The rows of consecutive ranges of words as one lexicon; the list is emptied."""
+    sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.rows) for part in parts)])
+    rows = np.cumsum(sizes)
+    columns = workspace.empty(int(rows[-1]), np.int32, hot=True)
+    table = workspace.empty((int(rows[-1]), 2), np.float32, hot=True)
+    end = len(columns)
+    while parts:
+        part = parts.pop()
+        begin = end - len(part.columns)
+        columns[begin:end], table[begin:end] = part.columns, part.table
+        end = begin
+    return Lexicon(rows, columns, table, null_target, null_source)
 
 
 def appearances(

@@ -13,12 +13,11 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map, spans
 from dualign.core.workspace import Workspace
-from dualign.infer.blocks import Warm
 from dualign.infer.constraints import ConstraintSet
 from dualign.learn.added_entries import pinned_words, with_entries
-from dualign.learn.em import em_round, warm_starts
+from dualign.learn.engine import Engine
 from dualign.learn.fertilities import estimate_fertilities
-from dualign.learn.ibm1 import prune, train_ibm1
+from dualign.learn.ibm1 import prune, train_ibm1, uniform_likelihood
 from dualign.learn.prior_counts import Prior, inherited, joined, pseudo_counts, with_counts
 from dualign.learn.smoothing import NOTHING_COUNTED, Priors, make_priors
 from dualign.model.jumps import NULL, STOP, classes_of, initial_jumps, initial_weights
@@ -73,7 +72,7 @@ def train(
     report: Callable[[Progress], None] = lambda progress: None,
     judge: Callable[[Model], float] | None = None,
     constraints: ConstraintSet | None = None,
-    workspace: Workspace | None = None,
+    engine: Engine | None = None,
     prior: Prior | None = None,
 ) -> Model:
     """Learn a model of the pairs that are not empty and not over `options.max_length`.
@@ -81,10 +80,10 @@ def train(
     With `judge`, which says how good a model is (for example on a few pairs with gold links), training stops
     at the first round of the HMM that does not improve on the one before, and returns the better; rounds with
     a projection get their turn before that. A set of `constraints` of your own joins `options.constraint` in
-    the last quarter of the rounds. The `workspace` says how much memory may be used; it changes no result.
-    What a `prior` knows of word pairs counts beside what is seen.
+    the last quarter of the rounds. The `engine` does the rounds, and says how much memory may be used; it
+    changes no result. What a `prior` knows of word pairs counts beside what is seen.
     """
-    workspace = workspace or Workspace()
+    engine = engine or Engine(threads, Workspace())
     if constraints is not None and options.model != "hmm":
         raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
     if text.pins.pinned.any() and options.model != "hmm":
@@ -94,8 +93,8 @@ def train(
         if not chosen.any():
             raise NothingToLearn(len(text))
         # Words that occur only in other pairs are unknown to the model.
-        bitext = text.chosen(chosen, threads, workspace)
-    course = _Course(bitext, options, threads, report, workspace)
+        bitext = text.chosen(chosen, threads, engine.workspace)
+    course = _Course(bitext, options, report, engine)
     model, priors = course.begin(prior)
     model = course.go_on(model, priors, judge, constraints)
     if options.decoder == "submodular":
@@ -108,15 +107,10 @@ class _Course:
     """One training, from the first count to the last round."""
 
     def __init__(
-        self,
-        bitext: Numbered,
-        options: Options,
-        threads: int,
-        report: Callable[[Progress], None],
-        workspace: Workspace,
+        self, bitext: Numbered, options: Options, report: Callable[[Progress], None], engine: Engine
     ) -> None:
-        self.bitext, self.options, self.threads = bitext, options, threads
-        self.report, self.workspace = report, workspace
+        self.bitext, self.options, self.report, self.engine = bitext, options, report, engine
+        engine.start(bitext)
         self.tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
         self.ibm1_rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
         # Of the HMM's, only the first is over all co-occurrences; the others come after pruning.
@@ -131,7 +125,8 @@ class _Course:
 
     def begin(self, prior: Prior | None) -> tuple[Model, Priors]:
         """The model after the rounds of Model 1 over all co-occurrences, pruned, and what smoothing needs."""
-        bitext, options, threads, workspace = self.bitext, self.options, self.threads, self.workspace
+        bitext, options = self.bitext, self.options
+        threads, workspace = self.engine.threads, self.engine.workspace
         source, target = bitext.source_words, bitext.target_words
         if prior is not None:
             prior = prior.lowered() if options.lowercase else prior
@@ -142,8 +137,12 @@ class _Course:
         by_word = 24 * (threads + 4) * sum(sizes)
         workspace.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
         tell = self.tell("IBM 1", self.ibm1_rounds)
-        lexicon = train_ibm1(bitext, *sizes, self.whole_rounds, threads, tell, workspace)
-        lexicon = prune(lexicon, options.prune, threads, workspace)
+        if self.whole_rounds == 1:
+            lexicon = self.engine.first_lexicon(sizes, options.prune)
+            tell(1, uniform_likelihood(bitext, *sizes))
+        else:
+            lexicon = train_ibm1(bitext, *sizes, self.whole_rounds, threads, tell, workspace)
+            lexicon = prune(lexicon, options.prune, threads, workspace)
         lexicon = with_entries(lexicon, *pinned_words(bitext))
         seen = Seen(
             frequencies(bitext.source.tokens, sizes[0], threads),
@@ -177,24 +176,21 @@ class _Course:
         constraints: ConstraintSet | None,
     ) -> Model:
         """The model after all other rounds; see `train`."""
-        bitext, threads, workspace = self.bitext, self.threads, self.workspace
         tell = self.tell("IBM 1", self.ibm1_rounds)
         for number in range(self.whole_rounds + 1, self.ibm1_rounds + 1):
-            done = em_round(bitext, model, priors, "even", threads, workspace=workspace)
+            done = self.engine.round(model, priors, "even", None, keep=False)
             tell(number, done.objective)
             model = done.model
         tell = self.tell(STAGES[self.options.model], self.options.rounds)
         best, enough = -np.inf, False
-        warm: list[Warm] = []
         rounds_to_come = schedule(self.options, constraints)
         for number, constraint in enumerate(rounds_to_come, 1):
             projected = constraint not in ("none", "agreement")
             if enough and not projected:
                 continue
-            if projected and not warm and number < len(rounds_to_come):
-                warm = warm_starts(bitext, workspace)
             given = constraints if projected else None
-            done = em_round(bitext, model, priors, constraint, threads, given, warm, workspace)
+            keep = projected and number < len(rounds_to_come)
+            done = self.engine.round(model, priors, constraint, given, keep)
             tell(number, done.objective, done.evaluations)
             if judge is not None:
                 value = judge(done.model)

@@ -57,8 +57,8 @@ class Model:
         """The same parameters, decoded differently."""
         return replace(self, options=options)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one file, whole or not at all."""
+    def arrays(self) -> dict[str, Array]:
+        """All parameters."""
         arrays = {f"lexicon_{name}": array for name, array in self.lexicon._asdict().items()}
         arrays["weights"] = self.weights
         arrays |= {f"jumps_{name}": array for name, array in self.jumps._asdict().items()}
@@ -70,7 +70,12 @@ class Model:
             arrays |= {f"fertility_{name}": array for name, array in self.fertilities.arrays().items()}
         if self.seen is not None:
             arrays |= {f"seen_{name}": array for name, array in self.seen._asdict().items()}
-        write_container(path, {"kind": "word-alignment", "options": self.options.as_dict()}, arrays)
+        return arrays
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one file, whole or not at all."""
+        header = {"kind": "word-alignment", "options": self.options.as_dict()}
+        write_container(path, header, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:

@@ -35,7 +35,7 @@ import os
 import stat
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -87,10 +87,13 @@ def write_container(
             position = _aligned(position) + array.nbytes
 
 
-def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_container(
+    path: str | os.PathLike[str], only: Collection[str] | None = None
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what `write_container` wrote: the header, and arrays that are mapped from the file.
 
-    Anything that is not exactly such a file is a `ModelError`.
+    Anything that is not exactly such a file is a `ModelError`. With `only` the names of some arrays, the
+    content of all others is passed over.
     """
     name = checked_path(path)
     content = _map(name)
@@ -101,6 +104,8 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
         end = begin + math.prod(shape) * dtype.itemsize
         if end > len(content):
             raise _truncated(name, f"array `{key}` should end at byte {end}, the file does at {len(content)}")
+        if only is not None and key not in only:
+            continue
         with memoryview(content) as view, view[begin:end] as part:
             if zlib.crc32(part) != checksum:
                 raise _corrupt(name, f"array `{key}` does not match its checksum")

@@ -1,6 +1,7 @@
 """Streams by file name: compression by suffix, output whole or not at all, errors that name the file.
 
-Files called `.gz`, `.xz` and `.zst` are (de)compressed; `-` is standard input or output.
+Files called `.gz`, `.xz` and `.zst` are (de)compressed; `-` is standard input or output. Paths with a scheme
+(`s3://…`) and several files as one are in `dualign.text.remote_files`.
 
 Reading. Any failure, when opening or in the middle of a damaged archive, is a `DataError` that names the
 file. An archive that ends early is an error, never a short text.
@@ -28,6 +29,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 from dualign.core.errors import DataError, UsageError
 from dualign.core.temporaries import Temporary
 from dualign.text.places import reading, writing, written
+from dualign.text.remote_files import Joined, is_remote, is_several, listed, open_remote, remote_size, upload
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -58,6 +60,10 @@ def open_input(path: str, begin: int = 0) -> io.BufferedReader:
             stream, damage = _decompressor(buffer, method)
         source = _Source("standard input", stream, damage=damage)
         return _after(begin, "standard input", io.BufferedReader(source, _BLOCK))
+    if is_several(path):
+        return _after(begin, path, io.BufferedReader(Joined(listed(path), open_input), _BLOCK))
+    if is_remote(path):
+        return _after(begin, path, _opened_remote(path))
     with explaining(path, "read"):
         file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
     status = os.fstat(file.fileno())
@@ -78,6 +84,15 @@ def open_input(path: str, begin: int = 0) -> io.BufferedReader:
         raise DataError(f"{path}: the file is empty, without a {method} header; write it again")
     stream, damage = _decompressor(file, method)
     return _after(begin, path, io.BufferedReader(_Source(path, stream, file, damage), _BLOCK))
+
+
+def _opened_remote(path: str) -> io.BufferedReader:
+    remote: Any = open_remote(path)
+    file: io.BufferedReader = io.BufferedReader(_Source(path, remote, remote), _BLOCK)
+    if (method := _method(path)) is None:
+        return file
+    stream, damage = _decompressor(file, method)
+    return io.BufferedReader(_Source(path, stream, file, damage), _BLOCK)
 
 
 def _after(begin: int, name: str, stream: io.BufferedReader) -> io.BufferedReader:
@@ -103,7 +118,7 @@ def open_output(path: str) -> Iterator[TextIO]:
 
 def check_output(path: str) -> None:
     """Raise now the `DataError` that opening `path` for output would raise for its place or its rights."""
-    if path in _STANDARD_OUTPUT:
+    if path in _STANDARD_OUTPUT or is_remote(path):
         return
     with explaining(path, "write"):
         final = _replaceable(path)
@@ -134,6 +149,15 @@ def pack(data: bytes, path: str) -> bytes:
 @contextmanager
 def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]:
     """Write bytes to `path`, whole or not at all, without seeking; `packed` ones are not compressed."""
+    if is_remote(path):
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory(prefix="dualign-") as folder:
+            local = os.path.join(folder, f"output{os.path.splitext(path)[1]}")
+            with open_binary_output(local, packed=packed) as stream:
+                yield stream
+            upload(local, path)
+        return
     temporary = final = None
     if path in _STANDARD_OUTPUT:
         buffer = getattr(sys.stdout, "buffer", None)
@@ -323,14 +347,17 @@ def plain_name(path: str) -> str:
 
 def is_regular(path: str) -> bool:
     """Whether it is a file that can be read again, unlike a pipe or standard input."""
-    return path != "-" and os.path.isfile(path)
+    return path != "-" and (os.path.isfile(path) or is_remote(path) or is_several(path))
 
 
 def text_size(path: str | None) -> int:
     """About how many bytes of text a file has; 0 for what is not a regular file."""
     if path is None or not is_regular(path):
         return 0
-    return os.stat(path).st_size * (1 if _method(path) is None else _PACKED_BY)
+    if is_several(path):
+        return sum(map(text_size, listed(path)))
+    size = remote_size(path) if is_remote(path) else os.stat(path).st_size
+    return size * (1 if _method(path) is None else _PACKED_BY)
 
 
 def _method(path: str) -> str | None:

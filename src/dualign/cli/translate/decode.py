@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, OnErrors, Output, Quiet, Threads, argument, option
+from dualign.cli.options import Cluster, Errors, OnErrors, Output, Quiet, Threads, Work, argument, option
 from dualign.cli.screen import on_screen
 
 
@@ -45,6 +46,8 @@ def decode(
             "tighten, partitions.",
         ),
     ] = None,
+    cluster: Cluster = None,
+    work: Work = None,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
@@ -56,5 +59,6 @@ def decode(
     and language model can exceed; certified means that the two have met.
     """
     with on_screen(quiet, output, threads, errors) as run:
+        run = replace(run, cluster=cluster, work=work)
         search = {"method": method, "beam": beam, "time_limit": time_limit, "gap": gap, "k": k}
         jobs.translate(folder, text, output, report=report, lm=lm, forests=forests, run=run, **search)

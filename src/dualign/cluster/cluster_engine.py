@@ -1,0 +1,199 @@
+"""The engine of training whose passes over the text run on a cluster.
+
+A round is a protocol of files. The text is numbered here, once, and mapped by all workers. A task counts some
+consecutive blocks of it and writes their counts, by range of the lexicon's entries; a second kind of task
+merges one range of all these files; statistics are added up here, block by block, in the order of the text,
+and the M-step is that of a single machine. A finished round is a model file, named by its content, and a
+record of how it was made: whoever repeats the command goes on after the last of them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from dualign.cluster.crew import TASKS_PER_WORKER, Crew, Task
+from dualign.cluster.made_files import is_whole, keep, kept_model, made, mark_of, model_mark, remove
+from dualign.cluster.training_tasks import Counting, Part, count_part, first_rows, merge, text_arrays
+from dualign.core.arrays import Array
+from dualign.core.errors import ModelError
+from dualign.core.threads import pieces
+from dualign.core.workspace import Workspace
+from dualign.infer.cells import block_bounds, word_ranges
+from dualign.infer.chains import Sums
+from dualign.infer.constraints import ConstraintSet
+from dualign.learn.em import Round, asked_for, maximised
+from dualign.learn.engine import Engine
+from dualign.learn.expectation import Asked, Places, added_up
+from dualign.learn.expected_counts import Counts
+from dualign.learn.ibm1 import Whole, joined_rows
+from dualign.learn.smoothing import Priors
+from dualign.model.lexicon import Lexicon
+from dualign.model.model import Model
+from dualign.text.bitext import Numbered
+
+RANGE_ENTRIES = 1 << 18
+MOST_RANGES = 64
+"""Entries of the lexicon whose counts are merged by one task, and how many such ranges there are at most."""
+
+MOST_CELLS = 1 << 25
+"""Pairs of words that the first round looks at in one task; the more, the more memory a task takes."""
+
+
+class Found:
+    """What the E-step of a cluster has found: see `dualign.learn.em.Expected`."""
+
+    places: Places | None = None  # they are those of Model 2
+
+    def __init__(self, counts: Counts, sums: Sums) -> None:
+        self.counts, self.sums = counts, sums
+
+
+class ClusterEngine(Engine):
+    """Training with the workers of a crew. `threads` are those of this process, for its own part."""
+
+    def __init__(self, crew: Crew, threads: int, workspace: Workspace) -> None:
+        super().__init__(threads, workspace)
+        self.crew = crew
+        self.number = 0
+        self.kept: list[str] = []
+
+    def start(self, bitext: Numbered) -> None:
+        """Write the text for the workers, and cut it into parts."""
+        super().start(bitext)
+        arrays = text_arrays(bitext)
+        self.mark = mark_of(*arrays.values(), *map("\n".join, (bitext.source_words, bitext.target_words)))
+        self.text = self.crew.place(f"text-{self.mark[:20]}")
+        self.parts = self._cut()
+        if not is_whole(self.text, self.mark):
+            keep(self.text, self.mark, arrays)
+
+    def _cut(self) -> list[Part]:
+        """Parts of about the same size, as many as workers can share; as before, if there was a before."""
+        blocks = block_bounds(self.bitext)
+        path = self.crew.place("tasks")
+        if not is_whole(path, self.mark):
+            keep(path, self.mark, {}, {"tasks": TASKS_PER_WORKER * self.crew.workers})
+        self.tasks = int(made(path)[0]["tasks"])
+        edges = np.linspace(0, len(blocks), min(len(blocks), self.tasks) + 1).astype(np.int64).tolist()
+        found = []
+        for a, b in pairwise(edges):
+            begin = blocks[a][0]
+            found.append(Part(begin, blocks[b - 1][1], [(x - begin, y - begin) for x, y in blocks[a:b]]))
+        return found
+
+    def first_lexicon(self, sizes: tuple[int, int], least: float) -> Lexicon:
+        """See `Engine.first_lexicon`; each task looks at the whole text for a range of source words."""
+        whole = Whole(self.bitext, sizes, self.threads, self.workspace)
+        nulls, column_sums = whole.even_shares()
+        where, crew = whole.corpus.words, self.crew
+        mark = mark_of(self.mark, sizes, least)
+        index = crew.place(f"index-{mark[:20]}")
+        if not is_whole(index, mark):
+            keep(index, mark, {**where._asdict(), "column_sums": column_sums})
+        cells = int((self.bitext.source.lengths * self.bitext.target.lengths).sum())
+        ranges = word_ranges(where.starts, max(cells // MOST_CELLS, self.tasks))
+        tasks = [
+            Task(
+                crew.place(f"rows-{v0}-{v1}"), mark, first_rows,
+                (self.text, index, (v0, v1), whole.above, least),
+            )
+            for v0, v1 in ranges
+        ]  # fmt: skip
+        crew.run("first_round", tasks)
+        rows = []
+        for task in tasks:
+            _, arrays = made(task.path)
+            rows.append(Lexicon(arrays["rows"], arrays["columns"], arrays["table"], *nulls))
+        return joined_rows(rows, *nulls, self.workspace)
+
+    def round(
+        self, model: Model, priors: Priors, constraint: str, constraints: ConstraintSet | None, keep: bool
+    ) -> Round:
+        """See `Engine.round`."""
+        self.number += 1
+        state = model_mark(model)
+        rules = b"" if constraints is None else self.crew.pickled(constraints)
+        mark = mark_of(self.mark, state, constraint, rules, keep, *priors.pseudo, priors.alike)
+        record = self.crew.place(f"round-{self.number}")
+        if (done := self._finished(record, mark, model)) is not None:
+            return done
+        found = self._expected(
+            model, state, mark, asked_for(model, self.bitext, constraint, constraints), keep
+        )
+        done = maximised(self.bitext, model, priors, constraint, found, self.threads, self.workspace)
+        self._finish(record, mark, done)
+        return done
+
+    def _finished(self, record: str, mark: str, model: Model) -> Round | None:
+        """The round that a record tells of, if it was made from the same; its multipliers are there, too."""
+        if not is_whole(record, mark):
+            return None
+        about, _ = made(record)
+        try:
+            new = Model.load(self.crew.place(about["model"]))
+        except ModelError:
+            return None
+        self.kept = [self.crew.place(name) for name in about["kept"]]
+        if not all(map(os.path.exists, self.kept)):
+            return None
+        new = replace(model, lexicon=new.lexicon, weights=new.weights, jumps=new.jumps)
+        return Round(new, about["objective"], about["evaluations"])
+
+    def _finish(self, record: str, mark: str, done: Round) -> None:
+        about = {
+            "model": os.path.basename(kept_model(self.crew.work, done.model)),
+            "objective": done.objective,
+            "evaluations": done.evaluations,
+            "kept": [os.path.basename(path) for path in self.kept],
+        }
+        keep(record, mark, {}, about)
+
+    def _expected(self, model: Model, state: str, mark: str, asked: Asked, keep: bool) -> Found:
+        """The E-step: all counts, and the statistics of all blocks."""
+        crew, entries, name = self.crew, len(model.lexicon.columns), f"round_{self.number}"
+        stored = kept_model(crew.work, model, state)
+        edges = np.linspace(0, entries, pieces(entries, RANGE_ENTRIES, MOST_RANGES) + 1).astype(int).tolist()
+        before: list[str | None] = [*self.kept] if self.kept else [None] * len(self.parts)
+        counting = [
+            Task(
+                crew.place(f"{name}-counts-{n}"), mark, count_part,
+                (Counting(self.text, stored, edges, warm, keep), part, asked),
+            )
+            for n, (part, warm) in enumerate(zip(self.parts, before, strict=True))
+        ]  # fmt: skip
+        crew.run(f"{name}_counts", counting)
+        counts = [task.path for task in counting]
+        merging = [
+            Task(crew.place(f"{name}-merged-{n}"), mark, merge, (counts, n, begin, end))
+            for n, (begin, end) in enumerate(pairwise(edges))
+        ]
+        crew.run(f"{name}_merge", merging)
+        found = Found(self._merged(model, merging, edges, counts), self._statistics(counts))
+        remove(*(task.path for task in merging), *self.kept, *(() if keep else counts))
+        self.kept = counts if keep else []
+        return found
+
+    def _merged(self, model: Model, merging: list[Task], edges: list[int], counts: list[str]) -> Counts:
+        lexicon = model.lexicon
+        links = self.workspace.empty(lexicon.table.shape, np.float64, hot=True)
+        for task, (begin, end) in zip(merging, pairwise(edges), strict=True):
+            links[begin:end] = made(task.path)[1]["links"]
+        nulls = np.zeros(len(lexicon.null_target)), np.zeros(len(lexicon.null_source))
+        for path in counts:
+            _, arrays = made(path, ("null_target", "null_source"))
+            nulls[0][:] += arrays["null_target"]
+            nulls[1][:] += arrays["null_source"]
+        return Counts(links, *nulls)
+
+    def _statistics(self, counts: list[str]) -> Sums:
+        names = [f"sums_{name}" for name in Sums._fields]
+        blocks: list[Sums] = []
+        for path in counts:
+            _, arrays = made(path, names)
+            rows: list[Array] = [arrays[name] for name in names]
+            blocks += [Sums(*(array[n : n + 1] for array in rows)) for n in range(len(rows[0]))]
+        return added_up(blocks)

@@ -1,0 +1,110 @@
+"""Files of a work folder, which all machines see: each is made once, and says what it was made from.
+
+A file is a container of arrays (`dualign.model.storage`): it appears whole, under its final name, and every
+byte of it has a checksum. Its header holds a mark of all that it depends on. Whoever finds it whole, with the
+mark of what is wanted, need not make it again: that is how work that was interrupted goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.errors import DataError, ModelError
+from dualign.core.release import release
+from dualign.model.model import Model
+from dualign.model.storage import read_container, write_container
+from dualign.text.places import in_place
+
+Arrays = Mapping[str, Array]
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def mark_of(*parts: object) -> str:
+    """What tells arrays, and what has a `repr`, from any others; the release of dualign is part of it."""
+    found = hashlib.sha256(release().encode())
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            found.update(f"{part.dtype} {part.shape}".encode())
+            found.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
+        else:
+            found.update(part if isinstance(part, bytes) else repr(part).encode())
+        found.update(b"\0")
+    return found.hexdigest()
+
+
+def is_whole(path: str, mark: str) -> bool:
+    """Whether a file is there, undamaged, and was made from this."""
+    with suppress(ModelError):
+        return read_container(path)[0].get("mark") == mark
+    return False
+
+
+def keep(path: str, mark: str, arrays: Arrays, header: Mapping[str, Any] = {}) -> None:
+    """Write a file, perhaps in place of one that was read and is not what is wanted."""
+    with in_place():
+        write_container(path, {"mark": mark, **header}, arrays)
+
+
+def made(path: str, only: Collection[str] | None = None) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The header and arrays of a file that must be there; `only` some arrays are read and verified."""
+    try:
+        return read_container(path, only)
+    except ModelError as error:
+        reason = str(error).removeprefix(f"{path}: ").split(";")[0]
+        raise DataError(
+            f"{path}: {reason}; repeat the same command, which makes this file again and goes on"
+        ) from None
+
+
+def remembered(
+    read: Callable[Concatenate[str, Parameters], Result],
+) -> Callable[Concatenate[str, Parameters], Result]:
+    """What a function reads from a file is kept until the file, which is mapped, or the function's other
+    arguments change."""
+    last: dict[object, Result] = {}
+
+    def found(path: str, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        key: object = None
+        with suppress(OSError):
+            status = os.stat(path)
+            key = path, status.st_ino, status.st_size, status.st_mtime_ns, args
+        if key is None or key not in last:
+            last.clear()
+            last[key] = read(path, *args, **kwargs)
+        return last[key]
+
+    return found
+
+
+def model_mark(model: Model) -> str:
+    """What tells a model from any other."""
+    arrays = model.arrays()
+    return mark_of(
+        *(part for name in sorted(arrays) for part in (name, arrays[name])), model.options.as_dict()
+    )
+
+
+def kept_model(folder: str, model: Model, mark: str | None = None) -> str:
+    """A model in a file for the workers, whose name tells its content; returns the path."""
+    path = os.path.join(folder, f"model-{(mark or model_mark(model))[:20]}")
+    try:
+        Model.load(path)
+    except ModelError:
+        with in_place():
+            model.save(path)
+    return path
+
+
+def remove(*paths: str) -> None:
+    """Remove files that are not needed any more."""
+    for path in paths:
+        with suppress(OSError):
+            os.remove(path)

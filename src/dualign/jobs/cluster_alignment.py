@@ -1,0 +1,171 @@
+"""Aligning a text with the workers of a cluster.
+
+The text is cut into shards of chunks (`dualign.jobs.chunked_alignment`), whatever the number of workers; the
+lines of each shard are a file of the work folder. A task makes of it another, with all that is written about
+these lines. When all are there, they are put together in the order of the text.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from dualign.aligner import Aligner
+from dualign.cluster.crew import Crew, Made, Task
+from dualign.cluster.made_files import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
+from dualign.core.arrays import Array
+from dualign.core.errors import UsageError
+from dualign.infer.encoding import chunk_size
+from dualign.jobs.chunked_alignment import Chunk, align_chunks, encode_chunk
+from dualign.jobs.link_output import Counts, Outputs, Piece, write
+from dualign.jobs.running import Run
+from dualign.model.model import Model
+from dualign.text.line_blocks import PairedLines, Place
+from dualign.text.pair_blocks import TextFiles
+
+CHUNKS = 8
+"""Chunks of a shard: some seconds of work, and less of it lost when a worker dies."""
+
+
+def refuse_outputs(outputs: Outputs, resume: bool) -> None:
+    """Refuse what a cluster does not write."""
+    for name in ("page", "posteriors", "ids"):
+        if getattr(outputs, name) is not None:
+            raise UsageError(f"a cluster does not write {name}; leave it out, or align on one machine")
+    if outputs.at_once:
+        raise UsageError("line_buffered=True answers line by line; a cluster is for whole texts")
+    if resume:
+        raise UsageError("on a cluster every command goes on where it was stopped; leave resume=True out")
+
+
+def align_on(
+    crew: Crew, aligner: Aligner, files: TextFiles, outputs: Outputs, run: Run, *, learnt: bool
+) -> Counts:
+    """Align a text; a `learnt` one is cut as a single machine cuts what it has in memory."""
+    size = chunk_size(aligner.model)
+    blocks = files.blocks(size)
+    if learnt and not outputs.reads_lines:
+        blocks = cut_evenly(blocks, size)
+    # The names of the outputs matter for their compression alone.
+    outputs = replace(outputs, model=None)
+    known = crew.pickled(aligner.constraints)
+    state = model_mark(aligner.model)
+    path = kept_model(crew.work, aligner.model, state)
+    bare = files._replace(tell=None)
+    tasks = []
+    run.progress(0, "cut")
+    for number, shard in enumerate(iter(lambda: list(islice(blocks, CHUNKS)), [])):
+        arrays = shard_arrays(shard)
+        mark = mark_of(*arrays.values(), shard[-1].bars)
+        lines = crew.place(f"lines-{number:06}")
+        if not is_whole(lines, mark):
+            keep(lines, mark, arrays, {"bars": shard[-1].bars})
+        what = path, known, bare, outputs
+        mark = mark_of(mark, state, known, outputs, files.errors, learnt)
+        tasks.append(Task(crew.place(f"links-{number:06}"), mark, align_shard, (lines, *what, learnt)))
+    crew.run("align", tasks)
+    return write(pieces_of(tasks, run), outputs, run)[0]
+
+
+def shard_arrays(shard: Iterable[PairedLines]) -> dict[str, Array]:
+    """Blocks of lines as arrays: the bytes of each side, and the places where the blocks begin and end."""
+    blocks = list(shard)
+    arrays = {"places": np.array([blocks[0].begin, *(block.end for block in blocks)], np.int64)}
+    sizes = [[len(block.source), len(block.target or b"")] for block in blocks]
+    arrays["sizes"] = np.array(sizes, np.int64)
+    arrays["source"] = np.frombuffer(b"".join(block.source for block in blocks), np.uint8)
+    if blocks[0].target is not None:
+        arrays["target"] = np.frombuffer(b"".join(block.target or b"" for block in blocks), np.uint8)
+    return arrays
+
+
+def blocks_of(path: str) -> Iterator[PairedLines]:
+    """The inverse."""
+    header, arrays = made(path)
+    source, target = arrays["source"].tobytes(), None
+    if "target" in arrays:
+        target = arrays["target"].tobytes()
+    places = [Place(*place) for place in arrays["places"].tolist()]
+    at = [0, 0]
+    for begin, end, (left, right) in zip(places, places[1:], arrays["sizes"].tolist(), strict=False):
+        sides = source[at[0] : at[0] + left], None if target is None else target[at[1] : at[1] + right]
+        yield PairedLines(begin, end, *sides, header["bars"])
+        at = [at[0] + left, at[1] + right]
+
+
+def cut_evenly(blocks: Iterable[PairedLines], size: int) -> Iterator[PairedLines]:
+    """The same lines in blocks of exactly so many, but the last."""
+    held: PairedLines | None = None
+    for block in blocks:
+        held = block if held is None else _joined(held, block)
+        while held.pairs > size:
+            first, held = _split(held, size)
+            yield first
+        if held.pairs == size:
+            yield held
+            held = None
+    if held is not None:
+        yield held
+
+
+def _joined(one: PairedLines, other: PairedLines) -> PairedLines:
+    target = None if one.target is None else one.target + (other.target or b"")
+    return PairedLines(one.begin, other.end, one.source + other.source, target, other.bars)
+
+
+def _split(block: PairedLines, lines: int) -> tuple[PairedLines, PairedLines]:
+    """Cut after so many lines; the place between is known by its line alone."""
+    middle = Place(block.begin.line + lines)
+
+    def halves(side: bytes) -> tuple[bytes, bytes]:
+        end = int(np.flatnonzero(np.frombuffer(side, np.uint8) == 10)[lines - 1]) + 1
+        return side[:end], side[end:]
+
+    left, right = halves(block.source), (None, None) if block.target is None else halves(block.target)
+    first = PairedLines(block.begin, middle, left[0], right[0], block.bars)
+    return first, PairedLines(middle, block.end, left[1], right[1], block.bars)
+
+
+@remembered
+def _aligner(path: str, known: bytes) -> Aligner:
+    aligner = Aligner.of_model(Model.load(path), 1)
+    aligner.constraints = pickle.loads(known)  # of our own, from the process that gives the tasks
+    return aligner
+
+
+def align_shard(
+    lines: str, model: str, known: bytes, files: TextFiles, outputs: Outputs, learnt: bool
+) -> Made:
+    """What is written about the lines of a shard."""
+    aligner = _aligner(model, known)
+    notes: list[str] = []
+    run = Run(1, files.errors, note=notes.append, warn=notes.append)
+    keep_lines = outputs.reads_lines
+    chunks = (
+        Chunk(block.begin, partial(encode_chunk, aligner.model, block, files, keep_lines), block.end)
+        for block in blocks_of(lines)
+    )
+    pieces = list(align_chunks(aligner, chunks, outputs, run))
+    counts = sum((piece.counts for piece in pieces), Counts())
+    arrays = {
+        f"stream_{n}": np.frombuffer(b"".join(part), np.uint8)
+        for n, part in enumerate(zip(*(piece.contents for piece in pieces), strict=True))
+    }
+    # A text that was learnt from was looked at before.
+    notes = [] if learnt else [note for note in notes if "kernels" not in note]
+    return {"counts": list(counts), "notes": notes}, arrays
+
+
+def pieces_of(tasks: Iterable[Task], run: Run) -> Iterator[Piece]:
+    """What is written about each shard, in order."""
+    for task in tasks:
+        header, arrays = made(task.path)
+        for note in header["notes"]:
+            run.note(note)
+        contents = tuple(arrays[f"stream_{n}"].tobytes() for n in range(len(arrays)))
+        yield Piece(Place(), contents, Counts(*header["counts"]), None)

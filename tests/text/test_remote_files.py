@@ -1,0 +1,79 @@
+"""Texts on other machines, and texts in several files."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from dualign import jobs
+from dualign.core.errors import DataError, UsageError
+from dualign.text.lines import read_lines
+from dualign.text.streams import is_regular, open_input, open_output, text_size
+
+
+def test_several_files_are_one_text(tmp_path):
+    (tmp_path / "a.1.txt").write_text("one\ntwo")
+    (tmp_path / "a.2.txt.gz").write_bytes(gzip.compress(b"three\n"))
+    (tmp_path / "a.3.txt").write_text("")
+    (tmp_path / "b.txt").write_text("four\n")
+    pattern = f"{tmp_path}/a.*"
+    assert list(read_lines(pattern)) == ["one", "two", "three"]
+    assert list(read_lines(f"{tmp_path}/b.txt,{pattern}")) == ["four", "one", "two", "three"]
+    assert is_regular(pattern)
+    assert text_size(pattern) > 7
+    with open_input(pattern, 4) as stream:
+        assert stream.read() == b"two\nthree\n"
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_a_file(tmp_path):
+    for name in ("a*,b", "a[1].txt"):
+        (tmp_path / name).write_text("x\n")
+        assert list(read_lines(str(tmp_path / name))) == ["x"]
+
+
+@pytest.mark.parametrize("path", ["nothing.*", "here,nowhere"])
+def test_a_pattern_without_files_is_an_error(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").write_text("x\n")
+    with pytest.raises(DataError, match="no file has such a name"):
+        list(read_lines(path))
+
+
+def test_a_remote_text_is_read_and_written(tmp_path):
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: dualign[cluster]")
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/texts/a.gz", gzip.compress(b"das haus\n"))
+    memory.pipe("/texts/b", b"ein buch\n")
+    assert list(read_lines("memory://texts/*")) == ["das haus", "ein buch"]
+    with open_output("memory://texts/out.gz") as out:
+        out.write("links\n")
+    assert gzip.decompress(memory.cat("/texts/out.gz")) == b"links\n"
+
+    def fail() -> None:
+        with open_output("memory://texts/none") as out:
+            out.write("x")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert not memory.exists("/texts/none")
+    with pytest.raises(DataError, match=r"memory://texts/c: no such file"):
+        list(read_lines("memory://texts/c"))
+    memory.pipe("/texts/target", b"the house\na book\n")
+    source = "memory://texts/a.gz,memory://texts/b"
+    jobs.align(source, "memory://texts/target", "memory://texts/links", run=jobs.Run(1), rounds=1)
+    assert memory.cat("/texts/links").count(b"\n") == 2
+
+
+def test_a_damaged_remote_archive_is_named():
+    fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed: dualign[cluster]")
+    fsspec.filesystem("memory").pipe("/texts/cut.gz", gzip.compress(b"x\n" * 1000)[:-9])
+    with pytest.raises(DataError, match=r"memory://texts/cut\.gz: corrupt or truncated"):
+        list(read_lines("memory://texts/cut.gz"))
+
+
+def test_an_unknown_scheme_says_what_to_install():
+    pytest.importorskip("fsspec", reason="fsspec is not installed: dualign[cluster]")
+    with pytest.raises(UsageError, match=r"strange://x: .*install what fsspec needs"):
+        list(read_lines("strange://x"))

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
-.PHONY: demo quick test lint bench dist wheel-test clean
+.PHONY: demo quick test lint docs picture bench dist wheel-test clean
 
 demo: $(INSTALLED)
 	$(BIN)/dualign demo
@@ -33,6 +33,22 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation as a web site, build/docs/index.html; a warning is an error.
+docs: $(INSTALLED)
+	$(BIN)/pip install --quiet -e '.[docs]'
+	$(BIN)/python -m sphinx -b html -c docs --fail-on-warning --quiet . build/docs
+
+# The picture of the README: the viewer with the sample, as Chromium draws it.
+CHROMIUM ?= $(shell command -v chromium || command -v google-chrome)
+picture: $(INSTALLED)
+	place=$$(mktemp -d) && bin=$$(realpath $(BIN)) && picture=$$PWD/docs/viewer.png && cd $$place && \
+	$$bin/dualign demo --files . -q && \
+	$$bin/dualign align sample.de sample.en -o links.txt --probabilities probabilities.txt --save model -q && \
+	$$bin/dualign view sample.de sample.en --links links.txt --probabilities probabilities.txt --gold sample.gold \
+		--first --model model --html page.html -q && \
+	$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1180,620 \
+		--virtual-time-budget=5000 --screenshot=$$picture "file://$$place/page.html#9" && rm -r $$place
 
 bench: $(INSTALLED)
 	$(BIN)/pip install --quiet -e '.[bench]'

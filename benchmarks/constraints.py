@@ -60,9 +60,9 @@ THOROUGH = {"rounds": 4, "null": 0.1, "tolerance": 0.03, "evaluations": 10}
 METHODS = (
     Method("none", "none", "none"),
     Method("agreement", "agreement", "none"),
-    Method("agreement, symmetric decoding (default)", "agreement", "symmetric"),
+    Method("agreement, symmetric decoding", "agreement", "symmetric"),
     Method("bijective", "bijective", "bijective"),
-    Method("symmetric", "symmetric", "symmetric"),
+    Method("symmetric (default)", "symmetric", "symmetric"),
     Method("symmetric, thorough", "symmetric", "symmetric", THOROUGH),
     Method("symmetric, tolerance = 0.001", "symmetric", "symmetric", TIGHT),
     Method("symmetric, slack = tolerance = 0.001", "symmetric", "symmetric", PAPER),

@@ -11,6 +11,7 @@ from typing import Any, Unpack, get_type_hints
 from dualign.cluster.engines import ClusterValues, engine_of
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
+from dualign.core.html_table import html_table, html_text
 from dualign.core.threads import available, ordered_map
 from dualign.core.workspace import Workspace
 from dualign.decode.links import Links, Prepared, align_bitext
@@ -38,19 +39,21 @@ Text = Pairs | Columns | Numbered
 
 
 def align(
-    source: Sequence[Sentence],
-    target: Sequence[Sentence],
+    source: Text | Sequence[Sentence],
+    target: Sequence[Sentence] | None = None,
     *,
     threads: int | None = None,
     **options: Unpack[OptionValues],
 ) -> list[Alignment]:
-    """Learn a model of two parallel lists of sentences and align them, one `Alignment` per pair.
+    """Train on a text and align it; returns one `Alignment` per pair.
 
-    A sentence is a list of tokens, or a string to be split at white space, or as `tokenize` says. `Aligner`
-    describes the keywords.
+    The text is given as to `Aligner.fit`, usually as two parallel lists of sentences. A sentence is a list of
+    tokens, or a string to be split at white space, or as `tokenize` says. `Aligner` describes the keywords.
     """
     aligner = Aligner(threads=threads, **options)
-    pairs = as_pairs(source, target, aligner.cutting)
+    pairs = as_text(source, target, aligner.cutting)
+    if isinstance(pairs, Numbered):
+        return aligner.fit(pairs).align(pairs)
     text = numbered(pairs, aligner.options.lowercase)
     return with_words(aligner.fit(text).align(text), pairs)
 
@@ -88,6 +91,19 @@ class Aligner:
             if (value := getattr(self.options, f.name)) != f.default
         ]
         return f"<Aligner({', '.join(changed)}): {'not ' * (self._model is None)}fitted>"
+
+    def _repr_html_(self) -> str:
+        if self._model is None:
+            return html_text(repr(self))
+        rows = [
+            ("source words", f"{len(self._model.source):,}"),
+            ("target words", f"{len(self._model.target):,}"),
+        ]
+        rows += [
+            (f"{done.stage} round {done.number}/{done.rounds}", f"{done.bits:.3f} bits per word")
+            for done in self.history
+        ]
+        return html_text(repr(self)) + html_table(rows)
 
     @property
     def threads(self) -> int:

@@ -582,7 +582,10 @@ def test_joint_decoding_takes_no_glossary(files, model, tmp_path, capsys):
 
 def test_a_limit_that_leaves_nothing_is_lifted_and_says_so(files, capsys):
     assert run(["align", *files, "--rounds", "1", "--max-length", "1"]) == 0
-    assert "every pair has more than 1 words per side; learnt from them anyway" in capsys.readouterr().err
+    assert (
+        "every pair has more than 1 words per side; they are used for training anyway"
+        in capsys.readouterr().err
+    )
 
 
 def test_text_in_other_languages_than_the_models(files, model, capsys):

@@ -8,6 +8,7 @@ import pytest
 
 from dualign.cli.demo import _dictionary, _grid
 from dualign.cli.main import run
+from dualign.text import read_conllu, sample, sample_path
 from dualign.text.alignment import Alignment
 
 
@@ -57,7 +58,7 @@ def test_output_has_links_quality_dictionary_and_times(shown):
     assert re.search(r"^AER +\d+\.\d\d  95 % interval", text, re.MULTILINE)
     assert "aer|pairs:60|sure:513|possible:562|" in text
     assert re.search(r"kinder +children +1\.00", text)
-    assert re.search(r"Time: \d+\.\d s to learn, \d+\.\d s to align", text)
+    assert re.search(r"Time: \d+\.\d s to train, \d+\.\d s to align", text)
 
 
 def test_the_sample_is_aligned_well(shown):
@@ -85,3 +86,22 @@ def test_dictionary_counts_links_of_longer_words_in_lower_case():
     texts = [["Haus"], ["haus"], ["haus"]], [["house"], ["House"], ["home"]]
     lines = list(_dictionary(*texts, [Alignment(((0, 0),))] * 3))
     assert [line.split() for line in lines] == [["haus", "house", "0.67", "haus", "home", "0.33"]]
+
+
+def test_files_are_the_sample_and_never_replace_others(tmp_path, capsys):
+    place = tmp_path / "new" / "folder"
+    for _ in range(2):  # the same files may be written again
+        assert run(["demo", "--files", str(place)]) == 0
+    assert (place / "sample.de").read_bytes() == sample_path("sample.de").read_bytes()
+    assert len(list(place.iterdir())) == 5
+    assert "sample.gold" in capsys.readouterr().err
+    (place / "sample.en").write_text("mine\n")
+    assert run(["demo", "--files", str(place)]) == 1
+    assert "sample.en exists and is not the sample" in capsys.readouterr().err
+    assert (place / "sample.en").read_text() == "mine\n"
+
+
+def test_trees_are_those_of_the_first_pairs():
+    for side, sentences in zip(("de", "en"), sample(), strict=False):
+        trees = list(read_conllu(str(sample_path(f"sample.{side}.conllu"))))
+        assert [tree.column(1) for tree in trees] == sentences[:5]

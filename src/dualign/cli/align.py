@@ -35,13 +35,17 @@ def align(
     target: Target = None,
     output: Output = "-",
     model: Annotated[
-        str | None, option("MODEL", "Align with this saved model; train none.", "--model")
+        str | None, option("MODEL", "Align with this saved model instead of training one.", "--model")
     ] = None,
     save: Annotated[str | None, option("MODEL", "Save the model.")] = None,
     columns: Columns = None,
     tokenize: settings.Tokenize = None,
     positions: Annotated[
-        str, option("|".join(POSITIONS), "What links are on: tokens, white-space words, character offsets.")
+        str,
+        option(
+            "|".join(POSITIONS),
+            "What links refer to: tokens, words between white space, or character offsets.",
+        ),
     ] = "tokens",
     tokens: Annotated[str | None, option("FILE", "Also write the tokens, `source<TAB>target`.")] = None,
     whitespace: settings.WhiteSpace = None,
@@ -69,7 +73,8 @@ def align(
         ),
     ] = None,
     posteriors: Annotated[
-        str | None, option("FILE.npz", "Also write the probability of every link, a matrix for each pair.")
+        str | None,
+        option("FILE.npz", "Also write the probability of every possible link, one matrix per pair."),
     ] = None,
     model_type: settings.ModelName = None,
     constraint: settings.Constraint = None,
@@ -82,10 +87,10 @@ def align(
     html_report: Annotated[str | None, option("FILE", "Also write a page about the run.")] = None,
     set_: settings.Set = None,
     resume: Annotated[
-        bool, flag("--resume", "With --model: go on where the same command was stopped, if it was.")
+        bool, flag("--resume", "With --model: continue where the same command was stopped.")
     ] = False,
     line_buffered: Annotated[
-        bool, flag("--line-buffered", "With --model: write the links of each line as it comes.")
+        bool, flag("--line-buffered", "With --model: write the links of each line as soon as it is read.")
     ] = False,
     threads: Threads = None,
     memory: Memory = None,
@@ -96,11 +101,11 @@ def align(
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from two parallel files and write the links of each line.
+    """Train on two parallel files and write the links of each line.
 
     A link is `i-j`: source word i and target word j, counted from 0. With --model nothing is
-    learnt: the saved model aligns the text, of any size, chunk by chunk. To learn from a part of a
-    large text, draw a sample (dualign train --sample), then align all of it with the model.
+    trained: the saved model aligns the text, of any size, chunk by chunk. For a large text, train on a
+    sample (dualign train --sample), then align all of it with the model.
     """
     chosen = settings.chosen(
         set_, tokenize=tokenize, whitespace=whitespace, skip_tokens=skip_tokens, model=model_type,

@@ -30,9 +30,9 @@ def bench(
 ) -> None:
     """Measure speed, memory and quality of this installation.
 
-    Times two commands: one that trains on a text, and one that aligns with the saved model. Synthetic text to
-    align is not the text that was trained on; your own text is aligned itself. Also tells how the processor
-    time of both is spent, phase by phase.
+    Times two commands: one trains on a text, the other aligns with the saved model. With synthetic text, the
+    text to align is new; your own text is used for both. Also shows where both commands spend their processor
+    time, phase by phase.
     """
     if (source is None) != (target is None):
         raise UsageError("--source and --target go together; give both")

@@ -20,11 +20,15 @@ def decode(
     ] = "submodular",
     alpha: Annotated[float, option("A", "A word's links are worth their sum to this power.")] = 0.5,
     concave: Annotated[str, option("source|target|both", "Whose further links are worth less.")] = "both",
-    source_limit: Annotated[int, option("N", "Most links of a source word; 0 for no limit.")] = 1,
-    target_limit: Annotated[int, option("N", "Most links of a target word; 0 for no limit.")] = 1,
+    source_limit: Annotated[
+        int, option("N", "Maximum number of links of a source word; 0 for no limit.")
+    ] = 1,
+    target_limit: Annotated[
+        int, option("N", "Maximum number of links of a target word; 0 for no limit.")
+    ] = 1,
     threshold: Annotated[
         float | None,
-        option("S", "Leave out links whose score is not over this: 0; softmax 0.001, soft-union by pair."),
+        option("S", "Keep links that score more than this; default 0, softmax 0.001, soft-union by pair."),
     ] = None,
     clip: Annotated[bool, flag("--clip", "Count negative scores, such as cosines, as 0.")] = False,
     source: Annotated[str | None, option("FILE", "Source text, or bitext: check the sizes.")] = None,

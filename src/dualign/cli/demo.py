@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from dualign.cli.options import Quiet, Threads
+from dualign.cli.exits import say
+from dualign.cli.options import Quiet, Threads, option
 from dualign.cli.screen import on_screen
 
 if TYPE_CHECKING:
@@ -20,12 +21,25 @@ _LETTERS = 4
 Sentences = Sequence[Sequence[str]]
 
 
-def demo(threads: Threads = None, quiet: Quiet = False) -> None:
+def demo(
+    files: Annotated[
+        str | None, option("DIR", "Only copy the sample's files into this folder, to try commands on.")
+    ] = None,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
     """Train on the bundled sample, and show the result.
 
     The sample has 400 German-English sentence pairs, written for dualign. Training uses only these sentences;
     gold links of the first 60 are used to measure the result.
     """
+    if files is not None:
+        from dualign.text.samples import write_sample
+
+        written = write_sample(files)
+        if not quiet:
+            say(f"wrote {', '.join(written)}")
+        return
     from dualign.aligner import Aligner
     from dualign.core.clocks import Clock
     from dualign.jobs.evaluation import Report
@@ -49,18 +63,18 @@ def demo(threads: Threads = None, quiet: Quiet = False) -> None:
     first = alignments[: len(gold)]
     quality = Report(evaluate(first, gold), confidence_interval(first, gold))
     lines = [
-        f"Learnt from {len(source)} German-English sentence pairs without a single link.",
+        f"Trained on {len(source)} German-English sentence pairs, without any gold links.",
         "",
         "Links, with their probabilities in per cent",
-        "(! a link that people did not set, ? one that they did set and that is missing)",
+        "(!: not a gold link; ?: a gold link that was missed)",
     ]
     for n in _SHOWN:
         lines += ["", *_grid(source[n], target[n], alignments[n], gold[n])]
     lines += [
-        f"\nAll {len(gold)} pairs that people have linked, in per cent\n\n{quality.as_text()}",
-        "\nThe dictionary's most frequent longer words, with p(English | German)\n",
+        f"\nQuality on the {len(gold)} pairs with gold links, in per cent\n\n{quality.as_text()}",
+        "\nThe most frequent translations of longer words, with p(English | German)\n",
         *_dictionary(source, target, alignments),
-        f"\nTime: {learnt:.1f} s to learn, {aligned:.1f} s to align. "
+        f"\nTime: {learnt:.1f} s to train, {aligned:.1f} s to align. "
         "Your own text: dualign align SOURCE TARGET\n",
     ]
     with open_output("-") as stream:

@@ -25,18 +25,22 @@ def dictionary(
             "--to",
         ),
     ] = "tsv",
-    least_count: Annotated[float, option("N", "Leave out what is linked less often.", min=0)] = 0,
+    least_count: Annotated[float, option("N", "Leave out entries that are linked less often.", min=0)] = 0,
     least_probability: Annotated[
-        float | None, option("P", "Leave out what is less probable; a glossary: 0.05, both ways.", min=0)
+        float | None,
+        option(
+            "P", "Leave out less probable entries; default for a glossary: 0.05 in both directions.", min=0
+        ),
     ] = None,
     relative: Annotated[
-        float, option("R", "Leave out what has less than this share of a word's best translation.", min=0)
+        float,
+        option("R", "Leave out translations less probable than this share of the word's best one.", min=0),
     ] = 0,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Write how words are translated, by a model or by links.
+    """Write a dictionary of words, from a model or from links.
 
     A glossary has counts and both probabilities; with the text, words as they are written there and the
     shortest example. A model with a text aligns it first.

@@ -16,10 +16,10 @@ def eflomal(
     target: Annotated[str | None, option("FILE", "Target text.", "--target -t")] = None,
     input: Annotated[str | None, option("FILE", "Lines `source ||| target`.", "--input -i")] = None,
     forward: Annotated[
-        str | None, option("FILE", "Links, one for a target word at most.", "--forward-links -f")
+        str | None, option("FILE", "Links; at most one per target word.", "--forward-links -f")
     ] = None,
     reverse: Annotated[
-        str | None, option("FILE", "Links, one for a source word at most.", "--reverse-links -r")
+        str | None, option("FILE", "Links; at most one per source word.", "--reverse-links -r")
     ] = None,
     forward_scores: Annotated[
         str | None, option("FILE", "Cost of a target word, given the source.", "--forward-scores -F")

@@ -13,14 +13,15 @@ from dualign.core.errors import UsageError
 def fast_align(
     input: Annotated[str, option("FILE", "Lines `source ||| target`.", "--input -i")],
     reverse: Annotated[
-        bool, flag("--reverse -r", "Link source words, each to one target word at most.")
+        bool, flag("--reverse -r", "Link each source word to at most one target word.")
     ] = False,
     scores: Annotated[bool, flag("--scores -s", "Write `links ||| log-probability`.")] = False,
     parameters: Annotated[
         str | None, option("MODEL", "Save the model, in dualign's format.", "--conditional_probabilities -p")
     ] = None,
     force: Annotated[
-        str | None, option("MODEL", "Align with a model that -p saved; train none.", "--force_align -f")
+        str | None,
+        option("MODEL", "Align with a model that -p saved, instead of training one.", "--force_align -f"),
     ] = None,
     p0: Annotated[float | None, option("P", "Probability that a word has no link.", "--p0 -q")] = None,
     diagonal: Annotated[bool, flag("--favor_diagonal -d", "Accepted but ignored: an HMM does this.")] = False,
@@ -38,7 +39,7 @@ def fast_align(
     ] = None,
     buffer: Annotated[int | None, option("N", "Accepted but ignored.", "--thread_buffer_size -b")] = None,
     threads: Threads = None,
-    quiet: Annotated[bool, flag("--quiet", "No progress and no notes on stderr.")] = False,
+    quiet: Annotated[bool, flag("--quiet", "Show no progress and no notes on stderr.")] = False,
 ) -> None:
     """Align as fast_align does, with its options.
 

@@ -36,8 +36,8 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help, show_default=False)
 
 
-Quiet = Annotated[bool, flag("--quiet -q", "No progress and no notes on stderr.")]
-Threads = Annotated[int | None, option("N", "Threads to compute with; the result is the same.", min=1)]
+Quiet = Annotated[bool, flag("--quiet -q", "Show no progress and no notes on stderr.")]
+Threads = Annotated[int | None, option("N", "Number of threads; it does not change the result.", min=1)]
 Memory = Annotated[
     str | None, option("SIZE", "Memory to use, such as 4G; what does not fit goes to scratch files.")
 ]
@@ -50,7 +50,8 @@ Work = Annotated[
     str | None, option("DIR", "With --cluster: a folder that all its machines share, to go on from.")
 ]
 Profile = Annotated[
-    str | None, option("FILE", "Also write where the time went, and how much memory it took, as JSON.")
+    str | None,
+    option("FILE", "Also write a JSON profile: where the time went, and how much memory was used."),
 ]
 Errors = Annotated[OnErrors, option(None, "Bytes that are not UTF-8: stop, or replace them by U+FFFD.")]
 AsJson = Annotated[bool, flag("--json", "Print one JSON object; rates are fractions, not per cent.")]
@@ -66,7 +67,7 @@ Columns = Annotated[
     str | None,
     option(
         "NAME=COLUMN,…",
-        "Of a table (TSV, CSV, JSON lines, XLSX): source=2,target=3,id=1, by number or title.",
+        "Columns of a table (TSV, CSV, JSON lines, XLSX): source=2,target=3,id=1, by number or title.",
         "--columns",
     ),
 ]

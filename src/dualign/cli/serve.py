@@ -18,7 +18,11 @@ def serve(
     port: Annotated[int, option("N", "Port; 0: any free one.", min=0, max=65535)] = SERVICE_PORT,
     token: Annotated[
         str | None,
-        option("TEXT", "What clients must send (or DUALIGN_TOKEN); made if it listens elsewhere.", "--token"),
+        option(
+            "TEXT",
+            "Token that clients must send (or DUALIGN_TOKEN); with --host, one is made if not given.",
+            "--token",
+        ),
     ] = None,
     glossary: settings.GlossaryFile = None,
     decoder: settings.Decoder = None,
@@ -27,7 +31,7 @@ def serve(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Answer requests over HTTP: sentence pairs as JSON in, links out.
+    """Serve links over HTTP: sentence pairs as JSON in, links out.
 
     POST /align takes a pair or a batch; /health, /openapi.json; a page at / draws the links of two
     sentences. It answers this machine only, unless --host says otherwise; then a token is needed.

@@ -45,17 +45,17 @@ PriorFile = Annotated[
     str | None,
     option("FILE", "Pseudo-counts of word pairs: a model, source<TAB>target<TAB>weight, eflomal's priors."),
 ]
-PriorWeight = Annotated[float, option("X", "What the counts of --prior are multiplied by.")]
-Tune = Annotated[
-    str | None, option("GOLD", "Choose decoder parameters by these gold links of the first lines.")
-]
+PriorWeight = Annotated[float, option("X", "Multiply the counts of --prior by this.")]
+Tune = Annotated[str | None, option("GOLD", "Tune the decoder on these gold links of the first lines.")]
 PinnedGold = Annotated[
     str | None,
-    option("FILE", "Corrected links of some pairs: training keeps to them; if 20 or more, also tunes."),
+    option(
+        "FILE", "Corrected links of some pairs, kept fixed in training; 20 or more also tune the decoder."
+    ),
 ]
 TuneSource = Annotated[str | None, option("FILE", "Source text of the gold links, if not the first lines.")]
 TuneTarget = Annotated[str | None, option("FILE", "Target text of the gold links.")]
-EarlyStop = Annotated[bool, flag("--early-stop", "Stop training when the gold links say that it gets worse.")]
+EarlyStop = Annotated[bool, flag("--early-stop", "Stop training when quality on the gold links gets worse.")]
 Set = Annotated[
     list[str] | None, option("NAME=VALUE", f"Any other option: {', '.join(sorted(_FIELDS))}.", "--set")
 ]

@@ -35,7 +35,7 @@ def train(
         ),
     ],
     output: Annotated[
-        str | None, option("MODEL", "The file to write; then it is not among the arguments.", "--output -o")
+        str | None, option("MODEL", "The file to write, if it is not given as an argument.", "--output -o")
     ] = None,
     columns: Columns = None,
     tokenize: settings.Tokenize = None,
@@ -57,10 +57,10 @@ def train(
     set_: settings.Set = None,
     continue_: Annotated[
         str | None,
-        option("MODEL", "Go on with this model, its options and what it has counted.", "--continue"),
+        option("MODEL", "Continue training this model, with its options and counts.", "--continue"),
     ] = None,
     sample: Annotated[
-        str | None, option("N", "Learn from this many pairs, drawn at random: 500000, 500k, 2.5M.")
+        str | None, option("N", "Train on this many pairs, drawn at random: 500000, 500k, 2.5M.")
     ] = None,
     seed: Annotated[int, option("N", "Seed for drawing the sample.")] = 0,
     threads: Threads = None,
@@ -72,7 +72,7 @@ def train(
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Learn an alignment model from two parallel files and save it."""
+    """Train an alignment model on two parallel files and save it."""
     chosen = settings.chosen(
         set_, tokenize=tokenize, whitespace=whitespace, skip_tokens=skip_tokens, model=model_type,
         constraint=constraint, rounds=rounds, max_length=max_length,

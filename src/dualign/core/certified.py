@@ -36,3 +36,8 @@ class Certified(Generic[S]):
     def gap(self) -> float:
         """The most by which another solution could be better."""
         return self.bound - self.score
+
+    def _repr_html_(self) -> str:
+        from dualign.core.certified_html import certified_html  # only notebooks need it
+
+        return certified_html(self)

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.html_table import html_table
 from dualign.decode.links import Links
 
 
 class PairScore(NamedTuple):
-    """Scores of one sentence pair; whatever pairs are aligned with it does not matter.
+    """Scores of one sentence pair; they do not depend on the pairs that are aligned with it.
 
     `target_given_source` is log p(target | source) / J for a target of J words, the sum over all alignments
     by the model's own chain (natural logarithm, before any projection); `source_given_target` is the same
@@ -29,6 +30,9 @@ class PairScore(NamedTuple):
     source_given_target: float
     mean_probability: float
     unlinked: float
+
+    def _repr_html_(self) -> str:
+        return html_table((name.replace("_", " "), f"{value:.4f}") for name, value in self._asdict().items())
 
 
 def scores_of(links: Links) -> Iterator[PairScore]:

@@ -28,6 +28,7 @@ SOFTMAX_THRESHOLD = 1e-3
 
 def argmax(scores: Array, threshold: float = 0.0) -> Array:
     """Which cells are the best of their row and of their column, and over the threshold: bool (I, J)."""
+    scores = np.asarray(scores)
     chosen = np.zeros(scores.shape, np.bool_)
     if scores.size:
         rows = np.arange(len(scores))
@@ -39,6 +40,7 @@ def argmax(scores: Array, threshold: float = 0.0) -> Array:
 
 def itermax(scores: Array, threshold: float = 0.0, rounds: int = 2) -> Array:
     """Argmax in several rounds: bool (I, J)."""
+    scores = np.asarray(scores)
     chosen = argmax(scores, -np.inf)
     if min(scores.shape) > 2:
         for _ in range(rounds - 1):
@@ -56,6 +58,7 @@ def itermax(scores: Array, threshold: float = 0.0, rounds: int = 2) -> Array:
 
 def softmax(scores: Array, threshold: float = SOFTMAX_THRESHOLD) -> Array:
     """Which cells have a large share of their row and of their column: bool (I, J)."""
+    scores = np.asarray(scores)
     chosen = np.ones(scores.shape, np.bool_)
     if scores.size:
         for axis in (0, 1):

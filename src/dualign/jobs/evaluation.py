@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 from dualign.core.errors import DataError, UsageError
+from dualign.core.html_table import html_text
 from dualign.jobs.defaults import RARE
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.measure import quality
@@ -73,6 +74,9 @@ class Report:
         )
         content["signature"] = signature(self.evaluation, self.interval)
         return json.dumps(content, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        return html_text(self.as_text())
 
     def as_text(self) -> str:
         """Lines for people; rates are per cent."""
@@ -159,6 +163,9 @@ class PairedReport:
         compared = None if self.comparison is None else asdict(self.comparison)
         systems = {"first": self.first.as_dict(), "second": self.second.as_dict()}
         return json.dumps({"names": self.names, **systems, "comparison": compared}, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        return html_text(self.as_text())
 
     def as_text(self) -> str:
         """Lines for people; rates are per cent."""

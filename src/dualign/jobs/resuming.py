@@ -62,13 +62,13 @@ def check_resumable(outputs: Outputs, load: str | None, *inputs: str | None) -> 
             raise UsageError("resume=True reads the text from where it stopped; name files instead of -")
         if path is not None and os.path.exists(path) and not is_regular(path):
             raise UsageError(
-                f"resume=True reads the text from where it stopped, but {path} is no regular file"
+                f"resume=True reads the text from where it stopped, but {path} is not a regular file"
             )
     for path in outputs.streamed:
         if path == "-":
-            raise UsageError("resume=True goes on with a file that was begun; name one instead of -")
+            raise UsageError("resume=True continues a file; name one instead of -")
         if path is not None and os.path.exists(path) and not is_regular(path):
-            raise UsageError(f"resume=True goes on with a file that was begun, but {path} is no regular file")
+            raise UsageError(f"resume=True continues a file, but {path} is not a regular file")
 
 
 def extra_places(outputs: Outputs) -> list[str]:

@@ -82,7 +82,7 @@ class Tuning:
             raise UsageError("the target text to tune on is given without its source text; give both")
 
         if self.pin and not self.on_input:
-            raise UsageError("links are pinned in the text that is learnt from; give no text of their own")
+            raise UsageError("pinned gold links belong to the training text; leave out the text to tune on")
 
     def read_gold(self, errors: str) -> Gold:
         """The gold links."""
@@ -150,7 +150,7 @@ def align(
             "name files instead of - and pipes, or align with a saved model"
         )
     if outputs.at_once and load is None:
-        raise UsageError("line_buffered=True is for a saved model: a text is learnt from as a whole")
+        raise UsageError("line_buffered=True needs a saved model: training needs the whole text")
     if run.crew is not None:
         from dualign.jobs.cluster_alignment import align_on, refuse_outputs
 
@@ -249,7 +249,7 @@ def train(
     run: Run = SILENT,
     **options: Any,
 ) -> Aligner:
-    """Learn a model from a bitext and save it as `output`; returns the aligner. Keywords as for `align`.
+    """Train a model on a bitext and save it as `output`; returns the aligner. Keywords as for `align`.
 
     With a `sample`, learn from that many pairs, such as 500000 or "2.5M", drawn at random from the whole text
     by a generator with this `seed`.
@@ -544,11 +544,11 @@ def _note_unused(text: Bitext, aligner: Aligner, run: Run) -> None:
     limit = aligner.options.max_length
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
     if (long & usable(text, limit)).any():
-        run.note(f"note: every pair has more than {limit} words per side; learnt from them anyway")
+        run.note(f"note: every pair has more than {limit} words per side; they are used for training anyway")
     elif count := int(long.sum()):
         run.note(
             f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {limit} words per side; "
-            "aligned, but not learnt from"
+            "aligned, but not used for training"
         )
 
 

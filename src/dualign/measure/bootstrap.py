@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualign.core.errors import DataError, UsageError
+from dualign.core.html_table import html_table
 from dualign.measure.link_counts import LinkSet, as_alignments, as_pairs, count, rates
 
 # Multiplicities held at once: 32 MB, however many sentence pairs there are.
@@ -31,6 +32,10 @@ class Interval:
     level: float
     samples: int
     seed: int
+
+    def _repr_html_(self) -> str:
+        interval = f"{100 * self.low:.2f} to {100 * self.high:.2f}"
+        return html_table([("AER", f"{100 * self.aer:.2f}"), (f"{100 * self.level:g} % interval", interval)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,17 @@ class Comparison:
     high: float
     level: float
     p: float
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("AER, first", f"{100 * self.first_aer:.2f}"),
+            ("AER, second", f"{100 * self.second_aer:.2f}"),
+            (f"difference, {100 * self.level:g} % interval",
+             f"{100 * self.difference:.2f}, {100 * self.low:.2f} to {100 * self.high:.2f}"),
+            ("the first is better in", f"{100 * self.first_better:.1f} % of the resamples"),
+            ("p, two-sided", f"{self.p:.3g}"),
+        ]  # fmt: skip
+        return html_table(rows)
 
 
 def confidence_interval(

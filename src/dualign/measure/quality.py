@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dualign.core.html_table import html_table
 from dualign.measure.link_counts import LinkSet, as_pairs, count, rates
 
 
@@ -43,6 +44,12 @@ class Evaluation:
     def as_dict(self) -> dict[str, float | int]:
         """The fields by name, ready for JSON."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        rates = (("AER", self.aer), ("precision", self.precision), ("recall", self.recall), ("F1", self.f1))
+        counts = ("pairs", self.pairs), ("links", self.links), ("sure gold links", self.sure)
+        rows = [(name, f"{100 * value:.2f} %") for name, value in rates]
+        return html_table(rows + [(name, f"{value:,}") for name, value in counts])
 
 
 def evaluate(links: Iterable[LinkSet], gold: Iterable[LinkSet]) -> Evaluation:

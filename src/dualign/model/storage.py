@@ -129,7 +129,7 @@ def is_model_file(path: str) -> bool:
 
 
 def refuse_other_files(path: str, remedy: str) -> None:
-    """Refuse to replace a file that is no model: a text that was named in the wrong place would be lost."""
+    """Refuse to replace a file that is not a model: a text named in the wrong place would be lost."""
     if os.path.isfile(path) and os.path.getsize(path) and not is_model_file(path):
         raise UsageError(f"{path}: is not a model and would be overwritten; {remedy}")
 

@@ -77,7 +77,7 @@ class Vocabulary:
         """The inverse of `arrays`; a ValueError if these are no words."""
         text = arrays[f"{prefix}words"]
         if text.dtype != np.uint8 or text.ndim != 1 or (len(text) and text[-1] != 10):
-            raise ValueError(f"`{prefix}words` is no list of words")
+            raise ValueError(f"`{prefix}words` is not a list of words")
         text.tobytes().decode("utf-8", "surrogatepass")
         return cls.of_text(text)
 

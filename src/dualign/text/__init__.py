@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from dualign.text.pairs import read_pairs
     from dualign.text.phrase_table import read_table
     from dualign.text.reports import read_records, trace_of
-    from dualign.text.samples import sample, sample_path
+    from dualign.text.samples import sample, sample_path, write_sample
     from dualign.text.synthetic import generate
 
 __all__ = [
     "Alignment", "Arpa", "Numbered", "Sentence", "Tree", "generate", "numbered", "parse_pharaoh",
     "parse_tree", "pharaoh", "read_arpa", "read_conllu", "read_lines", "read_links", "read_matrices",
     "read_pairs", "read_records", "read_table", "read_trees", "sample", "sample_path", "tokenize", "trace_of",
-    "write_arpa", "write_conllu", "write_links",
+    "write_arpa", "write_conllu", "write_links", "write_sample",
 ]  # fmt: skip
 
 _HOMES = {
@@ -42,7 +42,7 @@ _HOMES = {
         "pairs": "read_pairs",
         "phrase_table": "read_table",
         "reports": "read_records trace_of",
-        "samples": "sample sample_path",
+        "samples": "sample sample_path write_sample",
         "synthetic": "generate",
     }.items()
     for name in names.split()

@@ -42,7 +42,7 @@ def parse_json(line: str, expected: str, *, finite: bool = False) -> Any:
 
 def _integer(digits: str) -> int:
     if len(digits) > _LONGEST:
-        raise ValueError(f"{digits[:20]}… has {len(digits)} digits, which is no number that can be used")
+        raise ValueError(f"{digits[:20]}… has {len(digits)} digits, too many for a usable number")
     return int(digits)
 
 

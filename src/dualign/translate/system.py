@@ -253,7 +253,7 @@ def train_system(
         dev = [(pairs[n][0] if trees is None else cast(Tree, trees[n]), pairs[n][1]) for n in chosen]
         kept = sorted({*kept} - {*chosen})
     if not kept:
-        raise DataError("no sentence pair to learn from: one side of each line is empty")
+        raise DataError("no sentence pair to train on: one side of every line is empty")
     pairs = [pairs[n] for n in kept]
     if recipe.links is not None:
         recipe = replace(recipe, links=[recipe.links[n] for n in kept])

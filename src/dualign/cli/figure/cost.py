@@ -13,9 +13,9 @@ from dualign.cli.showing import FigureFile
 def cost(
     output: FigureFile,
     files: Annotated[list[str], argument("[NAME=]FILE...", "JSON lines, as the benchmarks write them.")],
-    x: Annotated[str, option("KEY", "Size, to the right.")] = "pairs",
-    y: Annotated[str, option("KEY", "Cost, upwards.")] = "seconds",
-    by: Annotated[str | None, option("KEY", "A line for each value of this key.")] = None,
+    x: Annotated[str, option("KEY", "Key of the horizontal axis.")] = "pairs",
+    y: Annotated[str, option("KEY", "Key of the vertical axis.")] = "seconds",
+    by: Annotated[str | None, option("KEY", "One line per value of this key.")] = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:

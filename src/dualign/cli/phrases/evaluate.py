@@ -24,9 +24,7 @@ def evaluate(
         argument("ANSWER", "Links, whose phrases are extracted; with --phrases, what `phrases align` wrote."),
     ],
     gold: options.GoldFile,
-    phrases: Annotated[
-        bool, flag("--phrases", "ANSWER has phrase links i:j-k:l, which are taken as they are.")
-    ] = False,
+    phrases: Annotated[bool, flag("--phrases", "ANSWER has phrase links i:j-k:l, used as they are.")] = False,
     output: options.Output = "-",
     as_json: options.AsJson = False,
     max_length: MaxLength = 7,

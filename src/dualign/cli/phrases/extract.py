@@ -24,7 +24,9 @@ def extract(
     columns: options.Columns = None,
     output: options.Output = "-",
     reordering: Annotated[str | None, option("FILE", "Also write a reordering table (wbe-msd).")] = None,
-    dictionary: Annotated[str | None, option("PREFIX", "Also write words, PREFIX.s2t and .t2s.")] = None,
+    dictionary: Annotated[
+        str | None, option("PREFIX", "Also write word translations, PREFIX.s2t and PREFIX.t2s.")
+    ] = None,
     max_length: MaxLength = 7,
     scratch: Annotated[str | None, option("DIR", "For temporary files, 40 kB per sentence pair.")] = None,
     format: options.LinkFormat = None,

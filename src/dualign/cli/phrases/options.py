@@ -6,7 +6,7 @@ from typing import Annotated
 
 from dualign.cli.options import argument, option
 
-MaxLength = Annotated[int, option("N", "The most words of a phrase, on either side.", min=1, max=16)]
+MaxLength = Annotated[int, option("N", "Maximum length of a phrase in words, on either side.", min=1, max=16)]
 Table = Annotated[str, argument("TABLE", "Moses phrase table.")]
 Features = Annotated[
     str | None,

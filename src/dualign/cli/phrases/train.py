@@ -19,7 +19,9 @@ def train(
     output: options.Output = "-",
     rounds: Annotated[int, option("N", "Rounds of EM.", min=1)] = 5,
     model: Annotated[str, option("MODEL", "joint, or conditional: p(target|source).", "--model")] = "joint",
-    pseudo_count: Annotated[float, option("K", "Added to each entry; 0 lets unused ones go.", min=0)] = 0.0,
+    pseudo_count: Annotated[
+        float, option("K", "Added to the count of each entry; with 0, unused entries are dropped.", min=0)
+    ] = 0.0,
     time_limit: options.TimeLimit = None,
     features: Features = None,
     max_length: MaxLength = 10,

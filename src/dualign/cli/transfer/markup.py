@@ -27,7 +27,7 @@ def markup(
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Set the inline tags of a source into its translation.
+    """Insert the inline tags of a source into its translation.
 
     Every tag of a line is in the output line once, and tags nest as they do in the source. Tags around
     words that have no counterpart stand empty.

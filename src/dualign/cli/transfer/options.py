@@ -38,8 +38,10 @@ LinksFile = Annotated[
     argument("LINKS", "Links, perhaps with probabilities, as `dualign align --probabilities` writes them."),
 ]
 Threshold = Annotated[float, option("P", "Use links more probable than this.", min=0.0, max=1.0)]
-Pos = Annotated[PosFilter, option(None, "Use links of any words, of like or of the same part of speech.")]
-TargetFormat = Annotated[FileFormat | None, option(None, "What TARGET is, if not by its name.")]
+Pos = Annotated[
+    PosFilter, option(None, "Use links between words of any, of similar, or of the same part of speech.")
+]
+TargetFormat = Annotated[FileFormat | None, option(None, "Format of TARGET, if its name does not tell.")]
 Surface = Annotated[bool, flag("--surface", "Links count multiword tokens of CoNLL-U as one.")]
 Discontinuous = Annotated[OnDiscontinuous, option(None, "What to keep of a span in several pieces.")]
 Gap = Annotated[int, option("N", "Words without links that a span may bridge.", min=0)]

@@ -27,7 +27,7 @@ def tags(
     pos: options.Pos = options.PosFilter.ANY,
     surface: options.Surface = False,
     source_format: Annotated[
-        options.FileFormat | None, option(None, "What SOURCE is, if not by its name.")
+        options.FileFormat | None, option(None, "Format of SOURCE, if its name does not tell.")
     ] = None,
     target_format: options.TargetFormat = None,
     report: options.ReportFile = None,

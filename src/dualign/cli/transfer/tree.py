@@ -18,7 +18,7 @@ def tree(
     threshold: options.Threshold = 0.0,
     pos: options.Pos = options.PosFilter.ANY,
     complete: Annotated[
-        bool, flag("--complete", "Attach every word; without, words may stay without a head.")
+        bool, flag("--complete", "Attach every word; otherwise some words have no head.")
     ] = False,
     surface: options.Surface = False,
     target_format: options.TargetFormat = None,

@@ -11,7 +11,7 @@ from dualign.cli.screen import on_screen
 
 
 def decode(
-    folder: Annotated[str, argument("DIR", "Folder that `dualign translate train` has made.")],
+    folder: Annotated[str, argument("DIR", "Folder that `dualign translate train` wrote.")],
     text: Annotated[
         str,
         argument(
@@ -33,7 +33,7 @@ def decode(
         int, option("N", "Up to N different translations, in lines `line ||| words ||| score`.", "-k", min=1)
     ] = 1,
     lm: Annotated[
-        str | None, option("FILE", "Another language model, in ARPA form or KenLM's, for this text.")
+        str | None, option("FILE", "Another language model for this text, in ARPA or KenLM format.")
     ] = None,
     forests: Annotated[
         str | None, option("DIR", "Also write the forest of each line, as DIR/LINE.json.")
@@ -56,7 +56,7 @@ def decode(
 
     Words without a rule are copied. A system of tree-to-string rules takes trees, in brackets, one per line.
     With --report, each answer comes with its score and with a bound that no translation of the same grammar
-    and language model can exceed; certified means that the two have met.
+    and language model can exceed; certified means that the two are equal.
     """
     with on_screen(quiet, output, threads, errors) as run:
         run = replace(run, cluster=cluster, work=work)

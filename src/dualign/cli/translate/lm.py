@@ -19,7 +19,7 @@ def lm(
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Learn an n-gram language model from text and write it in ARPA form.
+    """Train an n-gram language model on text and write it in ARPA format.
 
     Interpolated modified Kneser-Ney estimates; every word of the text is in the vocabulary.
     """

@@ -15,15 +15,15 @@ def train(
         list[str],
         argument(
             "SOURCE [TARGET] [DIR]",
-            "Two parallel files, or one with both sides; the folder to write, made if it is not there.",
+            "Two parallel files, or one with both sides; the folder to write, created if necessary.",
         ),
     ],
     output: Annotated[
-        str | None, option("DIR", "The folder to write; then it is not among the arguments.", "--output -o")
+        str | None, option("DIR", "The folder to write, if it is not given as an argument.", "--output -o")
     ] = None,
     columns: Columns = None,
     dev_source: Annotated[
-        str | None, option("FILE", "Source text to tune on; else some pairs are kept apart.")
+        str | None, option("FILE", "Source text to tune on; by default some pairs are held out.")
     ] = None,
     dev_target: Annotated[str | None, option("FILE", "Target text to tune on.")] = None,
     source_trees: Annotated[
@@ -31,28 +31,30 @@ def train(
     ] = None,
     dev_source_trees: Annotated[str | None, option("FILE", "Trees of the source text to tune on.")] = None,
     links: Annotated[
-        str | None, option("FILE", "Links of the words, from any aligner; else dualign finds them.")
+        str | None, option("FILE", "Word links from any aligner; by default dualign makes them.")
     ] = None,
     lm: Annotated[
-        str | None, option("FILE", "Language model in ARPA form; else one is learnt from TARGET.")
+        str | None, option("FILE", "Language model in ARPA format; by default one is trained on TARGET.")
     ] = None,
     order: Annotated[int, option("N", "Longest n-gram of the language model.", min=1, max=9)] = 3,
     span: Annotated[int, option("N", "Longest phrase that a rule covers.", min=1, max=30)] = 10,
-    limit: Annotated[int, option("N", "Most target sides for one source side.", min=1)] = 20,
-    rounds: Annotated[int, option("N", "Most rounds of tuning; 0 leaves the weights alone.", min=0)] = 8,
+    limit: Annotated[int, option("N", "Maximum number of target sides per source side.", min=1)] = 20,
+    rounds: Annotated[
+        int, option("N", "Maximum number of tuning rounds; 0 keeps the initial weights.", min=0)
+    ] = 8,
     tuner: Annotated[
         str,
         option("mert|pro", "Tune BLEU itself by line searches, or the ranking of translations (steadier)."),
     ] = "mert",
     seed: Annotated[int, option("N", "Seed for tuning.", min=0)] = 0,
     resume: Annotated[
-        bool, flag("--resume", "Go on with tuning where an interrupted training has left DIR.partial.")
+        bool, flag("--resume", "Continue tuning where an interrupted training left DIR.partial.")
     ] = False,
     threads: Threads = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
-    """Learn to translate from two parallel files: links, rules, language model, weights.
+    """Train a translation system on two parallel files: links, rules, language model, weights.
 
     Rules are those of Hiero, or with --source-trees tree-to-string rules; `decode` then takes trees, too.
     """

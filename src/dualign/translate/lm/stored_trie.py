@@ -44,7 +44,7 @@ def flaw(words: list[str], arrays: Mapping[str, Array]) -> str | None:
         return "the children of a node are not sorted"
     long = np.arange(1 + V, n)
     if not ((suffix >= 0) & (suffix < n)).all() or suffix[: 1 + V].any():
-        return "`suffix` is no node"
+        return "`suffix` is not a node"
     up = suffix[long]
     same = (up > 0) & (word[up] == word[long]) & (parent[up - 1] == suffix[parent[long - 1]])
     return None if same.all() else "`suffix` is not the node of an n-gram without its first word"

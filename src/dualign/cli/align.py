@@ -9,6 +9,8 @@ from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import (
     Columns,
+    Device,
+    DeviceMemory,
     Errors,
     Memory,
     OnErrors,
@@ -87,6 +89,8 @@ def align(
     ] = False,
     threads: Threads = None,
     memory: Memory = None,
+    device: Device = "cpu",
+    device_memory: DeviceMemory = None,
     scratch: Scratch = None,
     profile: Profile = None,
     errors: Errors = OnErrors.STRICT,
@@ -117,7 +121,9 @@ def align(
         raise UsageError("--early-stop is for training, but --model is given")
     known = jobs.Knowledge(glossary, prior, prior_weight)
     with on_screen(quiet, output, threads, errors, rate=True) as run:
-        run = replace(run, memory=memory, scratch=scratch, profile=profile)
+        run = replace(
+            run, memory=memory, scratch=scratch, profile=profile, device=device, device_memory=device_memory
+        )
         with jobs.plain_text(source, target, columns=columns, run=run) as text:
             if resume and text.copied:
                 raise UsageError("--resume is for text files; write the columns of the table to files first")

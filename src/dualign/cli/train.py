@@ -9,6 +9,8 @@ from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import (
     Columns,
+    Device,
+    DeviceMemory,
     Errors,
     Memory,
     OnErrors,
@@ -63,6 +65,8 @@ def train(
     seed: Annotated[int, option("N", "Seed for drawing the sample.")] = 0,
     threads: Threads = None,
     memory: Memory = None,
+    device: Device = "cpu",
+    device_memory: DeviceMemory = None,
     scratch: Scratch = None,
     profile: Profile = None,
     errors: Errors = OnErrors.STRICT,
@@ -84,7 +88,9 @@ def train(
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
     known = jobs.Knowledge(glossary, prior, prior_weight, continue_)
     with on_screen(quiet, "", threads, errors) as run:
-        run = replace(run, memory=memory, scratch=scratch, profile=profile)
+        run = replace(
+            run, memory=memory, scratch=scratch, profile=profile, device=device, device_memory=device_memory
+        )
         with jobs.plain_text(source, target, columns=columns, run=run) as text:
             jobs.train(
                 text.source, text.target, model, tuning=settings.with_ids(tuning, text.ids),

@@ -14,9 +14,11 @@ from dualign.infer.cells import block_bounds
 from dualign.infer.constraints import ConstraintSet, give, stricter
 from dualign.infer.posteriors import constraint_of
 from dualign.learn.expectation import Expectation
+from dualign.learn.expected_counts import Counts
 from dualign.learn.jump_updates import update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import Priors, reestimate_lexicon
 from dualign.model.model import Model
+from dualign.model.options import Options
 from dualign.model.positions import Positions
 from dualign.text.bitext import Bitext
 
@@ -56,11 +58,18 @@ def em_round(
     # Rules of the user's own join whatever the options ask for.
     agree = constraint == "agreement" or (constraint == "given" and options.constraint == "agreement")
     agree = agree or (constraint == "even" and options.constraint != "none")
-    room = workspace or boundless()
-    expected = Expectation(bitext, model, constraint_of(options, constraint), agree, room)
-    expected.run(block_bounds(bitext), warm, threads, rules_of)
-    sums, places = expected.sums, expected.places
-    new = replace(model, lexicon=reestimate_lexicon(model.lexicon, expected.counts, priors, threads, room))
+    room, rules = workspace or boundless(), constraint_of(options, constraint)
+    places = None
+    if room.card is not None and on_card(bitext, options, constraints):
+        from dualign.device.card_expectation import CardExpectation
+
+        done = CardExpectation(room.card, bitext, model, rules, agree)
+        sums, counts = done.sums, Counts(*done.counts)
+    else:
+        expected = Expectation(bitext, model, rules, agree, room)
+        expected.run(block_bounds(bitext), warm, threads, rules_of)
+        sums, places, counts = expected.sums, expected.places, expected.counts
+    new = replace(model, lexicon=reestimate_lexicon(model.lexicon, counts, priors, threads, room))
     if places is not None:
         new = replace(new, positions=Positions.estimate(places.lengths, places.counts))
     elif constraint != "even":
@@ -72,6 +81,15 @@ def em_round(
         )
     likelihood, evaluations, pairs, divergence = sums.totals
     return Round(new, float(likelihood - divergence), float(evaluations / pairs))
+
+
+def on_card(bitext: Bitext, options: Options, constraints: ConstraintSet | None) -> bool:
+    """Whether a card, if there is one, can take over the E-step of this text."""
+    from dualign.device.card_posteriors import fitting, why_not
+
+    return why_not(options, constraints, bool(bitext.pins.pinned.any())) is None and bool(
+        fitting(bitext).all()
+    )
 
 
 def warm_starts(bitext: Bitext, workspace: Workspace) -> list[Warm]:

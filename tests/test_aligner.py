@@ -251,7 +251,13 @@ def test_a_text_that_is_numbered_once_is_learnt_and_aligned_like_its_pairs(lower
 @pytest.mark.parametrize(("function", "sides"), [(Aligner, []), (dualign.align, ["source", "target"])])
 def test_signatures_have_every_option_with_its_default_and_type(function, sides):
     parameters = dict(inspect.signature(function).parameters)
-    assert list(parameters) == [*sides, "threads", *(f.name for f in fields(Options))]
+    assert list(parameters) == [
+        *sides,
+        "threads",
+        "device",
+        "device_memory",
+        *(f.name for f in fields(Options)),
+    ]
     assert (parameters["threads"].default, parameters["threads"].annotation) == (None, int | None)
     types = get_type_hints(Options)
     for f in fields(Options):
@@ -275,7 +281,8 @@ def test_an_aligner_says_what_it_is(aligner):
 @pytest.mark.parametrize("threads", [None, 1])
 def test_parameters_make_another_aligner_like_this_one(threads):
     aligner = Aligner(threads=threads, rounds=2, threshold=0.3)
-    assert aligner.get_params() == {"threads": threads, **aligner.options.as_dict()}
+    device = {"device": "cpu", "device_memory": None}
+    assert aligner.get_params() == {"threads": threads, **device, **aligner.options.as_dict()}
     assert aligner.threads >= 1
     # What sklearn.base.clone does: copies of the values are handed on, and must come back as they are.
     given = {name: copy.deepcopy(value) for name, value in aligner.get_params(deep=False).items()}

@@ -21,6 +21,7 @@ ROOMS = (
     "text",
     "model",
     "infer",
+    "device",
     "learn",
     "decode",
     "cluster",

@@ -10,6 +10,7 @@ from typing import Any, Unpack, get_type_hints
 
 from dualign.cluster.engines import ClusterValues, engine_of
 from dualign.core.arrays import Array
+from dualign.core.cards import Card, card_of
 from dualign.core.errors import DataError, UsageError
 from dualign.core.html_table import html_table, html_text
 from dualign.core.threads import available, ordered_map
@@ -43,6 +44,8 @@ def align(
     target: Sequence[Sentence] | None = None,
     *,
     threads: int | None = None,
+    device: str = "cpu",
+    device_memory: int | str | None = None,
     **options: Unpack[OptionValues],
 ) -> list[Alignment]:
     """Train on a text and align it; returns one `Alignment` per pair.
@@ -50,7 +53,7 @@ def align(
     The text is given as to `Aligner.fit`, usually as two parallel lists of sentences. A sentence is a list of
     tokens, or a string to be split at white space, or as `tokenize` says. `Aligner` describes the keywords.
     """
-    aligner = Aligner(threads=threads, **options)
+    aligner = Aligner(threads=threads, device=device, device_memory=device_memory, **options)
     pairs = as_text(source, target, aligner.cutting)
     if isinstance(pairs, Numbered):
         return aligner.fit(pairs).align(pairs)
@@ -71,13 +74,24 @@ class Aligner:
 
     A sentence is a list of tokens, or a string to be split at white space, or as `tokenize` says.
 
-    `threads` defaults to the number of processors. The other keywords, all from `dualign.Options`:
+    `threads` defaults to the number of processors. `device` is where the chains are computed: `cpu`, `cuda`
+    for a graphics card, of whose memory at most `device_memory` is used, or `auto` for one if it can be used
+    (see `docs/gpu.md`). The other keywords, all from `dualign.Options`:
 
     """
 
-    def __init__(self, *, threads: int | None = None, **options: Unpack[OptionValues]) -> None:
+    def __init__(
+        self,
+        *,
+        threads: int | None = None,
+        device: str = "cpu",
+        device_memory: int | str | None = None,
+        **options: Unpack[OptionValues],
+    ) -> None:
         self.options = Options.of(options)
         self.threads = threads
+        self.device, self.device_memory = device, device_memory
+        self.card: Card | None = card_of(device, device_memory)
         self.constraints: ConstraintSet | None = None
         self.history: list[Progress] = []
         """The rounds of training, in order; empty for a loaded model."""
@@ -85,6 +99,7 @@ class Aligner:
 
     def __repr__(self) -> str:
         changed = [] if self._threads is None else [f"threads={self._threads!r}"]
+        changed += [] if self.device == "cpu" else [f"device={self.device!r}"]
         changed += [
             f"{f.name}={value!r}"
             for f in fields(Options)
@@ -170,19 +185,26 @@ class Aligner:
             self.history.append(progress)
             report(progress)
 
-        with engine_of(cluster, self.threads, workspace or Workspace()) as engine:
+        workspace = workspace or Workspace()
+        workspace.card = self.card
+        with engine_of(cluster, self.threads, workspace) as engine:
             self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The keywords that make an aligner like this one, as scikit-learn asks for them."""
         del deep
-        return {"threads": self._threads, **self.options.as_dict()}
+        device = {"device": self.device, "device_memory": self.device_memory}
+        return {"threads": self._threads, **device, **self.options.as_dict()}
 
     def set_params(self, **changes: Any) -> Aligner:
         """Change `threads` and options, as scikit-learn does; those for training count at the next `fit`."""
         threads = changes.pop("threads", self._threads)
+        device = changes.pop("device", self.device), changes.pop("device_memory", self.device_memory)
         options = Options.of(self.options.as_dict() | changes)
+        if device != (self.device, self.device_memory):
+            self.card = card_of(*device)
+            self.device, self.device_memory = device
         self.threads = threads
         self.options = options
         return self
@@ -218,19 +240,32 @@ class Aligner:
 
     def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[Links]:
         """Links of a text chunk by chunk; of a stream of token-list pairs a few chunks are in memory."""
-        parts = unencoded_parts(self.model, text, chunk_size(self.model))
+        parts = unencoded_parts(self.model, text, self.chunk)
         return ordered_map(lambda encode: self.align_part(encode()), parts, self.threads)
+
+    @property
+    def chunk(self) -> int:
+        """How many pairs to align together."""
+        if self.card is not None and self.options.decoder == "soft-union":
+            from dualign.device.card_candidates import PAIRS
+
+            return PAIRS
+        return chunk_size(self.model)
 
     def align_part(
         self, part: Encoded, desk: Desk | None = None, matrices: list[Array] | None = None
     ) -> Links:
-        """Links of a part of a text, on the calling thread alone; for the rest see `align_bitext`."""
+        """Links of a part of a text, on the calling thread alone; for the rest see `align_bitext`.
+
+        Parts for a card are large and few: what it leaves to the processor is done on all threads.
+        """
+        threads = 1 if self.card is None else self.threads
         if not self.options.skipped:
-            return align_bitext(self.model, part, 1, self.constraints, desk, matrices)
+            return align_bitext(self.model, part, threads, self.constraints, desk, matrices, self.card)
         if matrices is not None:
             raise UsageError("posteriors are those of all tokens; leave skip_tokens out")
         kept, *moves = without_skipped(self.model, part)
-        return moved(align_bitext(self.model, kept, 1, self.constraints, desk), *moves)
+        return moved(align_bitext(self.model, kept, threads, self.constraints, desk, card=self.card), *moves)
 
     @property
     def cutting(self) -> Cutting:
@@ -297,14 +332,27 @@ class Aligner:
         self.model.save(path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, threads: int | None = None) -> Aligner:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        device: str = "cpu",
+        device_memory: int | str | None = None,
+    ) -> Aligner:
         """Read a model that `save` wrote."""
-        return cls.of_model(Model.load(path), threads)
+        return cls.of_model(Model.load(path), threads, device, device_memory)
 
     @classmethod
-    def of_model(cls, model: Model, threads: int | None = None) -> Aligner:
+    def of_model(
+        cls,
+        model: Model,
+        threads: int | None = None,
+        device: str = "cpu",
+        device_memory: int | str | None = None,
+    ) -> Aligner:
         """An aligner with the given parameters."""
-        aligner = cls(threads=threads)
+        aligner = cls(threads=threads, device=device, device_memory=device_memory)
         aligner._model = model
         aligner.options = model.options
         return aligner
@@ -314,7 +362,11 @@ def _document_options() -> None:
     """Put the options, which have their home in `Options`, into both signatures and `Aligner`'s docstring."""
     types = get_type_hints(Options)
     keyword = Parameter.KEYWORD_ONLY
-    keywords = [Parameter("threads", keyword, default=None, annotation=int | None)]
+    keywords = [
+        Parameter("threads", keyword, default=None, annotation=int | None),
+        Parameter("device", keyword, default="cpu", annotation=str),
+        Parameter("device_memory", keyword, default=None, annotation=int | str | None),
+    ]
     for f in fields(Options):
         keywords.append(Parameter(f.name, keyword, default=f.default, annotation=types[f.name]))
         Aligner.__doc__ = (

@@ -10,6 +10,8 @@ from dualign.cli import settings
 from dualign.cli.options import (
     Cluster,
     Columns,
+    Device,
+    DeviceMemory,
     Errors,
     Memory,
     OnErrors,
@@ -94,6 +96,8 @@ def align(
     ] = False,
     threads: Threads = None,
     memory: Memory = None,
+    device: Device = "cpu",
+    device_memory: DeviceMemory = None,
     scratch: Scratch = None,
     cluster: Cluster = None,
     work: Work = None,
@@ -126,7 +130,10 @@ def align(
         raise UsageError("--early-stop is for training, but --model is given")
     known = jobs.Knowledge(glossary, prior, prior_weight)
     with on_screen(quiet, output, threads, errors, rate=True) as run:
-        run = replace(run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work)
+        run = replace(
+            run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work, device=device,
+            device_memory=device_memory,
+        )  # fmt: skip
         with jobs.plain_text(source, target, columns=columns, run=run) as text:
             if resume and text.copied:
                 raise UsageError("--resume is for text files; write the columns of the table to files first")

@@ -38,6 +38,11 @@ def argument(metavar: str, help: str) -> Any:
 
 Quiet = Annotated[bool, flag("--quiet -q", "Show no progress and no notes on stderr.")]
 Threads = Annotated[int | None, option("N", "Number of threads; it does not change the result.", min=1)]
+Device = Annotated[
+    str,
+    option("cpu|cuda|auto", "Where to compute: the processor, a graphics card, or a card if there is one."),
+]
+DeviceMemory = Annotated[str | None, option("SIZE", "Memory of the card to use, such as 8G.")]
 Memory = Annotated[
     str | None, option("SIZE", "Memory to use, such as 4G; what does not fit goes to scratch files.")
 ]

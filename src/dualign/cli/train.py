@@ -10,6 +10,8 @@ from dualign.cli import settings
 from dualign.cli.options import (
     Cluster,
     Columns,
+    Device,
+    DeviceMemory,
     Errors,
     Memory,
     OnErrors,
@@ -65,6 +67,8 @@ def train(
     seed: Annotated[int, option("N", "Seed for drawing the sample.")] = 0,
     threads: Threads = None,
     memory: Memory = None,
+    device: Device = "cpu",
+    device_memory: DeviceMemory = None,
     scratch: Scratch = None,
     cluster: Cluster = None,
     work: Work = None,
@@ -88,7 +92,10 @@ def train(
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
     known = jobs.Knowledge(glossary, prior, prior_weight, continue_)
     with on_screen(quiet, "", threads, errors) as run:
-        run = replace(run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work)
+        run = replace(
+            run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work, device=device,
+            device_memory=device_memory,
+        )  # fmt: skip
         with jobs.plain_text(source, target, columns=columns, run=run) as text:
             jobs.train(
                 text.source, text.target, model, tuning=settings.with_ids(tuning, text.ids),

@@ -25,9 +25,9 @@ from dualign.core.workspace import Workspace
 from dualign.infer.cells import block_bounds, word_ranges
 from dualign.infer.chains import Sums
 from dualign.infer.constraints import ConstraintSet
-from dualign.learn.em import Round, asked_for, maximised
+from dualign.learn.em import Found, Round, asked_for, maximised
 from dualign.learn.engine import Engine
-from dualign.learn.expectation import Asked, Places, added_up
+from dualign.learn.expectation import Asked, added_up
 from dualign.learn.expected_counts import Counts
 from dualign.learn.ibm1 import Whole, joined_rows
 from dualign.learn.smoothing import Priors
@@ -41,15 +41,6 @@ MOST_RANGES = 64
 
 MOST_CELLS = 1 << 25
 """Pairs of words that the first round looks at in one task; the more, the more memory a task takes."""
-
-
-class Found:
-    """What the E-step of a cluster has found: see `dualign.learn.em.Expected`."""
-
-    places: Places | None = None  # they are those of Model 2
-
-    def __init__(self, counts: Counts, sums: Sums) -> None:
-        self.counts, self.sums = counts, sums
 
 
 class ClusterEngine(Engine):

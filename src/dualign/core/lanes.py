@@ -139,18 +139,23 @@ def eight(typing):  # type: ignore[no-untyped-def]
 
 
 def _address(context: Any, builder: Any, kinds: Any, array: Any, k: Any, kind: Any) -> Any:
-    """Pointer to a vector that begins at element k of a flat float32 array."""
-    data = context.make_array(kinds)(context, builder, value=array).data
-    return builder.bitcast(builder.gep(data, [k]), (_FLOATS if kind is _EIGHT else _FLOAT).as_pointer())
+    """Pointer to a vector that begins at element k of a flat float32 array, or to its number k."""
+    made = context.make_array(kinds)(context, builder, value=array)
+    place = made.data
+    if kinds.layout != "C":
+        (stride,) = _unpack(builder, made.strides)
+        place, k = builder.bitcast(made.data, _ir.IntType(8).as_pointer()), builder.mul(k, stride)
+    return builder.bitcast(builder.gep(place, [k]), (_FLOATS if kind is _EIGHT else _FLOAT).as_pointer())
 
 
-def _flat(array: Any) -> bool:
-    return bool(array.dtype == _ONE and array.ndim == 1 and array.layout == "C")
+def _flat(array: Any, kind: Any) -> bool:
+    """Whether these lanes can be read from the array; single numbers need not be neighbours."""
+    return bool(array.dtype == _ONE and array.ndim == 1 and (array.layout == "C" or kind is _ONE))
 
 
 @_extending.intrinsic
 def _read(typing, like, array, k):  # type: ignore[no-untyped-def]
-    if not _flat(array):
+    if not _flat(array, like):
         return None
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -162,7 +167,7 @@ def _read(typing, like, array, k):  # type: ignore[no-untyped-def]
 
 @_extending.intrinsic
 def _write(typing, array, k, x):  # type: ignore[no-untyped-def]
-    if not _flat(array):
+    if not _flat(array, x):
         return None
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -238,7 +243,7 @@ def _dot_window(typing, array, k, taps, base):  # type: ignore[no-untyped-def]
                 odd = builder.fmul(x, tap) if odd is None else _intrinsic(builder, "llvm.fma", x, tap, odd)
         return even if odd is None else builder.fadd(even, odd)
 
-    return (base(array, _types.intp, taps, base), generate) if _flat(array) else None
+    return (base(array, _types.intp, taps, base), generate) if _flat(array, base) else None
 
 
 @_extending.intrinsic
@@ -251,7 +256,7 @@ def _add_window(typing, x, array, k, sums):  # type: ignore[no-untyped-def]
             added.append(_intrinsic(builder, "llvm.fma", values[0], z, y))
         return context.make_tuple(builder, sums, added)
 
-    return (sums(x, array, _types.intp, sums), generate) if _flat(array) else None
+    return (sums(x, array, _types.intp, sums), generate) if _flat(array, x) else None
 
 
 def _overload(operation: Any, method: str) -> None:

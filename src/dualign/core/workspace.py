@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,9 @@ import numpy.typing as npt
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import ordered_map
+
+if TYPE_CHECKING:
+    from dualign.core.cards import Card
 
 OWN = 250 << 20
 """What the program takes by itself: Python, its libraries, compiled kernels."""
@@ -116,6 +120,8 @@ class Workspace:
         """Whether somebody has chosen the budget."""
         self.memory = int(SHARE * machine_memory()) if memory is None else memory
         self.folder = _scratch_folder() if folder is None else folder
+        self.card: Card | None = None
+        """The graphics card to compute on, if any."""
         self._lock = threading.Lock()
         self._sizes = [0, 0]
         self._alive: dict[int, tuple[weakref.ref[Array], bool, int]] = {}

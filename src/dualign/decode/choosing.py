@@ -117,7 +117,7 @@ def choose_over_threshold(
     least = threshold if threshold > 0 else np.float64(LEAST)
     for n in range(n0, n1):
         I, J = lengths_of(n, block.pairs)
-        begin = c = found.room[n]
+        c = found.room[n]
         total = 0.0
         for i in range(I):
             for j in range(J):
@@ -126,15 +126,29 @@ def choose_over_threshold(
                 total += mean
                 if mean > least:
                     c = put_link(i, j, mean, c, found)
-        t = threshold if threshold > 0 else fitting_threshold(found.probability[begin:c], total)
-        end, c, score = c, begin, 0.0
-        for k in range(begin, end):
-            p = found.probability[k]
-            if p > t:
-                score += p - t
-                c = put_link(found.source[k], found.target[k], p, c, found)
-        found.number[n] = c - begin
-        found.score[n] = found.bound[n] = score
+        keep_over_threshold(n, c, threshold, total, found)
+
+
+@kernel(allocates=False)
+def keep_over_threshold(n: int, end: int, threshold: float, total: float, found: Found) -> None:
+    """Of the links of pair n, which end at `end`, keep those over the threshold; 0 means the pair's own."""
+    begin = c = found.room[n]
+    t = threshold if threshold > 0 else fitting_threshold(found.probability[begin:end], total)
+    score = 0.0
+    for k in range(begin, end):
+        p = found.probability[k]
+        if p > t:
+            score += p - t
+            c = put_link(found.source[k], found.target[k], p, c, found)
+    found.number[n] = c - begin
+    found.score[n] = found.bound[n] = score
+
+
+@kernel()
+def keep_candidates(threshold: float, total: Array, found: Found) -> None:
+    """`keep_over_threshold` for all pairs, whose numbers of links are there; `total` float64 (pairs)."""
+    for n in range(len(found.number)):
+        keep_over_threshold(n, found.room[n] + found.number[n], threshold, total[n], found)
 
 
 @kernel(allocates=False)

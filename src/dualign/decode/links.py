@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
-from dualign.core.phases import timed
+from dualign.core.phases import phase, timed
 from dualign.core.threads import ordered_map, spans
 from dualign.decode import choosing as kernels
 from dualign.decode.symmetrize import METHODS
@@ -22,6 +23,10 @@ from dualign.model.fertility import Fertilities
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.search.certificate import all_met
+
+if TYPE_CHECKING:
+    from dualign.core.cards import Card
+    from dualign.text.bitext import Bitext
 
 MOST_CELLS = 10_000_000
 """A pair with more cells is left without links: with its chains and cells it would take half a gigabyte."""
@@ -64,18 +69,63 @@ def align_bitext(
     constraints: ConstraintSet | None = None,
     desk: Desk | None = None,
     matrices: list[Array] | None = None,
+    card: Card | None = None,
 ) -> Links:
     """Decode every pair. The answer for a pair depends on nothing but the model and the pair.
 
     A set of `constraints` joins the projection that the options name. Who aligns many texts on one thread
-    may give it a `desk`. A list of `matrices` gets the link probabilities of each pair, float32 (I, J).
+    may give it a `desk`. A list of `matrices` gets the link probabilities of each pair, float32 (I, J). A
+    `card` aligns the pairs that it can.
     """
     check_constraints(model.options, constraints)
     kept, too_long = without_long(text)
+    if card is not None and matrices is None:
+        from dualign.device.card_candidates import handled, why_not_align
+
+        if why_not_align(model.options, constraints) is None:
+            there = handled(model, kept)
+            rest = kept._replace(bitext=kept.bitext.without(there))
+            others = decode(
+                model, model.options, posteriors_of_parts(model, rest, threads, None, desk), threads, too_long
+            )
+            return _with_card(card, model, kept.bitext, there, others)
     parts = posteriors_of_parts(model, kept, threads, constraints, desk)
     if matrices is not None:
         parts = _kept(parts, matrices)
     return decode(model, model.options, parts, threads, too_long)
+
+
+def _with_card(card: Card, model: Model, bitext: Bitext, there: Array, others: Links) -> Links:
+    """All links: those of the pairs that are marked by the card, `others` of the rest."""
+    from dualign.device.card_candidates import candidates_of
+
+    options = model.options
+    chosen = candidates_of(
+        card, model, bitext, np.flatnonzero(there), options.threshold or np.float64(kernels.LEAST)
+    )
+    found = room_for(chosen.number.astype(np.int64))
+    found.number[:], found.probability[:] = chosen.number, chosen.probability
+    found.source[:], found.target[:] = chosen.source, chosen.target
+    with phase("choosing links"):
+        kernels.keep_candidates(options.threshold, chosen.total, found)
+    found.certified[:] = all_met(found.score, found.bound)
+    own = packed(found)
+    values = {name: getattr(others, name).copy() for name in ("count", "score", "bound", "certified")}
+    for name, into in values.items():
+        into[there] = getattr(own, "number" if name == "count" else name)
+    likelihood = others.likelihood.copy()
+    likelihood[there] = chosen.likelihood
+    # Links follow one another in the order of their pairs.
+    number = np.arange(len(there))
+    pair = np.concatenate((np.repeat(number[there], own.number), np.repeat(number, others.count)))
+    order = np.argsort(pair, kind="stable") if len(others.source) else slice(None)
+    flat = {
+        name: np.concatenate((getattr(own, name), getattr(others, name)))[order]
+        for name in ("source", "target", "probability")
+    }
+    begin = (np.cumsum(values["count"]) - values["count"]).astype(others.begin.dtype)
+    lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
+    return replace(others, begin=begin, likelihood=likelihood, lengths=lengths, **values, **flat)
 
 
 def _kept(parts: Iterator[tuple[Array, Block]], matrices: list[Array]) -> Iterator[tuple[Array, Block]]:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
+from dualign.core.arrays import Array, Rows
 from dualign.core.jit import kernel
 from dualign.core.lanes import (
     Vector,
@@ -57,13 +57,13 @@ class Edges(NamedTuple):
     (S, W): p(first position is i); `stop` (S, W): σ(i).
     """
 
-    jumps: Array
+    jumps: Rows
     states: Array
-    inside: Array
-    far: Array
-    leave: Array
-    start: Array
-    stop: Array
+    inside: Rows
+    far: Rows
+    leave: Rows
+    start: Rows
+    stop: Rows
 
 
 @kernel(allocates=False)
@@ -161,9 +161,9 @@ class Passes(NamedTuple):
     posterior: Array
     likelihood: Array
     expected: Array
-    visits: Array
+    visits: Rows
     mass: Array
-    lines: Array
+    lines: Rows
     product: Array
 
 

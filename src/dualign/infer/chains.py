@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
+from dualign.core.arrays import Array, Rows
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, width
 from dualign.infer.blocks import Batch, Block
@@ -46,15 +46,15 @@ class Chains(NamedTuple):
     scratch, and `length` int64 (2, W), the lanes' own J and I.
     """
 
-    emission: Array
-    posterior: Array
-    null: Array
-    live: Array
+    emission: Rows
+    posterior: Rows
+    null: Rows
+    live: Rows
     edges: Edges
     mass: Array
-    lines: Array
+    lines: Rows
     expected: Array
-    visits: Array
+    visits: Rows
     likelihood: Array
     length: Array
 
@@ -162,10 +162,10 @@ def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, s
     for lane in range(batch.used):
         words, classes = choosers(batch.pair[lane], d, block)
         for i in range(chains.length[1 - d, lane]):
-            sums.starts[d, min(i, STARTS)] += chains.visits[0, i * W + lane]
+            sums.starts[d, min(i, STARTS)] += chains.visits[0][i * W + lane]
             k = min(chains.length[1 - d, lane] - 1 - i, STOPS)
-            sums.stops[d, 0, k] += chains.visits[1, i * W + lane]
-            sums.stops[d, 1, k] += chains.visits[2, i * W + lane]
+            sums.stops[d, 0, k] += chains.visits[1][i * W + lane]
+            sums.stops[d, 1, k] += chains.visits[2][i * W + lane]
         for j in range(len(words) - 1):
             c = class_of(words[j], classes)
             at = j * STATISTICS * W + lane

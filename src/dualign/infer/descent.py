@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
+from dualign.core.arrays import Array, Rows
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, fused, load, spread, store, where_positive, width
 
@@ -38,8 +38,8 @@ class Moves(NamedTuple):
     weight; then scratch for each move; then, at SCALE, by how much the given diagonal is off.
     """
 
-    step: Array
-    change: Array
+    step: Rows
+    change: Rows
     fresh: Array
     ring: Array
 

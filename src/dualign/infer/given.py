@@ -40,15 +40,15 @@ def reweigh_given(lane: int, W: int, batch: Batch, features: Features, chains: C
             x = -x if d == 0 else x
         elif how == BIJECTIVE:
             x = -lam[(i if d == 0 else batch.I + j) * W + lane]
-        dual.exponent[d, place] = x
+        dual.exponent[d][place] = x
     for k in range(first, given.pair_begin[n + 1]):
         for e in range(given.node_begin[k], given.node_begin[k + 1]):
             d, place = node_at(e, lane, W, batch, given)
-            dual.exponent[d, place] -= given.coefficient[e] * lam[(own + k - first) * W + lane]
+            dual.exponent[d][place] -= given.coefficient[e] * lam[(own + k - first) * W + lane]
     for e in range(*nodes):
         d, place = node_at(e, lane, W, batch, given)
-        x = min(max(dual.exponent[d, place], -STEEPEST), STEEPEST)
-        dual.projected[d, place] = chains.emission[d, place] * exponential(x)
+        x = min(max(dual.exponent[d][place], -STEEPEST), STEEPEST)
+        dual.projected[d][place] = chains.emission[d][place] * exponential(x)
 
 
 @kernel(allocates=False)
@@ -63,8 +63,8 @@ def expect_given(lane: int, W: int, batch: Batch, features: Features, chains: Ch
             mean = given.bound[c]
             for e in range(given.node_begin[c], given.node_begin[c + 1]):
                 d, place = node_at(e, lane, W, batch, given)
-                p, f = chains.posterior[d, place], given.coefficient[e]
+                p, f = chains.posterior[d][place], given.coefficient[e]
                 mean -= f * p * dual.lane[SHARE + d, lane]
                 varied += f * f * p * (np.float32(1) - p)
-        dual.vector[TRIAL_GRADIENT, k * W + lane] = mean
-        dual.vector[DIAGONAL, k * W + lane] = varied
+        dual.vector[TRIAL_GRADIENT][k * W + lane] = mean
+        dual.vector[DIAGONAL][k * W + lane] = varied

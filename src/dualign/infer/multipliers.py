@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
+from dualign.core.arrays import Array, Rows
 from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, width
 from dualign.infer.blocks import Given
@@ -62,9 +62,9 @@ class Dual(NamedTuple):
     compile.
     """
 
-    projected: Array
-    vector: Array
-    exponent: Array
+    projected: Rows
+    vector: Rows
+    exponent: Rows
     lane: Array
     value: Array
     state: Array

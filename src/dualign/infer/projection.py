@@ -26,6 +26,8 @@ of their batch go on.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dualign.core.arrays import Array
@@ -214,7 +216,7 @@ def try_step(like: Vector, size: int, dual: Dual) -> None:
     store(dual.lane[LENGTH], 0, length)
     store(dual.lane[COST], 0, cost)
     for lane in range(W):
-        dual.lane[LENGTH, lane] = np.sqrt(dual.lane[LENGTH, lane])
+        dual.lane[LENGTH, lane] = math.sqrt(dual.lane[LENGTH, lane])
 
 
 @kernel(allocates=False)
@@ -267,7 +269,7 @@ def measure(
         if mixture:
             r0 = chains.likelihood[0, lane] - dual.value[BASE, lane]
             r1 = chains.likelihood[1, lane] - dual.value[BASE + 1, lane]
-            dual.lane[SHARE, lane] = 1.0 / (1.0 + np.exp(r1 - r0))
+            dual.lane[SHARE, lane] = 1.0 / (1.0 + math.exp(r1 - r0))
             dual.lane[SHARE + 1, lane] = 1.0 - dual.lane[SHARE, lane]
     expect_features(like, batch, features, chains, dual)
     g, h, lam, least = (
@@ -295,7 +297,7 @@ def measure(
         if dual.lane[LENGTH, lane] > 0:
             pull[lane] = constraint.slack / dual.lane[LENGTH, lane]
         else:
-            norm = np.sqrt(dual.lane[RESIDUAL, lane])
+            norm = math.sqrt(dual.lane[RESIDUAL, lane])
             shrink[lane] = max(0.0, 1 - constraint.slack / norm) if norm > 0 else 0.0
     to, by, residual = load(like, pull, 0), load(like, shrink, 0), none
     for k in range(0, size * W, W):
@@ -306,7 +308,7 @@ def measure(
         residual = fused(x, x, residual)
     store(dual.lane[RESIDUAL], 0, residual)
     for lane in range(W):
-        dual.lane[RESIDUAL, lane] = np.sqrt(dual.lane[RESIDUAL, lane])
+        dual.lane[RESIDUAL, lane] = math.sqrt(dual.lane[RESIDUAL, lane])
 
 
 @kernel(allocates=False)
@@ -351,7 +353,7 @@ def judge(lane: int, constraint: Constraint, likelihood: Array, dual: Dual) -> N
         r0 = likelihood[0, lane] - dual.value[BASE, lane]
         r1 = likelihood[1, lane] - dual.value[BASE + 1, lane]
         top = max(r0, r1)
-        value = top + np.log(0.5 * np.exp(r0 - top) + 0.5 * np.exp(r1 - top))
+        value = top + np.log(0.5 * math.exp(r0 - top) + 0.5 * math.exp(r1 - top))
     value += dual.lane[COST, lane] + constraint.slack * dual.lane[LENGTH, lane]
     last = dual.state[EVALUATIONS, lane] >= constraint.limit
     step = dual.lane[STEP, lane]

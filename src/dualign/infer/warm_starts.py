@@ -39,7 +39,7 @@ def recall(
     slope = np.float32(0)
     for w in range(warm.begin[n], warm.begin[n] + warm.used[n]):
         place = place_of(warm.key[w], lane, W, batch, features, length)
-        slope += warm.value[w] * dual.vector[GRADIENT, place]
+        slope += warm.value[w] * dual.vector[GRADIENT][place]
     if slope >= 0:
         return
     dual.lane[SLOPE, lane] = slope

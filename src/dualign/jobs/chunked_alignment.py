@@ -46,16 +46,19 @@ class Chunk(NamedTuple):
 
 
 def chunks_of_files(
-    model: Model, text: TextFiles, begin: Place = BEGINNING, *, keep: bool = False
+    model: Model, text: TextFiles, begin: Place = BEGINNING, *, keep: bool = False, size: int | None = None
 ) -> Iterator[Chunk]:
-    """The text of one or two files from a place on, for a model that is there; `keep` the lines, too."""
+    """The text of one or two files from a place on, for a model that is there; `keep` the lines, too.
+
+    `size`: pairs of a chunk, if another than the usual one.
+    """
     for side in (model.source, model.target):
         # Now, because otherwise all threads would begin with it.
         side.stems(model.options.stem_letters)
         side.table, side.forms  # noqa: B018
         if model.options.skipped:
             side.numbers  # noqa: B018
-    for lines in text.blocks(chunk_size(model), begin):
+    for lines in text.blocks(size or chunk_size(model), begin):
         yield Chunk(lines.begin, partial(encode_chunk, model, lines, text, keep), lines.end)
 
 
@@ -70,9 +73,9 @@ def encode_chunk(model: Model, lines: PairedLines, text: TextFiles, keep: bool) 
     return encoded._replace(lines=Lines(written, tokens))
 
 
-def chunks_of_text(model: Model, text: Numbered | Iterable[Pair]) -> Iterator[Chunk]:
+def chunks_of_text(model: Model, text: Numbered | Iterable[Pair], size: int | None = None) -> Iterator[Chunk]:
     """A text in memory, or a stream of pairs, which is then read no further than is needed."""
-    size = chunk_size(model)
+    size = size or chunk_size(model)
     for number, encode in enumerate(unencoded_parts(model, text, size)):
         yield Chunk(Place(number * size), encode)
 

@@ -47,6 +47,10 @@ class Run:
     same. By default, most of what the machine has."""
     scratch: str | None = None
     """The folder for scratch files."""
+    device: str = "cpu"
+    """Where `align` and `train` compute: `cpu`, `cuda` for a graphics card, or `auto` for one if there is."""
+    device_memory: int | str | None = None
+    """How much of the card's memory to use, in bytes or as `8G`; by default, most of what is free."""
     profile: str | None = None
     """A file to write, as JSON, where the time went, phase by phase, and how much memory it took."""
     cluster: str | None = None

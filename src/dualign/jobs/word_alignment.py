@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from dualign.aligner import Aligner
 from dualign.core.advancing import advance
+from dualign.core.cards import card_of
 from dualign.core.clocks import Clock, in_words
 from dualign.core.errors import DataError, UsageError
 from dualign.core.phases import phase
@@ -170,6 +171,7 @@ def align(
     workspace = run.workspace()
     if load is None:
         _note_idle(Options.of(options), options, run, outputs)
+    _check_device(run)
     others = [*(["cutting"] if outputs.reads_lines or "tokenize" in options else [])]
     others += ["lines"] if load is not None or target is None else []
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
@@ -182,13 +184,16 @@ def align(
         if tuning is not None and (tuning.early_stop or tuning.pin):
             what = "gold links are pinned" if tuning.pin else "early stopping is for"
             raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
-        aligner = Aligner.load(load, threads=run.threads).set_options(**options)
+        aligner = Aligner.load(load, **_computing(run)).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
         aligner.constraints = known.read_glossary(run)
         tell = bad.tell if outputs.at_once else None
         files = TextFiles(source, target, run.errors, aligner.cutting, tell)
         if outputs.at_once:
             aligner.threads = 1  # several would read ahead, and so wait for lines before answering
+            aligner.card = None
+        else:
+            _note_device(aligner, aligner.constraints, run, learns=False)
         chunks, whole = _ready(aligner, files, tuning, run, outputs), Place(0, text_size(source))
     else:
         try:
@@ -199,15 +204,15 @@ def align(
             run.warn(f"{error}: all {error.pairs} lines of the output are empty")
             with open_output(outputs.links) as out:
                 out.write("\n" * error.pairs)
-            return Aligner(threads=run.threads, **options)
+            return Aligner(**_computing(run), **options)
 
         whole = Place(len(text))
 
         def chunks(begin: Place) -> Iterator[Chunk]:
             if outputs.reads_lines:
                 files = TextFiles(source, target, run.errors, aligner.cutting)
-                return chunks_of_files(aligner.model, files, keep=True)
-            return chunks_of_text(aligner.model, text)
+                return chunks_of_files(aligner.model, files, keep=True, size=aligner.chunk)
+            return chunks_of_text(aligner.model, text, aligner.chunk)
 
     if outputs.model is not None:
         aligner.save(outputs.model)
@@ -272,12 +277,39 @@ def train(
     _note_idle(Options.of(options), options, run, outputs, only_training=True)
     if seed and size is None:
         run.note(f"note: seed={seed} has no effect without a sample")
+    _check_device(run)
     compile_kernels(run.note, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
     text = _Text(source, target, size, seed)
     numbered_text, aligner = _learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
     run.note(f"learnt from {number_of(len(numbered_text), 'pairs')} in {in_words(clock.seconds)}: {output}")
     return aligner
+
+
+def _computing(run: Run) -> dict[str, Any]:
+    """The keywords of an `Aligner` that say where it computes."""
+    return {"threads": run.threads, "device": run.device, "device_memory": run.device_memory}
+
+
+def _check_device(run: Run) -> None:
+    """Refuse a card that cannot be used before the work."""
+    if run.device != "auto":
+        card_of(run.device, run.device_memory)
+
+
+def _note_device(
+    aligner: Aligner, constraints: object, run: Run, *, learns: bool = True, pinned: bool = False
+) -> None:
+    """Tell what a card leaves to the processor."""
+    if aligner.card is None:
+        return
+    from dualign.device.card_candidates import why_not_align
+    from dualign.device.card_posteriors import why_not
+
+    if learns and (reason := why_not(aligner.options, constraints, pinned)) is not None:
+        run.note(f"note: the card does not do {reason}; training runs on the processor")
+    if (reason := why_not_align(aligner.options, constraints)) is not None:
+        run.note(f"note: the card does not do {reason}; links are chosen on the processor")
 
 
 class _BadLines:
@@ -341,7 +373,8 @@ def _learn(
     prior, constraints = known.read_prior(run), known.read_glossary(run)
     if prior is not None and prior.begin is not None:
         options = prior.begin.options.as_dict() | options
-    aligner = Aligner(threads=run.threads, **options)
+    aligner = Aligner(**_computing(run), **options)
+    _note_device(aligner, constraints, run, pinned=tuning is not None and tuning.pin)
     gold = None if tuning is None else tuning.read_gold(run.errors)
     first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0
     begin, text = _read(given, aligner, first, run, workspace)
@@ -464,8 +497,10 @@ def _ready(
                 raise UsageError(
                     "tuning on the input reads it a second time; name files instead of - and pipes"
                 )
-            return lambda _: chunks_of_text(aligner.model, chain(begin, pairs))
-    return lambda place: chunks_of_files(aligner.model, files, place, keep=outputs.reads_lines)
+            return lambda _: chunks_of_text(aligner.model, chain(begin, pairs), aligner.chunk)
+    return lambda place: chunks_of_files(
+        aligner.model, files, place, keep=outputs.reads_lines, size=aligner.chunk
+    )
 
 
 def _can_read_again(source: str, target: str | None) -> bool:

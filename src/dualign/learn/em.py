@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from dualign.learn.expected_counts import Counts
 from dualign.learn.jump_updates import update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import Priors, reestimate_lexicon
 from dualign.model.model import Model
+from dualign.model.options import Options
 from dualign.model.positions import Positions
 from dualign.text.bitext import Bitext
 
@@ -55,8 +56,15 @@ def em_round(
     """
     room = workspace or boundless()
     asked = asked_for(model, bitext, constraint, constraints)
-    expected = Expectation(bitext, model, asked, room)
-    expected.run(block_bounds(bitext), warm, threads)
+    expected: Expected
+    if room.card is not None and on_card(bitext, model.options, constraints):
+        from dualign.device.card_expectation import CardExpectation
+
+        found = CardExpectation(room.card, bitext, model, asked.constraint, asked.agree)
+        expected = Found(Counts(*found.counts), found.sums)
+    else:
+        expected = here = Expectation(bitext, model, asked, room)
+        here.run(block_bounds(bitext), warm, threads)
     return maximised(bitext, model, priors, constraint, expected, threads, room)
 
 
@@ -74,12 +82,25 @@ def asked_for(model: Model, bitext: Bitext, constraint: str, constraints: Constr
 class Expected(Protocol):
     """What an E-step has found."""
 
-    counts: Counts
-    places: Places | None
+    @property
+    def counts(self) -> Counts:
+        """The expected counts of the lexicon."""
+
+    @property
+    def places(self) -> Places | None:
+        """The expected counts of positions, for IBM Model 2."""
 
     @property
     def sums(self) -> Sums:
         """The statistics of all pairs."""
+
+
+class Found(NamedTuple):
+    """What an E-step elsewhere has found."""
+
+    counts: Counts
+    sums: Sums
+    places: Places | None = None
 
 
 def maximised(
@@ -106,6 +127,15 @@ def maximised(
         )
     likelihood, evaluations, pairs, divergence = sums.totals
     return Round(new, float(likelihood - divergence), float(evaluations / pairs))
+
+
+def on_card(bitext: Bitext, options: Options, constraints: ConstraintSet | None) -> bool:
+    """Whether a card, if there is one, can take over the E-step of this text."""
+    from dualign.device.card_posteriors import fitting, why_not
+
+    return why_not(options, constraints, bool(bitext.pins.pinned.any())) is None and bool(
+        fitting(bitext).all()
+    )
 
 
 def warm_starts(

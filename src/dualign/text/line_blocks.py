@@ -19,7 +19,9 @@ from dualign.text.octets import normal_form
 from dualign.text.streams import open_input
 
 BLOCK_BYTES = 1 << 20
-"""Bytes of a block; only a longer line makes a longer one."""
+"""Bytes of a block; only a longer line makes a longer one, or who asks for very many lines."""
+
+_MANY = 1 << 14
 
 _READ = 1 << 18
 
@@ -78,9 +80,14 @@ class LineReader:
         """How many lines are in memory."""
         return len(self._ends)
 
+    @staticmethod
+    def limit(lines: int) -> int:
+        """Bytes of a block of so many lines, at most."""
+        return BLOCK_BYTES * max(1, lines // _MANY)
+
     def needs_more(self, lines: int) -> bool:
         """Whether neither the end, nor this many lines, nor the bytes of a block are in memory."""
-        full = self.count >= lines or (self.count > 0 and self._ends[-1] >= BLOCK_BYTES)
+        full = self.count >= lines or (self.count > 0 and self._ends[-1] >= self.limit(lines))
         return not self._ended and not full
 
     def read(self) -> None:
@@ -103,7 +110,7 @@ class LineReader:
 
     def block(self, lines: int) -> int:
         """How many of the lines in memory make a block: at least one."""
-        return max(1, min(lines, int(np.searchsorted(self._ends, BLOCK_BYTES, side="right"))))
+        return max(1, min(lines, int(np.searchsorted(self._ends, self.limit(lines), side="right"))))
 
     def take(self, lines: int) -> bytes:
         """The next lines, which are in memory."""

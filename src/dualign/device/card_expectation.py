@@ -1,0 +1,84 @@
+"""The E-step on the card."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualign.core.arrays import Array
+from dualign.core.cards import Card
+from dualign.core.phases import phase
+from dualign.device.card_posteriors import ROWS_OF_THREADS, model_on, pairs_on, planned, posteriors_on_card
+from dualign.device.launches import (
+    COPIES,
+    COUNT_UNIT,
+    STATISTIC_UNIT,
+    Counted,
+    add_counts,
+    add_statistics_of_groups,
+)
+from dualign.device.layout import WARP
+from dualign.infer.chain import STATISTICS
+from dualign.infer.chains import Sums
+from dualign.infer.multipliers import SYMMETRIC, Constraint
+from dualign.infer.posteriors import EVEN
+from dualign.model.jumps import NEAR, STARTS
+from dualign.model.model import Model
+from dualign.text.bitext import Bitext
+
+
+class CardExpectation:
+    """One E-step over all pairs of a bitext, none of them empty; see `dualign.learn.expectation.Expectation`.
+
+    `counts` float64: of the lexicon's entries (entries, 2), of null by target word, and by source word.
+    """
+
+    def __init__(self, card: Card, bitext: Bitext, model: Model, constraint: Constraint, agree: bool) -> None:
+        lexicon, classes = model.lexicon, model.jumps.classes
+        with card.held():
+            pairs = card.kept("text", bitext, lambda: pairs_on(card, bitext))
+            known = model_on(card, model)
+            counted = Counted(
+                card.filled(lexicon.table.shape, np.int64),
+                card.filled(len(lexicon.null_target), np.int64),
+                card.filled(len(lexicon.null_source), np.int64),
+            )
+            jumps = card.filled((COPIES, 2, classes, STATISTICS), np.int64)
+            ends = card.filled((COPIES, 2, 3, STARTS + 1), np.int64)
+            with phase("card: plan"):
+                lengths = bitext.source.lengths, bitext.target.lengths
+                every = np.arange(len(bitext))
+                plans = card.kept(
+                    f"plan {constraint.how if constraint.how >= SYMMETRIC else 0}",
+                    bitext,
+                    lambda: planned(card, *lengths, every, constraint.how, collect=True),
+                )
+            totals = np.zeros(5)
+            for work in posteriors_on_card(card, known, pairs, plans, constraint, collect=True):
+                size = len(work.groups.I), (WARP, ROWS_OF_THREADS)
+                with phase("card: counts"):
+                    add_counts[*size](work, int(agree), counted)
+                    if constraint.how != EVEN:
+                        add_statistics_of_groups[*size](work, jumps, ends)
+                    card.wait()
+                used = card.get(work.groups.pair) >= 0
+                totals += card.get(work.totals)[:, : len(used)][:, used].sum(axis=1)
+            with phase("card: transfer"):
+                self.counts = self._counts(card, counted, agree)
+                self.sums = _sums(card.get(jumps), card.get(ends), totals)
+
+    @staticmethod
+    def _counts(card: Card, counted: Counted, agree: bool) -> tuple[Array, Array, Array]:
+        links, null_target, null_source = (card.get(each) / COUNT_UNIT for each in counted)
+        if agree:
+            links[:, 1] = links[:, 0]
+        return links, null_target, null_source
+
+
+def _sums(jumps: Array, ends: Array, totals: Array) -> Sums:
+    """The statistics of all pairs, from those of the copies."""
+    jumps, ends = jumps.sum(axis=0) / STATISTIC_UNIT, ends.sum(axis=0) / STATISTIC_UNIT
+    likelihood, evaluations = totals[0] + totals[1], totals[2]
+    return Sums(
+        jumps[:, :, : NEAR + 1], jumps[:, :, NEAR + 1 :], ends[:, 0], ends[:, 1:],
+        np.array([likelihood, evaluations, totals[3], totals[4]]),
+    )  # fmt: skip

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dualign.core.errors import DataError, UsageError
-from dualign.measure.calibration import calibration
 from dualign.measure.curves import curve
 from dualign.measure.quality import evaluate
+from dualign.measure.reliability import calibration
 from dualign.show.canvas import BLUE, INK, ORANGE, save
 from dualign.show.figures import Matrix, matrices_figure, matrix_figure, posterior_figure
 from dualign.show.plots import calibration_figure, cost_figure, curve_figure, pruning_figure, trace_figure

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from dualign.core.errors import DataError, UsageError
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.viewing import model_view, read_all
-from dualign.measure.calibration import calibration
 from dualign.measure.curves import LinkScores, curve
 from dualign.measure.quality import evaluate
+from dualign.measure.reliability import calibration
 from dualign.show.canvas import save
 from dualign.show.dataset import Files as ShownFiles
 from dualign.show.dataset import named

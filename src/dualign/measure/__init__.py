@@ -9,10 +9,10 @@ from dualign.core.lazy import lazily
 if TYPE_CHECKING:
     from dualign.measure.bootstrap import Comparison, Interval, compare, confidence_interval
     from dualign.measure.breakdown import Breakdown, by_frequency, word_frequencies
-    from dualign.measure.calibration import Calibration, calibration
     from dualign.measure.curves import Curve, curve
     from dualign.measure.phrase_quality import PhraseEvaluation, evaluate_phrases, phrases_of_links
     from dualign.measure.quality import Evaluation, evaluate
+    from dualign.measure.reliability import Calibration, calibration
     from dualign.measure.timing import Usage, measure
     from dualign.measure.transfer_quality import SpanReport, TreeReport, span_report, tree_report
 
@@ -28,7 +28,7 @@ _HOMES = {
     for module, names in {
         "bootstrap": "Comparison Interval compare confidence_interval",
         "breakdown": "Breakdown by_frequency word_frequencies",
-        "calibration": "Calibration calibration",
+        "reliability": "Calibration calibration",
         "curves": "Curve curve",
         "phrase_quality": "PhraseEvaluation evaluate_phrases phrases_of_links",
         "quality": "Evaluation evaluate",

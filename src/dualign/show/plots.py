@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dualign.core.errors import DataError
-from dualign.measure.calibration import Calibration
 from dualign.measure.curves import Curve
 from dualign.measure.quality import Evaluation
+from dualign.measure.reliability import Calibration
 from dualign.show.canvas import GREY, STYLES, new_figure, style
 from dualign.text.checks import number_of
 

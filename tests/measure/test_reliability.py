@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.measure.strategies import SIZE, link_sets
 
 from dualign.core.errors import DataError, UsageError
-from dualign.measure.calibration import calibration
+from dualign.measure.reliability import calibration
 from dualign.text.alignment import Alignment
 
 # Eighths, so that the ends of steps are hit; all of them and their sums are exact.

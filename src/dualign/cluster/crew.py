@@ -25,7 +25,7 @@ from dualign.core.errors import DataError, DualignError, UsageError
 from dualign.core.release import release
 from dualign.text.streams import explaining
 
-PATIENCE = 8.0
+PATIENCE = 5.0
 """Seconds to wait for a scheduler, or for the answers of its workers."""
 
 ALONE = 60.0

@@ -225,7 +225,7 @@ def connected(
                 client = stack.enter_context(client_of(**given, timeout=PATIENCE, set_as_default=False))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise DataError(
-                    f"cluster={address}: no scheduler answers there ({error}); start one with `dask "
+                    f"{address}: no scheduler answers there ({error}); start one with `dask "
                     "scheduler`, check the address, and that no firewall is in between"
                 ) from None
         yield stack.enter_context(crew_of(client, work, tell))
@@ -369,6 +369,6 @@ def _check_sight(client: Any, work: str) -> None:
         os.remove(path)
     if blind:
         raise DataError(
-            f"work={work}: worker {blind[0]} cannot read and write this folder; name one on a disk that all "
+            f"{work}: worker {blind[0]} cannot read and write this folder; name one on a disk that all "
             "machines share"
         )

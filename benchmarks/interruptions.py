@@ -5,7 +5,8 @@
 
 Commands run as users run them, in processes of their own. Moments are drawn, by `--seed`, between the first
 instruction of dualign (what the interpreter does before is its own) and the time that the command takes.
-After SIGKILL, which nobody can heed, the next run must have removed what was left.
+After SIGKILL, which nobody can heed, the next run must have removed what was left; and of several outputs
+some may be there already, each of them whole.
 """
 
 from __future__ import annotations
@@ -88,14 +89,15 @@ def interrupt(
     for words in chosen:
         folder = place / "case"
         _, took, _, _ = _run(words, healthy, folder, None, 0.0)
+        whole = {path.name: _lines(path) for path in folder.glob("OUT*")}
         for number in signals:
             draw = random.Random(f"{seed} {' '.join(words)} {number.name}")
             for _ in range(moments):
-                yield _interrupted(words, healthy, folder, number, draw.uniform(0, took))
+                yield _interrupted(words, healthy, folder, number, draw.uniform(0, took), whole)
 
 
 def _interrupted(
-    words: list[str], healthy: Path, folder: Path, number: signal.Signals, after: float
+    words: list[str], healthy: Path, folder: Path, number: signal.Signals, after: float, whole: dict[str, int]
 ) -> Interrupted:
     code, _, said, sent = _run(words, healthy, folder, number, after)
     fault = ""
@@ -106,7 +108,7 @@ def _interrupted(
         fault = "traceback"
     elif code == right and word and f"dualign: {word}\n" not in said:
         fault = "no message"
-    elif code != 0 and (changed := _changed(folder)):
+    elif code != 0 and (changed := _changed(folder, whole if number == signal.SIGKILL else {})):
         fault = f"changed {changed}"
     elif number == signal.SIGKILL:
         _run(words, healthy, folder, None, 0.0, fresh=False)
@@ -171,9 +173,14 @@ def _outputs(arguments: list[str]) -> list[Path]:
     return [Path(word) for word in arguments if Path(word).name.startswith("OUT")]
 
 
-def _changed(folder: Path) -> str:
-    """Outputs that are not what they were."""
-    names = [path.name for path in folder.glob("OUT*") if path.read_bytes() != OLD]
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n")
+
+
+def _changed(folder: Path, whole: dict[str, int]) -> str:
+    """Outputs that are not what they were, nor as long as those of a command that is not disturbed."""
+    changed = (path for path in folder.glob("OUT*") if path.read_bytes() != OLD)
+    names = [path.name for path in changed if whole.get(path.name) != _lines(path)]
     return ", ".join([*names, *(path.name for path in folder.glob("SYSTEM/*"))])
 
 

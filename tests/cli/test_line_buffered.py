@@ -39,7 +39,7 @@ def test_each_line_is_answered_as_it_comes(tmp_path, capsys):
 
 def test_training_needs_the_whole_text(capsys):
     assert run(["align", "-", "--line-buffered"]) == 2
-    assert "--line-buffered is for a saved model" in capsys.readouterr().err
+    assert "--line-buffered needs a saved model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("begin", [b"", b"no separator\n"])

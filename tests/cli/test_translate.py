@@ -235,7 +235,10 @@ def test_interrupted_training_leaves_the_old_system_as_it_was(system, tmp_path, 
     assert {path.name for path in folder.iterdir()} == before.keys()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} != before
     assert not partial.exists()
-    (partial).mkdir()
+    partial.mkdir()
+    write(partial / ".dualign-0123456789abcdef.tmp", "x")  # left by a training that was killed
+    train_system(pairs, str(folder), rounds=0, threads=1)
+    partial.mkdir()
     write(partial / "mine", "x")
     with pytest.raises(UsageError, match="has files of others"):
         train_system(pairs, str(folder), rounds=0, threads=1)

@@ -28,7 +28,7 @@ KEYS = [
 ]  # fmt: skip
 
 TRAINING = {
-    "reading", "choosing pairs", "IBM 1: entries", "IBM 1: first round", "pruning",
+    "reading", "choosing pairs", "IBM 1: first round",
     "smoothing", "cells", "posteriors", "counts",
 }  # fmt: skip
 """Phases of every training; those of the rounds among them."""
@@ -80,7 +80,7 @@ def test_a_profile_says_what_a_job_took_and_where(files, model, tmp_path, verb, 
     slack = 0.001 * (len(phases) + 1) + 0.01
     for kind, whole in (("processor_seconds", content["processor_seconds"]), ("seconds", content["seconds"])):
         most = whole * (threads + 1 if kind == "seconds" else 1)
-        assert 0 < sum(each[kind] for each in phases.values()) <= most + slack
+        assert 0 <= sum(each[kind] for each in phases.values()) <= most + slack
     assert content["processor_seconds"] <= (os.cpu_count() or 1) * content["seconds"] + slack
 
 

@@ -109,6 +109,11 @@ def _lock(descriptor: int, *, otherwise: bool) -> bool:
     return True
 
 
+def is_temporary(name: str) -> bool:
+    """Whether a file of this name is one of ours, perhaps left by a process that was killed."""
+    return _NAME.fullmatch(name) is not None
+
+
 @cache
 def _clean(folder: str) -> None:
     """Remove the temporary files and folders in a folder that no process holds; once per process."""

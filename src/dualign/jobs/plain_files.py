@@ -11,6 +11,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.temporaries import temporary_folder
 from dualign.jobs.running import SILENT, Run
 from dualign.model.model import Model
+from dualign.model.storage import is_model_file
 from dualign.text.conllu import FORM, is_conllu, read_conllu
 from dualign.text.cutting import PLAIN, Cutting, cutting_of
 from dualign.text.formats import like_links
@@ -46,7 +47,8 @@ def plain_text(
     `model` whose own text was cut by a tokeniser is cut in the same way.
     """
     with _plain_files(source, target, columns, run) as text:
-        cutting = PLAIN if model is None else _cutting_of_model(model)
+        # A file that is no model is refused by whoever reads it for more.
+        cutting = _cutting_of_model(model) if model is not None and is_model_file(model) else PLAIN
         if cutting.plain:
             yield text
             return

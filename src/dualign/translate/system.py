@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from dualign.core.certified import Certified
 from dualign.core.errors import DataError, ModelError, UsageError
+from dualign.core.temporaries import is_temporary
 from dualign.core.threads import available
 from dualign.text.alignment import Alignment
 from dualign.text.brackets import Tree
@@ -189,7 +190,9 @@ def making(folder: str, *, afresh: bool = True) -> Iterator[str]:
     there from the last time goes, if it is made `afresh`.
     """
     partial = partial_folder(folder)
-    if os.path.isdir(partial) and {*os.listdir(partial)} - {*FILES, SETTINGS}:
+    if os.path.isdir(partial) and any(
+        name not in (*FILES, SETTINGS) and not is_temporary(name) for name in os.listdir(partial)
+    ):
         raise UsageError(f"{partial}: has files of others, but a system is made there; move them away")
     with explaining(partial, "write"):
         os.makedirs(os.path.dirname(partial) or ".", exist_ok=True)

@@ -121,7 +121,7 @@ def _found(pair: WeightedPair, method: str, clock: Clock, stop: Array, states: i
 def no_alignment(pair: WeightedPair) -> Infeasible:
     """The error for a pair that is proved to have no alignment."""
     return Infeasible(
-        f"there is no phrase alignment of {pair.source_length} and {pair.target_length} words with these "
+        f"there is no phrase alignment of {pair.source_length} and {pair.target_length} words with "
         f"{number_of(len(pair.weights), 'links')}; that is proved"
     )
 

@@ -6,7 +6,7 @@
 Commands run as users run them, in processes of their own. Moments are drawn, by `--seed`, between the first
 instruction of dualign (what the interpreter does before is its own) and the time that the command takes.
 After SIGKILL, which nobody can heed, the next run must have removed what was left; and of several outputs
-some may be there already, each of them whole.
+some may be there already, each of them whole. A signal that comes too late leaves all of them, whole.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _interrupted(
         fault = "traceback"
     elif code == right and word and f"dualign: {word}\n" not in said:
         fault = "no message"
-    elif code != 0 and (changed := _changed(folder, whole if number == signal.SIGKILL else {})):
+    elif code != 0 and (changed := _changed(folder, number, whole)):
         fault = f"changed {changed}"
     elif number == signal.SIGKILL:
         _run(words, healthy, folder, None, 0.0, fresh=False)
@@ -177,10 +177,11 @@ def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n")
 
 
-def _changed(folder: Path, whole: dict[str, int]) -> str:
+def _changed(folder: Path, number: signal.Signals, whole: dict[str, int]) -> str:
     """Outputs that are not what they were, nor as long as those of a command that is not disturbed."""
-    changed = (path for path in folder.glob("OUT*") if path.read_bytes() != OLD)
-    names = [path.name for path in changed if whole.get(path.name) != _lines(path)]
+    changed = [path for path in folder.glob("OUT*") if path.read_bytes() != OLD]
+    may_be_new = number == signal.SIGKILL or len(changed) == len(whole)
+    names = [path.name for path in changed if not may_be_new or whole.get(path.name) != _lines(path)]
     return ", ".join([*names, *(path.name for path in folder.glob("SYSTEM/*"))])
 
 

@@ -195,6 +195,28 @@ def test_second_signal_does_not_disturb_what_cleans_up_after_the_first():
         heeding.signalled(signal.SIGINT, None)
 
 
+def test_signal_that_comes_while_outputs_get_their_names_waits_for_all_of_them(tmp_path):
+    program = f"""
+import os, signal, time
+from contextlib import ExitStack
+from dualign.cli.exits import guarded
+from dualign.cli.signals import heed
+from dualign.text.streams import open_output
+def action():
+    with ExitStack() as stack:
+        stack.enter_context(open_output({str(tmp_path / "first")!r})).write("new")
+        stack.callback(lambda: (os.kill(os.getpid(), signal.SIGINT), time.sleep(0.05)))
+        stack.enter_context(open_output({str(tmp_path / "second")!r})).write("new")
+    time.sleep(30)
+heed()
+raise SystemExit(guarded(action))
+"""
+    words = [sys.executable, "-c", f"{HEED}\n{program}"]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=60)
+    assert (done.returncode, done.stderr) == (130, "dualign: interrupted\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "second"]
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [

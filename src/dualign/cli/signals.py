@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
@@ -61,12 +62,14 @@ def _must_wait(frame: FrameType | None) -> bool:
 
     LLVM asks for machine code by calling Python. What is raised there is lost, and so is the code; whoever
     calls it then crashes. Compiled modules that are being imported take whatever is raised for a module that
-    is missing. And what is raised while a lost signal is taken care of would be lost as well.
+    is missing. What is raised while a lost signal is taken care of would be lost as well. And while several
+    outputs get their names, one after the other, a signal must not leave some new and some old.
     """
     while frame is not None:
-        name = str(frame.f_globals.get("__name__"))
-        imported = frame.f_code.co_name == "<module>" and name.startswith(_COMPILED)
-        if imported or name.startswith(("llvmlite.binding", __name__)):
+        name, function = str(frame.f_globals.get("__name__")), frame.f_code.co_name
+        imported = function == "<module>" and name.startswith(_COMPILED)
+        closing = function == "__exit__" and isinstance(frame.f_locals.get("self"), ExitStack)
+        if imported or closing or name.startswith(("llvmlite.binding", __name__)):
             return hasattr(signal, "setitimer")
         frame = frame.f_back
     return False

@@ -131,3 +131,13 @@ def test_a_server_cuts_text_as_the_model_does_and_tells_the_tokens(folder):
     assert listed == {name: value for name, value in found.items() if name != "tokens"}
     with pytest.raises(Refused, match=r"the pair\.source has half a surrogate pair"):
         answer(source="\ud800", target="x")
+
+
+def test_gold_links_of_words_are_not_taken_for_those_of_tokens(tmp_path, capsys):
+    for name, text in (("s", "Haus, Haus.\n"), ("t", "house, house.\n"), ("gold", "1\t0-0 1-1\n")):
+        (tmp_path / name).write_text(text)
+    files = [str(tmp_path / name) for name in ("s", "t")]
+    more = ["--gold", str(tmp_path / "gold"), "--tokenize", "simple", "-o", str(tmp_path / "links"), "-q"]
+    assert run(["align", *files, *more, "--positions", "words"]) == 2
+    assert "gold links count the tokens of --tokenize simple" in capsys.readouterr().err
+    assert run(["align", *files, *more]) == 0

@@ -138,7 +138,10 @@ def note_raw(words: Callable[[int], tuple[Array, Sequence[str]]], cutting: Cutti
             tokens, known = words(side)
             sign = sign_of_raw_text([known[token] for token in tokens[:SAMPLE].tolist()], name)
             if sign is not None:
-                run.note(f"note: {sign}; if this text is not tokenised, set tokenize=simple, or another")
+                run.note(
+                    f"note: {sign}; if this text is not tokenised, set tokenize=simple, and "
+                    "positions=words for links on the words of your files"
+                )
 
 
 def _words_of(model: Model, text: Encoded, side: int) -> tuple[Array, list[str]]:

@@ -170,7 +170,9 @@ def align(
         refuse_other_files(outputs.model, "name another file")
     workspace = run.workspace()
     if load is None:
-        _note_idle(Options.of(options), options, run, outputs)
+        chosen = Options.of(options)
+        _note_idle(chosen, options, run, outputs)
+        _check_gold(tuning, outputs, chosen)
     _check_device(run)
     others = [*(["cutting"] if outputs.reads_lines or "tokenize" in options else [])]
     others += ["lines"] if load is not None or target is None else []
@@ -186,6 +188,7 @@ def align(
             raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
         aligner = Aligner.load(load, **_computing(run)).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
+        _check_gold(tuning, outputs, aligner.options)
         aligner.constraints = known.read_glossary(run)
         tell = bad.tell if outputs.at_once else None
         files = TextFiles(source, target, run.errors, aligner.cutting, tell)
@@ -510,6 +513,16 @@ def _can_read_again(source: str, target: str | None) -> bool:
 def _linked(gold: Gold) -> int:
     """How many pairs have gold links."""
     return sum(bool(each.links or each.possible) for each in gold.links)
+
+
+def _check_gold(tuning: Tuning | None, outputs: Outputs, options: Options) -> None:
+    """Refuse gold links that were probably made for words, where they would be read as links of tokens."""
+    if tuning is None or not tuning.on_input or outputs.positions == "tokens" or options.tokenize == "none":
+        return
+    raise UsageError(
+        f"gold links count the tokens of tokenize={options.tokenize}, but positions={outputs.positions} is "
+        "set; write the tokens with tokens=FILE, and align and correct that text"
+    )
 
 
 def _tuning(given: str | Tuning | None) -> Tuning | None:

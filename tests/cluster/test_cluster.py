@@ -142,6 +142,17 @@ def test_another_text_in_the_same_folder_is_another_training(client, expected, t
     assert bytes_of(aligner, tmp_path) == expected["none"]
 
 
+def test_two_commands_may_use_one_folder_at_the_same_time(client, expected, tmp_path):
+    work = str(tmp_path / "work")
+
+    def another(what: str, done: int, tasks: int, written: int) -> None:
+        if (what, done) == ("round_1_merge", 0):
+            Aligner(threads=1).fit(PAIRS[:60], client=Crew(client, work))
+
+    aligner = Aligner(threads=1).fit(PAIRS, client=Crew(client, work, another))
+    assert bytes_of(aligner, tmp_path) == expected["defaults"]
+
+
 WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads=1", "--no-dashboard"]
 
 

@@ -179,6 +179,8 @@ class Aligner:
             text = text.without_words(self.options.skipped)
         if cluster.get("client") is not None and self.options.model != "hmm":
             raise UsageError(f"a cluster learns the HMM; train model={self.options.model} on one machine")
+        if cluster.get("client") is not None and self.device == "cuda":
+            raise UsageError("a cluster computes on processors; leave device='cuda' or client= out")
         self.constraints, self.history = constraints, []
 
         def hear(progress: Progress) -> None:
@@ -189,6 +191,8 @@ class Aligner:
         workspace.card = self.card
         with engine_of(cluster, self.threads, workspace) as engine:
             self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
+        if self.card is not None:
+            self.card.forget(engine.bitext)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

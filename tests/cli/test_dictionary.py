@@ -71,7 +71,7 @@ def test_a_dictionary_is_a_glossary(folder, capsys):
     with pytest.raises(DataError, match="bad:1: write a source word"):
         Glossary.read(write_lines(folder / "bad", ["Markt\t\tmarket"]))
     assert Glossary.read(write_lines(folder / "two", ["source\ttarget"])).translations == {
-        "source": {"target"}
+        "source": {"target": None}
     }
 
 

@@ -19,7 +19,7 @@ from tests.cli.command import environment
 
 from dualign import Aligner, jobs
 from dualign.cluster import cluster_engine
-from dualign.cluster.crew import Crew, connected
+from dualign.cluster.crew import Crew, Task, connected
 from dualign.core.errors import DataError, DualignError, UsageError
 from dualign.infer.cells import block_bounds
 from dualign.jobs.cluster_alignment import cut_evenly
@@ -68,6 +68,8 @@ def test_a_cluster_learns_the_same_model(kind, tasks, client, expected, tmp_path
     monkeypatch.setattr(cluster_engine, "TASKS_PER_WORKER", tasks)
     aligner = Aligner(threads=1, **KINDS[kind]).fit(PAIRS, client=client, work=tmp_path / "work")
     assert bytes_of(aligner, tmp_path) == expected[kind]
+    again = Aligner(threads=1, **KINDS[kind]).fit(PAIRS, client=client, work=tmp_path / "work")
+    assert bytes_of(again, tmp_path) == expected[kind]
 
 
 def files(folder: Path) -> tuple[str, str]:
@@ -138,6 +140,17 @@ def test_another_text_in_the_same_folder_is_another_training(client, expected, t
     assert bytes_of(aligner, tmp_path) == expected["defaults"]
     aligner = Aligner(threads=1, **KINDS["none"]).fit(PAIRS, client=client, work=work)
     assert bytes_of(aligner, tmp_path) == expected["none"]
+
+
+def test_two_commands_may_use_one_folder_at_the_same_time(client, expected, tmp_path):
+    work = str(tmp_path / "work")
+
+    def another(what: str, done: int, tasks: int, written: int) -> None:
+        if (what, done) == ("round_1_merge", 0):
+            Aligner(threads=1).fit(PAIRS[:60], client=Crew(client, work))
+
+    aligner = Aligner(threads=1).fit(PAIRS, client=Crew(client, work, another))
+    assert bytes_of(aligner, tmp_path) == expected["defaults"]
 
 
 WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads=1", "--no-dashboard"]
@@ -234,11 +247,11 @@ def test_a_damaged_file_is_named_and_made_again(client, expected, tmp_path):
 
     def damage(what: str, done: int, tasks: int, written: int) -> None:
         if what == "round_2_merge" and done == 0:
-            for path in (tmp_path / "other").glob("round_2-counts-*"):
+            for path in (tmp_path / "other").glob("round_2-*-counts-*"):
                 path.write_bytes(path.read_bytes()[:-9])
 
     crew = Crew(client, str(tmp_path / "other"), damage)
-    with pytest.raises(DataError, match=r"round_2-counts-\d+: .*truncated.*; repeat the same command"):
+    with pytest.raises(DataError, match=r"round_2-\w+-counts-\d+: .*truncated.*; repeat the same command"):
         Aligner(threads=1).fit(PAIRS, client=crew)
     aligner = Aligner(threads=1).fit(PAIRS, client=client, work=tmp_path / "other")
     assert bytes_of(aligner, tmp_path) == expected["defaults"]
@@ -322,7 +335,7 @@ class Strange:
     status = "running"
 
     def __init__(self, client, **packages: str) -> None:
-        self.client, self.packages, self.blind = client, packages, False
+        self.client, self.packages, self.blind, self.dying = client, packages, False, False
 
     def wait_for_workers(self, *_, **__) -> None:
         pass
@@ -334,6 +347,8 @@ class Strange:
 
     def run(self, function, **more) -> dict:
         found = self.client.run(function, **more)
+        if self.dying:
+            found["tcp://elsewhere:2"] = OSError("Stream is closed")
         return found | {"tcp://elsewhere:1": False} if function.__name__ == "sees" and self.blind else found
 
 
@@ -342,6 +357,29 @@ def test_other_versions_are_refused(client, tmp_path):
         Crew(Strange(client, distributed="2020.1.0"), str(tmp_path))
     with pytest.raises(DataError, match=r"the scheduler has Python 3\.6"):
         Crew(Strange(client, python="3.6.2.final.0"), str(tmp_path))
+
+
+def test_a_worker_that_dies_while_it_is_asked_is_passed_over(client, tmp_path):
+    strange = Strange(client)
+    strange.dying = True
+    Crew(strange, str(tmp_path))
+
+
+def test_a_late_worker_of_another_release_is_refused(client, tmp_path, monkeypatch):
+    crew = Crew(client, str(tmp_path))
+    monkeypatch.setattr("dualign.cluster.crew.release", lambda: "0.0.1")
+    with pytest.raises(DataError, match=r"a worker has dualign .*, the command 0\.0\.1; install the same"):
+        crew.run("late", [Task(crew.place("file"), "mark", dict, ())])
+
+
+def test_a_glossary_has_the_same_mark_in_every_process():
+    words = [("Haus", f"house{n}") for n in range(20)]
+    program = f"import pickle\nfrom dualign.infer import Glossary\nprint(pickle.dumps(Glossary({words})))"
+    found = {
+        subprocess.check_output([sys.executable, "-c", program], env=environment() | {"PYTHONHASHSEED": seed})
+        for seed in "123"
+    }
+    assert len(found) == 1
 
 
 def test_a_folder_that_workers_do_not_see_is_refused(client, tmp_path):
@@ -400,6 +438,8 @@ def test_what_a_cluster_cannot_do_is_refused(outputs, more, message, cluster, tm
 def test_other_jobs_do_not_pretend(tmp_path):
     with pytest.raises(UsageError, match="evaluate does not run on a cluster"):
         jobs.evaluate("links", "gold", run=jobs.Run(cluster="local:2"))
+    with pytest.raises(UsageError, match="a cluster computes on processors"):
+        jobs.train("a", "b", "c", run=jobs.Run(cluster="local:2", device="cuda"))
     with pytest.raises(UsageError, match="name the cluster, too"):
         jobs.train("a", "b", "c", run=jobs.Run(work="folder"))
 

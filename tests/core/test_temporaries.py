@@ -59,7 +59,9 @@ def test_file_of_a_living_process_is_kept_until_it_has_its_name(tmp_path):
 
 
 def test_files_of_others_are_kept(tmp_path):
-    names = {".dualign-x.tmp", "dualign-0123456789abcdef.tmp", ".dualign-0123456789abcdef.tmp.gz"}
+    name = os.path.basename(temporaries._new_name(""))
+    mine, elsewhere = name[9:15], f"{int(name[9:15], 16) ^ 1:06x}"
+    names = {".dualign-x.tmp", name[1:], f"{name}.gz", name.replace(mine, elsewhere)}
     for name in names:
         (tmp_path / name).touch()
     os.mkdir(tmp_path / ".dualign-0123456789abcdef")

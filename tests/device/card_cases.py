@@ -64,6 +64,7 @@ def main() -> None:
             "difference": difference(plain, cards[0]),
             "again": difference(*cards),
             "in pieces": difference(cards[0], small),
+            "kept": sorted(cards[0].card._kept),
             "links": links(plain, more) == (found := links(cards[0], more)),
             "links in pieces": found == links(small, more),
         }

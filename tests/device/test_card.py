@@ -54,6 +54,21 @@ def test_the_card_finds_the_links_of_the_processor(found, constraint):
     assert found[constraint]["links in pieces"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("constraint", ["symmetric", "agreement", "bijective", "none"])
+def test_the_text_does_not_stay_on_the_card(found, constraint):
+    assert found[constraint]["kept"] == ["model"]
+
+
+def test_why_numba_cuda_cannot_be_loaded_is_told(monkeypatch):
+    def fail(name: str) -> None:
+        raise AttributeError("module 'numpy' has no attribute 'row_stack'")
+
+    monkeypatch.setattr("dualign.core.cards.import_module", fail)
+    with pytest.raises(DeviceError, match=r"row_stack.*; pip install 'dualign\[gpu\]', or choose cpu"):
+        card_of("cuda")
+
+
 def test_a_device_that_is_none_is_refused():
     with pytest.raises(UsageError, match="device='gpu' is not one of cpu, cuda, auto"):
         card_of("gpu")

@@ -65,7 +65,7 @@ class ClusterEngine(Engine):
     def _cut(self) -> list[Part]:
         """Parts of about the same size, as many as workers can share; as before, if there was a before."""
         blocks = block_bounds(self.bitext)
-        path = self.crew.place("tasks")
+        path = self.crew.place(f"tasks-{self.mark[:20]}")
         if not is_whole(path, self.mark):
             keep(path, self.mark, {}, {"tasks": TASKS_PER_WORKER * self.crew.workers})
         self.tasks = int(made(path)[0]["tasks"])
@@ -89,7 +89,7 @@ class ClusterEngine(Engine):
         ranges = word_ranges(where.starts, max(cells // MOST_CELLS, self.tasks))
         tasks = [
             Task(
-                crew.place(f"rows-{v0}-{v1}"), mark, first_rows,
+                crew.place(f"rows-{mark[:12]}-{v0}-{v1}"), mark, first_rows,
                 (self.text, index, (v0, v1), whole.above, least),
             )
             for v0, v1 in ranges
@@ -108,15 +108,15 @@ class ClusterEngine(Engine):
         self.number += 1
         state = model_mark(model)
         rules = b"" if constraints is None else self.crew.pickled(constraints)
-        mark = mark_of(self.mark, state, constraint, rules, keep, *priors.pseudo, priors.alike)
-        record = self.crew.place(f"round-{self.number}")
+        mark = mark_of(self.mark, self.tasks, state, constraint, rules, keep, *priors.pseudo, priors.alike)
+        record = self.crew.place(f"round-{mark[:12]}-{self.number}")
         if (done := self._finished(record, mark, model)) is not None:
             return done
-        found = self._expected(
-            model, state, mark, asked_for(model, self.bitext, constraint, constraints), keep
-        )
+        asked = asked_for(model, self.bitext, constraint, constraints)
+        found, spent = self._expected(model, state, mark, asked, keep)
         done = maximised(self.bitext, model, priors, constraint, found, self.threads, self.workspace)
         self._finish(record, mark, done)
+        remove(*spent)
         return done
 
     def _finished(self, record: str, mark: str, model: Model) -> Round | None:
@@ -128,9 +128,10 @@ class ClusterEngine(Engine):
             new = Model.load(self.crew.place(about["model"]))
         except ModelError:
             return None
-        self.kept = [self.crew.place(name) for name in about["kept"]]
-        if not all(map(os.path.exists, self.kept)):
+        kept = [self.crew.place(name) for name in about["kept"]]
+        if not all(map(os.path.exists, kept)):
             return None
+        self.kept = kept
         new = replace(model, lexicon=new.lexicon, weights=new.weights, jumps=new.jumps)
         return Round(new, about["objective"], about["evaluations"])
 
@@ -143,15 +144,17 @@ class ClusterEngine(Engine):
         }
         keep(record, mark, {}, about)
 
-    def _expected(self, model: Model, state: str, mark: str, asked: Asked, keep: bool) -> Found:
-        """The E-step: all counts, and the statistics of all blocks."""
+    def _expected(
+        self, model: Model, state: str, mark: str, asked: Asked, keep: bool
+    ) -> tuple[Found, list[str]]:
+        """The E-step: all counts, the statistics of all blocks; and the files to remove after the round."""
         crew, entries, name = self.crew, len(model.lexicon.columns), f"round_{self.number}"
         stored = kept_model(crew.work, model, state)
         edges = np.linspace(0, entries, pieces(entries, RANGE_ENTRIES, MOST_RANGES) + 1).astype(int).tolist()
         before: list[str | None] = [*self.kept] if self.kept else [None] * len(self.parts)
         counting = [
             Task(
-                crew.place(f"{name}-counts-{n}"), mark, count_part,
+                crew.place(f"{name}-{mark[:12]}-counts-{n}"), mark, count_part,
                 (Counting(self.text, stored, edges, warm, keep), part, asked),
             )
             for n, (part, warm) in enumerate(zip(self.parts, before, strict=True))
@@ -159,14 +162,14 @@ class ClusterEngine(Engine):
         crew.run(f"{name}_counts", counting)
         counts = [task.path for task in counting]
         merging = [
-            Task(crew.place(f"{name}-merged-{n}"), mark, merge, (counts, n, begin, end))
+            Task(crew.place(f"{name}-{mark[:12]}-merged-{n}"), mark, merge, (counts, n, begin, end))
             for n, (begin, end) in enumerate(pairwise(edges))
         ]
         crew.run(f"{name}_merge", merging)
         found = Found(self._merged(model, merging, edges, counts), self._statistics(counts))
-        remove(*(task.path for task in merging), *self.kept, *(() if keep else counts))
+        spent = [*(task.path for task in merging), *self.kept, *(() if keep else counts)]
         self.kept = counts if keep else []
-        return found
+        return found, spent
 
     def _merged(self, model: Model, merging: list[Task], edges: list[int], counts: list[str]) -> Counts:
         lexicon = model.lexicon

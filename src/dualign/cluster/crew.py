@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from queue import Empty, Queue
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from dualign.cluster.made_files import Arrays, is_whole, keep
 from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, DualignError, UsageError
 from dualign.core.release import release
+from dualign.core.temporaries import temporary_folder
 from dualign.text.streams import explaining
 
 PATIENCE = 5.0
@@ -57,8 +57,15 @@ class Task(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def perform(task: Task) -> None:
-    """Make the file, on a worker, unless it is there; Dask is given nothing that a dead worker could lose."""
+def perform(task: Task, wanted: str) -> None:
+    """Make the file, on a worker, unless it is there; Dask is given nothing that a dead worker could lose.
+
+    A worker that joined late may have another release than the one that is `wanted`.
+    """
+    if wanted != release():
+        raise DataError(
+            f"a worker has dualign {release()}, the command {wanted}; install the same everywhere; {_REMEDY}"
+        )
     if is_whole(task.path, task.mark):
         return
     try:
@@ -90,8 +97,6 @@ class Crew:
         self, client: Any, work: str, tell: Callable[[str, int, int, int], None] = lambda *_: None
     ) -> None:
         self.client, self.work, self.tell = client, os.path.abspath(work), tell
-        self.written = 0
-        """Bytes that tasks have written."""
         self._alone = Clock()
         _check_folder(self.work)
         with _explained(client):
@@ -124,6 +129,7 @@ class Crew:
     def _run(self, name: str, tasks: Sequence[Task]) -> None:
         from distributed import KilledWorker
 
+        self._alone.restart()
         # A new token each time: Dask takes a task of the same name for the same, even if its file is gone.
         token, numbers, ended = f"0{secrets.token_hex(8)}", count(), Queue[Any]()
         flights: dict[Any, int] = {}
@@ -132,7 +138,7 @@ class Crew:
 
         def submit(number: int) -> None:
             key = f"{name}-{token}-{next(numbers)}"
-            future = self.client.submit(perform, tasks[number], key=key, pure=False)
+            future = self.client.submit(perform, tasks[number], release(), key=key, pure=False)
             flights[future] = number
             tries[number] += 1
             future.add_done_callback(ended.put)
@@ -166,7 +172,6 @@ class Crew:
                     written += now[1] if now != before[number] else 0
                     self.tell(name, len(tasks) - len(left), len(tasks), written)
         finally:
-            self.written += written
             if flights:
                 with suppress(Exception):
                     self.client.cancel(list(flights))
@@ -240,7 +245,7 @@ def crew_of(
     """The crew of a Dask client; see `connected`."""
     with ExitStack() as stack:
         if work is None:
-            work = stack.enter_context(TemporaryDirectory(prefix="dualign-work-"))
+            work = stack.enter_context(temporary_folder())
         yield Crew(client, os.fspath(work), tell)
 
 
@@ -306,7 +311,7 @@ def _check_folder(work: str) -> None:
 
 def _await_workers(client: Any) -> None:
     try:
-        client.wait_for_workers(1, timeout=PATIENCE)
+        client.wait_for_workers(1, timeout=ALONE)
     except TimeoutError:
         address = client.scheduler.address
         raise DataError(
@@ -333,10 +338,16 @@ def _check_versions(client: Any) -> None:
             return ""
         return release()
 
-    for name, theirs in sorted(client.run(installed, on_error="return").items()):
+    for name, theirs in _answers(client, installed):
         if theirs != release():
             has = f"has dualign {theirs}" if theirs and isinstance(theirs, str) else "has no dualign"
             raise DataError(f"worker {name} {has}, this machine {release()}; install the same everywhere")
+
+
+def _answers(client: Any, question: Callable[[], Any]) -> list[tuple[str, Any]]:
+    """What each worker answers, or the error; those that die meanwhile, which cannot be reached, do not."""
+    found = client.run(question, on_error="return").items()
+    return sorted((name, answer) for name, answer in found if not isinstance(answer, OSError))
 
 
 def _important(versions: Mapping[str, Any]) -> dict[str, str]:
@@ -356,15 +367,16 @@ def _check_sight(client: Any, work: str) -> None:
         try:
             with open(path) as file:
                 seen = file.read() == secret
-            with open(f"{path}-{os.getpid()}", "x"):
+            mine = f"{path}-{secrets.token_hex(8)}"
+            with open(mine, "x"):
                 pass
-            os.remove(f"{path}-{os.getpid()}")
+            os.remove(mine)
         except OSError:
             return False
         return seen
 
     try:
-        blind = sorted(name for name, seen in client.run(sees, on_error="return").items() if seen is not True)
+        blind = [name for name, seen in _answers(client, sees) if seen is not True]
     finally:
         os.remove(path)
     if blind:

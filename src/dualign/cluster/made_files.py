@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from dualign.model.storage import read_container, write_container
 from dualign.text.places import in_place
 
 Arrays = Mapping[str, Array]
-Parameters = ParamSpec("Parameters")
+Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
 
 
@@ -64,22 +64,23 @@ def made(path: str, only: Collection[str] | None = None) -> tuple[dict[str, Any]
         ) from None
 
 
-def remembered(
-    read: Callable[Concatenate[str, Parameters], Result],
-) -> Callable[Concatenate[str, Parameters], Result]:
+def remembered(read: Callable[[str, *Others], Result]) -> Callable[[str, *Others], Result]:
     """What a function reads from a file is kept until the file, which is mapped, or the function's other
     arguments change."""
-    last: dict[object, Result] = {}
+    last: tuple[object, Result] | None = None  # replaced as a whole: a worker may have several threads
 
-    def found(path: str, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+    def found(path: str, /, *args: *Others) -> Result:
+        nonlocal last
         key: object = None
         with suppress(OSError):
             status = os.stat(path)
             key = path, status.st_ino, status.st_size, status.st_mtime_ns, args
-        if key is None or key not in last:
-            last.clear()
-            last[key] = read(path, *args, **kwargs)
-        return last[key]
+        if (known := last) is not None and key is not None and known[0] == key:
+            return known[1]
+        last = known = None  # what it holds may be large
+        value = read(path, *args)
+        last = key, value
+        return value
 
     return found
 

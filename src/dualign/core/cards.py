@@ -57,8 +57,10 @@ def __getattr__(name: str) -> Any:
 def _cuda() -> Any:
     try:
         return import_module("numba.cuda")
-    except ImportError:
-        raise DeviceError(f"a card needs numba-cuda; pip install 'dualign[gpu]', {REMEDY}") from None
+    except (ImportError, AttributeError) as error:  # the second where NumPy is too new for it
+        raise DeviceError(
+            f"a card needs numba-cuda, which cannot be loaded ({error}); pip install 'dualign[gpu]', {REMEDY}"
+        ) from None
 
 
 DEVICES = ("cpu", "cuda", "auto")
@@ -168,6 +170,11 @@ class Card:
             self._kept.pop(name, None)
             self._kept[name] = owner, make()
         return self._kept[name][1]
+
+    def forget(self, owner: object) -> None:
+        """Drop what is kept for this owner."""
+        with self._lock:
+            self._kept = {name: kept for name, kept in self._kept.items() if kept[0] is not owner}
 
     def wait(self) -> None:
         """Wait until all launches are done."""

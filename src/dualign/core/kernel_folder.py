@@ -149,7 +149,11 @@ def remove_unused() -> None:
     """Remove what has not been read for a month: kernels of other versions of dualign, Numba or Python."""
     folder = kernel_folder()
     former = folder.parent.glob("kernels-*/**/*") if folder.name == "kernels" else ()
-    files = [(path, path.stat()) for path in (*folder.iterdir(), *former) if path.is_file()]
+    files = []
+    for path in (*folder.iterdir(), *former):
+        with suppress(OSError):  # another process may do the same
+            if path.is_file():
+                files.append((path, path.stat()))
     last = max((status.st_mtime for _, status in files), default=0.0)
     for path, status in files:
         if max(status.st_atime, status.st_mtime) < last - UNUSED:

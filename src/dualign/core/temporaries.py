@@ -2,7 +2,7 @@
 
 A process that is killed cannot remove what it has made. So each is locked while its process lives; whoever
 makes the next one in the same folder removes those that nobody holds. Where the system or the file system has
-no locks, nothing is removed.
+no locks, nothing is removed; nor is what another machine has made, whose locks a shared disk may not show.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -20,7 +21,9 @@ try:
 except ImportError:  # not on this system
     fcntl = None  # type: ignore[assignment]
 
-_NAME = re.compile(r"\.dualign-[0-9a-f]{16}\.tmp")
+_NODE = os.uname().nodename if hasattr(os, "uname") else ""
+_BEGIN = f".dualign-{zlib.crc32(_NODE.encode()) & 0xFFFFFF:06x}-"
+_NAME = re.compile(re.escape(_BEGIN) + r"[0-9a-f]{16}\.tmp")
 
 
 class Temporary:
@@ -30,7 +33,7 @@ class Temporary:
         _clean(folder)
         self._holder: int | None = None
         while True:
-            self.path = os.path.join(folder, f".dualign-{secrets.token_hex(8)}.tmp")
+            self.path = _new_name(folder)
             try:
                 self.file = open(self.path, "xb")  # noqa: SIM115 - closed by the caller
                 if self._is_ours():
@@ -71,6 +74,10 @@ class Temporary:
             return False
 
 
+def _new_name(folder: str) -> str:
+    return os.path.join(folder, f"{_BEGIN}{secrets.token_hex(8)}.tmp")
+
+
 @contextmanager
 def temporary_folder(parent: str | None = None) -> Iterator[str]:
     """A new folder, which goes with all that is in it when the block ends; `parent` as in `tempfile`."""
@@ -79,7 +86,7 @@ def temporary_folder(parent: str | None = None) -> Iterator[str]:
     parent = parent or gettempdir()
     _clean(parent)
     while True:
-        path = os.path.join(parent, f".dualign-{secrets.token_hex(8)}.tmp")
+        path = _new_name(parent)
         os.mkdir(path, 0o700)
         holder = None
         try:

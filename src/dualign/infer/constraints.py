@@ -92,7 +92,8 @@ class Glossary:
         if not 0 < strength <= 1:
             raise UsageError(f"glossary strength {strength} must lie above 0 and be at most 1")
         self.strength = strength
-        self.translations: dict[str, set[str]] = {}
+        self.translations: dict[str, dict[str, None]] = {}
+        """Sets in the order of the entries: a glossary is pickled to the same bytes in every process."""
         self.phrases: dict[str, list[tuple[list[str], list[str]]]] = {}
         """Pairs of phrases, by the first word of the source side."""
         for source, target in entries:
@@ -100,7 +101,7 @@ class Glossary:
             if not left or not right:
                 raise DataError(f"glossary entry `{source}` - `{target}`: one side has no word")
             if len(left) == len(right) == 1:
-                self.translations.setdefault(left[0], set()).add(right[0])
+                self.translations.setdefault(left[0], {})[right[0]] = None
             elif (left, right) not in self.phrases.setdefault(left[0], []):
                 self.phrases[left[0]].append((left, right))
 

@@ -62,12 +62,13 @@ def align_on(
     for number, shard in enumerate(iter(lambda: list(islice(blocks, CHUNKS)), [])):
         arrays = shard_arrays(shard)
         mark = mark_of(*arrays.values(), shard[-1].bars)
-        lines = crew.place(f"lines-{number:06}")
+        lines = crew.place(f"lines-{mark[:12]}-{number:06}")
         if not is_whole(lines, mark):
             keep(lines, mark, arrays, {"bars": shard[-1].bars})
         what = path, known, bare, outputs
         mark = mark_of(mark, state, known, outputs, files.errors, learnt)
-        tasks.append(Task(crew.place(f"links-{number:06}"), mark, align_shard, (lines, *what, learnt)))
+        links = crew.place(f"links-{mark[:12]}-{number:06}")
+        tasks.append(Task(links, mark, align_shard, (lines, *what, learnt)))
     crew.run("align", tasks)
     return write(pieces_of(tasks, run), outputs, run)[0]
 

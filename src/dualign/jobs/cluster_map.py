@@ -27,7 +27,8 @@ def mapped(
     for number, (begin, end) in enumerate(spans(len(items), SHARD)):
         part = items[begin:end]
         mark = mark_of(name, crew.pickled((part, settings)))
-        tasks.append(Task(crew.place(f"{name}-{number:06}"), mark, _apply, (function, part, settings)))
+        path = crew.place(f"{name}-{mark[:12]}-{number:06}")
+        tasks.append(Task(path, mark, _apply, (function, part, settings)))
     crew.run(name, tasks)
     for task in tasks:
         yield from json.loads(made(task.path)[1]["results"].tobytes())

@@ -121,6 +121,8 @@ def _on_cluster(run: Run, name: str) -> Iterator[Run]:
         return
     if name not in ON_CLUSTER:
         raise UsageError(f"{name} does not run on a cluster; leave cluster= out")
+    if run.device == "cuda":
+        raise UsageError("a cluster computes on processors; leave device=cuda or cluster= out")
     from dualign.cluster.crew import connected
 
     with connected(run.cluster, None if run.work is None else os.fspath(run.work), run.tasks) as crew:

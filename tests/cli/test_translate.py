@@ -13,6 +13,7 @@ from tests.cli.command import dualign, write
 
 from dualign.cli.main import run
 from dualign.core.errors import UsageError
+from dualign.core.temporaries import Temporary
 from dualign.jobs import translation
 from dualign.translate import LanguageModel
 from dualign.translate.system import Translator, read_settings, train_system
@@ -236,7 +237,7 @@ def test_interrupted_training_leaves_the_old_system_as_it_was(system, tmp_path, 
     assert {path.name: path.read_bytes() for path in folder.iterdir()} != before
     assert not partial.exists()
     partial.mkdir()
-    write(partial / ".dualign-0123456789abcdef.tmp", "x")  # left by a training that was killed
+    Temporary(str(partial)).file.close()  # left by a training that was killed
     train_system(pairs, str(folder), rounds=0, threads=1)
     partial.mkdir()
     write(partial / "mine", "x")

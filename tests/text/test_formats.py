@@ -445,3 +445,9 @@ def test_naacl_sentence_number_beyond_all_bounds_does_not_fill_memory(tmp_path: 
     with pytest.raises(DataError, match="entry 1 is about sentence 999,999,999;"):
         links_of(tmp_path, "999999999 1 1\n", "naacl")
     assert len(links_of(tmp_path, "1 1 1\n1000000 1 1\n", "naacl")) == 1000000
+
+
+def test_a_line_has_one_id_at_most():
+    with pytest.raises(DataError):
+        parse_pharaoh("b\t" * 2000 + "0-0")
+    assert parse_pharaoh("b\t0-0").id == "b"

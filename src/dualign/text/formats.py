@@ -162,7 +162,11 @@ def _parse_line(first: int, line: str) -> Alignment:
     """Read links whose positions count from `first`; before a tab, there may be the pair's id."""
     id, tab, rest = line.partition("\t")
     if tab and not like_links(id):
-        return replace(_parse_line(first, rest), id=id)
+        return replace(_parse_links(first, rest), id=id)
+    return _parse_links(first, line)
+
+
+def _parse_links(first: int, line: str) -> Alignment:
     if first == 0 and _BARE_LINKS.fullmatch(line):
         numbers = list(map(int, line.replace("-", " ").split()))
         return Alignment.of(zip(numbers[::2], numbers[1::2], strict=True))

@@ -362,7 +362,7 @@ def test_other_versions_are_refused(client, tmp_path):
 def test_a_worker_that_dies_while_it_is_asked_is_passed_over(client, tmp_path):
     strange = Strange(client)
     strange.dying = True
-    Crew(strange, str(tmp_path))
+    assert Crew(strange, str(tmp_path)).place("file").startswith(str(tmp_path))
 
 
 def test_a_late_worker_of_another_release_is_refused(client, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES,
 from dualign.text.cutting import WHITESPACE
 
 if TYPE_CHECKING:
-    from dualign.jobs.word_alignment import Tuning
+    from dualign.jobs.gold_tuning import Tuning
 
 _FIELDS = {field.name: field for field in fields(Options)}
 
@@ -83,7 +83,7 @@ def tuning_of(
     gold: str | None, source: str | None, target: str | None, early_stop: bool, pinned: str | None
 ) -> Tuning | None:
     """What the options about tuning and gold links say."""
-    from dualign.jobs.word_alignment import Tuning
+    from dualign.jobs.gold_tuning import Tuning
 
     if pinned is not None:
         if gold is not None or source or target:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
     from dualign.jobs.glossary_files import USUAL_PROBABILITY, DictionaryText, dictionary
+    from dualign.jobs.gold_tuning import Tuning
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
     from dualign.jobs.knowledge import Knowledge
     from dualign.jobs.link_files import convert, remap, symmetrize
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from dualign.jobs.tuning import tune
     from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.warming import compile_ahead
-    from dualign.jobs.word_alignment import Tuning, align, train
+    from dualign.jobs.word_alignment import align, train
     from dualign.phrase.table.word_entries import CutOffs
     from dualign.show.dataset import Files as ShownFiles
     from dualign.transfer.remap_files import Remapping, Side
@@ -152,6 +153,7 @@ _NAMES = {
     "drawing": "draw_calibration draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
     "evaluation": "LinkFile PairedReport Report Words compare evaluate",
     "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
+    "gold_tuning": "Tuning",
     "installation": "Measured Own Synthetic bench",
     "knowledge": "Knowledge",
     "link_files": "Remapping Side convert remap symmetrize",
@@ -166,7 +168,7 @@ _NAMES = {
     "tuning": "tune",
     "viewing": "ShownFiles summarize view viewer",
     "warming": "compile_ahead",
-    "word_alignment": "Tuning align train",
+    "word_alignment": "align train",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 __getattr__, __dir__ = lazily(__name__, _HOMES)

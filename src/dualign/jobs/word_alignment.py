@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from dualign.jobs.chunked_alignment import (
     note_raw,
     note_unknown,
 )
+from dualign.jobs.gold_tuning import Tuning, as_tuning, check_gold, linked
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Counts, Ids, Outputs, Piece, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
@@ -36,11 +36,9 @@ from dualign.model.options import Options
 from dualign.model.storage import checked_path, refuse_other_files
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, Numbered, numbered
-from dualign.text.checks import links_inside, number_of, same_length
+from dualign.text.checks import number_of
 from dualign.text.cutting import Cutting
-from dualign.text.gold import Gold, read_gold
 from dualign.text.line_blocks import BEGINNING, Place
-from dualign.text.lines import read_lines
 from dualign.text.numbering import encode_blocks, encode_files
 from dualign.text.pair_blocks import TextFiles
 from dualign.text.pairs import Pair
@@ -56,67 +54,6 @@ READ_LINES = 1 << 14
 
 LEAST_TO_TUNE = 20
 """Pairs with pinned links, at least, to tune by them, too: what is best for a few is worse for the text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """Gold links to tune by, and the text they belong to if that is not the beginning of the input."""
-
-    gold: str
-    source: str | None = None
-    target: str | None = None
-    """None if `source` has both sides on each line."""
-    early_stop: bool = False
-    """Also stop training, and keep the best round, when the area under the precision-recall curve shrinks."""
-    pin: bool = False
-    """Also keep the pairs to these links in training; tune only if there are enough of them."""
-    ids: str | None = None
-    """File with the ids of the input's pairs, which the gold links may name."""
-
-    @property
-    def on_input(self) -> bool:
-        """Whether the gold links are those of the first lines of the input."""
-        return self.source is None
-
-    def __post_init__(self) -> None:
-        if self.target is not None and self.source is None:
-            raise UsageError("the target text to tune on is given without its source text; give both")
-
-        if self.pin and not self.on_input:
-            raise UsageError("pinned gold links belong to the training text; leave out the text to tune on")
-
-    def read_gold(self, errors: str) -> Gold:
-        """The gold links."""
-        ids = list(read_lines(self.ids)) if self.ids is not None and self.on_input else []
-        gold = read_gold(self.gold, errors=errors, ids=ids)
-        if not gold.links:
-            raise DataError(f"{self.gold}: no gold links, the file is empty")
-        # A correction may say that a pair has no links.
-        if (self.early_stop or not self.pin) and not _linked(gold):
-            raise DataError(
-                f"{self.gold}: no gold links in {number_of(len(gold.links), 'lines')}; "
-                "there is nothing to tune by"
-            )
-        return gold
-
-    def pairs(self, begin: Iterable[Pair], gold: Gold, errors: str, cutting: Cutting) -> list[Pair]:
-        """The sentence pairs of the gold links, checked; `begin` are those of the input, or the first."""
-        place, text = "the input", begin
-        if self.source is not None:
-            place, text = self.source, list(TextFiles(self.source, self.target, errors, cutting).pairs())
-            if not gold.chosen:
-                counts = (self.gold, len(gold.links)), (place, len(text))
-                same_length(*counts, unit="pairs", remedy="give the gold links of this text")
-        pairs = gold.of(text, place)
-        for number, (s, t), links in zip(gold.lines, pairs, gold.links, strict=True):
-            every = chain(links.links, links.possible)
-            links_inside(
-                every,
-                len(s),
-                len(t),
-                f"{self.gold}, pair {number + 1}" if gold.chosen else f"{self.gold}:{number + 1}",
-            )
-        return pairs
 
 
 @job
@@ -141,29 +78,9 @@ def align(
     """
     clock = Clock()
     outputs = output if isinstance(output, Outputs) else Outputs(output)
-    tuning, known = _tuning(tuning), Knowledge.of(glossary)
+    tuning, known = as_tuning(tuning), Knowledge.of(glossary)
     ids = None if outputs.ids is None else Ids(outputs.ids)
-    if outputs.page is not None and "-" in (source, target):
-        raise UsageError("the page about the run reads the text a second time; name files instead of -")
-    if outputs.reads_lines and load is None and not _can_read_again(source, target):
-        raise UsageError(
-            "what is written about the words reads the text a second time, after training; "
-            "name files instead of - and pipes, or align with a saved model"
-        )
-    if outputs.at_once and load is None:
-        raise UsageError("line_buffered=True needs a saved model: training needs the whole text")
-    if run.crew is not None:
-        from dualign.jobs.cluster_alignment import align_on, refuse_outputs
-
-        refuse_outputs(outputs, resume)
-        if not _can_read_again(source, target):
-            raise UsageError("a cluster reads the text again when it goes on; name files instead of -")
-    if resume and ids is not None:
-        raise UsageError("resume=True cannot write ids; leave them out")
-    if outputs.posteriors is not None and not outputs.posteriors.endswith(".npz"):
-        raise UsageError(f"posteriors={outputs.posteriors}: an archive of matrices; name it FILE.npz")
-    if resume:
-        check_resumable(outputs, load, source, target)
+    _check_outputs(source, target, outputs, load, resume, run)
     beside = [*(extra_places(outputs) if resume else []), run.profile]
     _check_places(outputs, source, target, load, tuning, known, beside)
     if outputs.model is not None:
@@ -172,7 +89,7 @@ def align(
     if load is None:
         chosen = Options.of(options)
         _note_idle(chosen, options, run, outputs)
-        _check_gold(tuning, outputs, chosen)
+        check_gold(tuning, outputs, chosen)
     _check_device(run)
     others = [*(["cutting"] if outputs.reads_lines or "tokenize" in options else [])]
     others += ["lines"] if load is not None or target is None else []
@@ -188,7 +105,7 @@ def align(
             raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
         aligner = Aligner.load(load, **_computing(run)).set_options(**options)
         _note_idle(aligner.options, options, run, outputs)
-        _check_gold(tuning, outputs, aligner.options)
+        check_gold(tuning, outputs, aligner.options)
         aligner.constraints = known.read_glossary(run)
         tell = bad.tell if outputs.at_once else None
         files = TextFiles(source, target, run.errors, aligner.cutting, tell)
@@ -220,6 +137,8 @@ def align(
     if outputs.model is not None:
         aligner.save(outputs.model)
     if run.crew is not None:
+        from dualign.jobs.cluster_alignment import align_on
+
         files = TextFiles(source, target, run.errors, aligner.cutting)
         counts = align_on(run.crew, aligner, files, outputs, run, learnt=load is None)
     elif resume:
@@ -263,7 +182,7 @@ def train(
     by a generator with this `seed`.
     """
     clock = Clock()
-    tuning, known = _tuning(tuning), Knowledge.of(glossary)
+    tuning, known = as_tuning(tuning), Knowledge.of(glossary)
     outputs = Outputs(model=output)
     size = None if sample is None else as_count(sample)
     # The profile has standard output for itself: there are no links.
@@ -419,7 +338,7 @@ def _learn(
     if judge is not None:
         numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
         run.note(_kept_round(areas, numbers, aligner.options))
-    if pinned is not None and gold is not None and (count := _linked(gold)) < LEAST_TO_TUNE:
+    if pinned is not None and gold is not None and (count := linked(gold)) < LEAST_TO_TUNE:
         run.note(
             f"note: training keeps to the gold links, but nothing is tuned by them: {count} of the pairs "
             f"have any, and it takes {LEAST_TO_TUNE}"
@@ -510,25 +429,6 @@ def _can_read_again(source: str, target: str | None) -> bool:
     return is_regular(source) and (target is None or is_regular(target))
 
 
-def _linked(gold: Gold) -> int:
-    """How many pairs have gold links."""
-    return sum(bool(each.links or each.possible) for each in gold.links)
-
-
-def _check_gold(tuning: Tuning | None, outputs: Outputs, options: Options) -> None:
-    """Refuse gold links that were probably made for words, where they would be read as links of tokens."""
-    if tuning is None or not tuning.on_input or outputs.positions == "tokens" or options.tokenize == "none":
-        return
-    raise UsageError(
-        f"gold links count the tokens of tokenize={options.tokenize}, but positions={outputs.positions} is "
-        "set; write the tokens with tokens=FILE, and align and correct that text"
-    )
-
-
-def _tuning(given: str | Tuning | None) -> Tuning | None:
-    return given if given is None or isinstance(given, Tuning) else Tuning(given)
-
-
 def _tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], run: Run) -> None:
     from dualign.jobs.tuning import tune
 
@@ -598,6 +498,33 @@ def _note_unused(text: Bitext, aligner: Aligner, run: Run) -> None:
             f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {limit} words per side; "
             "aligned, but not used for training"
         )
+
+
+def _check_outputs(
+    source: str, target: str | None, outputs: Outputs, load: str | None, resume: bool, run: Run
+) -> None:
+    """Refuse what cannot be written from such a text, or not in such a way, before the work."""
+    if outputs.page is not None and "-" in (source, target):
+        raise UsageError("the page about the run reads the text a second time; name files instead of -")
+    if outputs.reads_lines and load is None and not _can_read_again(source, target):
+        raise UsageError(
+            "what is written about the words reads the text a second time, after training; "
+            "name files instead of - and pipes, or align with a saved model"
+        )
+    if outputs.at_once and load is None:
+        raise UsageError("line_buffered=True needs a saved model: training needs the whole text")
+    if run.crew is not None:
+        from dualign.jobs.cluster_alignment import refuse_outputs
+
+        refuse_outputs(outputs, resume)
+        if not _can_read_again(source, target):
+            raise UsageError("a cluster reads the text again when it goes on; name files instead of -")
+    if resume and outputs.ids is not None:
+        raise UsageError("resume=True cannot write ids; leave them out")
+    if outputs.posteriors is not None and not outputs.posteriors.endswith(".npz"):
+        raise UsageError(f"posteriors={outputs.posteriors}: an archive of matrices; name it FILE.npz")
+    if resume:
+        check_resumable(outputs, load, source, target)
 
 
 def _check_places(

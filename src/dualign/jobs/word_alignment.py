@@ -345,8 +345,8 @@ def _learn(
     note_raw(lambda side: sides[side], aligner.cutting, run)
     if len(text) < LITTLE_TEXT and prior is None and constraints is None:
         run.note(
-            f"note: the text has only {number_of(len(text), 'pairs')} to learn from; more text, a prior, a "
-            "glossary or a model of other text gives better links"
+            f"note: the text has only {number_of(len(text), 'pairs')} to learn from, so links are less "
+            "certain than they seem; more text, a prior, a glossary or a model of other text helps"
         )
     if prior is not None and prior.begin is not None:
         _note_other(prior.begin, aligner.options, text, run)

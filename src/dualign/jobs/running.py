@@ -89,7 +89,10 @@ class Run:
             self.progress(number, what)
 
 
-ON_CLUSTER = ("align", "train", "translate")
+ON_CLUSTER = (
+    "align", "train", "translate", "extract_phrases",
+    "transfer_tree", "transfer_tags", "transfer_spans", "transfer_markup",
+)  # fmt: skip
 """The jobs that a cluster can do."""
 
 SILENT = Run()

@@ -19,11 +19,15 @@ from tests.cli.command import environment
 
 from dualign import Aligner, jobs
 from dualign.cluster import cluster_engine
-from dualign.cluster.crew import Crew, Task, connected
+from dualign.cluster.crew import Crew, Task, connected, perform
 from dualign.core.errors import DataError, DualignError, UsageError
+from dualign.core.release import release
+from dualign.infer import posteriors
 from dualign.infer.cells import block_bounds
 from dualign.jobs.cluster_alignment import cut_evenly
 from dualign.learn import em
+from dualign.text.alignment import Alignment
+from dualign.text.bitext import numbered
 from dualign.text.line_blocks import PairedLines, Place
 
 PAIRS = [(s.split(), t.split()) for s, t in zip(SOURCE, TARGET, strict=True)]
@@ -70,6 +74,59 @@ def test_a_cluster_learns_the_same_model(kind, tasks, client, expected, tmp_path
     assert bytes_of(aligner, tmp_path) == expected[kind]
     again = Aligner(threads=1, **KINDS[kind]).fit(PAIRS, client=client, work=tmp_path / "work")
     assert bytes_of(again, tmp_path) == expected[kind]
+
+
+class Alone(Crew):
+    """Does all tasks in this process."""
+
+    def __init__(self, work: Path, workers: int) -> None:
+        self.work, self._workers = str(work), workers
+
+    workers = property(lambda self: self._workers)
+
+    def run(self, name: str, tasks) -> None:
+        for task in tasks:
+            perform(task, release())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("workers", [1, 2, 3, 8, 40])
+def test_a_block_may_be_cut_between_its_jobs(kind, workers, tmp_path, monkeypatch):
+    monkeypatch.setattr(posteriors, "JOB_CELLS", 400)
+    known = {7: Alignment(((0, 0), (1, 1)))}
+    options = {"gold": known} if kind == "none" else {}
+    expected = bytes_of(Aligner(threads=2, **KINDS[kind]).fit(PAIRS, **options), tmp_path)
+    (tmp_path / "work").mkdir()
+    crew = Alone(tmp_path / "work", workers)
+    aligner = Aligner(threads=1, **KINDS[kind]).fit(PAIRS, client=crew, **options)
+    assert bytes_of(aligner, tmp_path) == expected
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 5, 13, 1000])
+def test_parts_have_all_jobs_of_all_blocks_once(tasks, monkeypatch):
+    monkeypatch.setattr(posteriors, "JOB_CELLS", 400)
+    text = numbered(PAIRS, True)
+    blocks = block_bounds(text, limit=SMALL)
+    parts = cluster_engine.cut_at_jobs(text, blocks, tasks)
+    assert len(parts) <= tasks
+    if tasks == 13:
+        assert len(parts) == tasks > len(blocks)
+    found = []
+    for part in parts:
+        bitext, bounds, jobs = part.of(text)
+        assert bounds[-1][1] == len(bitext)
+        for (begin, end), (a, b), mine in zip(part.blocks, bounds, jobs, strict=True):
+            block = text.slice(begin, end)
+            whole = posteriors.jobs_of_shapes(block.source.lengths, block.target.lengths)
+            here = bitext.slice(a, b)
+            for job in whole if mine is None else mine:
+                found.append((begin, here.source.lengths[job.pairs].tolist(), job.alone))
+    expected = []
+    for begin, end in blocks:
+        block = text.slice(begin, end)
+        for job in posteriors.jobs_of_shapes(block.source.lengths, block.target.lengths):
+            expected.append((begin, block.source.lengths[job.pairs].tolist(), job.alone))
+    assert found == expected
 
 
 def files(folder: Path) -> tuple[str, str]:

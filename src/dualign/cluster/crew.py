@@ -34,7 +34,7 @@ ALONE = 60.0
 RETRIES = 3
 """How often a task is tried again after Dask has given it up because its workers died."""
 
-TASKS_PER_WORKER = 4
+TASKS_PER_WORKER = 2
 """So many tasks of a round keep workers of different speed busy; each adds a file of counts."""
 
 LATE = 3.0

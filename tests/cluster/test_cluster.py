@@ -403,7 +403,7 @@ class Strange:
         return found
 
     def run(self, function, **more) -> dict:
-        found = self.client.run(function, **more)
+        found = self.client.run(function, **more) or {}
         if self.dying:
             found["tcp://elsewhere:2"] = OSError("Stream is closed")
         return found | {"tcp://elsewhere:1": False} if function.__name__ == "sees" and self.blind else found

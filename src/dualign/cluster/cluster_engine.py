@@ -28,8 +28,9 @@ from dualign.cluster.made_files import (
     remove,
 )
 from dualign.cluster.training_tasks import Counting, Part, count_part, first_rows, merge, text_arrays
+from dualign.core.arrays import Array
 from dualign.core.errors import ModelError
-from dualign.core.threads import pieces
+from dualign.core.threads import ordered_map, pieces
 from dualign.core.workspace import Workspace
 from dualign.infer.cells import block_bounds, word_ranges
 from dualign.infer.chains import Sums
@@ -210,35 +211,37 @@ class ClusterEngine(Engine):
             for n, (begin, end) in enumerate(pairwise(edges))
         ]
         crew.run(f"{name}_merge", merging)
-        found = Found(self._merged(model, merging, edges, counts), self._statistics(counts))
+        nulls, sums = self._small(model, counts)
+        found = Found(Counts(self._merged(model, merging, edges), *nulls), sums)
         spent = [*(task.path for task in merging), *self.kept, *(() if keep else counts)]
         self.kept = counts if keep else []
         return found, spent
 
-    def _merged(self, model: Model, merging: list[Task], edges: list[int], counts: list[str]) -> Counts:
-        lexicon = model.lexicon
-        links = self.workspace.empty(lexicon.table.shape, np.float64, hot=True)
-        for task, (begin, end) in zip(merging, pairwise(edges), strict=True):
-            links[begin:end] = made(task.path)[1]["links"]
-        nulls = np.zeros(len(lexicon.null_target)), np.zeros(len(lexicon.null_source))
-        for path in counts:
-            _, arrays = made(path, ("null_target", "null_source"))
-            nulls[0][:] += arrays["null_target"]
-            nulls[1][:] += arrays["null_source"]
-        return Counts(links, *nulls)
+    def _merged(self, model: Model, merging: list[Task], edges: list[int]) -> Array:
+        links = self.workspace.empty(model.lexicon.table.shape, np.float64, hot=True)
 
-    def _statistics(self, counts: list[str]) -> Sums:
+        def fetch(number: int) -> None:
+            links[edges[number] : edges[number + 1]] = made(merging[number].path)[1]["links"]
+
+        list(ordered_map(fetch, range(len(merging)), self.threads))
+        return links
+
+    def _small(self, model: Model, counts: list[str]) -> tuple[tuple[Array, Array], Sums]:
+        """What is added up here: the counts of null, and the statistics, in the order of the text."""
         names = [f"sums_{name}" for name in Sums._fields]
+        nulls = np.zeros(len(model.lexicon.null_target)), np.zeros(len(model.lexicon.null_source))
         blocks: dict[int, Sums] = {}
         for path, part in zip(counts, self.parts, strict=True):
-            header, arrays = made(path, names)
+            header, arrays = made(path, (*names, "null_target", "null_source"))
+            nulls[0][:] += arrays["null_target"]
+            nulls[1][:] += arrays["null_source"]
             end = 0
             for (block, _), rows in zip(part.blocks, header["rows"], strict=True):
                 begin, end = end, end + rows
                 sums = Sums(*(arrays[name][begin:end] for name in names))
                 total = blocks.setdefault(block, Sums(*(np.zeros_like(array[:1]) for array in sums)))
                 add_in_order(sums, total)
-        return added_up(list(blocks.values()))
+        return nulls, added_up(list(blocks.values()))
 
     def _stored(self, model: Model, state: str) -> str:
         """The file of a model, which is written unless this process has just done so."""

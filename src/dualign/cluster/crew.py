@@ -8,12 +8,14 @@ the command. `distributed` is imported when a cluster is asked for, and nowhere 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from itertools import count
 from queue import Empty, Queue
 from typing import Any, NamedTuple
@@ -103,6 +105,7 @@ class Crew:
             _await_workers(client)
             _check_versions(client)
             _check_sight(client, self.work)
+            client.run(_get_ready, wait=False, on_error="ignore")
 
     @property
     def workers(self) -> int:
@@ -348,6 +351,11 @@ def _answers(client: Any, question: Callable[[], Any]) -> list[tuple[str, Any]]:
     """What each worker answers, or the error; those that die meanwhile, which cannot be reached, do not."""
     found = client.run(question, on_error="return").items()
     return sorted((name, answer) for name, answer in found if not isinstance(answer, OSError))
+
+
+async def _get_ready() -> None:
+    """Import what tasks need, while the command reads the text."""
+    await asyncio.to_thread(import_module, "dualign.cluster.training_tasks")
 
 
 def _important(versions: Mapping[str, Any]) -> dict[str, str]:

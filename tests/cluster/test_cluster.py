@@ -154,6 +154,14 @@ def test_align_writes_the_same_files(cluster, tmp_path):
     assert written["one"] == written["many"]
 
 
+def test_a_cluster_aligns_with_a_saved_model_of_any_kind(cluster, tmp_path):
+    text, model = files(tmp_path), str(tmp_path / "model")
+    jobs.train(*text, model, run=jobs.Run(1), model="ibm2", rounds=1)
+    for name, run in (("one", jobs.Run(1)), ("many", run_on(cluster, tmp_path / "work"))):
+        jobs.align(*text, str(tmp_path / name), load=model, run=run)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "many").read_bytes() != b""
+
+
 def test_a_work_folder_may_be_used_for_another_text_and_mended(cluster, tmp_path):
     text, work = files(tmp_path), tmp_path / "work"
     other = write_lines(tmp_path / "other.de", SOURCE[::-1]), write_lines(tmp_path / "other.en", TARGET[::-1])
@@ -403,7 +411,7 @@ class Strange:
         return found
 
     def run(self, function, **more) -> dict:
-        found = self.client.run(function, **more) or {}
+        found = self.client.run(function, **more)
         if self.dying:
             found["tcp://elsewhere:2"] = OSError("Stream is closed")
         return found | {"tcp://elsewhere:1": False} if function.__name__ == "sees" and self.blind else found
@@ -478,6 +486,7 @@ def test_a_full_disk_says_so(client, tmp_path):
         ({"page": "page.html"}, {}, "does not write page"),
         ({"posteriors": "p.npz"}, {}, "does not write posteriors"),
         ({}, {"resume": True, "load": "model"}, "leave resume=True out"),
+        ({}, {"model": "ibm1"}, "a cluster learns the HMM; train model=ibm1 on one machine, then align"),
         ({}, {"model": "ibm2"}, "a cluster learns the HMM"),
     ],
 )

@@ -119,16 +119,20 @@ def _on_cluster(run: Run, name: str) -> Iterator[Run]:
     """The settings of a job, with the workers that they ask for."""
     if run.cluster is None or run.crew is not None:
         if run.work is not None and run.crew is None:
-            raise UsageError("work= is the folder that a cluster shares; name the cluster, too")
+            raise UsageError("work=DIR is the folder that a cluster shares; name the cluster, too")
         yield run
         return
     if name not in ON_CLUSTER:
-        raise UsageError(f"{name} does not run on a cluster; leave cluster= out")
+        raise UsageError(f"{name} does not run on a cluster; leave cluster=ADDRESS out")
     if run.device == "cuda":
         raise UsageError("a cluster computes on processors; leave device=cuda or cluster= out")
     from dualign.cluster.crew import connected
 
     with connected(run.cluster, None if run.work is None else os.fspath(run.work), run.tasks) as crew:
+        if name in ("align", "train"):
+            from dualign.jobs.warming import load_kernels
+
+            crew.prepare(load_kernels)
         yield replace(run, crew=crew)
 
 

@@ -207,6 +207,12 @@ def compile_usual() -> None:
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
 
 
+def load_kernels() -> None:
+    """What workers of a cluster need for training and aligning, loaded while the command reads the text."""
+    for compile in (compile_chains, compile_usual, compile_lines):
+        compile()
+
+
 def compile_agreement() -> None:
     """The bidirectional decoder."""
     from dualign.decode.joint.bidirectional import solve

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from dualign.aligner import Aligner
+from dualign.cluster.engines import check_model
 from dualign.core.advancing import advance
 from dualign.core.cards import card_of
 from dualign.core.clocks import Clock, in_words
@@ -296,6 +297,8 @@ def _learn(
     if prior is not None and prior.begin is not None:
         options = prior.begin.options.as_dict() | options
     aligner = Aligner(**_computing(run), **options)
+    if run.crew is not None:
+        check_model(aligner.options.model)
     _note_device(aligner, constraints, run, pinned=tuning is not None and tuning.pin)
     gold = None if tuning is None else tuning.read_gold(run.errors)
     first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0

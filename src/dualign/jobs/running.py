@@ -129,10 +129,6 @@ def _on_cluster(run: Run, name: str) -> Iterator[Run]:
     from dualign.cluster.crew import connected
 
     with connected(run.cluster, None if run.work is None else os.fspath(run.work), run.tasks) as crew:
-        if name in ("align", "train"):
-            from dualign.jobs.warming import load_kernels
-
-            crew.prepare(load_kernels)
         yield replace(run, crew=crew)
 
 

@@ -30,7 +30,7 @@ from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Counts, Ids, Outputs, Piece, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
-from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
+from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels, load_kernels
 from dualign.learn.training import NothingToLearn, usable
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -94,7 +94,7 @@ def align(
     _check_device(run)
     others = [*(["cutting"] if outputs.reads_lines or "tokenize" in options else [])]
     others += ["lines"] if load is not None or target is None else []
-    compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
+    _compile(run, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
     bad = _BadLines(run)
     if load is not None:
         if known.prior or known.model:
@@ -201,7 +201,7 @@ def train(
     if seed and size is None:
         run.note(f"note: seed={seed} has no effect without a sample")
     _check_device(run)
-    compile_kernels(run.note, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
+    _compile(run, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
     text = _Text(source, target, size, seed)
     numbered_text, aligner = _learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
@@ -282,6 +282,15 @@ class _Text(NamedTuple):
     target: str | None
     sample: int | None = None
     seed: int = 0
+
+
+def _compile(run: Run, *names: str) -> None:
+    """Compile kernels, and let the workers of a cluster load theirs while the text is read."""
+    if run.crew is None:
+        compile_kernels(run.note, *names)
+    else:
+        compile_kernels(run.note, *names, "lines", "cluster")
+        run.crew.prepare(load_kernels)
 
 
 def _learn(

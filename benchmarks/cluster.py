@@ -6,7 +6,8 @@
 
 For every number of workers, each a process with one thread: whether links and model have the same bytes as
 those of `dualign align --threads N`, the seconds by the clock and of all processors, the ratio of the clock's
-to that of the threads, the largest peak memory of a worker, and the bytes that tasks wrote in each round.
+to that of the threads, the largest peak memory of a worker, and the bytes that tasks wrote in each round;
+also how long each kind of tasks ran, and how long the command worked `alone`, `before` each of them.
 Connecting is part of the time, starting the workers is not; loading their kernels is.
 """
 
@@ -62,10 +63,18 @@ def by_workers(text: list[str], folder: str, workers: int, options: dict[str, An
 
     from dualign import jobs
 
-    links, model, written = f"{folder}/workers.links", f"{folder}/workers.model", {}
+    links, model = f"{folder}/workers.links", f"{folder}/workers.model"
+    written: dict[str, int] = {}
+    times: dict[str, list[float]] = {}
+    before: dict[str, float] = {}
+    begin = 0.0
 
     def tell(what: str, done: int, tasks: int, size: int) -> None:
         written[what] = size
+        now = time.perf_counter()
+        if what not in times:
+            before[what] = round(now - max((last for _, last in times.values()), default=begin), 3)
+        times.setdefault(what, [now, now])[1] = now
 
     with (
         dask.config.set({"distributed.worker.profile.enabled": False}),
@@ -92,6 +101,9 @@ def by_workers(text: list[str], folder: str, workers: int, options: dict[str, An
     return {
         "workers": workers,
         "seconds": seconds,
+        "alone": seconds - sum(last - first for first, last in times.values()),
+        "before": before,
+        "stages": {what: round(last - first, 3) for what, (first, last) in times.items()},
         "processor_seconds": sum(each for each, _ in ends) + used()[0] - start,
         "worker_peak_mb": max(peak for _, peak in ends),
         "driver_peak_mb": used()[1],

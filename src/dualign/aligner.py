@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from inspect import Parameter, Signature
 from typing import Any, Unpack, get_type_hints
 
-from dualign.cluster.engines import ClusterValues, engine_of
+from dualign.cluster.engines import ClusterValues, check_model, engine_of
 from dualign.core.arrays import Array
 from dualign.core.cards import Card, card_of
 from dualign.core.errors import DataError, UsageError
@@ -177,8 +177,8 @@ class Aligner:
             if gold is not None:
                 raise UsageError("gold links are pinned on all tokens; leave skip_tokens out")
             text = text.without_words(self.options.skipped)
-        if cluster.get("client") is not None and self.options.model != "hmm":
-            raise UsageError(f"a cluster learns the HMM; train model={self.options.model} on one machine")
+        if cluster.get("client") is not None:
+            check_model(self.options.model)
         if cluster.get("client") is not None and self.device == "cuda":
             raise UsageError("a cluster computes on processors; leave device='cuda' or client= out")
         self.constraints, self.history = constraints, []

@@ -19,11 +19,15 @@ from tests.cli.command import environment
 
 from dualign import Aligner, jobs
 from dualign.cluster import cluster_engine
-from dualign.cluster.crew import Crew, Task, connected
+from dualign.cluster.crew import Crew, Task, connected, perform
 from dualign.core.errors import DataError, DualignError, UsageError
+from dualign.core.release import release
+from dualign.infer import posteriors
 from dualign.infer.cells import block_bounds
 from dualign.jobs.cluster_alignment import cut_evenly
 from dualign.learn import em
+from dualign.text.alignment import Alignment
+from dualign.text.bitext import numbered
 from dualign.text.line_blocks import PairedLines, Place
 
 PAIRS = [(s.split(), t.split()) for s, t in zip(SOURCE, TARGET, strict=True)]
@@ -72,6 +76,59 @@ def test_a_cluster_learns_the_same_model(kind, tasks, client, expected, tmp_path
     assert bytes_of(again, tmp_path) == expected[kind]
 
 
+class Alone(Crew):
+    """Does all tasks in this process."""
+
+    def __init__(self, work: Path, workers: int) -> None:
+        self.work, self._workers = str(work), workers
+
+    workers = property(lambda self: self._workers)
+
+    def run(self, name: str, tasks) -> None:
+        for task in tasks:
+            perform(task, release())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("workers", [1, 2, 3, 8, 40])
+def test_a_block_may_be_cut_between_its_jobs(kind, workers, tmp_path, monkeypatch):
+    monkeypatch.setattr(posteriors, "JOB_CELLS", 400)
+    known = {7: Alignment(((0, 0), (1, 1)))}
+    options = {"gold": known} if kind == "none" else {}
+    expected = bytes_of(Aligner(threads=2, **KINDS[kind]).fit(PAIRS, **options), tmp_path)
+    (tmp_path / "work").mkdir()
+    crew = Alone(tmp_path / "work", workers)
+    aligner = Aligner(threads=1, **KINDS[kind]).fit(PAIRS, client=crew, **options)
+    assert bytes_of(aligner, tmp_path) == expected
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 5, 13, 1000])
+def test_parts_have_all_jobs_of_all_blocks_once(tasks, monkeypatch):
+    monkeypatch.setattr(posteriors, "JOB_CELLS", 400)
+    text = numbered(PAIRS, True)
+    blocks = block_bounds(text, limit=SMALL)
+    parts = cluster_engine.cut_at_jobs(text, blocks, tasks)
+    assert len(parts) <= tasks
+    if tasks == 13:
+        assert len(parts) == tasks > len(blocks)
+    found = []
+    for part in parts:
+        bitext, bounds, jobs = part.of(text)
+        assert bounds[-1][1] == len(bitext)
+        for (begin, end), (a, b), mine in zip(part.blocks, bounds, jobs, strict=True):
+            block = text.slice(begin, end)
+            whole = posteriors.jobs_of_shapes(block.source.lengths, block.target.lengths)
+            here = bitext.slice(a, b)
+            for job in whole if mine is None else mine:
+                found.append((begin, here.source.lengths[job.pairs].tolist(), job.alone))
+    expected = []
+    for begin, end in blocks:
+        block = text.slice(begin, end)
+        for job in posteriors.jobs_of_shapes(block.source.lengths, block.target.lengths):
+            expected.append((begin, block.source.lengths[job.pairs].tolist(), job.alone))
+    assert found == expected
+
+
 def files(folder: Path) -> tuple[str, str]:
     lines = [*SOURCE[:50], "", *SOURCE[50:]], [*TARGET[:50], "", *TARGET[50:]]
     return write_lines(folder / "text.de", lines[0]), write_lines(folder / "text.en", lines[1])
@@ -95,6 +152,14 @@ def test_align_writes_the_same_files(cluster, tmp_path):
         jobs.align(*text, again, load=model, run=run, decoder="posterior")
         written[name] = [Path(path).read_bytes() for path in (*names, again)]
     assert written["one"] == written["many"]
+
+
+def test_a_cluster_aligns_with_a_saved_model_of_any_kind(cluster, tmp_path):
+    text, model = files(tmp_path), str(tmp_path / "model")
+    jobs.train(*text, model, run=jobs.Run(1), model="ibm2", rounds=1)
+    for name, run in (("one", jobs.Run(1)), ("many", run_on(cluster, tmp_path / "work"))):
+        jobs.align(*text, str(tmp_path / name), load=model, run=run)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "many").read_bytes() != b""
 
 
 def test_a_work_folder_may_be_used_for_another_text_and_mended(cluster, tmp_path):
@@ -421,6 +486,7 @@ def test_a_full_disk_says_so(client, tmp_path):
         ({"page": "page.html"}, {}, "does not write page"),
         ({"posteriors": "p.npz"}, {}, "does not write posteriors"),
         ({}, {"resume": True, "load": "model"}, "leave resume=True out"),
+        ({}, {"model": "ibm1"}, "a cluster learns the HMM; train model=ibm1 on one machine, then align"),
         ({}, {"model": "ibm2"}, "a cluster learns the HMM"),
     ],
 )
@@ -445,7 +511,7 @@ def test_other_jobs_do_not_pretend(tmp_path):
 
 
 def test_translations_are_those_of_one_machine(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr("dualign.jobs.cluster_map.SHARD", 2)
+    monkeypatch.setattr("dualign.jobs.translation.SHARD", 2)
     pairs = [("das Haus ist klein", "the house is small"), ("der Hund schläft", "the dog sleeps")]
     text = [write_lines(tmp_path / f"{side}", [pair[side] for pair in pairs * 20]) for side in (0, 1)]
     system = str(tmp_path / "system")

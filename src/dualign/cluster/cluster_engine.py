@@ -10,21 +10,32 @@ record of how it was made: whoever repeats the command goes on after the last of
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from dualign.cluster.crew import TASKS_PER_WORKER, Crew, Task
-from dualign.cluster.made_files import is_whole, keep, kept_model, made, mark_of, model_mark, remove
+from dualign.cluster.made_files import (
+    is_whole,
+    keep,
+    kept_model,
+    made,
+    mark_of,
+    model_mark,
+    model_path,
+    remove,
+)
 from dualign.cluster.training_tasks import Counting, Part, count_part, first_rows, merge, text_arrays
 from dualign.core.arrays import Array
 from dualign.core.errors import ModelError
-from dualign.core.threads import pieces
+from dualign.core.threads import ordered_map, pieces
 from dualign.core.workspace import Workspace
 from dualign.infer.cells import block_bounds, word_ranges
 from dualign.infer.chains import Sums
 from dualign.infer.constraints import ConstraintSet
+from dualign.infer.posteriors import add_in_order, jobs_of_shapes
 from dualign.learn.em import Found, Round, asked_for, maximised
 from dualign.learn.engine import Engine
 from dualign.learn.expectation import Asked, added_up
@@ -33,7 +44,7 @@ from dualign.learn.ibm1 import Whole, joined_rows
 from dualign.learn.smoothing import Priors
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
-from dualign.text.bitext import Numbered
+from dualign.text.bitext import Bitext, Numbered
 
 RANGE_ENTRIES = 1 << 18
 MOST_RANGES = 64
@@ -41,6 +52,31 @@ MOST_RANGES = 64
 
 MOST_CELLS = 1 << 25
 """Pairs of words that the first round looks at in one task; the more, the more memory a task takes."""
+
+
+MANY_BLOCKS = 8
+"""With so many blocks for each task, tasks are made of whole blocks; otherwise of the jobs of blocks."""
+
+
+def cut_at_jobs(bitext: Bitext, blocks: Sequence[tuple[int, int]], tasks: int) -> list[Part]:
+    """Parts with about the same number of cells, at most `tasks`, cut between any two jobs."""
+    places, cells = [], []
+    for number, (begin, end) in enumerate(blocks):
+        lengths, widths = (side.lengths[begin:end] for side in (bitext.source, bitext.target))
+        for job, (pairs, _) in enumerate(jobs_of_shapes(lengths, widths)):
+            places.append((number, job))
+            cells.append(int((lengths[pairs] * widths[pairs]).sum()))
+    ends = np.cumsum(cells)
+    wanted = ends[-1] * np.arange(1, tasks) / tasks
+    cuts = sorted({0, *(1 + np.searchsorted(ends, wanted)).tolist(), len(places)})
+    found = []
+    for a, b in pairwise(cuts):
+        first, last = places[a], places[b] if b < len(places) else (len(blocks), 0)
+        if last[1]:  # a part of the block of the job behind this part belongs to it
+            found.append(Part(blocks[first[0] : last[0] + 1], first[1], last[1]))
+        else:
+            found.append(Part(blocks[first[0] : last[0]], first[1]))
+    return found
 
 
 class ClusterEngine(Engine):
@@ -51,6 +87,7 @@ class ClusterEngine(Engine):
         self.crew = crew
         self.number = 0
         self.kept: list[str] = []
+        self._last: tuple[Model, str, bool] | None = None
 
     def start(self, bitext: Numbered) -> None:
         """Write the text for the workers, and cut it into parts."""
@@ -69,12 +106,10 @@ class ClusterEngine(Engine):
         if not is_whole(path, self.mark):
             keep(path, self.mark, {}, {"tasks": TASKS_PER_WORKER * self.crew.workers})
         self.tasks = int(made(path)[0]["tasks"])
-        edges = np.linspace(0, len(blocks), min(len(blocks), self.tasks) + 1).astype(np.int64).tolist()
-        found = []
-        for a, b in pairwise(edges):
-            begin = blocks[a][0]
-            found.append(Part(begin, blocks[b - 1][1], [(x - begin, y - begin) for x, y in blocks[a:b]]))
-        return found
+        if len(blocks) >= MANY_BLOCKS * self.tasks:
+            edges = np.linspace(0, len(blocks), self.tasks + 1).astype(np.int64).tolist()
+            return [Part(blocks[a:b]) for a, b in pairwise(edges)]
+        return cut_at_jobs(self.bitext, blocks, self.tasks)
 
     def first_lexicon(self, sizes: tuple[int, int], least: float) -> Lexicon:
         """See `Engine.first_lexicon`; each task looks at the whole text for a range of source words."""
@@ -86,7 +121,7 @@ class ClusterEngine(Engine):
         if not is_whole(index, mark):
             keep(index, mark, {**where._asdict(), "column_sums": column_sums})
         cells = int((self.bitext.source.lengths * self.bitext.target.lengths).sum())
-        ranges = word_ranges(where.starts, max(cells // MOST_CELLS, self.tasks))
+        ranges = word_ranges(where.starts, max(cells // MOST_CELLS, 2 * self.tasks))
         tasks = [
             Task(
                 crew.place(f"rows-{mark[:12]}-{v0}-{v1}"), mark, first_rows,
@@ -106,7 +141,7 @@ class ClusterEngine(Engine):
     ) -> Round:
         """See `Engine.round`."""
         self.number += 1
-        state = model_mark(model)
+        state = self._mark_of(model)
         rules = b"" if constraints is None else self.crew.pickled(constraints)
         mark = mark_of(self.mark, self.tasks, state, constraint, rules, keep, *priors.pseudo, priors.alike)
         record = self.crew.place(f"round-{mark[:12]}-{self.number}")
@@ -135,9 +170,18 @@ class ClusterEngine(Engine):
         new = replace(model, lexicon=new.lexicon, weights=new.weights, jumps=new.jumps)
         return Round(new, about["objective"], about["evaluations"])
 
+    def _mark_of(self, model: Model) -> str:
+        """The mark of a model; that of the last round's is known."""
+        if self._last is None or self._last[0] is not model:
+            self._last = model, model_mark(model), False
+        return self._last[1]
+
     def _finish(self, record: str, mark: str, done: Round) -> None:
+        state = model_mark(done.model)
+        stored = kept_model(self.crew.work, done.model, state)
+        self._last = done.model, state, True
         about = {
-            "model": os.path.basename(kept_model(self.crew.work, done.model)),
+            "model": os.path.basename(stored),
             "objective": done.objective,
             "evaluations": done.evaluations,
             "kept": [os.path.basename(path) for path in self.kept],
@@ -149,8 +193,9 @@ class ClusterEngine(Engine):
     ) -> tuple[Found, list[str]]:
         """The E-step: all counts, the statistics of all blocks; and the files to remove after the round."""
         crew, entries, name = self.crew, len(model.lexicon.columns), f"round_{self.number}"
-        stored = kept_model(crew.work, model, state)
-        edges = np.linspace(0, entries, pieces(entries, RANGE_ENTRIES, MOST_RANGES) + 1).astype(int).tolist()
+        stored = self._stored(model, state)
+        ranges = pieces(entries, RANGE_ENTRIES, min(MOST_RANGES, self.tasks))
+        edges = np.linspace(0, entries, ranges + 1).astype(int).tolist()
         before: list[str | None] = [*self.kept] if self.kept else [None] * len(self.parts)
         counting = [
             Task(
@@ -166,28 +211,40 @@ class ClusterEngine(Engine):
             for n, (begin, end) in enumerate(pairwise(edges))
         ]
         crew.run(f"{name}_merge", merging)
-        found = Found(self._merged(model, merging, edges, counts), self._statistics(counts))
+        nulls, sums = self._small(model, counts)
+        found = Found(Counts(self._merged(model, merging, edges), *nulls), sums)
         spent = [*(task.path for task in merging), *self.kept, *(() if keep else counts)]
         self.kept = counts if keep else []
         return found, spent
 
-    def _merged(self, model: Model, merging: list[Task], edges: list[int], counts: list[str]) -> Counts:
-        lexicon = model.lexicon
-        links = self.workspace.empty(lexicon.table.shape, np.float64, hot=True)
-        for task, (begin, end) in zip(merging, pairwise(edges), strict=True):
-            links[begin:end] = made(task.path)[1]["links"]
-        nulls = np.zeros(len(lexicon.null_target)), np.zeros(len(lexicon.null_source))
-        for path in counts:
-            _, arrays = made(path, ("null_target", "null_source"))
+    def _merged(self, model: Model, merging: list[Task], edges: list[int]) -> Array:
+        links = self.workspace.empty(model.lexicon.table.shape, np.float64, hot=True)
+
+        def fetch(number: int) -> None:
+            links[edges[number] : edges[number + 1]] = made(merging[number].path)[1]["links"]
+
+        list(ordered_map(fetch, range(len(merging)), self.threads))
+        return links
+
+    def _small(self, model: Model, counts: list[str]) -> tuple[tuple[Array, Array], Sums]:
+        """What is added up here: the counts of null, and the statistics, in the order of the text."""
+        names = [f"sums_{name}" for name in Sums._fields]
+        nulls = np.zeros(len(model.lexicon.null_target)), np.zeros(len(model.lexicon.null_source))
+        blocks: dict[int, Sums] = {}
+        for path, part in zip(counts, self.parts, strict=True):
+            header, arrays = made(path, (*names, "null_target", "null_source"))
             nulls[0][:] += arrays["null_target"]
             nulls[1][:] += arrays["null_source"]
-        return Counts(links, *nulls)
+            end = 0
+            for (block, _), rows in zip(part.blocks, header["rows"], strict=True):
+                begin, end = end, end + rows
+                sums = Sums(*(arrays[name][begin:end] for name in names))
+                total = blocks.setdefault(block, Sums(*(np.zeros_like(array[:1]) for array in sums)))
+                add_in_order(sums, total)
+        return nulls, added_up(list(blocks.values()))
 
-    def _statistics(self, counts: list[str]) -> Sums:
-        names = [f"sums_{name}" for name in Sums._fields]
-        blocks: list[Sums] = []
-        for path in counts:
-            _, arrays = made(path, names)
-            rows: list[Array] = [arrays[name] for name in names]
-            blocks += [Sums(*(array[n : n + 1] for array in rows)) for n in range(len(rows[0]))]
-        return added_up(blocks)
+    def _stored(self, model: Model, state: str) -> str:
+        """The file of a model, which is written unless this process has just done so."""
+        if self._last is None or self._last[1:] != (state, True):
+            return kept_model(self.crew.work, model, state)
+        return model_path(self.crew.work, state)

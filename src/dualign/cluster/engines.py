@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypedDict
 
+from dualign.core.errors import UsageError
 from dualign.core.workspace import Workspace
 from dualign.learn.engine import Engine
 
@@ -18,6 +19,15 @@ class ClusterValues(TypedDict, total=False):
     """A `distributed.Client`, or a `Crew`; None for this process."""
     work: str | os.PathLike[str] | None
     """A folder that all machines of the cluster share."""
+
+
+def check_model(model: str) -> None:
+    """Refuse what a cluster does not learn."""
+    if model != "hmm":
+        raise UsageError(
+            f"a cluster learns the HMM; train model={model} on one machine, then align on the cluster with "
+            "the saved model"
+        )
 
 
 @contextmanager

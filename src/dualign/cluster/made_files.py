@@ -27,9 +27,13 @@ Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
 
 
+PROTOCOL = 2
+"""Changes whenever files of the same name have another content than before."""
+
+
 def mark_of(*parts: object) -> str:
     """What tells arrays, and what has a `repr`, from any others; the release of dualign is part of it."""
-    found = hashlib.sha256(release().encode())
+    found = hashlib.sha256(f"{release()} {PROTOCOL}".encode())
     for part in parts:
         if isinstance(part, np.ndarray):
             found.update(f"{part.dtype} {part.shape}".encode())
@@ -48,9 +52,12 @@ def is_whole(path: str, mark: str) -> bool:
 
 
 def keep(path: str, mark: str, arrays: Arrays, header: Mapping[str, Any] = {}) -> None:
-    """Write a file, perhaps in place of one that was read and is not what is wanted."""
+    """Write a file, perhaps in place of one that was read and is not what is wanted.
+
+    Nobody waits for the disk: if the machine fails before the file is there, its checksum says so.
+    """
     with in_place():
-        write_container(path, {"mark": mark, **header}, arrays)
+        write_container(path, {"mark": mark, **header}, arrays, sync=False)
 
 
 def made(path: str, only: Collection[str] | None = None) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -93,14 +100,19 @@ def model_mark(model: Model) -> str:
     )
 
 
-def kept_model(folder: str, model: Model, mark: str | None = None) -> str:
+def model_path(folder: str, mark: str) -> str:
+    """The file of a model with this mark."""
+    return os.path.join(folder, f"model-{mark[:20]}")
+
+
+def kept_model(folder: str, model: Model, mark: str) -> str:
     """A model in a file for the workers, whose name tells its content; returns the path."""
-    path = os.path.join(folder, f"model-{(mark or model_mark(model))[:20]}")
+    path = model_path(folder, mark)
     try:
         Model.load(path)
     except ModelError:
         with in_place():
-            model.save(path)
+            model.save(path, sync=False)
     return path
 
 

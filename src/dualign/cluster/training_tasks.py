@@ -20,6 +20,7 @@ from dualign.core.workspace import boundless
 from dualign.infer.blocks import Warm
 from dualign.infer.cells import pairs_of
 from dualign.infer.chains import Sums
+from dualign.infer.posteriors import Job, jobs_of_shapes
 from dualign.learn.cooccurrence import Appearances, Corpus
 from dualign.learn.em import warm_starts
 from dualign.learn.expectation import Asked, Expectation
@@ -32,11 +33,34 @@ SPARSE = 0.5
 
 
 class Part(NamedTuple):
-    """Consecutive blocks of a text: pairs begin..end, and the bounds of each block, counted from `begin`."""
+    """Consecutive blocks of a text: of the first, jobs from `first` on; of the last, those before `last`."""
 
-    begin: int
-    end: int
     blocks: Sequence[tuple[int, int]]
+    first: int = 0
+    last: int | None = None
+
+    def of(self, text: Bitext) -> tuple[Bitext, list[tuple[int, int]], list[list[Job] | None]]:
+        """The pairs of this part, the bounds of blocks, and the jobs of those blocks that are not whole."""
+        begin, end = self.blocks[0][0], self.blocks[-1][1]
+        kept = np.ones(end - begin, np.bool_)
+        jobs: list[list[Job] | None] = []
+        for number, (a, b) in enumerate(self.blocks):
+            first = 0 if number else self.first
+            last = None if number < len(self.blocks) - 1 else self.last
+            if not first and last is None:
+                jobs.append(None)
+                continue
+            block = text.slice(a, b)
+            mine = jobs_of_shapes(block.source.lengths, block.target.lengths)[first:last]
+            here = kept[a - begin : b - begin]
+            here[:] = False
+            here[np.concatenate([job.pairs for job in mine])] = True
+            at = np.cumsum(here) - 1
+            jobs.append([Job(at[job.pairs], job.alone) for job in mine])
+        counts = np.concatenate(([0], np.cumsum(kept)))
+        bounds = [(int(counts[a - begin]), int(counts[b - begin])) for a, b in self.blocks]
+        bitext = text.slice(begin, end)
+        return bitext if kept.all() else bitext.some(kept), bounds, jobs
 
 
 def text_arrays(bitext: Bitext) -> dict[str, Array]:
@@ -102,34 +126,33 @@ class Counting(NamedTuple):
 
 def count_part(files: Counting, part: Part, asked: Asked) -> Made:
     """The expected counts and statistics of a part of a text."""
-    bitext = text_of(files.text).slice(part.begin, part.end)
+    bitext, blocks, jobs = part.of(text_of(files.text))
     model = model_of(files.model)
-    warm = _warm(bitext, part, files)
+    warm = _warm(bitext, blocks, files)
     step = Expectation(bitext, model, asked, boundless())
-    step.run(part.blocks, warm)
+    step.run(blocks, warm, 1, jobs)
     arrays = {"null_target": step.counts.null_target, "null_source": step.counts.null_source}
     for name in Sums._fields:
         arrays[f"sums_{name}"] = np.concatenate([getattr(sums, name) for sums in step.by_block])
     links = step.counts.links
     for n, (begin, end) in enumerate(zip(files.ranges, files.ranges[1:], strict=False)):
-        # Where the directions agree, both columns are the same.
-        mine = np.ascontiguousarray(links[begin:end, :1] if asked.agree else links[begin:end])
-        filled = np.flatnonzero(mine[:, 0] + mine[:, -1])  # none is below 0
-        if len(filled) < SPARSE * len(mine):
-            arrays[f"entries_{n:04}"] = (filled + begin).astype(np.int64)
-            mine = mine[filled]
+        entries, mine = counted(links[begin:end], 1 if asked.agree else 2)
+        if len(entries) < SPARSE * (end - begin):
+            arrays[f"entries_{n:04}"] = entries
+        else:
+            mine = np.ascontiguousarray(links[begin:end, : mine.shape[1]])
         arrays[f"links_{n:04}"] = mine
     if files.keep:
         for name in ("used", "key", "value"):
             arrays[f"warm_{name}"] = np.concatenate([getattr(each, name) for each in warm])
-    return {}, arrays
+    return {"rows": [len(sums.totals) for sums in step.by_block]}, arrays
 
 
-def _warm(bitext: Bitext, part: Part, files: Counting) -> list[Warm]:
+def _warm(bitext: Bitext, blocks: Sequence[tuple[int, int]], files: Counting) -> list[Warm]:
     """The multipliers of each block, as the last round has left them."""
     if not files.keep and files.warm is None:
         return []
-    warm = warm_starts(bitext, boundless(), part.blocks)
+    warm = warm_starts(bitext, boundless(), blocks)
     if files.warm is not None:
         _, arrays = made(files.warm, ("warm_used", "warm_key", "warm_value"))
         for name in ("used", "key", "value"):
@@ -151,7 +174,7 @@ def merge(counts: Sequence[str], number: int, begin: int, end: int) -> Made:
         if total is None:
             total = np.zeros((end - begin, links.shape[1]))
         if names[1] in arrays:
-            add_at(arrays[names[1]], begin, links, total)
+            add_at(arrays[names[1]], links, total)
         else:
             total += links
     assert total is not None
@@ -159,8 +182,25 @@ def merge(counts: Sequence[str], number: int, begin: int, end: int) -> Made:
 
 
 @kernel()
-def add_at(entries: Array, begin: int, links: Array, total: Array) -> None:
-    """Add the counts of some entries, int64, to the totals of all entries from `begin` on."""
+def counted(links: Array, columns: int) -> tuple[Array, Array]:
+    """Which entries have counts, int32, and these; one of the columns if both are the same."""
+    found = 0
+    for k in range(len(links)):
+        found += links[k, 0] > 0 or links[k, 1] > 0
+    entries, counts = np.empty(found, np.int32), np.empty((found, columns))
+    found = 0
+    for k in range(len(links)):
+        if links[k, 0] > 0 or links[k, 1] > 0:
+            entries[found] = k
+            for d in range(columns):
+                counts[found, d] = links[k, d]
+            found += 1
+    return entries, counts
+
+
+@kernel()
+def add_at(entries: Array, links: Array, total: Array) -> None:
+    """Add the counts of some entries, int32, to the totals of all."""
     for k in range(len(entries)):
         for d in range(links.shape[1]):
-            total[entries[k] - begin, d] += links[k, d]
+            total[entries[k], d] += links[k, d]

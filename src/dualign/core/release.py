@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 
+@cache
 def release() -> str:
     """The version that is installed, or `unknown` where dualign runs from its sources alone."""
     try:

@@ -146,7 +146,11 @@ def jobs_of(block: Block) -> list[Job]:
     sentences, and threads should not wait for a large job at the end. Jobs do not depend on the number of
     threads.
     """
-    lengths, widths = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
+    return jobs_of_shapes(np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets))
+
+
+def jobs_of_shapes(lengths: Array, widths: Array) -> list[Job]:
+    """The jobs of a block with pairs of these lengths."""
     cells = lengths * widths
     # Within the pairs of one length the other goes up and down in turn, so that neighbours are close.
     turned = np.where(lengths % 2, widths, -widths)

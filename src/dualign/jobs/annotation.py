@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, TextIO
+from functools import partial
 
 from dualign.core.errors import UsageError
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.measure.transfer_quality import THRESHOLDS, SpanReport, TreeReport, span_report, tree_report
 from dualign.text.checks import number_of
-from dualign.text.conllu import Sentence, write_sentence
 from dualign.text.json_lines import is_json
 from dualign.text.streams import open_output
 from dualign.transfer import runs
@@ -23,6 +22,9 @@ from dualign.transfer.sentences import Settings as TransferSettings
 from dualign.transfer.sentences import as_column
 from dualign.transfer.spans import GAP
 from dualign.transfer.weighted_links import check_threshold
+
+_SHARD = 1024
+"""Sentence pairs of a task on a cluster."""
 
 USUAL, USUAL_TAGS = TransferSettings(), TagSettings()
 
@@ -41,7 +43,7 @@ def transfer_tree(
     `report` gets a JSON object with the counts of each pair.
     """
     one_standard_input(files.source, files.target, files.links)
-    return _write(runs.trees(files, settings, run.errors), write_sentence, output, report, run)
+    return _write(runs.trees(files, settings, run.errors, _spread(run)), output, report, run)
 
 
 @job
@@ -67,13 +69,7 @@ def transfer_tags(
     if tags.bio and any(is_conllu) and tags.column == "upos":
         raise UsageError("BIO tags are not parts of speech; name their column in CoNLL-U, as in column=NER")
 
-    def put(stream: TextIO, result: Sentence | list[str]) -> None:
-        if isinstance(result, Sentence):
-            write_sentence(stream, result)
-        else:
-            stream.write(" ".join(result) + "\n")
-
-    return _write(runs.tags(files, settings, tags, run.errors), put, output, report, run)
+    return _write(runs.tags(files, settings, tags, run.errors, _spread(run)), output, report, run)
 
 
 @job
@@ -89,8 +85,8 @@ def transfer_spans(
 ) -> Counter[str]:
     """Carry spans, given by character offsets in JSON lines, to the translation."""
     one_standard_input(files.source, files.target, files.links)
-    results = runs.spans(files, discontinuous, gap, threshold, run.errors)
-    return _write(results, _put_line, output, report, run)
+    results = runs.spans(files, discontinuous, gap, threshold, run.errors, _spread(run))
+    return _write(results, output, report, run)
 
 
 @job
@@ -106,8 +102,8 @@ def transfer_markup(
 ) -> Counter[str]:
     """Put the inline tags of a source into its translation; `tokens` are the words that links count."""
     one_standard_input(files.source, files.target, files.links, *tokens)
-    results = runs.markup(files, tokens, gap, threshold, run.errors)
-    return _write(results, _put_line, output, report, run)
+    results = runs.markup(files, tokens, gap, threshold, run.errors, _spread(run))
+    return _write(results, output, report, run)
 
 
 @job
@@ -139,17 +135,16 @@ def evaluate_transfer(
     return tree_report(pairs, thresholds, settings, files.links, at, discontinuous, gap)
 
 
-def _put_line(stream: TextIO, line: str) -> None:
-    stream.write(line + "\n")
+def _spread(run: Run) -> runs.Spread:
+    """Where pairs are worked on: here, or on a cluster."""
+    if run.crew is None:
+        return map
+    from dualign.jobs.cluster_map import mapped
+
+    return partial(mapped, run.crew, "transfer", size=_SHARD)
 
 
-def _write(
-    results: Iterable[tuple[Any, Counter[str]]],
-    put: Callable[[TextIO, Any], object],
-    output: str,
-    report: str | None,
-    run: Run,
-) -> Counter[str]:
+def _write(results: Iterable[runs.Carried], output: str, report: str | None, run: Run) -> Counter[str]:
     """Write results as they come, with their counts to the report; returns the sum of the counts."""
     separate_outputs(output, report)
     total: Counter[str] = Counter()
@@ -158,7 +153,7 @@ def _write(
         stream = stack.enter_context(open_output(output))
         counts_stream = stack.enter_context(open_output(report)) if report is not None else None
         for pairs, (result, counts) in enumerate(run.counted(results, "transfer"), 1):
-            put(stream, result)
+            stream.write(result)
             total.update(counts)
             if counts_stream is not None:
                 counts_stream.write(json.dumps({"line": pairs, **counts}) + "\n")

@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 
@@ -29,7 +29,10 @@ from dualign.text.line_blocks import PairedLines, Place
 from dualign.text.pair_blocks import TextFiles
 
 CHUNKS = 8
-"""Chunks of a shard: some seconds of work, and less of it lost when a worker dies."""
+"""Most chunks of a shard: some seconds of work, and less of it lost when a worker dies."""
+
+SHARDS = 64
+"""Shards of each size: the first have one chunk, so that a short text keeps many workers busy, too."""
 
 
 def refuse_outputs(outputs: Outputs, resume: bool) -> None:
@@ -59,7 +62,7 @@ def align_on(
     bare = files._replace(tell=None)
     tasks = []
     run.progress(0, "cut")
-    for number, shard in enumerate(iter(lambda: list(islice(blocks, CHUNKS)), [])):
+    for number, shard in enumerate(_shards(blocks)):
         arrays = shard_arrays(shard)
         mark = mark_of(*arrays.values(), shard[-1].bars)
         lines = crew.place(f"lines-{mark[:12]}-{number:06}")
@@ -71,6 +74,15 @@ def align_on(
         tasks.append(Task(links, mark, align_shard, (lines, *what, learnt)))
     crew.run("align", tasks)
     return write(pieces_of(tasks, run), outputs, run)[0]
+
+
+def _shards(blocks: Iterator[PairedLines]) -> Iterator[list[PairedLines]]:
+    """Shards of 1, 2, 4, … chunks."""
+    for number in count():
+        shard = list(islice(blocks, min(CHUNKS, 1 << number // SHARDS)))
+        if not shard:
+            return
+        yield shard
 
 
 def shard_arrays(shard: Iterable[PairedLines]) -> dict[str, Array]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,6 +15,7 @@ from dualign.core.arrays import Array
 from dualign.core.clocks import check_time_limit
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available
+from dualign.jobs.cluster_map import spread
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import compile_kernels
 from dualign.measure import phrase_quality
@@ -24,7 +26,7 @@ from dualign.phrase.alignment.forced import Forced, decode, format_line, read_al
 from dualign.phrase.alignment.phrase_em import Round
 from dualign.phrase.alignment.weighted import PhraseLink
 from dualign.phrase.table.occurrences import Occurrences
-from dualign.phrase.table.table_building import Built, build_table
+from dualign.phrase.table.table_building import Built, Tables, on_threads, write_tables
 from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step, number_of, same_length
 from dualign.text.formats import read_links
@@ -100,15 +102,13 @@ def extract_phrases(
     words = [] if dictionary is None else [f"{dictionary}.s2t", f"{dictionary}.t2s"]
     separate_outputs(table, reordering, *words)
     compile_kernels(run.note, "extraction")
-    built = build_table(
+    built = write_tables(
         run.counted(text.read(run.errors), "read"),
-        table,
-        max_length=max_length,
-        reordering=reordering,
-        dictionary=dictionary,
-        threads=run.threads,
-        place=f"{text.links}, line",
-        scratch=scratch,
+        Tables(table, reordering, dictionary),
+        max_length,
+        on_threads(available(run.threads)) if run.crew is None else partial(spread, run.crew),
+        f"{text.links}, line",
+        scratch,
     )
     run.note(
         f"{built.phrase_pairs:,} phrase pairs, {built.instances:,} times in all, of "

@@ -95,7 +95,10 @@ class Run:
             self.progress(number, what)
 
 
-ON_CLUSTER = ("align", "train", "translate")
+ON_CLUSTER = (
+    "align", "train", "translate", "extract_phrases",
+    "transfer_tree", "transfer_tags", "transfer_spans", "transfer_markup",
+)  # fmt: skip
 """The jobs that a cluster can do."""
 
 SILENT = Run()
@@ -122,11 +125,11 @@ def _on_cluster(run: Run, name: str) -> Iterator[Run]:
     """The settings of a job, with the workers that they ask for."""
     if run.cluster is None or run.crew is not None:
         if run.work is not None and run.crew is None:
-            raise UsageError("work= is the folder that a cluster shares; name the cluster, too")
+            raise UsageError("work=DIR is the folder that a cluster shares; name the cluster, too")
         yield run
         return
     if name not in ON_CLUSTER:
-        raise UsageError(f"{name} does not run on a cluster; leave cluster= out")
+        raise UsageError(f"{name} does not run on a cluster; leave cluster=ADDRESS out")
     if run.device == "cuda":
         raise UsageError("a cluster computes on processors; leave device=cuda or cluster= out")
     from dualign.cluster.crew import connected

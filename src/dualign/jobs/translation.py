@@ -15,8 +15,8 @@ from typing import Any
 from dualign.core.certified import Trace
 from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
-from dualign.core.threads import available, ordered_map
-from dualign.jobs.cluster_map import mapped
+from dualign.core.threads import available, ordered_map, spans
+from dualign.jobs.cluster_map import mapped_parts
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.text.arpa import write_arpa
@@ -36,6 +36,9 @@ from dualign.translate.tuning.tuning_rounds import METHODS as TUNERS
 
 LONGEST, PIECE = 250, 100
 """Words of the longest line that is translated as a whole, and of the pieces of a longer one."""
+
+SHARD = 32
+"""Lines of a task on a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +174,9 @@ def translate(
         if graphs is not None or forests is not None:
             raise UsageError("a cluster neither reads nor writes forests; translate on one machine")
         files = [os.path.realpath(path) for path in (folder, lm) if path is not None]
+        parts = [numbered[begin:end] for begin, end in spans(len(numbered), SHARD)]
         settings = files, _stamp(files), count, options
-        results = mapped(run.crew, "translate", _translated_part, numbered, settings)
+        results = mapped_parts(run.crew, "translate", _translated_part, parts, *settings)
         return _write_translations(results, output, report, run)
     translator = Translator.load(folder, filter(None, sentences) if graphs is None else [], lm=lm)
     if any(sentences):

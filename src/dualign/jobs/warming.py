@@ -48,7 +48,7 @@ def compile_ahead(everything: bool = False, *, run: Run = SILENT) -> Path:
     """
     from dualign.translate.search.decoding import METHODS
 
-    names = [*WORD_ALIGNER, "lines", "cutting"]
+    names = [*WORD_ALIGNER, "lines", "cutting", "cluster"]
     if everything:
         names = [name for name in KERNELS if name != "translation"]
         names += [f"translation-{method}" for method in METHODS]
@@ -207,6 +207,20 @@ def compile_usual() -> None:
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
 
 
+def load_kernels() -> None:
+    """What workers of a cluster need for training and aligning, loaded while the command reads the text."""
+    for compile in (compile_chains, compile_usual, compile_lines, compile_cluster):
+        compile()
+
+
+def compile_cluster() -> None:
+    """What workers do with counts."""
+    from dualign.cluster.training_tasks import add_at, counted
+
+    entries, counts = counted(np.ones((1, 2)), 1)
+    add_at(entries, counts, np.zeros((1, 1)))
+
+
 def compile_agreement() -> None:
     """The bidirectional decoder."""
     from dualign.decode.joint.bidirectional import solve
@@ -309,6 +323,7 @@ KERNELS = {
     "agreement": Kernels("bidirectional decoder", 70, compile_agreement),
     "matchings": Kernels("matchings", 35, compile_matchings),
     "cutting": Kernels("tokeniser", 20, compile_cutting),
+    "cluster": Kernels("cluster", 2, compile_cluster),
     "extraction": Kernels("phrase extraction", 40, compile_extraction),
     "phrases": Kernels("phrase alignment", 50, compile_phrases),
     "rules": Kernels("rules", 30, compile_rules),

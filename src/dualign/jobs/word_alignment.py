@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from dualign.aligner import Aligner
+from dualign.cluster.engines import check_model
 from dualign.core.advancing import advance
 from dualign.core.cards import card_of
 from dualign.core.clocks import Clock, in_words
@@ -29,7 +30,7 @@ from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Counts, Ids, Outputs, Piece, note_counts, write, write_page, write_pieces
 from dualign.jobs.resuming import Resumable, about_run, check_resumable, extra_places
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
-from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
+from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels, load_kernels
 from dualign.learn.training import NothingToLearn, usable
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -98,7 +99,7 @@ def align(
     others += ["lines"] if load is not None or target is None else []
     loaded = None if load is None else _loaded(load, tuning, known, run).set_options(**options)
     _look_at(source, target, tuning, known, run, waits=outputs.at_once)
-    compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
+    _compile(run, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
     bad = _BadLines(run)
     if loaded is not None:
         aligner = loaded
@@ -199,7 +200,7 @@ def train(
         run.note(f"note: seed={seed} has no effect without a sample")
     _check_device(run)
     _look_at(source, target, tuning, known, run)
-    compile_kernels(run.note, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
+    _compile(run, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
     text = _Text(source, target, size, seed)
     numbered_text, aligner = _learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
@@ -308,6 +309,15 @@ class _Text(NamedTuple):
     seed: int = 0
 
 
+def _compile(run: Run, *names: str) -> None:
+    """Compile kernels, and let the workers of a cluster load theirs while the text is read."""
+    if run.crew is None:
+        compile_kernels(run.note, *names)
+    else:
+        compile_kernels(run.note, *names, "lines", "cluster")
+        run.crew.prepare(load_kernels)
+
+
 def _learn(
     given: _Text,
     options: dict[str, Any],
@@ -321,6 +331,8 @@ def _learn(
     if prior is not None and prior.begin is not None:
         options = prior.begin.options.as_dict() | options
     aligner = Aligner(**_computing(run), **options)
+    if run.crew is not None:
+        check_model(aligner.options.model)
     _note_device(aligner, constraints, run, pinned=tuning is not None and tuning.pin)
     gold = None if tuning is None else tuning.read_gold(run.errors)
     first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0

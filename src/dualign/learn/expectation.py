@@ -25,7 +25,7 @@ from dualign.infer.blocks import Block, Rules, Warm, block_with
 from dualign.infer.cells import Lookup, Room, look_up, visit_rows
 from dualign.infer.chains import Sums
 from dualign.infer.multipliers import Constraint
-from dualign.infer.posteriors import Output, add_in_order, expectation_tasks, jobs_of, new_sums
+from dualign.infer.posteriors import Job, Output, add_in_order, expectation_tasks, jobs_of, new_sums
 from dualign.learn.expected_counts import Counts, add_counts, add_null_counts, add_positions
 from dualign.model.model import Model
 from dualign.model.positions import starts, table_sizes
@@ -70,7 +70,7 @@ class Expectation:
         )
         self.places = Places(bitext) if model.positions is not None else None
         self.by_block: list[Sums] = []
-        """The statistics of each block, in one row."""
+        """The statistics of each block, in one row, or in a row for each of its given jobs."""
         self._buffers: list[Buffers] = []
 
     @property
@@ -78,8 +78,18 @@ class Expectation:
         """The statistics of all pairs."""
         return added_up(self.by_block)
 
-    def run(self, bounds: Sequence[tuple[int, int]], warm: Sequence[Warm] = (), threads: int = 1) -> None:
-        """Add up the blocks with these bounds; `warm` has the multipliers of each, or is empty."""
+    def run(
+        self,
+        bounds: Sequence[tuple[int, int]],
+        warm: Sequence[Warm] = (),
+        threads: int = 1,
+        jobs: Sequence[list[Job] | None] = (),
+    ) -> None:
+        """Add up the blocks with these bounds; `warm` has the multipliers of each, or is empty.
+
+        A block that is a part of a larger one has the `jobs` that this was cut into, and a row of statistics
+        for each: only who has all parts can add them up in their order.
+        """
         source, target = self.bitext.source, self.bitext.target
         begins = [begin for begin, _ in bounds]
         slots = int(np.add.reduceat(source.lengths * target.lengths, begins).max())
@@ -88,13 +98,16 @@ class Expectation:
         wanted = min(len(bounds), 1 if threads == 1 else 2 + min(threads // 2, MOST_MORE))
         at_once = self.workspace.at_once(wanted, Buffers.size(slots, dense))
         self._buffers = [Buffers(slots, tokens, dense) for _ in range(at_once)]
-        works = (self._block(*each, warm[n] if warm else None) for n, each in enumerate(bounds))
-        for sums in advancing(in_stages(works, threads, at_once), len(bounds)):
-            total = new_sums(self.model.jumps.classes, 1)
-            timed("statistics", add_in_order)(sums, total)
-            self.by_block.append(total)
+        given = jobs or [None] * len(bounds)
+        works = (self._block(*each, warm[n] if warm else None, given[n]) for n, each in enumerate(bounds))
+        for n, sums in enumerate(advancing(in_stages(works, threads, at_once), len(bounds))):
+            if given[n] is None:
+                total = new_sums(self.model.jumps.classes, 1)
+                timed("statistics", add_in_order)(sums, total)
+                sums = total
+            self.by_block.append(sums)
 
-    def _block(self, begin: int, end: int, warm: Warm | None) -> Work[Sums]:
+    def _block(self, begin: int, end: int, warm: Warm | None, jobs: list[Job] | None) -> Work[Sums]:
         buffers = self._buffers.pop()
         part = self.bitext.slice(begin, end)
         lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers.room)
@@ -109,7 +122,8 @@ class Expectation:
         block = block_with(self.model, part, lookup.cells, give=self.asked.rules)
         if warm is not None:
             block = block._replace(warm=warm)
-        jobs = timed("cutting jobs", jobs_of)(block)
+        if jobs is None:
+            jobs = timed("cutting jobs", jobs_of)(block)
         sums = new_sums(self.model.jumps.classes, len(jobs))
         output = buffers.output(lookup, self.asked.agree)
         yield Stage(expectation_tasks(block, jobs, self.asked.constraint, output, sums))

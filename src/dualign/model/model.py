@@ -72,10 +72,10 @@ class Model:
             arrays |= {f"seen_{name}": array for name, array in self.seen._asdict().items()}
         return arrays
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one file, whole or not at all."""
+    def save(self, path: str | os.PathLike[str], *, sync: bool = True) -> None:
+        """Write one file, whole or not at all; see `write_container`."""
         header = {"kind": "word-alignment", "options": self.options.as_dict()}
-        write_container(path, header, self.arrays())
+        write_container(path, header, self.arrays(), sync=sync)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:

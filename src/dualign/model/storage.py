@@ -67,17 +67,22 @@ _FOREIGN = {
 
 
 def write_container(
-    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    path: str | os.PathLike[str],
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    sync: bool = True,
 ) -> None:
     """Write `header` (what JSON can hold) and `arrays` (integers or floats) to `path`, whole or not at all.
 
-    Arrays in another memory order or byte order are copied; others are written as they lie.
+    Arrays in another memory order or byte order are copied; others are written as they lie. Without `sync`,
+    nobody waits until the disk has it all.
     """
     name = checked_path(path)
     plain = {key: _plain(key, arrays[key]) for key in sorted(arrays)}
     text = _header_text(name, header, plain)
     sealed = _PREAMBLE.pack(_MAGIC, FORMAT_VERSION, len(text), 0)[:_SEALED]
-    with open_binary_output(name) as stream:
+    with open_binary_output(name, sync=sync) as stream:
         front = sealed + struct.pack("<I", zlib.crc32(text, zlib.crc32(sealed))) + text
         stream.write(front)
         position = len(front)

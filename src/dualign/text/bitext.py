@@ -66,6 +66,12 @@ class Sentences:
         np.cumsum(np.where(dropped, 0, lengths), out=offsets[1:])
         return Sentences(self.tokens[np.repeat(~dropped, lengths)], offsets)
 
+    def some(self, kept: npt.NDArray[np.bool_]) -> Sentences:
+        """The sentences that are marked."""
+        lengths = self.lengths
+        offsets = np.concatenate(([0], np.cumsum(lengths[kept])))
+        return Sentences(self.tokens[np.repeat(kept, lengths)], offsets)
+
     def only(self, kept: npt.NDArray[np.bool_]) -> Sentences:
         """All sentences, with those tokens alone that are marked."""
         return Sentences(self.tokens[kept], np.concatenate(([0], np.cumsum(kept)))[self.offsets])
@@ -141,6 +147,10 @@ class Bitext:
         """Pairs begin..end; the tokens are views."""
         sides = self.source.slice(begin, end), self.target.slice(begin, end)
         return Bitext(*sides, pins=self.pins.slice(begin, end))
+
+    def some(self, kept: npt.NDArray[np.bool_]) -> Bitext:
+        """The pairs that are marked, and no others."""
+        return Bitext(self.source.some(kept), self.target.some(kept), pins=self.pins.chosen(kept))
 
     def without(self, dropped: npt.NDArray[np.bool_]) -> Bitext:
         """All pairs, the dropped ones with empty sides."""

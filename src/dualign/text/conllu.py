@@ -174,8 +174,13 @@ def write_conllu(sentences: Iterable[Sentence], path: str) -> None:
 
 def write_sentence(stream: TextIO, sentence: Sentence) -> None:
     """Write one sentence and the blank line that ends it."""
+    stream.write(format_sentence(sentence))
+
+
+def format_sentence(sentence: Sentence) -> str:
+    """What `write_sentence` writes."""
     rows = _rows(sentence) if sentence.ranges or sentence.empty else sentence.words
-    stream.write("\n".join([*sentence.comments, *map("\t".join, rows), "\n"]))
+    return "\n".join([*sentence.comments, *map("\t".join, rows), "\n"])
 
 
 def _rows(sentence: Sentence) -> Iterator[list[str]]:

@@ -154,8 +154,11 @@ def pack(data: bytes, path: str) -> bytes:
 
 
 @contextmanager
-def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]:
-    """Write bytes to `path`, whole or not at all, without seeking; `packed` ones are not compressed."""
+def open_binary_output(path: str, *, packed: bool = False, sync: bool = True) -> Iterator[BinaryIO]:
+    """Write bytes to `path`, whole or not at all, without seeking; `packed` ones are not compressed.
+
+    `sync`: the file gets its name when it is on the disk.
+    """
     if is_remote(path):
         from tempfile import TemporaryDirectory
 
@@ -189,7 +192,7 @@ def open_binary_output(path: str, *, packed: bool = False) -> Iterator[BinaryIO]
         sink.compress(None if packed else _method(path))
         yield writer
         writer.flush()
-        sink.finish(sync=temporary is not None)
+        sink.finish(sync=sync and temporary is not None)
         if temporary is not None and final is not None:
             with explaining(path, "write"):
                 temporary.rename(final)

@@ -1,21 +1,23 @@
 """Whole files transferred: streams in, a stream out, and counts of what happened.
 
-Each function takes its inputs as `Files`, yields one output for each sentence pair together with the counts
-of that pair, and holds one pair in memory at a time.
+Each function takes its inputs as `Files`, yields the text of the output for each sentence pair together with
+the counts of that pair, and holds one pair in memory at a time; `spread` is `map`, or does the same on a
+cluster.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step, links_inside
-from dualign.text.conllu import FORM, Sentence, is_conllu, read_sentences
+from dualign.text.conllu import FORM, Sentence, format_sentence, is_conllu, read_sentences
 from dualign.text.formats import read_links
 from dualign.text.json_lines import is_json
 from dualign.text.lines import read_lines, tokenize
@@ -28,6 +30,8 @@ from dualign.transfer.tokens import Interval, locate
 from dualign.transfer.weighted_links import WeightedLink, check_threshold, weighted
 
 Counts = Counter[str]
+Carried = tuple[str, Counts]
+Spread = Callable[[Callable[[tuple[int, Any]], Carried], Iterable[tuple[int, Any]]], Iterable[Carried]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def record_pairs(
     return files.with_links(source, target, errors=errors)
 
 
-def trees(files: Files, settings: Settings, errors: str) -> Iterator[tuple[Sentence, Counts]]:
+def trees(files: Files, settings: Settings, errors: str, spread: Spread = map) -> Iterable[Carried]:
     """Target sentences with the trees of the source sentences."""
     _, target_is_conllu = files.conllu()
     if settings.pos != "any" and not target_is_conllu:
@@ -90,11 +94,18 @@ def trees(files: Files, settings: Settings, errors: str) -> Iterator[tuple[Sente
             "links can be filtered by part of speech only if the target has them: give it as CoNLL-U"
         )
     pairs = sentence_pairs(files, target_is_conllu, errors)
-    for number, (source, target, alignment) in enumerate(pairs, 1):
-        links = links_between(source, target, alignment, settings, files.place(number))
-        if not target_is_conllu:
-            _identify(target, source, number)
-        yield target, transfer_tree(source, target, links, settings.complete)
+    return spread(partial(_carry_tree, files, settings), enumerate(pairs, 1))
+
+
+def _carry_tree(
+    files: Files, settings: Settings, item: tuple[int, tuple[Sentence, Sentence, Alignment]]
+) -> Carried:
+    number, (source, target, alignment) = item
+    links = links_between(source, target, alignment, settings, files.place(number))
+    if not files.conllu()[1]:
+        _identify(target, source, number)
+    counts = transfer_tree(source, target, links, settings.complete)
+    return format_sentence(target), counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,38 +123,53 @@ class TagSettings:
 
 
 def tags(
-    files: Files, settings: Settings, how: TagSettings, errors: str
-) -> Iterator[tuple[Sentence | list[str], Counts]]:
+    files: Files, settings: Settings, how: TagSettings, errors: str, spread: Spread = map
+) -> Iterable[Carried]:
     """Tags of the target words: CoNLL-U sentences if either side is CoNLL-U, otherwise lists of tags."""
     source_is_conllu, target_is_conllu = files.conllu()
-    as_conllu = source_is_conllu or target_is_conllu
     source_stream = _tagged_sentences(files.source, source_is_conllu, errors)
-    if as_conllu:
+    if any(files.conllu()):
         target_stream = read_sentences(files.target, target_is_conllu, errors)
     else:
         target_stream = _tagged_sentences(files.target, False, errors)
-    looked_for = source_is_conllu and how.column not in COLUMNS
-    number = 0
+    if source_is_conllu and how.column not in COLUMNS:
+        source_stream = _having(how.column, source_stream, files.source)
     pairs = files.with_links(source_stream, target_stream, errors=errors)
-    for number, (source, target, alignment) in enumerate(pairs, 1):
-        given = read_tags(source, how.column) if source_is_conllu else source.column(FORM)
-        links = links_between(source, target, alignment, settings, files.place(number))
-        try:
-            result, confidence, counts = _carry_tags(given, len(target), links, how)
-            if as_conllu:
-                write_tags(target, how.column, result, confidence)
-        except DataError as error:
-            # A line of tags is its own place; a CoNLL-U sentence begins at its first word.
-            raise DataError(f"{files.source}:{source.line or number}: {error}") from None
-        if as_conllu and not target_is_conllu:
-            _identify(target, source if source_is_conllu else None, number)
-        looked_for = looked_for and set(given) <= {"_"}
-        yield target if as_conllu else result, counts
-    if looked_for and number:
+    return spread(partial(_carry_sentence, files, settings, how), enumerate(pairs, 1))
+
+
+def _having(column: str, sentences: Iterable[Sentence], name: str) -> Iterator[Sentence]:
+    """Pass sentences on; an error in the end if none has a word with this attribute."""
+    missing = False
+    for number, sentence in enumerate(sentences):
+        missing = (missing or not number) and set(read_tags(sentence, column)) <= {"_"}
+        yield sentence
+    if missing:
         raise UsageError(
-            f"{files.source}: no word has `{how.column}`, which is neither one of the columns "
+            f"{name}: no word has `{column}`, which is neither one of the columns "
             f"{', '.join(COLUMNS)} nor an attribute in MISC"
         )
+
+
+def _carry_sentence(
+    files: Files, settings: Settings, how: TagSettings, item: tuple[int, tuple[Sentence, Sentence, Alignment]]
+) -> Carried:
+    """The tags of one sentence pair."""
+    source_is_conllu, target_is_conllu = files.conllu()
+    number, (source, target, alignment) = item
+    given = read_tags(source, how.column) if source_is_conllu else source.column(FORM)
+    links = links_between(source, target, alignment, settings, files.place(number))
+    try:
+        result, confidence, counts = _carry_tags(given, len(target), links, how)
+        if not (source_is_conllu or target_is_conllu):
+            return " ".join(result) + "\n", counts
+        write_tags(target, how.column, result, confidence)
+    except DataError as error:
+        # A line of tags is its own place; a CoNLL-U sentence begins at its first word.
+        raise DataError(f"{files.source}:{source.line or number}: {error}") from None
+    if not target_is_conllu:
+        _identify(target, source if source_is_conllu else None, number)
+    return format_sentence(target), counts
 
 
 def _carry_tags(
@@ -162,20 +188,34 @@ def _carry_tags(
 
 
 def spans(
-    files: Files, discontinuous: str, gap: int, threshold: float, errors: str
-) -> Iterator[tuple[str, Counts]]:
+    files: Files, discontinuous: str, gap: int, threshold: float, errors: str, spread: Spread = map
+) -> Iterable[Carried]:
     """Lines of JSON: the target's text with the spans of the source's."""
     check_threshold(threshold)
     pairs = record_pairs(files, is_json(files.target), errors)
-    for number, (source, target, alignment) in enumerate(pairs, 1):
-        links_inside(alignment.links, len(source.tokens), len(target.tokens), files.place(number))
-        content, statuses = carry_record(source, target, weighted(alignment, threshold), discontinuous, gap)
-        yield json.dumps(content, ensure_ascii=False, allow_nan=False), Counter(statuses)
+    return spread(partial(_carry_spans, files, (discontinuous, gap), threshold), enumerate(pairs, 1))
+
+
+def _carry_spans(
+    files: Files,
+    how: tuple[str, int],
+    threshold: float,
+    item: tuple[int, tuple[AnnotatedText, AnnotatedText, Alignment]],
+) -> Carried:
+    number, (source, target, alignment) = item
+    links_inside(alignment.links, len(source.tokens), len(target.tokens), files.place(number))
+    content, statuses = carry_record(source, target, weighted(alignment, threshold), *how)
+    return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n", Counter(statuses)
 
 
 def markup(
-    files: Files, tokens_of: tuple[str | None, str | None], gap: int, threshold: float, errors: str
-) -> Iterator[tuple[str, Counts]]:
+    files: Files,
+    tokens_of: tuple[str | None, str | None],
+    gap: int,
+    threshold: float,
+    errors: str,
+    spread: Spread = map,
+) -> Iterable[Carried]:
     """Target lines with the tags of the source lines.
 
     Links are about the words in the files of tokens, where these are given, otherwise about those of the
@@ -185,18 +225,28 @@ def markup(
     source_lines, target_lines = (read_lines(path, errors) for path in (files.source, files.target))
     more = [(path, read_lines(path, errors)) for path in tokens_of if path]
     lines = files.with_links(source_lines, target_lines, *more, errors=errors)
-    for number, (line, text, alignment, *tokens) in enumerate(lines, 1):
-        place = f"{files.source}:{number}"
-        try:
-            source = parse_markup(line)
-        except DataError as error:
-            raise DataError(f"{place}: {error}") from None
-        rest = iter(tokens)
-        left = _words(source.text, tokens_of[0], place, rest, number)
-        right = _words(text, tokens_of[1], f"{files.target}:{number}", rest, number)
-        links_inside(alignment.links, len(left), len(right), files.place(number))
-        placed = place_markup(source, left, text, right, weighted(alignment, threshold), gap)
-        yield placed.text, Counter(placed.statuses)
+    return spread(partial(_carry_markup, files, tokens_of, gap, threshold), enumerate(lines, 1))
+
+
+def _carry_markup(
+    files: Files,
+    tokens_of: tuple[str | None, str | None],
+    gap: int,
+    threshold: float,
+    item: tuple[int, tuple[Any, ...]],
+) -> Carried:
+    number, (line, text, alignment, *tokens) = item
+    place = f"{files.source}:{number}"
+    try:
+        source = parse_markup(line)
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from None
+    rest = iter(tokens)
+    left = _words(source.text, tokens_of[0], place, rest, number)
+    right = _words(text, tokens_of[1], f"{files.target}:{number}", rest, number)
+    links_inside(alignment.links, len(left), len(right), files.place(number))
+    placed = place_markup(source, left, text, right, weighted(alignment, threshold), gap)
+    return placed.text + "\n", Counter(placed.statuses)
 
 
 def _words(text: str, path: str | None, place: str, tokens: Iterator[str], number: int) -> list[Interval]:

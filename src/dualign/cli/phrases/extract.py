@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
@@ -30,6 +31,8 @@ def extract(
     max_length: MaxLength = 7,
     scratch: Annotated[str | None, option("DIR", "For temporary files, 40 kB per sentence pair.")] = None,
     format: options.LinkFormat = None,
+    cluster: options.Cluster = None,
+    work: options.Work = None,
     threads: options.Threads = None,
     errors: options.Errors = options.OnErrors.STRICT,
     quiet: options.Quiet = False,
@@ -55,5 +58,5 @@ def extract(
             dictionary=dictionary,
             max_length=max_length,
             scratch=scratch,
-            run=run,
+            run=replace(run, cluster=cluster, work=work),
         )

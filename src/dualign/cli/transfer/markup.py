@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, option
+from dualign.cli.options import (
+    Cluster,
+    Errors,
+    LinkFormat,
+    OnErrors,
+    Output,
+    Pairs,
+    Quiet,
+    Work,
+    argument,
+    option,
+)
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer.options import Gap, LinksFile, ReportFile, Threshold
 
@@ -24,6 +36,8 @@ def markup(
     report: ReportFile = None,
     format: LinkFormat = None,
     pairs: Pairs = None,
+    cluster: Cluster = None,
+    work: Work = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
@@ -35,6 +49,7 @@ def markup(
     files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs)
     tokens = source_tokens, target_tokens
     with on_screen(quiet, output, None, errors) as run:
+        run = replace(run, cluster=cluster, work=work)
         jobs.transfer_markup(
             files, output, tokens=tokens, gap=gap, threshold=threshold, report=report, run=run
         )

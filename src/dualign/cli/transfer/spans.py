@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument
+from dualign.cli.options import Cluster, Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, Work, argument
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer.options import Discontinuous, Gap, LinksFile, OnDiscontinuous, ReportFile, Threshold
 
@@ -26,6 +27,8 @@ def spans(
     report: ReportFile = None,
     format: LinkFormat = None,
     pairs: Pairs = None,
+    cluster: Cluster = None,
+    work: Work = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
@@ -36,6 +39,7 @@ def spans(
     """
     files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs)
     with on_screen(quiet, output, None, errors) as run:
+        run = replace(run, cluster=cluster, work=work)
         jobs.transfer_spans(
             files, output, discontinuous=discontinuous, gap=gap, threshold=threshold, report=report, run=run
         )

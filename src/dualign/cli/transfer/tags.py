@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, flag, option
+from dualign.cli.options import (
+    Cluster,
+    Errors,
+    LinkFormat,
+    OnErrors,
+    Output,
+    Pairs,
+    Quiet,
+    Work,
+    argument,
+    flag,
+    option,
+)
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer import options
 
@@ -33,6 +46,8 @@ def tags(
     report: options.ReportFile = None,
     format: LinkFormat = None,
     pairs: Pairs = None,
+    cluster: Cluster = None,
+    work: Work = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
@@ -46,4 +61,5 @@ def tags(
     how = jobs.TagSettings(column, bio, discontinuous, gap, default)
     settings = jobs.TransferSettings(threshold, pos, surface)
     with on_screen(quiet, output, None, errors) as run:
+        run = replace(run, cluster=cluster, work=work)
         jobs.transfer_tags(files, output, tags=how, settings=settings, report=report, run=run)

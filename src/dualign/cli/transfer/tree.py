@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, flag
+from dualign.cli.options import (
+    Cluster,
+    Errors,
+    LinkFormat,
+    OnErrors,
+    Output,
+    Pairs,
+    Quiet,
+    Work,
+    argument,
+    flag,
+)
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer import options
 
@@ -25,6 +37,8 @@ def tree(
     report: options.ReportFile = None,
     format: LinkFormat = None,
     pairs: Pairs = None,
+    cluster: Cluster = None,
+    work: Work = None,
     errors: Errors = OnErrors.STRICT,
     quiet: Quiet = False,
 ) -> None:
@@ -37,4 +51,5 @@ def tree(
     files = jobs.AnnotatedFiles(source, target, links, True, is_conllu, format, pairs)
     settings = jobs.TransferSettings(threshold, pos, surface, complete)
     with on_screen(quiet, output, None, errors) as run:
+        run = replace(run, cluster=cluster, work=work)
         jobs.transfer_tree(files, output, settings=settings, report=report, run=run)

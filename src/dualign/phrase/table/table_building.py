@@ -6,18 +6,19 @@
 4. Sort by target phrase for its total, and back again by position; source totals are there in step 5.
 5. Score, format and write, again chunk by chunk.
 
-Vocabularies and the dictionary are held in memory; all else is streams. Steps 2 and 5 use several threads;
-chunks are cut independently of their number, so the file is the same for any.
+Vocabularies and the dictionary are held in memory; all else is streams. Steps 2 and 5 use several threads,
+or whatever `Spread` is; chunks are cut independently of their number, so the file is the same for any.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from dualign.core.threads import available, ordered_map
 from dualign.phrase.table.dictionary import Dictionary, LinkCounts, write_dictionary
 from dualign.phrase.table.external_sort import Runs, collapsed, is_first, whole_groups
 from dualign.phrase.table.extraction import LONGEST, Encoded, Layout, extract_rows, new_layout
-from dualign.phrase.table.scoring import BARS, best_alignments, format_lines, words_of
+from dualign.phrase.table.scoring import BARS, Words, best_alignments, format_lines, words_of
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import GrowingVocabulary
 from dualign.text.checks import links_inside
@@ -38,6 +39,18 @@ from dualign.text.streams import open_binary_output, open_output, pack
 
 _CHUNK = 2500  # sentence pairs: some half million phrase pairs
 _ROWS = 1 << 17  # phrase pairs that are scored at a time
+
+
+Spread = Callable[..., Iterable[Sequence[Array]]]
+"""`spread(name, function, items, *settings)`: arrays `function(item, *settings)` of each item, in order."""
+
+
+class Tables(NamedTuple):
+    """The files to write: a phrase table, perhaps a reordering table and a dictionary."""
+
+    table: str
+    reordering: str | None = None
+    dictionary: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +80,33 @@ def build_table(
     Also writes, where wanted, the reordering table `reordering` and the dictionary `dictionary`.s2t, .t2s.
     `place` begins the message about a link outside its pair; `scratch` is the folder for scratch files.
     """
+    spread = on_threads(available(threads))
+    return write_tables(pairs, Tables(table, reordering, dictionary), max_length, spread, place, scratch)
+
+
+def on_threads(threads: int) -> Spread:
+    """Work on chunks with threads of this process."""
+
+    def spread(
+        name: str, function: Callable[..., Sequence[Array]], items: Iterable[Any], *settings: Any
+    ) -> Iterator[Sequence[Array]]:
+        return ordered_map(lambda item: function(item, *settings), items, threads)
+
+    return spread
+
+
+def write_tables(
+    pairs: Iterable[tuple[Pair, Alignment]],
+    files: Tables,
+    max_length: int,
+    spread: Spread,
+    place: str,
+    scratch: str | None,
+) -> Built:
+    """`build_table`, with whatever does the work on chunks."""
     if not 1 <= max_length <= LONGEST:
         raise UsageError(f"max_length={max_length} is not in 1..{LONGEST}")
-    workers = available(threads)
+    table, reordering, dictionary = files
     with ExitStack() as outputs:
         # Opened first: a place that cannot be written to is an error before the work, not after it.
         written = [table] if reordering is None else [table, reordering]
@@ -80,15 +117,38 @@ def build_table(
         layout = corpus.layout(max_length)
         write_dictionary(corpus.dictionary, *corpus.words, dictionaries)
         runs = Runs(scratch, layout.columns, layout.keys)
-        for rows in ordered_map(lambda chunk: _extracted(chunk, layout), corpus.chunks(), workers):
+        for (rows,) in spread("extract", _extracted, corpus.chunks(), layout):
             runs.add(rows)
         merged = _Merged(scratch, runs, layout)
-        _write(merged, corpus, layout, workers, streams)
+        scoring = _Scoring(layout, corpus.dictionary, (words_of(corpus.words[0]), words_of(corpus.words[1])))
+        endings = [f"table{os.path.splitext(path)[1]}" for path in written]
+        for parts in spread("score", _lines, merged.chunks(), scoring, endings):
+            for part, (_, stream) in zip(parts, streams, strict=True):
+                stream.write(part.data)
     return Built(corpus.pairs, merged.rows, merged.instances)
 
 
-def _extracted(chunk: Encoded, layout: Layout) -> Array:
-    return collapsed(extract_rows(chunk, layout), layout.keys)
+def _extracted(chunk: Encoded, layout: Layout) -> list[Array]:
+    return [collapsed(extract_rows(chunk, layout), layout.keys)]
+
+
+class _Scoring(NamedTuple):
+    """What lines are made with."""
+
+    layout: Layout
+    dictionary: Dictionary
+    words: tuple[Words, Words]
+
+
+def _lines(chunk: tuple[Array, Array], scoring: _Scoring, paths: Sequence[str]) -> list[Array]:
+    """Lines of the phrase table for the first path, and of the reordering table for the second, if any."""
+    rows, totals = chunk
+    found = []
+    for number, path in enumerate(paths):
+        text = format_lines(rows, scoring.layout, totals, scoring.dictionary, scoring.words, bool(number))
+        # Compressed here: better by those who share the work than by the one who writes.
+        found.append(np.frombuffer(pack(text.tobytes(), path), np.uint8))
+    return found
 
 
 class _Corpus:
@@ -217,23 +277,3 @@ class _Merged:
         while len(numbers := self._file.read(np.uint64, _ROWS * columns)):
             yield numbers.reshape(-1, columns)
         self._file.close()
-
-
-def _write(
-    merged: _Merged, corpus: _Corpus, layout: Layout, workers: int, outputs: Sequence[tuple[str, BinaryIO]]
-) -> None:
-    """Write the phrase table to the first output and the reordering table to the second, if there is one."""
-    words = words_of(corpus.words[0]), words_of(corpus.words[1])
-
-    def lines(chunk: tuple[Array, Array]) -> list[bytes]:
-        rows, totals = chunk
-        texts = (
-            format_lines(rows, layout, totals, corpus.dictionary, words, bool(number))
-            for number in range(len(outputs))
-        )
-        # The larger part of the work: better done by the threads than by the one that writes.
-        return [pack(text.tobytes(), path) for text, (path, _) in zip(texts, outputs, strict=True)]
-
-    for parts in ordered_map(lines, merged.chunks(), workers):
-        for part, (_, stream) in zip(parts, outputs, strict=True):
-            stream.write(part)

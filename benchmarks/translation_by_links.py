@@ -42,11 +42,10 @@ from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
 from dualign.measure.quality import evaluate
 from dualign.measure.table import markdown
 from dualign.text.formats import read_links, write_links
-from dualign.translate import Translator
-from dualign.translate.forest.forest_builder import Parsed
+from dualign.translate import LanguageModel, Translator
 from dualign.translate.search.passes import cube
 from dualign.translate.system import train_system
-from dualign.translate.tuning.tuning_rounds import METHODS, MODEL, Example, Tuning, tuned
+from dualign.translate.tuning.tuning_rounds import METHODS, MODEL, Example, Tuning, tuned_on
 
 CORPORA = ("europarl-es-en", "hansards-fr-en", "europarl-de-en")
 DEV, TEST = 250, 500
@@ -178,11 +177,18 @@ def tune(cases: list[Case]) -> None:
     with tempfile.TemporaryDirectory() as place:
         train_system(pairs, place, links=links, rounds=0, threads=1)
         translator = Translator.load(place, [source for source, _ in (*dev, *test)])
-    forests = [[(translator.forest(source), target) for source, target in part] for part in (dev, test)]
+    weights, model, order = translator.settings.weights, translator.model, translator.settings.order
+    examples = [
+        [
+            Example.of(translator.forest(source), model, order, list(weights), target)
+            for source, target in part
+        ]
+        for part in (dev, test)
+    ]
     # What is forked has the forests already.
     context = get_context("fork")
     started = [
-        context.Process(target=tune_case, args=(case, number, translator, *forests))
+        context.Process(target=tune_case, args=(case, number, weights, model, *examples))
         for number, case in enumerate(cases)
     ]
     for process in started:
@@ -193,23 +199,25 @@ def tune(cases: list[Case]) -> None:
         raise RuntimeError(f"{folder.name}, {system}: a tuning failed")
 
 
-Forests = list[tuple[Parsed, list[str]]]
-
-
-def tune_case(case: Case, number: int, translator: Translator, dev: Forests, test: Forests) -> None:
+def tune_case(
+    case: Case,
+    number: int,
+    weights: dict[str, float],
+    model: LanguageModel,
+    dev: list[Example],
+    test: list[Example],
+) -> None:
     """Tune weights on the forests of `dev`, translate those of `test`, keep the counts for BLEU and chrF."""
     os.nice(3 * number)  # first seeds first: an interrupted run has some of every system
-    settings, model = translator.settings, translator.model
     search = Tuning(case.rounds, 1, method=case.tuner, seed=case.seed)
-    weights = tuned(dev, model, settings.order, settings.weights, search)
-    scaled, names = model.scaled(weights[MODEL]), list(weights)
+    weights = tuned_on(dev, model, weights, search)
+    scaled = model.scaled(weights[MODEL])
     bleu, chrf = [], []
-    for parsed, reference in test:
-        example = Example.of(parsed, model, settings.order, names, reference)
+    for example in test:
         problem = example.problem.reweighted(example.features @ list(weights.values()), scaled)
         words = problem.derivation(cube(problem, BEAM, 1)[0]).words
-        bleu.append(bleu_counts(words, [reference]))
-        chrf.append(chrf_counts(words, reference))
+        bleu.append(bleu_counts(words, [example.reference]))
+        chrf.append(chrf_counts(words, example.reference))
     unfinished = case.file.with_suffix(".part.npz")
     np.savez_compressed(unfinished, bleu=np.array(bleu), chrf=np.array(chrf))
     os.replace(unfinished, case.file)

@@ -105,10 +105,17 @@ def tuned(
     settings: Tuning,
 ) -> dict[str, float]:
     """Weights of the best BLEU on pairs of a forest and a reference, after at most that many rounds."""
+    examples = [Example.of(parsed, model, order, list(weights), reference) for parsed, reference in dev]
+    return tuned_on(examples, model, weights, settings)
+
+
+def tuned_on(
+    examples: Sequence[Example], model: LanguageModel, weights: Mapping[str, float], settings: Tuning
+) -> dict[str, float]:
+    """The same for examples whose features are in the order of the weights."""
     rounds, threads, report = settings.rounds, settings.threads, settings.report
     names = list(weights)
     at = names.index(MODEL)
-    examples = [Example.of(parsed, model, order, names, reference) for parsed, reference in dev]
     lists = [Candidates() for _ in examples]
     now = best = np.array([weights[name] for name in names])
     top, since = -1.0, 0

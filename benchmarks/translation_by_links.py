@@ -88,7 +88,9 @@ def main() -> None:
     options.add_argument("--prepared", type=Path, help="folder for text and links")
     options.add_argument("--tunings", type=int, default=3)
     options.add_argument("--tuner", choices=METHODS, default="pro")
-    options.add_argument("--rounds", type=int, default=8, help="rounds of tuning")
+    options.add_argument(
+        "--rounds", type=int, default=8, help="rounds of tuning; 0: the same weights for all"
+    )
     options.add_argument("--workers", type=int, default=1, help="systems made at the same time")
     options.add_argument("--compare-tuners", action="store_true")
     chosen = options.parse_args()
@@ -183,7 +185,7 @@ def tune(cases: list[Case]) -> None:
             Example.of(translator.forest(source), model, order, list(weights), target)
             for source, target in part
         ]
-        for part in (dev, test)
+        for part in (dev if cases[0].rounds else [], test)
     ]
     # What is forked has the forests already.
     context = get_context("fork")
@@ -210,7 +212,7 @@ def tune_case(
     """Tune weights on the forests of `dev`, translate those of `test`, keep the counts for BLEU and chrF."""
     os.nice(3 * number)  # first seeds first: an interrupted run has some of every system
     search = Tuning(case.rounds, 1, method=case.tuner, seed=case.seed)
-    weights = tuned_on(dev, model, weights, search)
+    weights = tuned_on(dev, model, weights, search) if case.rounds else weights
     scaled = model.scaled(weights[MODEL])
     bleu, chrf = [], []
     for example in test:

@@ -6,7 +6,7 @@ The question of Graça, Ganchev & Taskar (2010, Table 2). Aligners link the same
 constraint in training (plain HMM), with agreement, with bijective and with symmetric constraints, eflomal
 (without and with prefixes) and fast_align, the last three symmetrised in the way that has the lowest AER on
 the gold pairs, and as is usual for translation (`-gdfa`, grow-diag-final-and). From each file of links:
-rules, a language model that is the same for all, weights tuned on 250 pairs (with several seeds),
+rules, a language model that is the same for all, weights tuned on `--dev` pairs (with several seeds),
 translations of the test pairs by cube pruning. Beside AER stand the F1 of the phrase pairs that the links
 allow, BLEU and chrF, means over the tunings; ± is the largest distance of a tuning's BLEU from the mean. p is
 that of the paired bootstrap of BLEU against the symmetric links, over all tunings together.
@@ -85,6 +85,7 @@ def main() -> None:
     add_data(options)
     options.add_argument("--corpora", nargs="+", default=list(CORPORA))
     options.add_argument("--pairs", default="10k", help="pairs to train on")
+    options.add_argument("--dev", type=int, default=DEV, help=f"pairs to tune on, at most {DEV}")
     options.add_argument("--prepared", type=Path, help="folder for text and links")
     options.add_argument("--tunings", type=int, default=3)
     options.add_argument("--tuner", choices=METHODS, default="pro")
@@ -130,7 +131,7 @@ def prepare(folder: Path, corpus: Corpus, chosen: Any) -> None:
     held = 3 * DEV + 2 * TEST
     size = min(size_of(chosen.pairs) or len(corpus), len(corpus) - held)
     for name, lines, longest, count in (
-        ("dev", corpus.lines[-held : -2 * TEST], 30, DEV),
+        ("dev", corpus.lines[-held : -2 * TEST], 30, min(chosen.dev, DEV)),
         ("test", corpus.lines[-2 * TEST :], 40, TEST),
     ):
         kept = [line for line in lines if 4 <= len(line.split("\t")[0].split()) <= longest][:count]

@@ -108,7 +108,7 @@ def main() -> None:
             for corpus in corpora
             for system in ([BEST] if chosen.compare_tuners else known(place / corpus))
             for tuner in (METHODS if chosen.compare_tuners else [chosen.tuner])
-            for seed in range(5 if chosen.compare_tuners else chosen.tunings)
+            for seed in range(5 if chosen.compare_tuners else chosen.tunings if chosen.rounds else 1)
         ]
         groups: dict[tuple[Path, str], list[Case]] = {}
         for case in cases:
@@ -248,7 +248,7 @@ def report(cases: list[Case], chosen: Any) -> None:
         quality = f"{100 * worth['aer']:.1f}", f"{100 * worth['phrase_f1']:.1f}"
         rows.append([
             folder.name, name, worth["method"], *quality,
-            f"{mean(scores):.2f} ± {spread:.2f}", f"{chrf:.2f}", "" if best is several else f"{p:.3f}",
+            f"{mean(scores):.2f}" + f" ± {spread:.2f}" * (len(scores) > 1), f"{chrf:.2f}", "" if best is several else f"{p:.3f}",
         ])  # fmt: skip
         entry = {"corpus": folder.name, "system": name, **worth, "bleu": scores, "chrf": chrf, "p": p}
         record(chosen.json, entry)

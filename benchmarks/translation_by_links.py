@@ -248,7 +248,8 @@ def report(cases: list[Case], chosen: Any) -> None:
         quality = f"{100 * worth['aer']:.1f}", f"{100 * worth['phrase_f1']:.1f}"
         rows.append([
             folder.name, name, worth["method"], *quality,
-            f"{mean(scores):.2f}" + f" ± {spread:.2f}" * (len(scores) > 1), f"{chrf:.2f}", "" if best is several else f"{p:.3f}",
+            f"{mean(scores):.2f}" + f" ± {spread:.2f}" * (len(scores) > 1),
+            f"{chrf:.2f}", "" if best is several else f"{p:.3f}",
         ])  # fmt: skip
         entry = {"corpus": folder.name, "system": name, **worth, "bleu": scores, "chrf": chrf, "p": p}
         record(chosen.json, entry)

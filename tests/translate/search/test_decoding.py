@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 
 import pytest
 from tests.oracles.translation import derivations
@@ -208,6 +211,34 @@ def test_a_time_limit_is_kept_where_a_search_takes_longer():
     result = decode(graph, model, time_limit=0.3)
     assert result.seconds < 0.3 + 0.3  # of which a busy machine may take some
     assert result.bound > result.score
+
+
+COMPILED = """
+import gc, random
+from numba.core.dispatcher import Dispatcher
+from tests.translate.search.test_decoding import reordering
+from dualign.translate import decode
+from dualign.translate.search.decoding import compile_method
+
+def count():
+    return sum(len(one.signatures) for one in gc.get_objects() if isinstance(one, Dispatcher))
+
+graph, model = reordering(random.Random(0), 8)
+compile_method("exact")
+before = count()
+assert decode(graph, model, time_limit=60).certified
+assert decode(graph, model, order=2, time_limit=60).certified
+print(count() - before)
+"""
+
+
+@pytest.mark.slow
+def test_no_kernel_is_compiled_after_the_clock_has_started():
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "0\n", done.stderr
 
 
 def test_the_same_input_gives_the_same_answer():

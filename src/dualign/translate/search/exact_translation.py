@@ -63,12 +63,14 @@ def exact(
 
 def compile_exact(problem: Problem) -> None:
     """Compile the kernels that small forests do not need."""
-    incumbents = Incumbents(problem, 1)
+    incumbents, clock = Incumbents(problem, 1), Clock()
     incumbents.offer(cube(problem, 1, 1))
-    pairs = PairSearch(problem, incumbents, Clock())
-    pairs.start(incumbents.threshold - 10.0, never())
+    threshold = incumbents.threshold - 10.0
+    pairs = PairSearch(problem, incumbents, clock)
+    pairs.start(threshold, never())
     pairs.round(incumbents)
     pairs.move()
+    _Exact(problem, incumbents, clock, [], Alarm(clock), 0.0)._try(pairs, threshold, FIRST_WORK)
 
 
 class _Exact:

@@ -72,16 +72,19 @@ class Example:
         drawn = trees.best(1)
         for number, sharpness in enumerate(SHARPNESS):
             drawn += trees.samples(DRAWN, sharpness, seed * len(SHARPNESS) + number)
+        several = {tuple(edges): problem.derivation(edges).words for edges in drawn}
+        sentences = list(dict.fromkeys(several.values()))
+        scores = self.problem.model.scores(sentences, order=self.problem.order)
+        known = {
+            words: (float(score.sum()), bleu_counts(words, [self.reference]))
+            for words, score in zip(sentences, scores, strict=True)
+        }
         found: dict[tuple[tuple[str, ...], tuple[float, ...]], Array] = {}
-        counts: dict[tuple[str, ...], Array] = {}
-        for edges in drawn:
-            words = problem.derivation(edges).words
-            features = self.features[edges].sum(axis=0)
-            if words not in counts:
-                counts[words] = bleu_counts(words, [self.reference])
-            features[at] = self.problem.model.score(words, order=self.problem.order)
+        for edges, words in several.items():
+            features = self.features[list(edges)].sum(axis=0)
+            features[at] = known[words][0]
             found.setdefault((words, tuple(np.round(features, 6).tolist())), features)
-        return [(words, features, counts[words]) for (words, _), features in found.items()]
+        return [(words, features, known[words][1]) for (words, _), features in found.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +108,17 @@ def tuned(
     settings: Tuning,
 ) -> dict[str, float]:
     """Weights of the best BLEU on pairs of a forest and a reference, after at most that many rounds."""
+    examples = [Example.of(parsed, model, order, list(weights), reference) for parsed, reference in dev]
+    return tuned_on(examples, model, weights, settings)
+
+
+def tuned_on(
+    examples: Sequence[Example], model: LanguageModel, weights: Mapping[str, float], settings: Tuning
+) -> dict[str, float]:
+    """The same for examples whose features are in the order of the weights."""
     rounds, threads, report = settings.rounds, settings.threads, settings.report
     names = list(weights)
     at = names.index(MODEL)
-    examples = [Example.of(parsed, model, order, names, reference) for parsed, reference in dev]
     lists = [Candidates() for _ in examples]
     now = best = np.array([weights[name] for name in names])
     top, since = -1.0, 0

@@ -130,6 +130,12 @@ def test_matching_decoders_are_tuned_saved_and_used_again(files, tmp_path, decod
     assert Aligner.load(saved).options.decoder == decoder
 
 
+def test_full_style_gives_the_librarys_links(files, model, capsys):
+    assert run(["align", *files, "--model", model, "--style", "full", "--quiet"]) == 0
+    aligner = Aligner.load(model).set_options(style="full")
+    assert capsys.readouterr().out == "".join(f"{found}\n" for found in aligner.align(SOURCE, TARGET))
+
+
 def test_options_of_the_submodular_decoder_are_checked(files, model, capsys):
     for setting, message in (
         ("alpha=0", "alpha=0"),
@@ -453,6 +459,7 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
         (["--symmetrize", "grow"], "--symmetrize grow is not one of"),
         (["--constraint", "full"], "--constraint full is not one of"),
         (["--model-type", "ibm4"], "--model-type ibm4 is not one of"),
+        (["--style", "fat"], "--style fat is not one of lean, full"),
         (["--threshold", "1.5"], "--threshold 1.5 must be 0, or at least 1e-06 and below 1"),
         (["--rounds", "-1"], "--rounds -1 must be at least 0"),
         (["--rounds", "many"], "--rounds"),
@@ -511,6 +518,7 @@ def test_one_place_for_two_things_is_refused(files, tmp_path, capsys):
     [
         (["--agreement", "full"], "--agreement full has no effect with --decoder soft-union"),
         (["--symmetrize", "union"], "--symmetrize union has no effect with --decoder soft-union"),
+        (["--decoder", "matching", "--style", "full"], "--style full has no effect with --decoder matching"),
         (["--set", "alpha=0.7"], "--set alpha=0.7 has no effect with --decoder soft-union"),
         (
             ["--decoder", "viterbi", "--threshold", "0.3"],

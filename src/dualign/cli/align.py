@@ -55,6 +55,7 @@ def align(
     decoder: settings.Decoder = None,
     symmetrize: settings.Symmetrize = None,
     threshold: settings.Threshold = None,
+    style: settings.Style = None,
     agreement: settings.Agreement = None,
     penalty: settings.Penalty = None,
     unsupported: settings.Unsupported = None,
@@ -113,7 +114,7 @@ def align(
     """
     chosen = settings.chosen(
         set_, tokenize=tokenize, whitespace=whitespace, skip_tokens=skip_tokens, model=model_type,
-        decoder=decoder, symmetrize=symmetrize, threshold=threshold,
+        decoder=decoder, symmetrize=symmetrize, threshold=threshold, style=style,
         agreement=agreement, penalty=penalty, unsupported=unsupported,
         constraint=constraint, rounds=rounds, max_length=max_length, lowercase=False if keep_case else None,
     )  # fmt: skip

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from dualign.cli.options import flag, option
 from dualign.core.errors import UsageError
-from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, Options, suggestion
+from dualign.model.options import (
+    AGREEMENTS,
+    CONSTRAINTS,
+    DECODERS,
+    KIND_NAMES,
+    MODELS,
+    STYLES,
+    Options,
+    suggestion,
+)
 from dualign.text.cutting import WHITESPACE
 
 if TYPE_CHECKING:
@@ -30,6 +39,7 @@ Agreement = Annotated[str | None, _setting("agreement", "|".join(AGREEMENTS))]
 Penalty = Annotated[float | None, _setting("penalty", "COST")]
 Unsupported = Annotated[float | None, _setting("unsupported", "COST")]
 Threshold = Annotated[float | None, _setting("threshold", "P")]
+Style = Annotated[str | None, _setting("style", "|".join(STYLES))]
 Constraint = Annotated[str | None, _setting("constraint", "|".join(CONSTRAINTS))]
 ModelName = Annotated[str | None, _setting("model", "|".join(MODELS))]
 Rounds = Annotated[int | None, _setting("rounds", "N")]

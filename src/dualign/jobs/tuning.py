@@ -11,7 +11,7 @@ from dualign.aligner import Aligner
 from dualign.measure.curves import curve
 from dualign.measure.quality import evaluate
 from dualign.model.model import Model
-from dualign.model.options import SYMMETRIZATIONS, Options
+from dualign.model.options import STYLES, SYMMETRIZATIONS, Options
 from dualign.text.alignment import Alignment
 
 THRESHOLDS = tuple(round(0.1 + 0.05 * k, 2) for k in range(17))
@@ -33,32 +33,34 @@ Judge = Callable[[Trial], float]
 def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> dict[str, Any]:
     """Set the aligner's options to the best for these pairs; returns what was chosen.
 
-    soft-union: the middle of the thresholds that are about as good as the best. matching: threshold, on a
-    grid. posterior: threshold and symmetrisation, on a grid. viterbi: symmetrisation. bidirectional: the
-    costs of agreement on a grid, then symmetrisation. submodular: threshold, side and limits, α and (if the
-    model knows fertilities) quantile, each in turn on its grid until none of them helps.
+    soft-union: the middle of the thresholds that are about as good as the best, and the style. matching:
+    threshold, on a grid. posterior: threshold and symmetrisation, on a grid. viterbi: symmetrisation.
+    bidirectional: the costs of agreement on a grid, then symmetrisation. submodular: threshold, side and
+    limits, α and (if the model knows fertilities) quantile, each in turn on its grid until none helps.
     """
     options = aligner.options
+    decode = aligner.decoder_of(pairs)
+
+    def judge(trial: Trial) -> float:
+        return errors(decode, options, trial, gold)
+
+    steady: tuple[float, ...] = ()
+    if options.decoder == "soft-union" or (options.decoder, options.scores) == ("submodular", "posterior"):
+        steady = (steady_threshold(aligner, pairs, gold),)
     if options.decoder == "soft-union":
-        chosen: Trial = {"threshold": steady_threshold(aligner, pairs, gold)}
-        if options.threshold == 0:  # each pair's own, which may be better
-            decode = aligner.decoder_of(pairs)
-            chosen = min(chosen, {"threshold": 0.0}, key=lambda trial: errors(decode, options, trial, gold))
+        # Each pair's own, if nobody asked for another, may be better.
+        thresholds = steady + (0.0,) * (options.threshold == 0)
+        chosen: Trial = min(
+            ({"threshold": t, "style": style} for style, t in product(STYLES, thresholds)), key=judge
+        )
+    elif options.decoder == "bidirectional":
+        chosen = min(costs_of_agreement(options), key=judge)
+        joins: list[Trial] = [chosen | {"symmetrize": method} for method in SYMMETRIZATIONS]
+        chosen = min(joins, key=judge)
+    elif options.decoder == "submodular":
+        chosen = by_turns(judge, options, steady, aligner.model.fertilities is not None)
     else:
-        decode = aligner.decoder_of(pairs)
-
-        def judge(trial: Trial) -> float:
-            return errors(decode, options, trial, gold)
-
-        if options.decoder == "bidirectional":
-            chosen = min(costs_of_agreement(options), key=judge)
-            joins: list[Trial] = [chosen | {"symmetrize": method} for method in SYMMETRIZATIONS]
-            chosen = min(joins, key=judge)
-        elif options.decoder == "submodular":
-            steady = (steady_threshold(aligner, pairs, gold),) if options.scores == "posterior" else ()
-            chosen = by_turns(judge, options, steady, aligner.model.fertilities is not None)
-        else:
-            chosen = min(trials(options), key=judge)
+        chosen = min(trials(options), key=judge)
     aligner.set_options(**chosen)
     return chosen
 

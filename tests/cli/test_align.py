@@ -725,3 +725,58 @@ def test_corrections_that_cannot_be_used_are_told(files, tmp_path, arguments, go
     path = tmp_path / "corrections"
     path.write_text(gold)
     assert message in failure(capsys, *files, "--gold", str(path), *arguments, code=code)
+
+
+@pytest.fixture
+def halves(files, tmp_path) -> list[str]:
+    """The first forty pairs of the text, and the others."""
+    parts = []
+    for begin, end in ((0, 40), (40, LINES)):
+        for side, lines in (("source", SOURCE), ("target", TARGET)):
+            parts.append(write_lines(tmp_path / f"{begin}.{side}", lines[begin:end]))
+    return parts
+
+
+@pytest.mark.parametrize(("given", "times"), [([], 4), (["--background-ratio", "1"], 1)])
+def test_background_is_learnt_from_and_not_aligned(halves, tmp_path, given, times, capsys):
+    expected = align(
+        times * SOURCE[:40] + SOURCE[40:], times * TARGET[:40] + TARGET[40:], threads=1, rounds=2
+    )
+    for threads in ("1", "3"):
+        command = ["align", *halves[:2], "--background", *halves[2:], "--rounds", "2", "--threads", threads]
+        assert run([*command, *given]) == 0
+        shown = capsys.readouterr()
+        assert shown.out == "".join(f"{alignment}\n" for alignment in expected[:40])
+        assert f"background: 80 pairs; each of the text's counts {times} times" in shown.err
+    model = str(tmp_path / "model")
+    assert run(["train", *halves[:2], model, "--background", *halves[2:], *given, *FAST]) == 0
+    assert run(["align", *halves[:2], "--model", model, "--quiet"]) == 0
+    assert capsys.readouterr().out == shown.out
+
+
+def test_known_links_are_kept_to_in_every_copy_of_the_text(halves, tmp_path):
+    gold = write_lines(tmp_path / "gold.tsv", ["1\t0-0", "3\t0-0 1-1"])
+    first = str(tmp_path / "first")
+    command = ["train", *halves[:2], first, "--background", *halves[2:], "--background-ratio", "2"]
+    assert run([*command, "--gold", gold, *FAST]) == 0
+    pairs = list(zip(2 * SOURCE[:40] + SOURCE[40:], 2 * TARGET[:40] + TARGET[40:], strict=True))
+    known = {0: parse_pharaoh("0-0"), 2: parse_pharaoh("0-0 1-1")}
+    both = Aligner(threads=1, rounds=2).fit(pairs, gold=known | {n + 40: known[n] for n in known})
+    assert (Aligner.load(first).model.lexicon.table == both.model.lexicon.table).all()
+
+
+def test_background_that_cannot_be_used_is_told(files, halves, model, tmp_path, capsys):
+    background = ["--background", *halves[2:]]
+    message = failure(capsys, *files, "--model", model, *background, code=2)
+    assert "background text is for training, but a saved model is given" in message
+    assert "--background-ratio 2 needs --background" in failure(
+        capsys, *files, "--background-ratio", "2", code=2
+    )
+    assert "background-ratio" in failure(capsys, *files, *background, "--background-ratio", "0", code=2)
+    assert "no such file" in failure(capsys, *files, "--background", halves[2], str(tmp_path / "none"))
+    assert "80 lines" in failure(capsys, *files, "--background", halves[2], halves[1])
+    assert "only one file can be standard input" in failure(
+        capsys, files[0], "-", "--background", halves[2], "-", code=2
+    )
+    overwritten = failure(capsys, *files, *background, "-o", halves[2], code=2)
+    assert halves[2] in overwritten

@@ -87,6 +87,8 @@ def align(
     glossary: settings.GlossaryFile = None,
     prior: settings.PriorFile = None,
     prior_weight: settings.PriorWeight = 1.0,
+    background: settings.Background = None,
+    background_ratio: settings.BackgroundRatio = None,
     html_report: Annotated[str | None, option("FILE", "Also write a page about the run.")] = None,
     set_: settings.Set = None,
     resume: Annotated[
@@ -129,7 +131,7 @@ def align(
         raise UsageError("--gold is for training, but --model is given; to set the threshold, use --tune")
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
-    known = jobs.Knowledge(glossary, prior, prior_weight)
+    known = jobs.Knowledge(glossary, prior, prior_weight, background=background, times=background_ratio)
     with on_screen(quiet, output, threads, errors, rate=True) as run:
         run = replace(
             run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work, device=device,

@@ -56,6 +56,18 @@ PriorFile = Annotated[
     option("FILE", "Pseudo-counts of word pairs: a model, source<TAB>target<TAB>weight, eflomal's priors."),
 ]
 PriorWeight = Annotated[float, option("X", "Multiply the counts of --prior by this.")]
+Background = Annotated[
+    tuple[str, str] | None,
+    option("SOURCE TARGET", "More text to learn from, which is not aligned.", "--background"),
+]
+BackgroundRatio = Annotated[
+    int | None,
+    option(
+        "N",
+        "Each pair of the text counts like N of --background. [default: 1, or 4 if few words are shared]",
+        min=1,
+    ),
+]
 Tune = Annotated[str | None, option("GOLD", "Tune the decoder on these gold links of the first lines.")]
 PinnedGold = Annotated[
     str | None,

@@ -1,4 +1,5 @@
-"""What is known before training: files of translations and of priors, and a model to go on with."""
+"""What is known before training: files of translations, of priors and of other text, and a model to go on
+with."""
 
 from __future__ import annotations
 
@@ -26,10 +27,19 @@ class Knowledge:
     """What the counts of `prior` are multiplied by."""
     model: str | None = None
     """A model to go on with: its options, what it has counted, and its chains."""
+    background: tuple[str, str] | None = None
+    """Both sides of other text to learn from, which is not aligned."""
+    times: int | None = None
+    """How many pairs of the background each pair of the text counts like; if not given, 1, or 4 if it is text
+    of another kind (`dualign.text.Numbered.times_over`)."""
 
     def __post_init__(self) -> None:
         if not (isfinite(self.weight) and self.weight > 0):
             raise UsageError(f"prior_weight={self.weight} must be over 0 and finite")
+        if self.times is not None and self.times < 1:
+            raise UsageError(f"background_ratio={self.times} must be at least 1")
+        if self.times is not None and self.background is None:
+            raise UsageError(f"background_ratio={self.times} needs background=(SOURCE, TARGET)")
         if self.prior is not None and self.model is not None:
             raise UsageError("continuing a model already uses it as the prior; leave out prior=FILE")
         if self.prior is None and self.weight != 1:
@@ -42,7 +52,7 @@ class Knowledge:
 
     def inputs(self) -> tuple[str | None, ...]:
         """Every path."""
-        return self.glossary, self.prior, self.model
+        return self.glossary, self.prior, self.model, *(self.background or ())
 
     def read_glossary(self, run: Run) -> Glossary | None:
         """The glossary, if there is one."""

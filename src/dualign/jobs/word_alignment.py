@@ -96,10 +96,9 @@ def align(
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
     bad = _BadLines(run)
     if load is not None:
-        if known.prior or known.model:
-            raise UsageError(
-                "a prior is for training, but a saved model is given; train with the prior first"
-            )
+        if known.prior or known.model or known.background:
+            what = "background text" if known.background else "a prior"
+            raise UsageError(f"{what} is for training, but a saved model is given; train with it first")
         if tuning is not None and (tuning.early_stop or tuning.pin):
             what = "gold links are pinned" if tuning.pin else "early stopping is for"
             raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
@@ -322,10 +321,17 @@ def _learn(
         _note_other(prior.begin, aligner.options, text, run)
     run.progress(0, "train")
     pinned = None
+    learnt, times = text, 1
+    if known.background is not None:
+        other = _encode_files(*known.background, aligner, run, workspace, aligner.cutting)
+        times = known.times or text.times_over(other)
+        learnt = text.with_background(other, times, workspace)
+        run.note(f"background: {number_of(len(other), 'pairs')}; each of the text's counts {times} times")
     if tuning is not None and gold is not None and tuning.pin:
-        pinned = dict(zip(gold.lines, gold.links, strict=True))
+        again = [line + n * len(text) for n in range(times) for line in gold.lines]
+        pinned = dict(zip(again, times * gold.links, strict=True))
     aligner.fit(
-        text,
+        learnt,
         report=run.round,
         judge=judge,
         constraints=constraints,

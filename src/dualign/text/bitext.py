@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dualign.core.errors import UsageError
 from dualign.core.workspace import Workspace, boundless
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[Any]
 
 _NO_LIMIT = int(np.iinfo(np.int64).max)
+
+TIMES = 4
+"""Pairs of background text of another kind that a pair to be aligned counts like."""
+
+STRANGE = 0.2
+"""A background is of another kind if on both sides it lacks more than this share of the text's words."""
 
 
 class GrowingVocabulary(dict[str, int]):
@@ -193,6 +200,44 @@ class Numbered(Bitext):
         left, right = ([new[word] for word in side] for new, side in zip(vocabularies, words, strict=True))
         bitext = self.renumbered(left, right, threads, workspace, in_place=in_place)
         return Numbered(bitext.source, bitext.target, *map(list, vocabularies), pins=self.pins)
+
+    def times_over(self, background: Numbered) -> int:
+        """How many pairs of a background each of these pairs should count like: 1, or `TIMES` if it is text
+        of another kind, in which these would drown."""
+        shares = []
+        for side, words, others in (
+            (self.source, self.source_words, background.source_words),
+            (self.target, self.target_words, background.target_words),
+        ):
+            known = set(others)
+            lacks = np.array([word not in known for word in words], np.bool_)
+            shares.append(lacks[side.tokens].mean() if len(side.tokens) else 0.0)
+        return TIMES if min(shares) > STRANGE else 1
+
+    def with_background(
+        self, background: Numbered, times: int, workspace: Workspace | None = None
+    ) -> Numbered:
+        """This text so many times, then the background: a text to learn from in which each pair of this one
+        counts like `times` pairs of the other. Numbers of words stay; those of the background's own follow.
+        """
+        if times < 1:
+            raise UsageError(f"times={times} must be at least 1")
+        sides, words = [], []
+        for side, known, other, more in (
+            (self.source, self.source_words, background.source, background.source_words),
+            (self.target, self.target_words, background.target, background.target_words),
+        ):
+            vocabulary = GrowingVocabulary((word, number) for number, word in enumerate(known))
+            numbers = np.array([vocabulary[word] for word in more], np.int32)
+            tokens = (workspace or boundless()).empty(times * len(side.tokens) + len(other.tokens), np.int32)
+            own = times * len(side.tokens)
+            for begin in range(0, own, max(1, len(side.tokens))):
+                tokens[begin : begin + len(side.tokens)] = side.tokens
+            np.take(numbers, other.tokens, out=tokens[own:], mode="clip")
+            lengths = np.concatenate((np.tile(side.lengths, times), other.lengths))
+            sides.append(Sentences(tokens, np.concatenate(([0], np.cumsum(lengths)))))
+            words.append(list(vocabulary))
+        return Numbered(sides[0], sides[1], *words)
 
     def without_words(self, words: Collection[str]) -> Numbered:
         """The same sentences without some words."""

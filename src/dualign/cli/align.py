@@ -89,6 +89,8 @@ def align(
     prior_weight: settings.PriorWeight = 1.0,
     background: settings.Background = None,
     background_ratio: settings.BackgroundRatio = None,
+    similarity: settings.Similarity = None,
+    similarity_weight: settings.SimilarityWeight = None,
     html_report: Annotated[str | None, option("FILE", "Also write a page about the run.")] = None,
     set_: settings.Set = None,
     resume: Annotated[
@@ -131,7 +133,9 @@ def align(
         raise UsageError("--gold is for training, but --model is given; to set the threshold, use --tune")
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
-    known = jobs.Knowledge(glossary, prior, prior_weight, background=background, times=background_ratio)
+    known = jobs.Knowledge(
+        glossary, prior, prior_weight, None, background, background_ratio, similarity, similarity_weight
+    )
     with on_screen(quiet, output, threads, errors, rate=True) as run:
         run = replace(
             run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work, device=device,

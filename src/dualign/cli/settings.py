@@ -68,6 +68,13 @@ BackgroundRatio = Annotated[
         min=1,
     ),
 ]
+Similarity = Annotated[
+    str | None,
+    option("FILE.npz", "Similarities of the words of the first pairs, one matrix per pair, as evidence."),
+]
+SimilarityWeight = Annotated[
+    float | None, option("W", "Probabilities are multiplied by exp(W × similarity). [default: 4]")
+]
 Tune = Annotated[str | None, option("GOLD", "Tune the decoder on these gold links of the first lines.")]
 PinnedGold = Annotated[
     str | None,

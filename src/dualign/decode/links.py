@@ -79,7 +79,7 @@ def align_bitext(
     """
     check_constraints(model.options, constraints)
     kept, too_long = without_long(text)
-    if card is not None and matrices is None:
+    if card is not None and matrices is None and len(kept.bitext.similar.begin) == 0:
         from dualign.device.card_candidates import handled, why_not_align
 
         if why_not_align(model.options, constraints) is None:

@@ -3,7 +3,7 @@ with."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from dualign.core.errors import UsageError
@@ -12,7 +12,10 @@ from dualign.jobs.running import Run
 from dualign.learn.prior_counts import Prior
 from dualign.model.model import Model
 from dualign.model.storage import is_model_file
+from dualign.text.bitext import SIMILARITY_WEIGHT, Numbered
+from dualign.text.matrices import read_matrices
 from dualign.text.prior_files import read_word_pairs
+from dualign.text.similarities import similarities
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,14 @@ class Knowledge:
     """How many pairs of the background each pair of the text counts like; if not given, 1, or 4 if it is text
     of another kind (`dualign.text.Numbered.times_over`)."""
 
+    similarity: str | None = None
+    """Matrices of the similarities of the words of the text's first pairs."""
+    similarity_weight: float | None = None
+    """What they are multiplied by; 4 if not given."""
+
     def __post_init__(self) -> None:
+        if self.similarity_weight is not None and self.similarity is None:
+            raise UsageError(f"similarity_weight={self.similarity_weight} needs similarity=FILE")
         if not (isfinite(self.weight) and self.weight > 0):
             raise UsageError(f"prior_weight={self.weight} must be over 0 and finite")
         if self.times is not None and self.times < 1:
@@ -52,11 +62,19 @@ class Knowledge:
 
     def inputs(self) -> tuple[str | None, ...]:
         """Every path."""
-        return self.glossary, self.prior, self.model, *(self.background or ())
+        return self.glossary, self.prior, self.model, self.similarity, *(self.background or ())
 
     def read_glossary(self, run: Run) -> Glossary | None:
         """The glossary, if there is one."""
         return None if self.glossary is None else Glossary.read(self.glossary, errors=run.errors)
+
+    def with_similarities(self, text: Numbered, run: Run) -> Numbered:
+        """The text with the similarities of its pairs, if there are any."""
+        if self.similarity is None:
+            return text
+        weight = SIMILARITY_WEIGHT if self.similarity_weight is None else self.similarity_weight
+        known = similarities(text, read_matrices(self.similarity, run.errors), weight)
+        return replace(text, similar=known)
 
     def read_prior(self, run: Run) -> Prior | None:
         """The prior, if there is one; notes say what of it is not used."""

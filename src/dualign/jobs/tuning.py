@@ -13,6 +13,7 @@ from dualign.measure.quality import evaluate
 from dualign.model.model import Model
 from dualign.model.options import STYLES, SYMMETRIZATIONS, Options
 from dualign.text.alignment import Alignment
+from dualign.text.bitext import Numbered
 
 THRESHOLDS = tuple(round(0.1 + 0.05 * k, 2) for k in range(17))
 LOW_THRESHOLDS = (1e-6, 0.01, 0.02, 0.05)
@@ -30,7 +31,7 @@ Trial = dict[str, Any]
 Judge = Callable[[Trial], float]
 
 
-def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> dict[str, Any]:
+def tune(aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment]) -> dict[str, Any]:
     """Set the aligner's options to the best for these pairs; returns what was chosen.
 
     soft-union: the middle of the thresholds that are about as good as the best, and the style. matching:
@@ -72,7 +73,7 @@ def errors(
     return evaluate(decode(replace(options, **trial)), gold).aer
 
 
-def steady_threshold(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:
+def steady_threshold(aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment]) -> float:
     """The middle of the thresholds on link probabilities with about the lowest AER."""
     return curve(aligner.posteriors(pairs), gold).steady_threshold(present=aligner.options.fixed_threshold)
 
@@ -131,6 +132,8 @@ def by_turns(judge: Judge, options: Options, thresholds: tuple[float, ...], fert
     return chosen
 
 
-def area_judge(pairs: Sequence[Pair], gold: Sequence[Alignment], threads: int) -> Callable[[Model], float]:
+def area_judge(
+    pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment], threads: int
+) -> Callable[[Model], float]:
     """Judge models by the area under the precision-recall curve of their link probabilities."""
     return lambda model: curve(Aligner.of_model(model, threads).posteriors(pairs), gold).area()

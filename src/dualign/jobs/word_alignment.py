@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dualign.aligner import Aligner
 from dualign.core.advancing import advance
 from dualign.core.cards import card_of
@@ -85,6 +87,8 @@ def align(
     _check_places(outputs, source, target, load, tuning, known, beside)
     if outputs.model is not None:
         refuse_other_files(outputs.model, "name another file")
+    if known.similarity and outputs.reads_lines:
+        raise UsageError("similarities are those of tokens; leave out what is written about words")
     workspace = run.workspace()
     if load is None:
         chosen = Options.of(options)
@@ -96,9 +100,11 @@ def align(
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
     bad = _BadLines(run)
     if load is not None:
-        if known.prior or known.model or known.background:
-            what = "background text" if known.background else "a prior"
-            raise UsageError(f"{what} is for training, but a saved model is given; train with it first")
+        for what, given in (("a prior", known.prior or known.model), ("background text", known.background)):
+            if given:
+                raise UsageError(f"{what} is for training, but a saved model is given; train with it first")
+        if known.similarity:
+            raise UsageError("similarities are for the text that is learnt from; leave the saved model out")
         if tuning is not None and (tuning.early_stop or tuning.pin):
             what = "gold links are pinned" if tuning.pin else "early stopping is for"
             raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
@@ -189,6 +195,10 @@ def train(
     _check_places(outputs, source, target, None, tuning, known, beside)
     refuse_other_files(output, "name the model with output=MODEL")
     workspace = run.workspace()
+    if size is not None and known.similarity:
+        raise UsageError(
+            "similarities are those of the first pairs, but a sample is drawn; train on all pairs"
+        )
     if size is not None and tuning is not None and tuning.pin:
         raise UsageError("a sample has other lines than the text that was corrected; train on all of it")
     if size is not None and tuning is not None and tuning.on_input and not _can_read_again(source, target):
@@ -299,9 +309,12 @@ def _learn(
     gold = None if tuning is None else tuning.read_gold(run.errors)
     first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0
     begin, text = _read(given, aligner, first, run, workspace)
-    labelled = (
+    labelled: Sequence[Pair] | Numbered = (
         [] if tuning is None or gold is None else tuning.pairs(begin, gold, run.errors, aligner.cutting)
     )
+    text = known.with_similarities(text, run)
+    if known.similarity is not None and tuning is not None and gold is not None and tuning.on_input:
+        labelled = text.chosen(np.isin(np.arange(len(text)), gold.lines))
     areas: list[float] = []
     judge = None
     if tuning is not None and gold is not None and tuning.early_stop:
@@ -435,7 +448,7 @@ def _can_read_again(source: str, target: str | None) -> bool:
     return is_regular(source) and (target is None or is_regular(target))
 
 
-def _tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], run: Run) -> None:
+def _tune(aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment], run: Run) -> None:
     from dualign.jobs.tuning import tune
 
     chosen = ", ".join(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +24,9 @@ _NO_LIMIT = int(np.iinfo(np.int64).max)
 
 TIMES = 4
 """Pairs of background text of another kind that a pair to be aligned counts like."""
+
+SIMILARITY_WEIGHT = 4.0
+"""What similarities are multiplied by if nobody says otherwise."""
 
 STRANGE = 0.2
 """A background is of another kind if on both sides it lacks more than this share of the text's words."""
@@ -133,13 +136,59 @@ UNPINNED = Pins(
 )  # fmt: skip
 
 
+class Similarities(NamedTuple):
+    """What the emissions of some pairs are multiplied by, because their words are known to be similar.
+
+    Pair n has the `factor`s `begin[n]` … `begin[n + 1]`, float32, one for each cell, row by row, or none. A
+    text of which nothing is known has empty arrays.
+    """
+
+    begin: Ints
+    factor: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, pairs: int, factors: Iterable[npt.NDArray[np.float32]]) -> Similarities:
+        """Those of a text of that many pairs, by matrices (source words, target words) of its first pairs."""
+        flat = [np.ravel(matrix) for matrix in factors]
+        begin = np.zeros(pairs + 1, np.int64)
+        begin[1 : len(flat) + 1] = [len(each) for each in flat]
+        return cls(np.cumsum(begin), np.concatenate([np.zeros(0, np.float32), *flat]))
+
+    def slice(self, begin: int, end: int) -> Similarities:
+        """Those of the pairs begin..end."""
+        if len(self.begin) == 0:
+            return self
+        a, b = self.begin[begin], self.begin[end]
+        return Similarities(self.begin[begin : end + 1] - a, self.factor[a:b])
+
+    def chosen(self, pairs: npt.NDArray[np.bool_]) -> Similarities:
+        """Those of the chosen pairs only."""
+        if len(self.begin) == 0:
+            return self
+        sizes = np.diff(self.begin)
+        begin = np.concatenate(([0], np.cumsum(sizes[pairs])))
+        return Similarities(begin, self.factor[np.repeat(pairs, sizes)])
+
+    def repeated(self, times: int, more: int) -> Similarities:
+        """Those of a text so many times, then of `more` pairs of which nothing is known."""
+        if len(self.begin) == 0:
+            return self
+        sizes = np.concatenate((np.tile(np.diff(self.begin), times), np.zeros(more, np.int64)))
+        return Similarities(np.concatenate(([0], np.cumsum(sizes))), np.tile(self.factor, times))
+
+
+NO_SIMILARITIES = Similarities(np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+
 @dataclass(frozen=True, slots=True)
 class Bitext:
-    """Parallel sentences of numbered words; of some pairs the links may be known, for training."""
+    """Parallel sentences of numbered words; of some pairs the links may be known, for training, or how
+    similar their words are."""
 
     source: Sentences
     target: Sentences
     pins: Pins = field(default=UNPINNED, kw_only=True)
+    similar: Similarities = field(default=NO_SIMILARITIES, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -147,11 +196,11 @@ class Bitext:
     def slice(self, begin: int, end: int) -> Bitext:
         """Pairs begin..end; the tokens are views."""
         sides = self.source.slice(begin, end), self.target.slice(begin, end)
-        return Bitext(*sides, pins=self.pins.slice(begin, end))
+        return Bitext(*sides, pins=self.pins.slice(begin, end), similar=self.similar.slice(begin, end))
 
     def without(self, dropped: npt.NDArray[np.bool_]) -> Bitext:
         """All pairs, the dropped ones with empty sides."""
-        return Bitext(self.source.without(dropped), self.target.without(dropped))
+        return Bitext(self.source.without(dropped), self.target.without(dropped), similar=self.similar)
 
     def fitting(
         self, longest: int = _NO_LIMIT, cells: int = _NO_LIMIT, *, threads: int = 1
@@ -187,7 +236,7 @@ class Numbered(Bitext):
             _renumbered(side, np.asarray(numbers, np.int32), threads, workspace, in_place)
             for side, numbers in ((self.source, source), (self.target, target))
         )
-        return Bitext(left, right)
+        return Bitext(left, right, similar=self.similar)
 
     def lowered(
         self, threads: int = 1, workspace: Workspace | None = None, *, in_place: bool = False
@@ -199,7 +248,16 @@ class Numbered(Bitext):
         vocabularies = GrowingVocabulary(), GrowingVocabulary()
         left, right = ([new[word] for word in side] for new, side in zip(vocabularies, words, strict=True))
         bitext = self.renumbered(left, right, threads, workspace, in_place=in_place)
-        return Numbered(bitext.source, bitext.target, *map(list, vocabularies), pins=self.pins)
+        sides = bitext.source, bitext.target
+        return Numbered(*sides, *map(list, vocabularies), pins=self.pins, similar=self.similar)
+
+    def with_similarities(self, matrices: Iterable[Any], weight: float = SIMILARITY_WEIGHT) -> Numbered:
+        """This text with the similarities s of the words of its first pairs, a matrix (source words, target
+        words) for each: emissions are multiplied by exp(weight · s), in training and when it is aligned."""
+        from dualign.text.similarities import similarities
+
+        placed = ((f"matrix {number}", matrix) for number, matrix in enumerate(matrices))
+        return replace(self, similar=similarities(self, placed, weight))
 
     def times_over(self, background: Numbered) -> int:
         """How many pairs of a background each of these pairs should count like: 1, or `TIMES` if it is text
@@ -237,7 +295,7 @@ class Numbered(Bitext):
             lengths = np.concatenate((np.tile(side.lengths, times), other.lengths))
             sides.append(Sentences(tokens, np.concatenate(([0], np.cumsum(lengths)))))
             words.append(list(vocabulary))
-        return Numbered(sides[0], sides[1], *words)
+        return Numbered(sides[0], sides[1], *words, similar=self.similar.repeated(times, len(background)))
 
     def without_words(self, words: Collection[str]) -> Numbered:
         """The same sentences without some words."""
@@ -259,7 +317,8 @@ class Numbered(Bitext):
         right, target_words = _chosen(self.target, self.target_words, pairs, threads, workspace)
         if left is self.source and right is self.target:
             return self
-        return Numbered(left, right, source_words, target_words, pins=self.pins.chosen(pairs))
+        pins, similar = self.pins.chosen(pairs), self.similar.chosen(pairs)
+        return Numbered(left, right, source_words, target_words, pins=pins, similar=similar)
 
 
 def _renumbered(

@@ -2,9 +2,9 @@
 
     python -m benchmarks.similarities --size 10k --weights 1 2 4 8
 
-A cell that is a sure link has a similarity from a normal distribution around 0.6, any other around 0.2, both with
-the standard deviation `--noise`. Half of the gold pairs have a matrix. AER is that of this half, of the other half,
-and of the matrices alone, decoded by `argmax`.
+A cell that is a sure link has a similarity from a normal distribution around 0.6, any other around 0.2, both
+with the standard deviation `--noise`. Half of the gold pairs have a matrix. AER is that of this half, of the
+other half, and of the matrices alone, decoded by `argmax`.
 """
 
 from __future__ import annotations

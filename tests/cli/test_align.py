@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.bitexts import GOLD, LINES, SOURCE, TARGET, write_bitext, write_lines
 from tests.cli.command import dualign
@@ -17,7 +18,9 @@ from dualign.cli.main import run
 from dualign.decode import links as aligning
 from dualign.measure.quality import evaluate
 from dualign.model.storage import write_container
+from dualign.text.bitext import numbered
 from dualign.text.formats import parse_pharaoh, read_links
+from dualign.text.matrices import read_matrices
 from dualign.text.streams import open_input
 
 FAST = ["--rounds", "2", "--quiet"]
@@ -780,3 +783,62 @@ def test_background_that_cannot_be_used_is_told(files, halves, model, tmp_path, 
     )
     overwritten = failure(capsys, *files, *background, "-o", halves[2], code=2)
     assert halves[2] in overwritten
+
+
+@pytest.fixture
+def matrices(tmp_path) -> str:
+    """Similarities of the words of the first 30 pairs, in the format of --posteriors."""
+    random = np.random.default_rng(1)
+    sizes = [(len(s.split()), len(t.split())) for s, t in zip(SOURCE[:30], TARGET[:30], strict=True)]
+    path = str(tmp_path / "similar.npz")
+    np.savez(path, *(random.uniform(0, 1, size) for size in sizes))
+    return path
+
+
+@pytest.mark.parametrize("weight", [4.0, 1.5])
+def test_similarities_are_evidence_in_training_and_aligning(
+    files, matrices, tmp_path, weight, expected, capsys
+):
+    pairs = [(s.split(), t.split()) for s, t in zip(SOURCE, TARGET, strict=True)]
+    text = numbered(pairs, True).with_similarities([m for _, m in read_matrices(matrices)], weight)
+    aligner = Aligner(threads=1, rounds=2).fit(text)
+    links = "".join(f"{alignment}\n" for alignment in aligner.align(text))
+    assert links != expected
+    given = ["--similarity", matrices, *([] if weight == 4 else ["--similarity-weight", str(weight)])]
+    for threads in ("1", "3"):
+        assert run(["align", *files, *given, *FAST, "--threads", threads]) == 0
+        assert capsys.readouterr() == (links, "")
+    model = str(tmp_path / "model")
+    assert run(["train", *files, model, *given, *FAST]) == 0
+    assert (Aligner.load(model).model.lexicon.table == aligner.model.lexicon.table).all()
+
+
+def test_tuning_sees_the_similarities(files, matrices, tmp_path, capsys):
+    gold = write_lines(tmp_path / "gold", GOLD)
+    found = str(tmp_path / "links")
+    assert run(["align", *files, "--similarity", matrices, "--tune", gold, "--rounds", "2", "-o", found]) == 0
+    assert "tuned on 40 pairs: threshold" in capsys.readouterr().err
+    links, truth = (list(read_links(path, "pharaoh"))[:40] for path in (found, gold))
+    untuned = str(tmp_path / "untuned")
+    assert run(["align", *files, "--similarity", matrices, *FAST, "-o", untuned]) == 0
+    assert evaluate(links, truth).aer <= evaluate(list(read_links(untuned, "pharaoh"))[:40], truth).aer
+
+
+def test_similarities_that_cannot_be_used_are_told(files, matrices, model, tmp_path, capsys):
+    given = [*files, "--similarity", matrices]
+    assert "leave the saved model out" in failure(capsys, *given, "--model", model, code=2)
+    assert "leave out what is written about words" in failure(capsys, *given, "--positions", "words", code=2)
+    assert "--similarity-weight 2.0 needs --similarity" in failure(
+        capsys, *files, "--similarity-weight", "2", code=2
+    )
+    assert "--similarity-weight 50.0 must be" in failure(capsys, *given, "--similarity-weight", "50", code=2)
+    assert "for the HMM" in failure(capsys, *given, "--model-type", "ibm1", code=2)
+    assert "no such file" in failure(capsys, *files, "--similarity", str(tmp_path / "none.npz"))
+    assert "pair 1 has" in failure(capsys, *reversed(files), "--similarity", matrices)
+    assert "not an archive" in failure(
+        capsys, *files, "--similarity", write_lines(tmp_path / "bad.npz", ["x"])
+    )
+    few = [write_lines(tmp_path / "few.de", SOURCE[:9]), write_lines(tmp_path / "few.en", TARGET[:9])]
+    assert "a matrix too many" in failure(capsys, *few, "--similarity", matrices)
+    assert run(["train", *files, str(tmp_path / "m"), "--similarity", matrices, "--sample", "50"]) == 2
+    assert "but a sample is drawn" in capsys.readouterr().err

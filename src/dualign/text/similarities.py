@@ -34,9 +34,11 @@ def _factors(
         if number == len(lengths):
             raise DataError(f"{place}: a matrix too many; the text has {len(lengths):,} pairs")
         try:
-            matrix = np.asarray(content, np.float64)
-        except (TypeError, ValueError):
-            raise DataError(f"{place}: not a matrix of numbers") from None
+            matrix = np.asarray(content)
+        except ValueError:  # rows of different lengths
+            matrix = np.empty(0, object)
+        if matrix.dtype.kind not in "biuf":
+            raise DataError(f"{place}: not a matrix of numbers")
         I, J = lengths[number]
         if matrix.size == I * J == 0:
             yield np.zeros(0, np.float32)
@@ -46,7 +48,8 @@ def _factors(
             raise DataError(
                 f"{place}: {shown or 'one number'}, but pair {number + 1} has {I} source and {J} target words"
             )
-        exponent = weight * matrix
+        with np.errstate(over="ignore", invalid="ignore"):
+            exponent = weight * matrix.astype(np.float64)
         if not (np.abs(exponent) <= MOST).all():
             raise DataError(f"{place}: a similarity times the weight {weight:g} is not within {MOST:g} of 0")
         yield np.exp(exponent).astype(np.float32)

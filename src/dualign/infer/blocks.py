@@ -14,7 +14,8 @@ from dualign.core.phases import phase
 from dualign.infer.cells import Cells, Pairs, find_cells, lengths_of, pairs_of
 from dualign.infer.unknown import add_unknown_cells
 from dualign.model.jumps import Jumps
-from dualign.text.bitext import NO_SIMILARITIES, UNPINNED, Bitext, Pins, Similarities
+from dualign.text.bitext import UNPINNED, Bitext, Pins
+from dualign.text.similarities import NO_SIMILARITIES, Similarities
 
 if TYPE_CHECKING:
     from dualign.model.model import Model

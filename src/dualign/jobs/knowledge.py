@@ -12,10 +12,10 @@ from dualign.jobs.running import Run
 from dualign.learn.prior_counts import Prior
 from dualign.model.model import Model
 from dualign.model.storage import is_model_file
-from dualign.text.bitext import SIMILARITY_WEIGHT, Numbered
+from dualign.text.bitext import Numbered
 from dualign.text.matrices import read_matrices
 from dualign.text.prior_files import read_word_pairs
-from dualign.text.similarities import similarities
+from dualign.text.similarities import SIMILARITY_WEIGHT, similarities
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ class Knowledge:
         if self.similarity is None:
             return text
         weight = SIMILARITY_WEIGHT if self.similarity_weight is None else self.similarity_weight
-        known = similarities(text, read_matrices(self.similarity, run.errors), weight)
+        matrices = read_matrices(self.similarity, run.errors)
+        known = similarities((text.source.lengths, text.target.lengths), matrices, weight)
         return replace(text, similar=known)
 
     def read_prior(self, run: Run) -> Prior | None:

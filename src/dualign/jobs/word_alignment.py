@@ -229,7 +229,13 @@ def _check_device(run: Run) -> None:
 
 
 def _note_device(
-    aligner: Aligner, constraints: object, run: Run, *, learns: bool = True, pinned: bool = False
+    aligner: Aligner,
+    constraints: object,
+    run: Run,
+    *,
+    learns: bool = True,
+    pinned: bool = False,
+    similar: bool = False,
 ) -> None:
     """Tell what a card leaves to the processor."""
     if aligner.card is None:
@@ -237,7 +243,7 @@ def _note_device(
     from dualign.device.card_candidates import why_not_align
     from dualign.device.card_posteriors import why_not
 
-    if learns and (reason := why_not(aligner.options, constraints, pinned)) is not None:
+    if learns and (reason := why_not(aligner.options, constraints, pinned, similar)) is not None:
         run.note(f"note: the card does not do {reason}; training runs on the processor")
     if (reason := why_not_align(aligner.options, constraints)) is not None:
         run.note(f"note: the card does not do {reason}; links are chosen on the processor")
@@ -305,7 +311,8 @@ def _learn(
     if prior is not None and prior.begin is not None:
         options = prior.begin.options.as_dict() | options
     aligner = Aligner(**_computing(run), **options)
-    _note_device(aligner, constraints, run, pinned=tuning is not None and tuning.pin)
+    pin = tuning is not None and tuning.pin
+    _note_device(aligner, constraints, run, pinned=pin, similar=known.similarity is not None)
     gold = None if tuning is None else tuning.read_gold(run.errors)
     first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0
     begin, text = _read(given, aligner, first, run, workspace)

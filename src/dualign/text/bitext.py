@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dualign.core.errors import UsageError
 from dualign.core.workspace import Workspace, boundless
+from dualign.text.similarities import NO_SIMILARITIES, SIMILARITY_WEIGHT, Similarities, similarities
 
 if TYPE_CHECKING:
     from dualign.text.alignment import Alignment
@@ -24,9 +25,6 @@ _NO_LIMIT = int(np.iinfo(np.int64).max)
 
 TIMES = 4
 """Pairs of background text of another kind that a pair to be aligned counts like."""
-
-SIMILARITY_WEIGHT = 4.0
-"""What similarities are multiplied by if nobody says otherwise."""
 
 STRANGE = 0.2
 """A background is of another kind if on both sides it lacks more than this share of the text's words."""
@@ -136,50 +134,6 @@ UNPINNED = Pins(
 )  # fmt: skip
 
 
-class Similarities(NamedTuple):
-    """What the emissions of some pairs are multiplied by, because their words are known to be similar.
-
-    Pair n has the `factor`s `begin[n]` … `begin[n + 1]`, float32, one for each cell, row by row, or none. A
-    text of which nothing is known has empty arrays.
-    """
-
-    begin: Ints
-    factor: npt.NDArray[Any]
-
-    @classmethod
-    def of(cls, pairs: int, factors: Iterable[npt.NDArray[np.float32]]) -> Similarities:
-        """Those of a text of that many pairs, by matrices (source words, target words) of its first pairs."""
-        flat = [np.ravel(matrix) for matrix in factors]
-        begin = np.zeros(pairs + 1, np.int64)
-        begin[1 : len(flat) + 1] = [len(each) for each in flat]
-        return cls(np.cumsum(begin), np.concatenate([np.zeros(0, np.float32), *flat]))
-
-    def slice(self, begin: int, end: int) -> Similarities:
-        """Those of the pairs begin..end."""
-        if len(self.begin) == 0:
-            return self
-        a, b = self.begin[begin], self.begin[end]
-        return Similarities(self.begin[begin : end + 1] - a, self.factor[a:b])
-
-    def chosen(self, pairs: npt.NDArray[np.bool_]) -> Similarities:
-        """Those of the chosen pairs only."""
-        if len(self.begin) == 0:
-            return self
-        sizes = np.diff(self.begin)
-        begin = np.concatenate(([0], np.cumsum(sizes[pairs])))
-        return Similarities(begin, self.factor[np.repeat(pairs, sizes)])
-
-    def repeated(self, times: int, more: int) -> Similarities:
-        """Those of a text so many times, then of `more` pairs of which nothing is known."""
-        if len(self.begin) == 0:
-            return self
-        sizes = np.concatenate((np.tile(np.diff(self.begin), times), np.zeros(more, np.int64)))
-        return Similarities(np.concatenate(([0], np.cumsum(sizes))), np.tile(self.factor, times))
-
-
-NO_SIMILARITIES = Similarities(np.zeros(0, np.int64), np.zeros(0, np.float32))
-
-
 @dataclass(frozen=True, slots=True)
 class Bitext:
     """Parallel sentences of numbered words; of some pairs the links may be known, for training, or how
@@ -254,10 +208,8 @@ class Numbered(Bitext):
     def with_similarities(self, matrices: Iterable[Any], weight: float = SIMILARITY_WEIGHT) -> Numbered:
         """This text with the similarities s of the words of its first pairs, a matrix (source words, target
         words) for each: emissions are multiplied by exp(weight · s), in training and when it is aligned."""
-        from dualign.text.similarities import similarities
-
         placed = ((f"matrix {number}", matrix) for number, matrix in enumerate(matrices))
-        return replace(self, similar=similarities(self, placed, weight))
+        return replace(self, similar=similarities((self.source.lengths, self.target.lengths), placed, weight))
 
     def times_over(self, background: Numbered) -> int:
         """How many pairs of a background each of these pairs should count like: 1, or `TIMES` if it is text

@@ -6,7 +6,8 @@
 Commands run as users run them, in processes of their own. Moments are drawn, by `--seed`, between the first
 instruction of dualign (what the interpreter does before is its own) and the time that the command takes.
 After SIGKILL, which nobody can heed, the next run must have removed what was left; and of several outputs
-some may be there already, each of them whole. A signal that comes too late leaves all of them, whole.
+some may be there already, each of them whole. A signal that comes too late leaves all of them, whole. The
+training of a translation system may leave SYSTEM.partial, if it can go on there with `--resume`.
 """
 
 from __future__ import annotations
@@ -110,9 +111,10 @@ def _interrupted(
         fault = "no message"
     elif code != 0 and (changed := _changed(folder, number, whole)):
         fault = f"changed {changed}"
-    elif number == signal.SIGKILL:
-        _run(words, healthy, folder, None, 0.0, fresh=False)
-        fault = _left(folder)
+    elif number == signal.SIGKILL or (folder / "SYSTEM.partial").exists():
+        more = [] if number == signal.SIGKILL else ["--resume"]
+        again, *_ = _run([*words, *more], healthy, folder, None, 0.0, fresh=False)
+        fault = _left(folder) if again == 0 else f"exit {again} of the next run"
     elif code != 0:
         fault = _left(folder)
     return Interrupted(" ".join(words), number.name, after, code, said[-1000:], fault)

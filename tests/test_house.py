@@ -57,6 +57,7 @@ def room_of(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
+@cache
 def typing_lines(path: Path) -> set[int]:
     """Lines under `if TYPE_CHECKING:`, which never run."""
     blocks = (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.If))
@@ -68,14 +69,16 @@ def typing_lines(path: Path) -> set[int]:
     }
 
 
+MODULES = {module_of(path) for path in FILES}
+
+
 def imports_of(path: Path) -> Iterator[tuple[str, int]]:
     """Modules of dualign that a file imports, wherever in it, and the line."""
-    known = {module_of(each) for each in FILES}
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dualign":
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                yield (inner if inner in known else str(node.module)), node.lineno
+                yield (inner if inner in MODULES else str(node.module)), node.lineno
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "dualign":

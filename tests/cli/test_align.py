@@ -398,6 +398,30 @@ def test_invalid_utf8_names_file_and_line_or_is_replaced(tmp_path, files, capsys
     assert len(capsys.readouterr().out.splitlines()) == LINES
 
 
+def test_what_is_missing_is_said_before_anything_is_compiled(files, tmp_path, monkeypatch, capsys):
+    def compile_kernels(*_: object) -> None:
+        raise AssertionError("too late")
+
+    monkeypatch.setattr("dualign.jobs.word_alignment.compile_kernels", compile_kernels)
+    absent = str(tmp_path / "absent")
+    plain = write_lines(tmp_path / "plain", ["", "no separator here"])
+    for arguments, said in (
+        ([files[0], absent], "absent: no such file"),
+        ([*files, "--model", absent], "absent: no such model file"),
+        ([*files, "--glossary", absent], "absent: no such file"),
+        ([*files, "--tune", absent], "absent: no such file"),
+        ([plain], "plain:2: no separator"),
+    ):
+        assert said in failure(capsys, *arguments)
+
+
+def test_a_note_on_a_text_that_is_small(tmp_path, capsys):
+    for count, noted in ((199, True), (200, False)):
+        paths = [write_lines(tmp_path / side, [f"{side} {k % 7}" for k in range(count)]) for side in "st"]
+        assert run(["align", *paths, "-o", str(tmp_path / "links")]) == 0
+        assert ("only 199 pairs to learn from" in capsys.readouterr().err) == noted
+
+
 def test_missing_input_and_unwritable_output_are_named(files, model, tmp_path, capsys):
     missing = str(tmp_path / "none.de")
     assert missing in failure(capsys, missing, files[1])

@@ -184,7 +184,7 @@ def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["dictionary", "links"], 2, "links need their text"),
+        (["dictionary", "links"], 2, "links needs its text"),
         (["dictionary", "m", "--to", "xml"], 2, "not one of tsv"),
         (["dictionary", "m", "--to", "lex"], 2, "two files are written"),
         (["dictionary", "m", "--target", "t"], 2, "--target needs --source"),

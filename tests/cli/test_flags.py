@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import typing
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,8 @@ def test_no_flag_is_left_to_its_metavar():
                     if not given and (info.metavar or "").lower() == name:
                         found.append(f"{module.name}.{function.__name__}: {name}")
     assert found == []
+
+
+def test_threads_of_a_command_use_its_flags():
+    with flags_of(parameters("align")), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(as_typed, "set tokenize=simple").result() == "set --tokenize simple"

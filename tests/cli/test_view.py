@@ -21,7 +21,9 @@ def test_html_is_one_file_with_everything(text, tmp_path, capsys):
     links, gold = samples.write(tmp_path / "l", samples.TWO), samples.write(tmp_path / "g", samples.GOLD)
     page = tmp_path / "page.html"
     assert run(["view", *text, "-l", f"mine={links}", "--gold", gold, "--html", str(page)]) == 0
-    assert capsys.readouterr().out == ""
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"8 pairs: {page}" in shown.err
     content = page.read_text(encoding="utf-8")
     assert '"name":"mine"' in content
     assert samples.SCRIPT not in content

@@ -56,6 +56,6 @@ def dictionary(
         if source is not None:
             plain = stack.enter_context(jobs.plain_text(source, target, columns=columns, run=run))
             text = jobs.DictionaryText(plain.source, plain.target)
-        jobs.dictionary(
-            given, output, text=text, form=form, cut_offs=jobs.CutOffs(least_count, least, relative), run=run
-        )
+        cut_offs = jobs.CutOffs(least_count, least, relative)
+        count = jobs.dictionary(given, output, text=text, form=form, cut_offs=cut_offs, run=run)
+        run.wrote(count, "entries", output)

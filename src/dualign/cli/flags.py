@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import fields
 from typing import Any
 
@@ -17,26 +16,26 @@ _SETTING = re.compile(r"(?<![\w./=`'\"-])(?<!--set )([a-z][a-z0-9_]*)=(True\b|Fa
 _OTHER_NAMES = {"model": "model_type", "lowercase": "keep_case"}
 _FIELDS = {field.name for field in fields(Options)}
 
-_options: ContextVar[dict[str, Any]] = ContextVar("_options")
-"""The options of the running command, by the name of the parameter."""
+_running: list[dict[str, Any]] = [{}]
+"""The options of the running command, by the name of the parameter, last; its threads see them, too."""
 
 
 @contextmanager
 def flags_of(parameters: Iterable[Any]) -> Iterator[None]:
     """Inside, a command with these parameters runs: `as_typed` knows its flags, and its errors use them."""
-    before = _options.set({each.name: each for each in parameters if each.param_type_name == "option"})
+    _running.append({each.name: each for each in parameters if each.param_type_name == "option"})
     try:
         yield
     except UsageError as error:
         error.args = (as_typed(str(error)),)
         raise
     finally:
-        _options.reset(before)
+        _running.pop()
 
 
 def as_typed(message: str) -> str:
     """The message with flags of the running command for `name=value`, and `--set` for other `Options`."""
-    options = _options.get({})
+    options = _running[-1]
 
     def flag(found: re.Match[str]) -> str:
         name, value = found[1], (found[2] or "").strip("'\"")

@@ -255,7 +255,7 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
     for path, count in ((links.path, lines), (gold.path, len(references))):
         if count == 0:
             raise DataError(f"{path}: no links at all, the file is empty; was it written to the end?")
-    named, remedy = len(references), "both must be of the same pairs"
+    named, remedy = len(references), "both must be of the same pairs, the links first, then the gold links"
     if lines < named:
         answers = _filled(links, named, run) or answers
     elif lines > named and not first:

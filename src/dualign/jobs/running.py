@@ -11,6 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from dualign.core.errors import UsageError
+from dualign.text.checks import number_of
 from dualign.text.places import kept_apart
 
 if TYPE_CHECKING:
@@ -80,6 +81,11 @@ class Run:
         if memory is not None and (isinstance(memory, bool) or not hasattr(memory, "__index__")):
             raise UsageError(f"memory={memory!r} must be a number of bytes, or a size such as 4G")
         return Workspace(memory, None if self.scratch is None else os.fspath(self.scratch))
+
+    def wrote(self, count: int, units: str, output: str) -> None:
+        """Tell how much a file has got; nothing where it went to standard output, and can be seen."""
+        if output != "-":
+            self.note(f"{number_of(count, units)}: {output}")
 
     def counted(self, items: Iterable[Item], what: str) -> Iterator[Item]:
         """Pass `items` on, and report how many are done."""

@@ -76,6 +76,7 @@ def summarize(files: ShownFiles, output: str = "-", *, run: Run = SILENT) -> Non
     about = About(title, records=system.records or (), facts=facts)
     with open_output(output) as stream:
         stream.write(summary_page(dataset.pairs, alignments, about))
+    run.wrote(len(dataset), "pairs", output)
 
 
 @job
@@ -97,6 +98,7 @@ def view(
     page = viewer_page(content(dataset, **_of_model(dataset, seen, posteriors)))
     with open_output(output) as stream:
         stream.write(page)
+    run.wrote(len(dataset), "pairs", output)
 
 
 @job

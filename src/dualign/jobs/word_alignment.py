@@ -41,18 +41,21 @@ from dualign.text.bitext import Bitext, Numbered, numbered
 from dualign.text.checks import number_of
 from dualign.text.cutting import Cutting
 from dualign.text.line_blocks import BEGINNING, Place
+from dualign.text.lines import read_lines, tokenize
 from dualign.text.numbering import encode_blocks, encode_files
 from dualign.text.pair_blocks import TextFiles
-from dualign.text.pairs import Pair
+from dualign.text.pairs import Pair, check_separator
 from dualign.text.places import refuse_inputs
 from dualign.text.raw_signs import SAMPLE
 from dualign.text.remote_files import is_remote
 from dualign.text.sampling import as_count, sampled
-from dualign.text.streams import check_output, is_regular, open_output, text_size
+from dualign.text.streams import check_input, check_output, is_regular, open_output, text_size
 
 READ_LINES = 1 << 14
 """Lines that are read together when a sample is drawn, or a file has both sides."""
 
+LITTLE_TEXT = 200
+"""Fewer pairs are worth a note: on them, links are less certain than their probabilities say."""
 
 LEAST_TO_TUNE = 20
 """Pairs with pinned links, at least, to tune by them, too: what is best for a few is worse for the text."""
@@ -97,18 +100,12 @@ def align(
     _check_device(run)
     others = [*(["cutting"] if outputs.reads_lines or "tokenize" in options else [])]
     others += ["lines"] if load is not None or target is None else []
+    loaded = None if load is None else _loaded(load, tuning, known, run).set_options(**options)
+    _look_at(source, target, tuning, known, run, waits=outputs.at_once)
     compile_kernels(run.note, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
     bad = _BadLines(run)
-    if load is not None:
-        for what, given in (("a prior", known.prior or known.model), ("background text", known.background)):
-            if given:
-                raise UsageError(f"{what} is for training, but a saved model is given; train with it first")
-        if known.similarity:
-            raise UsageError("similarities are for the text that is learnt from; leave the saved model out")
-        if tuning is not None and (tuning.early_stop or tuning.pin):
-            what = "gold links are pinned" if tuning.pin else "early stopping is for"
-            raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
-        aligner = Aligner.load(load, **_computing(run)).set_options(**options)
+    if loaded is not None:
+        aligner = loaded
         _note_idle(aligner.options, options, run, outputs)
         check_gold(tuning, outputs, aligner.options)
         aligner.constraints = known.read_glossary(run)
@@ -209,12 +206,42 @@ def train(
     if seed and size is None:
         run.note(f"note: seed={seed} has no effect without a sample")
     _check_device(run)
+    _look_at(source, target, tuning, known, run)
     compile_kernels(run.note, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
     text = _Text(source, target, size, seed)
     numbered_text, aligner = _learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
     run.note(f"learnt from {number_of(len(numbered_text), 'pairs')} in {in_words(clock.seconds)}: {output}")
     return aligner
+
+
+def _loaded(load: str, tuning: Tuning | None, known: Knowledge, run: Run) -> Aligner:
+    """The aligner with a saved model, unless something was asked that only training can do."""
+    for what, given in (("a prior", known.prior or known.model), ("background text", known.background)):
+        if given:
+            raise UsageError(f"{what} is for training, but a saved model is given; train with it first")
+    if known.similarity:
+        raise UsageError("similarities are for the text that is learnt from; leave the saved model out")
+    if tuning is not None and (tuning.early_stop or tuning.pin):
+        what = "gold links are pinned" if tuning.pin else "early stopping is for"
+        raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
+    return Aligner.load(load, **_computing(run))
+
+
+def _look_at(
+    source: str, target: str | None, tuning: Tuning | None, known: Knowledge, run: Run, *, waits: bool = False
+) -> None:
+    """Refuse, before kernels are compiled, files that do not exist, and one file that has not both sides on
+    its first line; not if the run `waits` for lines as they come."""
+    labelled = () if tuning is None else (tuning.gold, tuning.source, tuning.target)
+    for path in (source, target, *labelled, *known.inputs()):
+        if path is not None:
+            check_input(path)
+    if target is None and is_regular(source) and not waits:
+        for number, line in enumerate(read_lines(source, run.errors), 1):
+            if tokenize(line):
+                check_separator(line, f"{source}:{number}")
+                return
 
 
 def _computing(run: Run) -> dict[str, Any]:
@@ -337,6 +364,11 @@ def _learn(
         compile_kernels(run.note, "long")
     sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
     note_raw(lambda side: sides[side], aligner.cutting, run)
+    if len(text) < LITTLE_TEXT and prior is None and constraints is None:
+        run.note(
+            f"note: the text has only {number_of(len(text), 'pairs')} to learn from, so links are less "
+            "certain than they seem; more text, a prior, a glossary or a model of other text helps"
+        )
     if prior is not None and prior.begin is not None:
         _note_other(prior.begin, aligner.options, text, run)
     run.progress(0, "train")

@@ -117,5 +117,6 @@ def links_inside(
             swap = " (if the target stands first, turn it: `dualign convert --swap`)" if turned else ""
             raise DataError(
                 f"{where}link {i}-{j} is outside the pair, which has {known} words; "
-                f"give the links of exactly these words, source first, counted from 0{swap}"
+                "give the links of exactly these words (`align --tokens` writes those that it has cut), "
+                f"source first, counted from 0{swap}"
             )

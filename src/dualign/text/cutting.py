@@ -113,7 +113,7 @@ def _tokenizer(name: str) -> Cut:
     except ImportError:
         raise UsageError(
             f"tokenize={name} needs the package {packages[kind]}; "
-            "install it with: pip install 'dualign[tokenizers]'"
+            f"install it with: pip install {packages[kind]} (or 'dualign[tokenizers]', for all tokenisers)"
         ) from None
 
     def cut(lines: bytes) -> bytes:

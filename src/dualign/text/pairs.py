@@ -51,13 +51,18 @@ def _pairs_of_one(path: str, lines: Iterator[str]) -> Iterator[Pair]:
 
 def has_bars(line: str, place: str) -> bool:
     """Whether the separator is `|||` and not a tab, by the first line that is not empty."""
-    bars = _BARS in tokenize(line)
-    if not bars and "\t" not in line:
+    if not (bars := _BARS in tokenize(line)):
+        check_separator(line, place, bars=False)
+    return bars
+
+
+def check_separator(line: str, place: str, *, bars: bool = True) -> None:
+    """Refuse a line, the first of its file that is not empty, in which nothing can be a separator."""
+    if "\t" not in line and not (bars and _BARS in line):
         raise DataError(
             f"{place}: no separator; "
             "write `source ||| target` or `source<TAB>target` on each line, or name two files"
         )
-    return bars
 
 
 def wrong_separators(place: str, found: int, bars: bool) -> DataError:

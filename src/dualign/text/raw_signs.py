@@ -8,7 +8,7 @@ from collections.abc import Sequence
 SAMPLE = 20_000
 """Words that are looked at."""
 
-LEAST = 200
+LEAST = 50
 """With fewer words, nothing is said."""
 
 SHARE, LENGTH = 0.05, 6.0

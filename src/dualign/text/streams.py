@@ -116,6 +116,13 @@ def open_output(path: str) -> Iterator[TextIO]:
         text.flush()
 
 
+def check_input(path: str) -> None:
+    """Raise now the `DataError` that opening a file that does not exist would raise."""
+    if path != "-" and not is_remote(path) and not is_several(path) and not os.path.exists(path):
+        with explaining(path, "read"):
+            raise FileNotFoundError(path)
+
+
 def check_output(path: str) -> None:
     """Raise now the `DataError` that opening `path` for output would raise for its place or its rights."""
     if path in _STANDARD_OUTPUT or is_remote(path):

@@ -344,7 +344,7 @@ def _tune(
     """Tune the weights of a folder that is a system; better weights are kept as they are found."""
     if not recipe.rounds or not dev:
         return settings
-    report(f"tuning weights on {len(dev):,} sentence pairs; meanwhile {folder} can be used")
+    report(f"tuning weights on {len(dev):,} sentence pairs; meanwhile {folder} can be used, and resumed")
     with in_place():
         translator = Translator.load(folder, (source for source, _ in dev))
     forests = [(translator.forest(source), target) for source, target in dev]

@@ -296,6 +296,7 @@ def test_time_limit_holds_with_an_answer_and_a_bound(method, limit):
     assert -inf < answer.score <= answer.bound < inf
 
 
+@pytest.mark.slow
 def test_work_is_limited_at_the_same_place_every_time(monkeypatch):
     draw = np.random.default_rng(3)
     scores = np.log(draw.random((14, 15, 15)))

@@ -43,6 +43,8 @@ align source target --model model -o OUT --tokenize simple --positions character
 align source target -o OUT --set rounds=1 --gold corrected
 align source target -o OUT --set rounds=1 --prior weights.tsv
 align source target -o OUT --set rounds=1 --prior priors
+align source target -o OUT --set rounds=1 --similarity scores.npz
+align source target -o OUT --set rounds=1 --background source target
 train source target -o OUT --continue model --set rounds=1
 evaluate links first gold --bootstrap 10
 evaluate links corrected --bootstrap 0

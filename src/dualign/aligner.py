@@ -174,11 +174,14 @@ class Aligner:
         if gold is not None:
             text = replace(text, pins=_pins(text, gold))
         if self.options.skipped:
-            if gold is not None:
-                raise UsageError("gold links are pinned on all tokens; leave skip_tokens out")
+            if gold is not None or len(text.similar.begin):
+                what = "similarities are those of" if gold is None else "gold links are pinned on"
+                raise UsageError(f"{what} all tokens; leave skip_tokens out")
             text = text.without_words(self.options.skipped)
         if cluster.get("client") is not None:
             check_model(self.options.model)
+        if cluster.get("client") is not None and len(text.similar.begin):
+            raise UsageError("a cluster does not know similarities; train on one machine")
         if cluster.get("client") is not None and self.device == "cuda":
             raise UsageError("a cluster computes on processors; leave device='cuda' or client= out")
         self.constraints, self.history = constraints, []
@@ -266,6 +269,8 @@ class Aligner:
         threads = 1 if self.card is None else self.threads
         if not self.options.skipped:
             return align_bitext(self.model, part, threads, self.constraints, desk, matrices, self.card)
+        if len(part.bitext.similar.begin):
+            raise UsageError("similarities are those of all tokens; leave skip_tokens out")
         if matrices is not None:
             raise UsageError("posteriors are those of all tokens; leave skip_tokens out")
         kept, *moves = without_skipped(self.model, part)

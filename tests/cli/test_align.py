@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.bitexts import GOLD, LINES, SOURCE, TARGET, write_bitext, write_lines
 from tests.cli.command import dualign
@@ -17,7 +18,9 @@ from dualign.cli.main import run
 from dualign.decode import links as aligning
 from dualign.measure.quality import evaluate
 from dualign.model.storage import write_container
+from dualign.text.bitext import numbered
 from dualign.text.formats import parse_pharaoh, read_links
+from dualign.text.matrices import read_matrices
 from dualign.text.streams import open_input
 
 FAST = ["--rounds", "2", "--quiet"]
@@ -128,6 +131,12 @@ def test_matching_decoders_are_tuned_saved_and_used_again(files, tmp_path, decod
     assert run(["align", *files, "--model", saved, "--quiet"]) == 0
     assert capsys.readouterr().out == shown.out
     assert Aligner.load(saved).options.decoder == decoder
+
+
+def test_full_style_gives_the_librarys_links(files, model, capsys):
+    assert run(["align", *files, "--model", model, "--style", "full", "--quiet"]) == 0
+    aligner = Aligner.load(model).set_options(style="full")
+    assert capsys.readouterr().out == "".join(f"{found}\n" for found in aligner.align(SOURCE, TARGET))
 
 
 def test_options_of_the_submodular_decoder_are_checked(files, model, capsys):
@@ -478,6 +487,7 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
         (["--symmetrize", "grow"], "--symmetrize grow is not one of"),
         (["--constraint", "full"], "--constraint full is not one of"),
         (["--model-type", "ibm4"], "--model-type ibm4 is not one of"),
+        (["--style", "fat"], "--style fat is not one of lean, full"),
         (["--threshold", "1.5"], "--threshold 1.5 must be 0, or at least 1e-06 and below 1"),
         (["--rounds", "-1"], "--rounds -1 must be at least 0"),
         (["--rounds", "many"], "--rounds"),
@@ -536,6 +546,7 @@ def test_one_place_for_two_things_is_refused(files, tmp_path, capsys):
     [
         (["--agreement", "full"], "--agreement full has no effect with --decoder soft-union"),
         (["--symmetrize", "union"], "--symmetrize union has no effect with --decoder soft-union"),
+        (["--decoder", "matching", "--style", "full"], "--style full has no effect with --decoder matching"),
         (["--set", "alpha=0.7"], "--set alpha=0.7 has no effect with --decoder soft-union"),
         (
             ["--decoder", "viterbi", "--threshold", "0.3"],
@@ -742,3 +753,117 @@ def test_corrections_that_cannot_be_used_are_told(files, tmp_path, arguments, go
     path = tmp_path / "corrections"
     path.write_text(gold)
     assert message in failure(capsys, *files, "--gold", str(path), *arguments, code=code)
+
+
+@pytest.fixture
+def halves(files, tmp_path) -> list[str]:
+    """The first forty pairs of the text, and the others."""
+    parts = []
+    for begin, end in ((0, 40), (40, LINES)):
+        for side, lines in (("source", SOURCE), ("target", TARGET)):
+            parts.append(write_lines(tmp_path / f"{begin}.{side}", lines[begin:end]))
+    return parts
+
+
+@pytest.mark.parametrize(("given", "times"), [([], 4), (["--background-ratio", "1"], 1)])
+def test_background_is_learnt_from_and_not_aligned(halves, tmp_path, given, times, capsys):
+    expected = align(
+        times * SOURCE[:40] + SOURCE[40:], times * TARGET[:40] + TARGET[40:], threads=1, rounds=2
+    )
+    for threads in ("1", "3"):
+        command = ["align", *halves[:2], "--background", *halves[2:], "--rounds", "2", "--threads", threads]
+        assert run([*command, *given]) == 0
+        shown = capsys.readouterr()
+        assert shown.out == "".join(f"{alignment}\n" for alignment in expected[:40])
+        assert f"background: 80 pairs; each of the text's counts {times} times" in shown.err
+    model = str(tmp_path / "model")
+    assert run(["train", *halves[:2], model, "--background", *halves[2:], *given, *FAST]) == 0
+    assert run(["align", *halves[:2], "--model", model, "--quiet"]) == 0
+    assert capsys.readouterr().out == shown.out
+
+
+def test_known_links_are_kept_to_in_every_copy_of_the_text(halves, tmp_path):
+    gold = write_lines(tmp_path / "gold.tsv", ["1\t0-0", "3\t0-0 1-1"])
+    first = str(tmp_path / "first")
+    command = ["train", *halves[:2], first, "--background", *halves[2:], "--background-ratio", "2"]
+    assert run([*command, "--gold", gold, *FAST]) == 0
+    pairs = list(zip(2 * SOURCE[:40] + SOURCE[40:], 2 * TARGET[:40] + TARGET[40:], strict=True))
+    known = {0: parse_pharaoh("0-0"), 2: parse_pharaoh("0-0 1-1")}
+    both = Aligner(threads=1, rounds=2).fit(pairs, gold=known | {n + 40: known[n] for n in known})
+    assert (Aligner.load(first).model.lexicon.table == both.model.lexicon.table).all()
+
+
+def test_background_that_cannot_be_used_is_told(files, halves, model, tmp_path, capsys):
+    background = ["--background", *halves[2:]]
+    message = failure(capsys, *files, "--model", model, *background, code=2)
+    assert "background text is for training, but a saved model is given" in message
+    assert "--background-ratio 2 needs --background" in failure(
+        capsys, *files, "--background-ratio", "2", code=2
+    )
+    assert "background-ratio" in failure(capsys, *files, *background, "--background-ratio", "0", code=2)
+    assert "no such file" in failure(capsys, *files, "--background", halves[2], str(tmp_path / "none"))
+    assert "80 lines" in failure(capsys, *files, "--background", halves[2], halves[1])
+    assert "only one file can be standard input" in failure(
+        capsys, files[0], "-", "--background", halves[2], "-", code=2
+    )
+    overwritten = failure(capsys, *files, *background, "-o", halves[2], code=2)
+    assert halves[2] in overwritten
+
+
+@pytest.fixture
+def matrices(tmp_path) -> str:
+    """Similarities of the words of the first 30 pairs, in the format of --posteriors."""
+    random = np.random.default_rng(1)
+    sizes = [(len(s.split()), len(t.split())) for s, t in zip(SOURCE[:30], TARGET[:30], strict=True)]
+    path = str(tmp_path / "similar.npz")
+    np.savez(path, *(random.uniform(0, 1, size) for size in sizes))
+    return path
+
+
+@pytest.mark.parametrize("weight", [4.0, 1.5])
+def test_similarities_are_evidence_in_training_and_aligning(
+    files, matrices, tmp_path, weight, expected, capsys
+):
+    pairs = [(s.split(), t.split()) for s, t in zip(SOURCE, TARGET, strict=True)]
+    text = numbered(pairs, True).with_similarities([m for _, m in read_matrices(matrices)], weight)
+    aligner = Aligner(threads=1, rounds=2).fit(text)
+    links = "".join(f"{alignment}\n" for alignment in aligner.align(text))
+    assert links != expected
+    given = ["--similarity", matrices, *([] if weight == 4 else ["--similarity-weight", str(weight)])]
+    for threads in ("1", "3"):
+        assert run(["align", *files, *given, *FAST, "--threads", threads]) == 0
+        assert capsys.readouterr() == (links, "")
+    model = str(tmp_path / "model")
+    assert run(["train", *files, model, *given, *FAST]) == 0
+    assert (Aligner.load(model).model.lexicon.table == aligner.model.lexicon.table).all()
+
+
+def test_tuning_sees_the_similarities(files, matrices, tmp_path, capsys):
+    gold = write_lines(tmp_path / "gold", GOLD)
+    found = str(tmp_path / "links")
+    assert run(["align", *files, "--similarity", matrices, "--tune", gold, "--rounds", "2", "-o", found]) == 0
+    assert "tuned on 40 pairs: threshold" in capsys.readouterr().err
+    links, truth = (list(read_links(path, "pharaoh"))[:40] for path in (found, gold))
+    untuned = str(tmp_path / "untuned")
+    assert run(["align", *files, "--similarity", matrices, *FAST, "-o", untuned]) == 0
+    assert evaluate(links, truth).aer <= evaluate(list(read_links(untuned, "pharaoh"))[:40], truth).aer
+
+
+def test_similarities_that_cannot_be_used_are_told(files, matrices, model, tmp_path, capsys):
+    given = [*files, "--similarity", matrices]
+    assert "leave the saved model out" in failure(capsys, *given, "--model", model, code=2)
+    assert "leave out what is written about words" in failure(capsys, *given, "--positions", "words", code=2)
+    assert "--similarity-weight 2.0 needs --similarity" in failure(
+        capsys, *files, "--similarity-weight", "2", code=2
+    )
+    assert "--similarity-weight 50.0 must be" in failure(capsys, *given, "--similarity-weight", "50", code=2)
+    assert "for the HMM" in failure(capsys, *given, "--model-type", "ibm1", code=2)
+    assert "no such file" in failure(capsys, *files, "--similarity", str(tmp_path / "none.npz"))
+    assert "pair 1 has" in failure(capsys, *reversed(files), "--similarity", matrices)
+    assert "not an archive" in failure(
+        capsys, *files, "--similarity", write_lines(tmp_path / "bad.npz", ["x"])
+    )
+    few = [write_lines(tmp_path / "few.de", SOURCE[:9]), write_lines(tmp_path / "few.en", TARGET[:9])]
+    assert "a matrix too many" in failure(capsys, *few, "--similarity", matrices)
+    assert run(["train", *files, str(tmp_path / "m"), "--similarity", matrices, "--sample", "50"]) == 2
+    assert "but a sample is drawn" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, combinations
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.decode.emissions import directions
 from tests.oracles.chain import dense_chain, path_score
+from tests.oracles.growing import grown
 from tests.oracles.symmetrize import symmetrize
 
 from dualign.aligner import Aligner
@@ -143,6 +145,60 @@ def test_without_a_threshold_each_pair_has_its_own(aligner):
         likely = probability[probability > choosing.LEAST]
         t = choosing.fitting_threshold(likely, float(probability.sum(dtype=float)))
         assert found.links == tuple(map(tuple, np.argwhere(probability > t).tolist()))
+
+
+@pytest.mark.parametrize("threshold", [0, 1e-6, 0.5, 0.9])
+@pytest.mark.parametrize("projection", ["none", "symmetric"])
+def test_in_full_style_words_without_links_join_their_neighbours(aligner, threshold, projection):
+    aligner.set_options(threshold=threshold, projection=projection)
+    pairs = [*BITEXT, *STRANGE]
+    lean = [set(found.links) for found in aligner.align(pairs)]
+    both, mean = aligner.posteriors(pairs, directions=True), aligner.posteriors(pairs)
+    aligner.set_options(style="full")
+    found = aligner.align(pairs)
+    for links, own, matrices, probability in zip(found, lean, both, mean, strict=True):
+        assert links.links == tuple(grown(own, matrices.tolist(), choosing.GROWN) if own else ())
+        assert links.probabilities == tuple(probability[i, j] for i, j in links.links)
+    assert (sum(map(len, lean)) < sum(len(links.links) for links in found)) == (threshold != 1e-6)
+
+
+@given(
+    posterior=st.integers(1, 6).flatmap(
+        lambda J: st.lists(
+            st.lists(st.tuples(*[st.sampled_from([0, 0.2, 0.25, 0.5, 0.9])] * 2), min_size=J, max_size=J),
+            min_size=1,
+            max_size=6,
+        )
+    )
+)
+def test_growing_is_its_definition_for_any_posteriors(posterior):
+    I, J = len(posterior), len(posterior[0])
+    model = Aligner(threads=1, rounds=0).fit([(["a"], ["b"])]).model
+    text, unknown, _ = encoding.encode_for(model, [(["a"] * I, ["b"] * J)])
+    block = block_of(model, text, 1, unknown)
+    cells = np.array(posterior, np.float32).reshape(-1, 2)
+    options = replace(model.options, threshold=0.3)
+    lean, full = (
+        aligning.links_of_block(replace(options, style=style), block, cells, 1) for style in ("lean", "full")
+    )
+    own = {(int(lean.source[k]), int(lean.target[k])) for k in range(lean.number[0])}
+    both = cells.T.reshape(2, I, J).tolist()
+    number = full.number[0]
+    assert number <= len(full.source)
+    links = list(zip(full.source[:number].tolist(), full.target[:number].tolist(), strict=True))
+    assert links == (grown(own, both, np.float64(choosing.GROWN)) if own else [])
+    worth = sum(float(p) - 0.3 for p in full.probability[:number])
+    assert full.score[0] == pytest.approx(worth, rel=1e-6, abs=1e-6)
+    assert full.bound[0] == lean.bound[0] >= full.score[0]
+    assert full.certified[0] == (number == lean.number[0])
+
+
+def test_full_style_does_not_depend_on_threads_or_company(trained):
+    pairs = [*BITEXT, *STRANGE]
+    one, two = (
+        Aligner.of_model(trained.model, threads=threads).set_options(style="full") for threads in (1, 2)
+    )
+    assert answers(one, pairs) == answers(two, pairs) == [answers(one, [pair])[0] for pair in pairs]
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5])

@@ -13,7 +13,7 @@ from dualign.text.samples import sample
 pytestmark = pytest.mark.kernel
 
 PARAMETERS = {
-    "soft-union": {"threshold"},
+    "soft-union": {"threshold", "style"},
     "posterior": {"threshold", "symmetrize"},
     "viterbi": {"symmetrize"},
     "bidirectional": {"penalty", "unsupported", "symmetrize"},

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dualign.core.errors import UsageError
 from dualign.core.workspace import Workspace
 from dualign.text import renumbering
-from dualign.text.bitext import Numbered, Sentences, numbered
+from dualign.text.bitext import TIMES, Numbered, Sentences, numbered
 
 pytestmark = pytest.mark.kernel
 
@@ -104,3 +105,26 @@ def test_pairs_that_fit(pairs, longest, cells, threads):
         0 < a <= longest and 0 < b <= longest and a * b <= cells for a, b in sizes
     ]
     assert text.fitting().tolist() == [a > 0 and b > 0 for a, b in sizes]
+
+
+@given(PAIRS, PAIRS, st.integers(1, 3), st.booleans())
+def test_a_text_with_background_is_numbered_like_the_pairs_one_after_the_other(own, other, times, tight):
+    text, background = numbered(own, False), numbered(other, False)
+    found = text.with_background(background, times, Workspace(1) if tight else None)
+    assert readable(found) == readable(numbered([*(times * own), *other], False))
+
+
+def test_no_copy_of_the_text_is_refused():
+    text = numbered([(["a"], ["b"])], False)
+    with pytest.raises(UsageError, match="times=0 must be at least 1"):
+        text.with_background(text, 0)
+
+
+@pytest.mark.parametrize(
+    ("strange", "times"), [((0, 0), 1), ((2, 2), 1), ((10, 2), 1), ((3, 3), TIMES), ((10, 10), TIMES)]
+)
+def test_a_text_counts_more_where_the_background_lacks_its_words_on_both_sides(strange, times):
+    pair = [["strange"] * number + ["usual"] * (10 - number) for number in strange]
+    background = numbered([(["usual"], ["usual"])], False)
+    assert numbered([tuple(pair)], False).times_over(background) == times
+    assert numbered([], False).times_over(background) == 1

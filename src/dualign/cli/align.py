@@ -55,6 +55,7 @@ def align(
     decoder: settings.Decoder = None,
     symmetrize: settings.Symmetrize = None,
     threshold: settings.Threshold = None,
+    style: settings.Style = None,
     agreement: settings.Agreement = None,
     penalty: settings.Penalty = None,
     unsupported: settings.Unsupported = None,
@@ -86,6 +87,10 @@ def align(
     glossary: settings.GlossaryFile = None,
     prior: settings.PriorFile = None,
     prior_weight: settings.PriorWeight = 1.0,
+    background: settings.Background = None,
+    background_ratio: settings.BackgroundRatio = None,
+    similarity: settings.Similarity = None,
+    similarity_weight: settings.SimilarityWeight = None,
     html_report: Annotated[str | None, option("FILE", "Also write a page about the run.")] = None,
     set_: settings.Set = None,
     resume: Annotated[
@@ -113,7 +118,7 @@ def align(
     """
     chosen = settings.chosen(
         set_, tokenize=tokenize, whitespace=whitespace, skip_tokens=skip_tokens, model=model_type,
-        decoder=decoder, symmetrize=symmetrize, threshold=threshold,
+        decoder=decoder, symmetrize=symmetrize, threshold=threshold, style=style,
         agreement=agreement, penalty=penalty, unsupported=unsupported,
         constraint=constraint, rounds=rounds, max_length=max_length, lowercase=False if keep_case else None,
     )  # fmt: skip
@@ -128,7 +133,9 @@ def align(
         raise UsageError("--gold is for training, but --model is given; to set the threshold, use --tune")
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
-    known = jobs.Knowledge(glossary, prior, prior_weight)
+    known = jobs.Knowledge(
+        glossary, prior, prior_weight, None, background, background_ratio, similarity, similarity_weight
+    )
     with on_screen(quiet, output, threads, errors, rate=True) as run:
         run = replace(
             run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work, device=device,

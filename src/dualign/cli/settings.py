@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from dualign.cli.options import flag, option
 from dualign.core.errors import UsageError
-from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, Options, suggestion
+from dualign.model.options import (
+    AGREEMENTS,
+    CONSTRAINTS,
+    DECODERS,
+    KIND_NAMES,
+    MODELS,
+    STYLES,
+    Options,
+    suggestion,
+)
 from dualign.text.cutting import WHITESPACE
 
 if TYPE_CHECKING:
@@ -30,6 +39,7 @@ Agreement = Annotated[str | None, _setting("agreement", "|".join(AGREEMENTS))]
 Penalty = Annotated[float | None, _setting("penalty", "COST")]
 Unsupported = Annotated[float | None, _setting("unsupported", "COST")]
 Threshold = Annotated[float | None, _setting("threshold", "P")]
+Style = Annotated[str | None, _setting("style", "|".join(STYLES))]
 Constraint = Annotated[str | None, _setting("constraint", "|".join(CONSTRAINTS))]
 ModelName = Annotated[str | None, _setting("model", "|".join(MODELS))]
 Rounds = Annotated[int | None, _setting("rounds", "N")]
@@ -46,6 +56,25 @@ PriorFile = Annotated[
     option("FILE", "Pseudo-counts of word pairs: a model, source<TAB>target<TAB>weight, eflomal's priors."),
 ]
 PriorWeight = Annotated[float, option("X", "Multiply the counts of --prior by this.")]
+Background = Annotated[
+    tuple[str, str] | None,
+    option("SOURCE TARGET", "More text to learn from, which is not aligned.", "--background"),
+]
+BackgroundRatio = Annotated[
+    int | None,
+    option(
+        "N",
+        "Each pair of the text counts like N of --background. [default: 1, or 4 if few words are shared]",
+        min=1,
+    ),
+]
+Similarity = Annotated[
+    str | None,
+    option("FILE.npz", "Similarities of the words of the first pairs, one matrix per pair, as evidence."),
+]
+SimilarityWeight = Annotated[
+    float | None, option("W", "Probabilities are multiplied by exp(W × similarity). [default: 4]")
+]
 Tune = Annotated[str | None, option("GOLD", "Tune the decoder on these gold links of the first lines.")]
 PinnedGold = Annotated[
     str | None,

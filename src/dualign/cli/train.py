@@ -56,6 +56,10 @@ def train(
     glossary: settings.GlossaryFile = None,
     prior: settings.PriorFile = None,
     prior_weight: settings.PriorWeight = 1.0,
+    background: settings.Background = None,
+    background_ratio: settings.BackgroundRatio = None,
+    similarity: settings.Similarity = None,
+    similarity_weight: settings.SimilarityWeight = None,
     set_: settings.Set = None,
     continue_: Annotated[
         str | None,
@@ -90,7 +94,9 @@ def train(
     source, *others, model = named
     target = others[0] if others else None
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
-    known = jobs.Knowledge(glossary, prior, prior_weight, continue_)
+    known = jobs.Knowledge(
+        glossary, prior, prior_weight, continue_, background, background_ratio, similarity, similarity_weight
+    )
     with on_screen(quiet, "", threads, errors) as run:
         run = replace(
             run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work, device=device,

@@ -4,7 +4,8 @@ All decoders share the link probability, the mean of the two directions' posteri
 is asked for), and the value of a set of links, Σ (probability − threshold). They choose differently:
 
 - soft union: the links whose probability is over the threshold, which have the greatest value there is; each
-  pair may have a threshold of its own, that of the greatest expected F1 (`fitting_threshold`);
+  pair may have a threshold of its own, that of the greatest expected F1 (`fitting_threshold`); in the style
+  `full`, words that have no link then join their neighbours' (`grow`);
 - posterior: in each direction the links whose own posterior is over the threshold; then symmetrised;
 - viterbi: each direction's most probable path; then symmetrised.
 """
@@ -36,6 +37,10 @@ STEPS = 100
 
 PRIOR_LINKS, PRIOR_QUALITY = 50.0, 0.9
 """Links, the model's and true ones together, that each pair is taken to have beside its own, and their F1."""
+
+
+GROWN = 0.2
+"""Style `full`: a word without links joins its neighbour's if its own posterior of that link is over this."""
 
 
 class Found(NamedTuple):
@@ -111,9 +116,12 @@ def put_link(i: int, j: int, mean: float, c: int, found: Found) -> int:
 
 @kernel()
 def choose_over_threshold(
-    n0: int, n1: int, block: Block, threshold: float, posterior: Array, found: Found
+    n0: int, n1: int, block: Block, threshold: float, full: bool, posterior: Array, found: Found
 ) -> None:
-    """The soft union: list the links whose probability is over the threshold; 0 means the pair's own."""
+    """The soft union: list the links whose probability is over the threshold; 0 means the pair's own.
+
+    In the style `full`, words without links join their neighbours.
+    """
     least = threshold if threshold > 0 else np.float64(LEAST)
     for n in range(n0, n1):
         I, J = lengths_of(n, block.pairs)
@@ -126,12 +134,44 @@ def choose_over_threshold(
                 total += mean
                 if mean > least:
                     c = put_link(i, j, mean, c, found)
-        keep_over_threshold(n, c, threshold, total, found)
+        t = keep_over_threshold(n, c, threshold, total, found)
+        if full and found.number[n] > 0:
+            grow(n, t, block, posterior, found)
+
+
+@kernel()
+def grow(n: int, t: float, block: Block, posterior: Array, found: Found) -> None:
+    """Add to the links L of pair n, which has the threshold t, those of words that have none in L.
+
+    Target word j joins its neighbour's link i-(j ± 1) in L if p(b_j = i) > GROWN, source word i its
+    neighbour's (i ± 1)-j if p(a_i = j) > GROWN. What joins is no neighbour's link for others.
+    """
+    I, J = lengths_of(n, block.pairs)
+    begin = c = found.room[n]
+    # A border of zeros: no word stands before the first or after the last.
+    own = np.zeros((I + 2, J + 2), np.uint8)
+    source, target = np.zeros(I, np.uint8), np.zeros(J, np.uint8)
+    for k in range(begin, begin + found.number[n]):
+        i, j = found.source[k], found.target[k]
+        own[i + 1, j + 1] = source[i] = target[j] = 1
+    score = 0.0
+    for i in range(I):
+        for j in range(J):
+            q = posterior[block.first[n] + i * J + j]
+            joins = not target[j] and q[0] > GROWN and (own[i + 1, j] or own[i + 1, j + 2])
+            joins = joins or (not source[i] and q[1] > GROWN and (own[i, j + 1] or own[i + 2, j + 1]))
+            if joins or own[i + 1, j + 1]:
+                mean = np.float32(0.5) * (q[0] + q[1])
+                score += min(mean, np.float32(1)) - t
+                c = put_link(i, j, mean, c, found)
+    found.number[n] = c - begin
+    found.score[n] = score
 
 
 @kernel(allocates=False)
-def keep_over_threshold(n: int, end: int, threshold: float, total: float, found: Found) -> None:
-    """Of the links of pair n, which end at `end`, keep those over the threshold; 0 means the pair's own."""
+def keep_over_threshold(n: int, end: int, threshold: float, total: float, found: Found) -> float:
+    """Of the links of pair n, which end at `end`, keep those over the threshold, which is returned; 0 means
+    the pair's own."""
     begin = c = found.room[n]
     t = threshold if threshold > 0 else fitting_threshold(found.probability[begin:end], total)
     score = 0.0
@@ -142,6 +182,7 @@ def keep_over_threshold(n: int, end: int, threshold: float, total: float, found:
             c = put_link(found.source[k], found.target[k], p, c, found)
     found.number[n] = c - begin
     found.score[n] = found.bound[n] = score
+    return t
 
 
 @kernel()

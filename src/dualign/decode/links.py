@@ -79,7 +79,7 @@ def align_bitext(
     """
     check_constraints(model.options, constraints)
     kept, too_long = without_long(text)
-    if card is not None and matrices is None:
+    if card is not None and matrices is None and len(kept.bitext.similar.begin) == 0:
         from dualign.device.card_candidates import handled, why_not_align
 
         if why_not_align(model.options, constraints) is None:
@@ -219,6 +219,9 @@ def links_of_block(
     paths = options.decoder in ("viterbi", "bidirectional")
     least = options.threshold or kernels.LEAST
     most = I + J if paths else np.ceil((I + J) / least)
+    full = options.style == "full"
+    if full:
+        most += np.ceil((I + J) / kernels.GROWN)
     found = room_for(np.minimum(I * J, most).astype(np.int64))
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.matching_blocks import match_block
@@ -230,7 +233,7 @@ def links_of_block(
     if options.decoder == "soft-union":
 
         def choose_softly(shard: tuple[int, int]) -> None:
-            kernels.choose_over_threshold(*shard, block, options.threshold, posterior, found)
+            kernels.choose_over_threshold(*shard, block, options.threshold, full, posterior, found)
 
         list(ordered_map(choose_softly, shards, threads))
         found.certified[:] = all_met(found.score, found.bound)

@@ -35,7 +35,9 @@ a pair one by one, would be done with all others long before."""
 
 def why_not_align(options: Options, constraints: object = None) -> str | None:
     """What about these settings the card cannot do when aligning, in words; None if it can do everything."""
-    return why_not(options, constraints) if options.decoder == "soft-union" else f"decoder={options.decoder}"
+    if options.decoder != "soft-union":
+        return f"decoder={options.decoder}"
+    return f"style={options.style}" if options.style != "lean" else why_not(options, constraints)
 
 
 class Chosen(NamedTuple):

@@ -41,12 +41,14 @@ ROWS_OF_THREADS = 1 if simulated() else 8
 """Of a block that shares the cells of a group."""
 
 
-def why_not(options: Any, constraints: Any = None, pinned: bool = False) -> str | None:
+def why_not(options: Any, constraints: Any = None, pinned: bool = False, similar: bool = False) -> str | None:
     """What about these settings the card cannot do, in words; None if it can do everything."""
     if options.model != "hmm":
         return f"model={options.model}"
     if constraints is not None:
         return "constraints of your own, such as a glossary"
+    if similar:
+        return "similarities"
     return "known links" if pinned else None
 
 

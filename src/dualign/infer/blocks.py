@@ -15,6 +15,7 @@ from dualign.infer.cells import Cells, Pairs, find_cells, lengths_of, pairs_of
 from dualign.infer.unknown import add_unknown_cells
 from dualign.model.jumps import Jumps
 from dualign.text.bitext import UNPINNED, Bitext, Pins
+from dualign.text.similarities import NO_SIMILARITIES, Similarities
 
 if TYPE_CHECKING:
     from dualign.model.model import Model
@@ -67,7 +68,7 @@ class Block(NamedTuple):
     `dualign.model.positions`) where words choose without looking at their neighbours; empty for the HMM.
     `warm` is read and written by the projection. `likelihood` float64 (pairs, 2) is filled with each pair's
     log-likelihoods, p(target | source) first, before any projection; empty where nobody asks for them.
-    `pins` are links that are known (see `dualign.infer.pinning`).
+    `pins` are links that are known (see `dualign.infer.pinning`), `similar` what emissions are multiplied by.
     """
 
     pairs: Pairs
@@ -86,6 +87,7 @@ class Block(NamedTuple):
     warm: Warm = COLD
     likelihood: Array = UNASKED
     pins: Pins = UNPINNED
+    similar: Similarities = NO_SIMILARITIES
 
 
 class Batch(NamedTuple):
@@ -150,7 +152,7 @@ def block_with(
     return Block(
         pairs_of(part), cells.first, cells.begin, cells.filled, cells.position, cells.score,
         lexicon.null_target, lexicon.null_source, model.weights, model.jumps, prior, prior_begin, given,
-        pins=part.pins,
+        pins=part.pins, similar=part.similar,
     )  # fmt: skip
 
 

@@ -74,6 +74,24 @@ def emit(
                 j = position[c]
                 E0[(j * I + i) * W + lane] += score[c, 0]
                 E1[(i * J + j) * W + lane] += score[c, 1]
+    if len(block.similar.begin) > 0:
+        favour(W, batch, block, E)
+
+
+@kernel(allocates=False)
+def favour(W: int, batch: Batch, block: Block, E: Array) -> None:
+    """Multiply the emissions of a batch by what is known of the similarity of their words."""
+    begin, factor = block.similar.begin, block.similar.factor
+    for lane in range(W):
+        n = batch.pair[lane]
+        if begin[n] == begin[n + 1]:
+            continue
+        I, J = lengths_of(n, block.pairs)
+        for i in range(I):
+            for j in range(J):
+                f = factor[begin[n] + i * J + j]
+                E[0, (j * batch.I + i) * W + lane] *= f
+                E[1, (i * batch.J + j) * W + lane] *= f
 
 
 @kernel()

@@ -108,7 +108,7 @@ def _renumbered(
     part = text.slice(*span)
     left, new_left = _with_numbers(part.source, *sides[0], len(model.source))
     right, new_right = _with_numbers(part.target, *sides[1], len(model.target))
-    return Encoded(Bitext(left, right), (new_left, new_right))
+    return Encoded(Bitext(left, right, similar=part.similar), (new_left, new_right))
 
 
 def _with_numbers(

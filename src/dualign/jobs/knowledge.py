@@ -1,8 +1,9 @@
-"""What is known before training: files of translations and of priors, and a model to go on with."""
+"""What is known before training: files of translations, of priors and of other text, and a model to go on
+with."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from dualign.core.errors import UsageError
@@ -11,7 +12,10 @@ from dualign.jobs.running import Run
 from dualign.learn.prior_counts import Prior
 from dualign.model.model import Model
 from dualign.model.storage import is_model_file
+from dualign.text.bitext import Numbered
+from dualign.text.matrices import read_matrices
 from dualign.text.prior_files import read_word_pairs
+from dualign.text.similarities import SIMILARITY_WEIGHT, similarities
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,26 @@ class Knowledge:
     """What the counts of `prior` are multiplied by."""
     model: str | None = None
     """A model to go on with: its options, what it has counted, and its chains."""
+    background: tuple[str, str] | None = None
+    """Both sides of other text to learn from, which is not aligned."""
+    times: int | None = None
+    """How many pairs of the background each pair of the text counts like; if not given, 1, or 4 if it is text
+    of another kind (`dualign.text.Numbered.times_over`)."""
+
+    similarity: str | None = None
+    """Matrices of the similarities of the words of the text's first pairs."""
+    similarity_weight: float | None = None
+    """What they are multiplied by; 4 if not given."""
 
     def __post_init__(self) -> None:
+        if self.similarity_weight is not None and self.similarity is None:
+            raise UsageError(f"similarity_weight={self.similarity_weight} needs similarity=FILE")
         if not (isfinite(self.weight) and self.weight > 0):
             raise UsageError(f"prior_weight={self.weight} must be over 0 and finite")
+        if self.times is not None and self.times < 1:
+            raise UsageError(f"background_ratio={self.times} must be at least 1")
+        if self.times is not None and self.background is None:
+            raise UsageError(f"background_ratio={self.times} needs background=(SOURCE, TARGET)")
         if self.prior is not None and self.model is not None:
             raise UsageError("continuing a model already uses it as the prior; leave out prior=FILE")
         if self.prior is None and self.weight != 1:
@@ -42,11 +62,20 @@ class Knowledge:
 
     def inputs(self) -> tuple[str | None, ...]:
         """Every path."""
-        return self.glossary, self.prior, self.model
+        return self.glossary, self.prior, self.model, self.similarity, *(self.background or ())
 
     def read_glossary(self, run: Run) -> Glossary | None:
         """The glossary, if there is one."""
         return None if self.glossary is None else Glossary.read(self.glossary, errors=run.errors)
+
+    def with_similarities(self, text: Numbered, run: Run) -> Numbered:
+        """The text with the similarities of its pairs, if there are any."""
+        if self.similarity is None:
+            return text
+        weight = SIMILARITY_WEIGHT if self.similarity_weight is None else self.similarity_weight
+        matrices = read_matrices(self.similarity, run.errors)
+        known = similarities((text.source.lengths, text.target.lengths), matrices, weight)
+        return replace(text, similar=known)
 
     def read_prior(self, run: Run) -> Prior | None:
         """The prior, if there is one; notes say what of it is not used."""

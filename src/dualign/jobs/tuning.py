@@ -11,8 +11,9 @@ from dualign.aligner import Aligner
 from dualign.measure.curves import curve
 from dualign.measure.quality import evaluate
 from dualign.model.model import Model
-from dualign.model.options import SYMMETRIZATIONS, Options
+from dualign.model.options import STYLES, SYMMETRIZATIONS, Options
 from dualign.text.alignment import Alignment
+from dualign.text.bitext import Numbered
 
 THRESHOLDS = tuple(round(0.1 + 0.05 * k, 2) for k in range(17))
 LOW_THRESHOLDS = (1e-6, 0.01, 0.02, 0.05)
@@ -30,35 +31,37 @@ Trial = dict[str, Any]
 Judge = Callable[[Trial], float]
 
 
-def tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> dict[str, Any]:
+def tune(aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment]) -> dict[str, Any]:
     """Set the aligner's options to the best for these pairs; returns what was chosen.
 
-    soft-union: the middle of the thresholds that are about as good as the best. matching: threshold, on a
-    grid. posterior: threshold and symmetrisation, on a grid. viterbi: symmetrisation. bidirectional: the
-    costs of agreement on a grid, then symmetrisation. submodular: threshold, side and limits, α and (if the
-    model knows fertilities) quantile, each in turn on its grid until none of them helps.
+    soft-union: the middle of the thresholds that are about as good as the best, and the style. matching:
+    threshold, on a grid. posterior: threshold and symmetrisation, on a grid. viterbi: symmetrisation.
+    bidirectional: the costs of agreement on a grid, then symmetrisation. submodular: threshold, side and
+    limits, α and (if the model knows fertilities) quantile, each in turn on its grid until none helps.
     """
     options = aligner.options
+    decode = aligner.decoder_of(pairs)
+
+    def judge(trial: Trial) -> float:
+        return errors(decode, options, trial, gold)
+
+    steady: tuple[float, ...] = ()
+    if options.decoder == "soft-union" or (options.decoder, options.scores) == ("submodular", "posterior"):
+        steady = (steady_threshold(aligner, pairs, gold),)
     if options.decoder == "soft-union":
-        chosen: Trial = {"threshold": steady_threshold(aligner, pairs, gold)}
-        if options.threshold == 0:  # each pair's own, which may be better
-            decode = aligner.decoder_of(pairs)
-            chosen = min(chosen, {"threshold": 0.0}, key=lambda trial: errors(decode, options, trial, gold))
+        # Each pair's own, if nobody asked for another, may be better.
+        thresholds = steady + (0.0,) * (options.threshold == 0)
+        chosen: Trial = min(
+            ({"threshold": t, "style": style} for style, t in product(STYLES, thresholds)), key=judge
+        )
+    elif options.decoder == "bidirectional":
+        chosen = min(costs_of_agreement(options), key=judge)
+        joins: list[Trial] = [chosen | {"symmetrize": method} for method in SYMMETRIZATIONS]
+        chosen = min(joins, key=judge)
+    elif options.decoder == "submodular":
+        chosen = by_turns(judge, options, steady, aligner.model.fertilities is not None)
     else:
-        decode = aligner.decoder_of(pairs)
-
-        def judge(trial: Trial) -> float:
-            return errors(decode, options, trial, gold)
-
-        if options.decoder == "bidirectional":
-            chosen = min(costs_of_agreement(options), key=judge)
-            joins: list[Trial] = [chosen | {"symmetrize": method} for method in SYMMETRIZATIONS]
-            chosen = min(joins, key=judge)
-        elif options.decoder == "submodular":
-            steady = (steady_threshold(aligner, pairs, gold),) if options.scores == "posterior" else ()
-            chosen = by_turns(judge, options, steady, aligner.model.fertilities is not None)
-        else:
-            chosen = min(trials(options), key=judge)
+        chosen = min(trials(options), key=judge)
     aligner.set_options(**chosen)
     return chosen
 
@@ -70,7 +73,7 @@ def errors(
     return evaluate(decode(replace(options, **trial)), gold).aer
 
 
-def steady_threshold(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment]) -> float:
+def steady_threshold(aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment]) -> float:
     """The middle of the thresholds on link probabilities with about the lowest AER."""
     return curve(aligner.posteriors(pairs), gold).steady_threshold(present=aligner.options.fixed_threshold)
 
@@ -129,6 +132,8 @@ def by_turns(judge: Judge, options: Options, thresholds: tuple[float, ...], fert
     return chosen
 
 
-def area_judge(pairs: Sequence[Pair], gold: Sequence[Alignment], threads: int) -> Callable[[Model], float]:
+def area_judge(
+    pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment], threads: int
+) -> Callable[[Model], float]:
     """Judge models by the area under the precision-recall curve of their link probabilities."""
     return lambda model: curve(Aligner.of_model(model, threads).posteriors(pairs), gold).area()

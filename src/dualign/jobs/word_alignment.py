@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dualign.aligner import Aligner
 from dualign.cluster.engines import check_model
 from dualign.core.advancing import advance
@@ -89,6 +91,8 @@ def align(
     _check_places(outputs, source, target, load, tuning, known, beside)
     if outputs.model is not None:
         refuse_other_files(outputs.model, "name another file")
+    if known.similarity and outputs.reads_lines:
+        raise UsageError("similarities are those of tokens; leave out what is written about words")
     workspace = run.workspace()
     if load is None:
         chosen = Options.of(options)
@@ -189,6 +193,10 @@ def train(
     _check_places(outputs, source, target, None, tuning, known, beside)
     refuse_other_files(output, "name the model with output=MODEL")
     workspace = run.workspace()
+    if size is not None and known.similarity:
+        raise UsageError(
+            "similarities are those of the first pairs, but a sample is drawn; train on all pairs"
+        )
     if size is not None and tuning is not None and tuning.pin:
         raise UsageError("a sample has other lines than the text that was corrected; train on all of it")
     if size is not None and tuning is not None and tuning.on_input and not _can_read_again(source, target):
@@ -210,8 +218,11 @@ def train(
 
 def _loaded(load: str, tuning: Tuning | None, known: Knowledge, run: Run) -> Aligner:
     """The aligner with a saved model, unless something was asked that only training can do."""
-    if known.prior or known.model:
-        raise UsageError("a prior is for training, but a saved model is given; train with the prior first")
+    for what, given in (("a prior", known.prior or known.model), ("background text", known.background)):
+        if given:
+            raise UsageError(f"{what} is for training, but a saved model is given; train with it first")
+    if known.similarity:
+        raise UsageError("similarities are for the text that is learnt from; leave the saved model out")
     if tuning is not None and (tuning.early_stop or tuning.pin):
         what = "gold links are pinned" if tuning.pin else "early stopping is for"
         raise UsageError(f"{what} {'in ' * tuning.pin}training, but a saved model is given")
@@ -246,7 +257,13 @@ def _check_device(run: Run) -> None:
 
 
 def _note_device(
-    aligner: Aligner, constraints: object, run: Run, *, learns: bool = True, pinned: bool = False
+    aligner: Aligner,
+    constraints: object,
+    run: Run,
+    *,
+    learns: bool = True,
+    pinned: bool = False,
+    similar: bool = False,
 ) -> None:
     """Tell what a card leaves to the processor."""
     if aligner.card is None:
@@ -254,7 +271,7 @@ def _note_device(
     from dualign.device.card_candidates import why_not_align
     from dualign.device.card_posteriors import why_not
 
-    if learns and (reason := why_not(aligner.options, constraints, pinned)) is not None:
+    if learns and (reason := why_not(aligner.options, constraints, pinned, similar)) is not None:
         run.note(f"note: the card does not do {reason}; training runs on the processor")
     if (reason := why_not_align(aligner.options, constraints)) is not None:
         run.note(f"note: the card does not do {reason}; links are chosen on the processor")
@@ -333,13 +350,17 @@ def _learn(
     aligner = Aligner(**_computing(run), **options)
     if run.crew is not None:
         check_model(aligner.options.model)
-    _note_device(aligner, constraints, run, pinned=tuning is not None and tuning.pin)
+    pin = tuning is not None and tuning.pin
+    _note_device(aligner, constraints, run, pinned=pin, similar=known.similarity is not None)
     gold = None if tuning is None else tuning.read_gold(run.errors)
     first = gold.lines[-1] + 1 if tuning is not None and gold is not None and tuning.on_input else 0
     begin, text = _read(given, aligner, first, run, workspace)
-    labelled = (
+    labelled: Sequence[Pair] | Numbered = (
         [] if tuning is None or gold is None else tuning.pairs(begin, gold, run.errors, aligner.cutting)
     )
+    text = known.with_similarities(text, run)
+    if known.similarity is not None and tuning is not None and gold is not None and tuning.on_input:
+        labelled = text.chosen(np.isin(np.arange(len(text)), gold.lines))
     areas: list[float] = []
     judge = None
     if tuning is not None and gold is not None and tuning.early_stop:
@@ -364,10 +385,17 @@ def _learn(
         _note_other(prior.begin, aligner.options, text, run)
     run.progress(0, "train")
     pinned = None
+    learnt, times = text, 1
+    if known.background is not None:
+        other = _encode_files(*known.background, aligner, run, workspace, aligner.cutting)
+        times = known.times or text.times_over(other)
+        learnt = text.with_background(other, times, workspace)
+        run.note(f"background: {number_of(len(other), 'pairs')}; each of the text's counts {times} times")
     if tuning is not None and gold is not None and tuning.pin:
-        pinned = dict(zip(gold.lines, gold.links, strict=True))
+        again = [line + n * len(text) for n in range(times) for line in gold.lines]
+        pinned = dict(zip(again, times * gold.links, strict=True))
     aligner.fit(
-        text,
+        learnt,
         report=run.round,
         judge=judge,
         constraints=constraints,
@@ -471,7 +499,7 @@ def _can_read_again(source: str, target: str | None) -> bool:
     return is_regular(source) and (target is None or is_regular(target))
 
 
-def _tune(aligner: Aligner, pairs: Sequence[Pair], gold: Sequence[Alignment], run: Run) -> None:
+def _tune(aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment], run: Run) -> None:
     from dualign.jobs.tuning import tune
 
     chosen = ", ".join(

@@ -133,9 +133,8 @@ def on_card(bitext: Bitext, options: Options, constraints: ConstraintSet | None)
     """Whether a card, if there is one, can take over the E-step of this text."""
     from dualign.device.card_posteriors import fitting, why_not
 
-    return why_not(options, constraints, bool(bitext.pins.pinned.any())) is None and bool(
-        fitting(bitext).all()
-    )
+    known = bool(bitext.pins.pinned.any()), len(bitext.similar.begin) > 0
+    return why_not(options, constraints, *known) is None and bool(fitting(bitext).all())
 
 
 def warm_starts(

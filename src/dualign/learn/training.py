@@ -88,6 +88,8 @@ def train(
         raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
     if text.pins.pinned.any() and options.model != "hmm":
         raise UsageError(f"known links are for the HMM; model={options.model} has no chain to pin them in")
+    if len(text.similar.begin) and options.model != "hmm":
+        raise UsageError(f"similarities are for the HMM; model={options.model} learns without them")
     with phase("choosing pairs"):
         chosen = usable(text, options.max_length, threads)
         if not chosen.any():

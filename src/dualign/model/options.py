@@ -19,6 +19,7 @@ PROJECTIONS = ("none", "symmetric", "bijective")
 DECODERS = ("soft-union", "posterior", "viterbi", "bidirectional", "submodular", "matching")
 AGREEMENTS = ("full", "adjacent", "soft")
 SCORES = ("posterior", "forward-posterior", "backward-posterior", "forward", "backward")
+STYLES = ("lean", "full")
 CONCAVE = ("source", "target", "both")
 SYMMETRIZATIONS = (
     "intersection",
@@ -47,6 +48,7 @@ CHOICES = {
     "scores": SCORES,
     "concave": CONCAVE,
     "whitespace": WHITESPACE,
+    "style": STYLES,
 }
 
 Values = dict[str, tuple[str, ...]]
@@ -65,6 +67,7 @@ USED_WITH: dict[str, Values] = {
     "mixture": _HMM,
     "symmetrize": {"decoder": ("posterior", "viterbi", "bidirectional")},
     "threshold": {"decoder": ("soft-union", "posterior", "submodular", "matching")},
+    "style": {"decoder": ("soft-union",)},
     "agreement": _BIDIRECTIONAL,
     "penalty": _BIDIRECTIONAL | {"agreement": ("adjacent", "soft")},
     "unsupported": _BIDIRECTIONAL | {"agreement": ("soft",)},
@@ -133,6 +136,7 @@ class OptionValues(TypedDict, total=False):
     decoder: str
     symmetrize: str
     threshold: float
+    style: str
     agreement: str
     penalty: float
     unsupported: float
@@ -207,6 +211,9 @@ class Options:
         0.0,
         "minimum link probability, or score (all decoders but viterbi and bidirectional); 0: what suits the "
         f"pair (soft-union), or {USUAL_THRESHOLD}",
+    )
+    style: str = option(
+        "lean", "soft-union: lean, or full: words that have no link join the links of their neighbours"
     )
     agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
     penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dualign.core.errors import UsageError
 from dualign.core.workspace import Workspace, boundless
+from dualign.text.similarities import NO_SIMILARITIES, SIMILARITY_WEIGHT, Similarities, similarities
 
 if TYPE_CHECKING:
     from dualign.text.alignment import Alignment
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[Any]
 
 _NO_LIMIT = int(np.iinfo(np.int64).max)
+
+TIMES = 4
+"""Pairs of background text of another kind that a pair to be aligned counts like."""
+
+STRANGE = 0.2
+"""A background is of another kind if on both sides it lacks more than this share of the text's words."""
 
 
 class GrowingVocabulary(dict[str, int]):
@@ -134,11 +142,13 @@ UNPINNED = Pins(
 
 @dataclass(frozen=True, slots=True)
 class Bitext:
-    """Parallel sentences of numbered words; of some pairs the links may be known, for training."""
+    """Parallel sentences of numbered words; of some pairs the links may be known, for training, or how
+    similar their words are."""
 
     source: Sentences
     target: Sentences
     pins: Pins = field(default=UNPINNED, kw_only=True)
+    similar: Similarities = field(default=NO_SIMILARITIES, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -146,7 +156,7 @@ class Bitext:
     def slice(self, begin: int, end: int) -> Bitext:
         """Pairs begin..end; the tokens are views."""
         sides = self.source.slice(begin, end), self.target.slice(begin, end)
-        return Bitext(*sides, pins=self.pins.slice(begin, end))
+        return Bitext(*sides, pins=self.pins.slice(begin, end), similar=self.similar.slice(begin, end))
 
     def some(self, kept: npt.NDArray[np.bool_]) -> Bitext:
         """The pairs that are marked, and no others."""
@@ -154,7 +164,7 @@ class Bitext:
 
     def without(self, dropped: npt.NDArray[np.bool_]) -> Bitext:
         """All pairs, the dropped ones with empty sides."""
-        return Bitext(self.source.without(dropped), self.target.without(dropped))
+        return Bitext(self.source.without(dropped), self.target.without(dropped), similar=self.similar)
 
     def fitting(
         self, longest: int = _NO_LIMIT, cells: int = _NO_LIMIT, *, threads: int = 1
@@ -190,7 +200,7 @@ class Numbered(Bitext):
             _renumbered(side, np.asarray(numbers, np.int32), threads, workspace, in_place)
             for side, numbers in ((self.source, source), (self.target, target))
         )
-        return Bitext(left, right)
+        return Bitext(left, right, similar=self.similar)
 
     def lowered(
         self, threads: int = 1, workspace: Workspace | None = None, *, in_place: bool = False
@@ -202,7 +212,52 @@ class Numbered(Bitext):
         vocabularies = GrowingVocabulary(), GrowingVocabulary()
         left, right = ([new[word] for word in side] for new, side in zip(vocabularies, words, strict=True))
         bitext = self.renumbered(left, right, threads, workspace, in_place=in_place)
-        return Numbered(bitext.source, bitext.target, *map(list, vocabularies), pins=self.pins)
+        sides = bitext.source, bitext.target
+        return Numbered(*sides, *map(list, vocabularies), pins=self.pins, similar=self.similar)
+
+    def with_similarities(self, matrices: Iterable[Any], weight: float = SIMILARITY_WEIGHT) -> Numbered:
+        """This text with the similarities s of the words of its first pairs, a matrix (source words, target
+        words) for each: emissions are multiplied by exp(weight · s), in training and when it is aligned."""
+        placed = ((f"matrix {number}", matrix) for number, matrix in enumerate(matrices))
+        return replace(self, similar=similarities((self.source.lengths, self.target.lengths), placed, weight))
+
+    def times_over(self, background: Numbered) -> int:
+        """How many pairs of a background each of these pairs should count like: 1, or `TIMES` if it is text
+        of another kind, in which these would drown."""
+        shares = []
+        for side, words, others in (
+            (self.source, self.source_words, background.source_words),
+            (self.target, self.target_words, background.target_words),
+        ):
+            known = set(others)
+            lacks = np.array([word not in known for word in words], np.bool_)
+            shares.append(lacks[side.tokens].mean() if len(side.tokens) else 0.0)
+        return TIMES if min(shares) > STRANGE else 1
+
+    def with_background(
+        self, background: Numbered, times: int, workspace: Workspace | None = None
+    ) -> Numbered:
+        """This text so many times, then the background: a text to learn from in which each pair of this one
+        counts like `times` pairs of the other. Numbers of words stay; those of the background's own follow.
+        """
+        if times < 1:
+            raise UsageError(f"times={times} must be at least 1")
+        sides, words = [], []
+        for side, known, other, more in (
+            (self.source, self.source_words, background.source, background.source_words),
+            (self.target, self.target_words, background.target, background.target_words),
+        ):
+            vocabulary = GrowingVocabulary((word, number) for number, word in enumerate(known))
+            numbers = np.array([vocabulary[word] for word in more], np.int32)
+            tokens = (workspace or boundless()).empty(times * len(side.tokens) + len(other.tokens), np.int32)
+            own = times * len(side.tokens)
+            for begin in range(0, own, max(1, len(side.tokens))):
+                tokens[begin : begin + len(side.tokens)] = side.tokens
+            np.take(numbers, other.tokens, out=tokens[own:], mode="clip")
+            lengths = np.concatenate((np.tile(side.lengths, times), other.lengths))
+            sides.append(Sentences(tokens, np.concatenate(([0], np.cumsum(lengths)))))
+            words.append(list(vocabulary))
+        return Numbered(sides[0], sides[1], *words, similar=self.similar.repeated(times, len(background)))
 
     def without_words(self, words: Collection[str]) -> Numbered:
         """The same sentences without some words."""
@@ -224,7 +279,8 @@ class Numbered(Bitext):
         right, target_words = _chosen(self.target, self.target_words, pairs, threads, workspace)
         if left is self.source and right is self.target:
             return self
-        return Numbered(left, right, source_words, target_words, pins=self.pins.chosen(pairs))
+        pins, similar = self.pins.chosen(pairs), self.similar.chosen(pairs)
+        return Numbered(left, right, source_words, target_words, pins=pins, similar=similar)
 
 
 def _renumbered(

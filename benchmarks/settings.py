@@ -1,0 +1,61 @@
+"""What an option does to the links: the defaults beside other settings, on the same texts.
+
+    python -m benchmarks.settings --size 10k style=full
+    python -m benchmarks.settings --size 1k null=0.1,floor=1e-5 rounds=5
+
+Each corpus is trained on as in `benchmarks.peers`: gold pairs without their links and N others. Settings that
+only concern the choice of links use the model of the defaults.
+"""
+
+from __future__ import annotations
+
+from statistics import mean
+
+from benchmarks.corpora import CORPORA, Corpus, Frequencies, line, present, size_of
+from benchmarks.misses import misses
+from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
+from dualign.aligner import Aligner
+from dualign.cli.settings import chosen
+from dualign.measure.quality import evaluate
+from dualign.measure.table import markdown
+from dualign.model.options import DECODING
+
+
+def main() -> None:
+    options = parser("Compare settings with the defaults.", "settings.jsonl")
+    add_data(options)
+    options.add_argument("--size", default="10k", help="training pairs: 10k, all")
+    options.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, metavar="NAME")
+    options.add_argument("settings", nargs="+", metavar="NAME=VALUE[,NAME=VALUE…]", help="options to try")
+    given = options.parse_args()
+    trials = {"defaults": {}, **{text: chosen(text.split(",")) for text in given.settings}}
+    corpora = present(given.data, given.corpora)
+    keep_to(given.threads)
+    print(f"{describe(given.threads)}\nseed of the shuffle: {given.seed}", flush=True)
+    rows = []
+    errors: dict[str, list[float]] = {text: [] for text in trials}
+    for name in corpora:
+        corpus = Corpus(given.data, name, given.seed)
+        gold_pairs = [tuple(side.split(" ") for side in line(pair).split("\t")) for pair in corpus.gold_pairs]
+        others = [tuple(both.split("\t")) for both in corpus.lines[: size_of(given.size)]]
+        usual = Aligner(threads=given.threads).fit([*gold_pairs, *others])
+        for text, settings in trials.items():
+            if settings.keys() <= set(DECODING):
+                aligner = Aligner.of_model(usual.model, given.threads).set_options(**settings)
+            else:
+                aligner = Aligner(threads=given.threads, **settings).fit([*gold_pairs, *others])
+            found = aligner.align(gold_pairs)
+            quality = evaluate(found, corpus.gold)
+            missed = misses(gold_pairs, found, corpus.gold, Frequencies())
+            errors[text].append(quality.aer)
+            record(given.json, {"corpus": name, "settings": settings, "quality": quality.as_dict()})
+            shapes = [missed.get(shape, (0, 0)) for shape in ("one to one", "many to one")]
+            rates = [f"{100 * value:.2f}" for value in (quality.aer, quality.precision, quality.recall)]
+            rows.append((name, text, *rates, *(f"{lost:,} of {number:,}" for number, lost in shapes)))
+    rows += [("mean", text, f"{100 * mean(found):.2f}", "", "", "", "") for text, found in errors.items()]
+    head = ("text", "settings", "AER", "P", "R", "missed: one to one", "many to one")
+    print("\n" + markdown(head, rows, left=2))
+
+
+if __name__ == "__main__":
+    guarded(main)

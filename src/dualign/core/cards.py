@@ -1,8 +1,7 @@
 """The graphics card: whether there is one, its memory, kernels for it. The one home of numba's CUDA target.
 
-A kernel of ours that allocates nothing is compiled for the card as it is: what runs on eight lanes of a
-processor runs there in a thread for each pair. With `NUMBA_ENABLE_CUDASIM=1` numba simulates a card, whose
-memory is then the program's own.
+Kernels of the processor that allocate nothing can be called by those of the card. With
+`NUMBA_ENABLE_CUDASIM=1` numba simulates a card, whose memory is then the program's own.
 """
 
 from __future__ import annotations
@@ -120,6 +119,13 @@ class Card:
         return 1 << 28 if simulated() else int(self.cuda.current_context().get_memory_info()[0])
 
     @property
+    def warps(self) -> int:
+        """Warps that run at the same time, if their threads have as many registers as they may."""
+        if simulated():
+            return 2
+        return int(self.cuda.get_current_device().MULTIPROCESSOR_COUNT) * (1 << 16) // (REGISTERS * 32)
+
+    @property
     def left(self) -> int:
         """Bytes of the budget that are free, or taken by rooms, which can be used again."""
         return self.memory - (self._free - self.free) + sum(room.nbytes for room in self._rooms.values())
@@ -195,6 +201,11 @@ def card_kernel(function: Callable[..., Any]) -> Any:
     with suppress(AttributeError, ImportError, OSError, RuntimeError, TypeError):
         _keep(made, function)
     return made
+
+
+def card_function(function: Callable[..., Any]) -> Any:
+    """A function that kernels of the card call; in the simulator it is called as it is."""
+    return function if simulated() else _cuda().jit(device=True)(function)
 
 
 def _keep(made: Any, function: Any) -> None:

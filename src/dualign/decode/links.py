@@ -103,9 +103,10 @@ def _with_card(card: Card, model: Model, bitext: Bitext, there: Array, others: L
     chosen = candidates_of(
         card, model, bitext, np.flatnonzero(there), options.threshold or np.float64(kernels.LEAST)
     )
-    found = room_for(chosen.number.astype(np.int64))
-    found.number[:], found.probability[:] = chosen.number, chosen.probability
-    found.source[:], found.target[:] = chosen.source, chosen.target
+    found = room_for(np.zeros(len(chosen.pairs), np.int64))._replace(
+        room=chosen.begin, number=chosen.number,
+        source=chosen.source, target=chosen.target, probability=chosen.probability,
+    )  # fmt: skip
     with phase("choosing links"):
         kernels.keep_candidates(options.threshold, chosen.total, found)
     found.certified[:] = all_met(found.score, found.bound)

@@ -34,6 +34,11 @@ SHARE = 0.85
 REGISTERS = 128
 """Of a thread, at most: with more, too few threads would be under way at the same time."""
 
+ERRORS = (
+    "CudaSupportError", "CudaAPIError", "CudaDriverError", "CUDAError", "NvvmSupportError", "LinkerError",
+)  # fmt: skip
+"""Names of exceptions that are the card's."""
+
 REMEDY = "or choose cpu as the device"
 
 
@@ -79,7 +84,7 @@ def card_of(device: str, memory: str | int | None = None) -> Card | None:
     if device == "cpu":
         return None
     try:
-        return Card(memory)
+        return Card(memory, needed=device == "cuda")
     except DeviceError as error:
         if device == "cuda":
             raise
@@ -88,9 +93,13 @@ def card_of(device: str, memory: str | int | None = None) -> Card | None:
 
 
 class Card:
-    """A card, with a budget of its memory in bytes; one thread at a time works with it (`held`)."""
+    """A card, with a budget of its memory in bytes; one thread at a time works with it (`held`).
 
-    def __init__(self, memory: int | None = None) -> None:
+    If it fails and is not `needed`, it is `lost`, and the processor goes on.
+    """
+
+    def __init__(self, memory: int | None = None, needed: bool = True) -> None:
+        self.needed, self.lost = needed, False
         self.cuda = _cuda()
         if not simulated():
             _check_driver(self.cuda)
@@ -136,6 +145,14 @@ class Card:
         with self._lock, _explained(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a small text leaves most of the card idle
             yield
+
+    def give_up(self, error: DeviceError) -> None:
+        """Go on without the card, which has failed, unless somebody has asked for it."""
+        if self.needed:
+            raise error
+        if not self.lost:
+            _log.warning("going on with the processor: %s", str(error).replace(f", {REMEDY}", ""))
+        self.lost = True
 
     def put(self, array: Array) -> Any:
         """A copy of an array on the card."""
@@ -249,7 +266,7 @@ def _explained() -> Iterator[None]:
 
 def _message(kind: str, text: str) -> str | None:
     """What to tell the user about an exception; None if it is not the card's."""
-    if kind not in ("CudaSupportError", "CudaAPIError", "CudaDriverError", "NvvmSupportError", "LinkerError"):
+    if kind not in ERRORS:
         return None
     first = " ".join(text.split())[:200]
     if "NO_DEVICE" in text or "no CUDA-capable device" in text:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.cards import Card, DeviceError
 from dualign.core.errors import UsageError
 from dualign.core.phases import phase, timed
 from dualign.core.threads import ordered_map, spans
@@ -25,7 +26,6 @@ from dualign.model.options import Options
 from dualign.search.certificate import all_met
 
 if TYPE_CHECKING:
-    from dualign.core.cards import Card
     from dualign.text.bitext import Bitext
 
 MOST_CELLS = 10_000_000
@@ -79,7 +79,7 @@ def align_bitext(
     """
     check_constraints(model.options, constraints)
     kept, too_long = without_long(text)
-    if card is not None and matrices is None:
+    if card is not None and not card.lost and matrices is None:
         from dualign.device.card_candidates import handled, why_not_align
 
         if why_not_align(model.options, constraints) is None:
@@ -88,7 +88,10 @@ def align_bitext(
             others = decode(
                 model, model.options, posteriors_of_parts(model, rest, threads, None, desk), threads, too_long
             )
-            return _with_card(card, model, kept.bitext, there, others)
+            try:
+                return _with_card(card, model, kept.bitext, there, others)
+            except DeviceError as error:
+                card.give_up(error)
     parts = posteriors_of_parts(model, kept, threads, constraints, desk)
     if matrices is not None:
         parts = _kept(parts, matrices)

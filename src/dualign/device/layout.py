@@ -113,7 +113,7 @@ class Work(NamedTuple):
     order: Any
     turn: Any
     block: Parameters
-    index: Index
+    lookup: Index
     room: Room
     constraint: Constraint
     collect: int

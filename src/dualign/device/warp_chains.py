@@ -96,7 +96,7 @@ def class_at(d: int, j: int, own: Own, work: Work) -> int:
 @card_function
 def fill_emissions(lane: int, own: Own, work: Work) -> None:
     """The emissions and lexicon entries of all cells; see `dualign.infer.emission.emit`."""
-    pool, index, pairs, weights = own.pool, work.index, work.block.pairs, work.block.weights
+    pool, index, pairs, weights = own.pool, work.lookup, work.block.pairs, work.block.weights
     there, back = EMISSION * own.c, (EMISSION + 1) * own.c
     i, j = wrapped(0, lane, own.J)
     for k in range(lane, own.c, LANES):

@@ -137,7 +137,12 @@ class Card:
     @property
     def left(self) -> int:
         """Bytes of the budget that are free, or taken by rooms, which can be used again."""
-        return self.memory - (self._free - self.free) + sum(room.nbytes for room in self._rooms.values())
+        return self.memory - (self._free - self.free) + self.taken()
+
+    def taken(self, but: str | None = None) -> int:
+        """Bytes of the rooms, but those whose name begins so."""
+        rooms = self._rooms.items()
+        return sum(room.nbytes for name, room in rooms if but is None or not name.startswith(but))
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -186,6 +191,15 @@ class Card:
             del old
             self._rooms[name] = self.empty(shape, dtype)
         return self._rooms[name]
+
+    def put_again(self, name: str, array: Array) -> Any:
+        """A copy of a list of numbers on the card, in the place of the last one of that name if it fits."""
+        part = self.room(name, (1 << (len(array) - 1).bit_length(),), array.dtype)[: len(array)]
+        if simulated():
+            part[...] = array
+        else:
+            part.copy_to_device(np.ascontiguousarray(array))
+        return part
 
     def kept(self, name: str, owner: object, make: Callable[[], Any]) -> Any:
         """What was made for this owner, made now if it was made for another or not at all."""

@@ -9,8 +9,9 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.cards import Card
 from dualign.core.phases import phase
-from dualign.device.card_posteriors import fitting, launch, model_on, ordered, pairs_on, room_on, why_not
+from dualign.device.card_posteriors import fitting, launch, model_on, ordered, room_on, why_not
 from dualign.device.layout import Candidates
+from dualign.infer.cells import Pairs, pairs_of
 from dualign.infer.encoding import Encoded
 from dualign.infer.posteriors import constraint_of
 from dualign.model.model import Model
@@ -58,23 +59,27 @@ def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least:
     if len(pairs) == 0:
         none, real = np.zeros(0, np.int32), np.zeros(0)
         return Chosen(pairs, np.zeros((0, 2)), real, none, none, none, none, real.astype(np.float32))
+    lengths, widths = bitext.source.lengths, bitext.target.lengths
+    order = ordered(lengths, widths, pairs)
+    lengths, widths = lengths[order], widths[order]
+    # Posteriors of a row add up to at most 1, so few can be over the threshold.
+    most = np.minimum(lengths * widths, np.ceil((lengths + widths) / least)).astype(np.int64)
+    begin, parts = np.zeros(size, np.int64), []
     with card.held():
         known = model_on(card, model)
         with phase("card: text"):
-            text = pairs_on(card, bitext)
-            lengths, widths = bitext.source.lengths, bitext.target.lengths
-            order = ordered(lengths, widths, pairs)
-            lengths, widths = lengths[order], widths[order]
+            text = Pairs(*(card.put_again(f"text: {n}", side) for n, side in enumerate(pairs_of(bitext))))
             room = room_on(card, lengths, widths, constraint.how, 0.5, size)
-        by_pair = card.empty(size, np.int64), card.empty(size, np.int32), card.empty(size, np.float64)
-        # Posteriors of a row add up to at most 1, so few can be over the threshold.
-        most = np.minimum(lengths * widths, np.ceil((lengths + widths) / least)).astype(np.int64)
-        limit = (card.left - sum(each.nbytes for each in room)) // LINK
-        begin, parts = np.zeros(size, np.int64), []
+            by_pair = (
+                card.room("pairs: begin", (size,), np.int64),
+                card.room("pairs: number", (size,), np.int32),
+                card.room("pairs: total", (size,), np.float64),
+            )
+            limit = (card.left - card.taken(but="links")) // LINK
         for first, last in _pieces(np.cumsum(most), limit):
             links = _room_for_links(card, int(most[first:last].sum()))
             found = Candidates(*by_pair, *links, card.filled(1, np.int64), float(least))
-            launch(card, card.put(order[first:last]), known, text, room, constraint, found)
+            launch(card, card.put_again("order", order[first:last]), known, text, room, constraint, found)
             with phase("card: links"):
                 used = int(card.get(found.used)[0])
                 before = sum(len(part[0]) for part in parts)

@@ -34,6 +34,8 @@ from dualign.text.bitext import Bitext
 AT_ONCE = 1 << 20
 """Pairs of a launch: some drivers end those that take long."""
 
+NO_TURN = np.zeros(1, np.int32)
+
 NAMES = {number: name for name, number in KINDS.items()}
 
 
@@ -83,7 +85,7 @@ def launch(
     with phase(f"card: posteriors, {NAMES[how.how]}"):
         for begin in range(0, len(order), AT_ONCE):
             part = order[begin : begin + AT_ONCE]
-            work = Work(part, card.filled(1, np.int32), block, model.index, room, how, int(collect), *wishes)
+            work = Work(part, card.put_again("turn", NO_TURN), block, model.index, room, how, int(collect), *wishes)
             handle_pairs[min(len(part), len(room.pool)), LANES](work)
             card.wait()
 

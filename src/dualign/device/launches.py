@@ -34,7 +34,7 @@ from dualign.device.warp_chains import (
     word_at,
 )
 from dualign.device.warp_projection import project
-from dualign.device.warps import LANES, add_to, meet, total, wrapped
+from dualign.device.warps import LANES, add_to, at, meet, total, wrapped
 from dualign.infer.descent import SCALE
 from dualign.infer.multipliers import BASE, BEGUN, EVALUATIONS, SYMMETRIC, VALUE
 from dualign.infer.posteriors import EVEN
@@ -118,9 +118,9 @@ def add_counts(lane: int, own: Own, work: Work) -> None:
     pool, counted, P = own.pool, work.counted, POSTERIOR * own.c
     i, j = wrapped(0, lane, own.J)
     for k in range(lane, own.c, LANES):
-        m = own.entry[k]
+        m = own.entry[at(k)]
         if m != EMPTY:
-            p, q = pool[P + j * own.I + i], pool[P + own.c + k]
+            p, q = pool[at(P + j * own.I + i)], pool[at(P + own.c + k)]
             if counted.agree:
                 p *= q
             x, y = np.int64(p * COUNT_UNIT + 0.5), np.int64(q * COUNT_UNIT + 0.5)
@@ -134,7 +134,7 @@ def add_counts(lane: int, own: Own, work: Work) -> None:
         for r in range(lane, R, LANES):
             left = np.float32(1)
             for k in range(r * S, (r + 1) * S):
-                left -= pool[P + d * own.c + k]
+                left -= pool[at(P + d * own.c + k)]
             x = np.int64(max(left, np.float32(0)) * COUNT_UNIT + 0.5)
             add_to(counted.null_target if d == 0 else counted.null_source, word_at(d, r, own, work), x)
 
@@ -143,7 +143,7 @@ def add_counts(lane: int, own: Own, work: Work) -> None:
 def mean_at(i: int, j: int, own: Own) -> np.float32:
     """The mean posterior of a cell."""
     P = POSTERIOR * own.c
-    return np.float32(0.5) * (own.pool[P + j * own.I + i] + own.pool[P + own.c + i * own.J + j])
+    return np.float32(0.5) * (own.pool[at(P + j * own.I + i)] + own.pool[at(P + own.c + i * own.J + j)])
 
 
 @card_function
@@ -156,11 +156,11 @@ def list_links(lane: int, taken: Any, own: Own, work: Work) -> None:
             mean = mean_at(i, j, own)
             whole += mean
             count += mean > found.least
-        line[0, i] = count
+        line[0, at(i)] = count
     whole = total(whole)
     meet()
     for i in range(own.I):
-        number += int(line[0, i])
+        number += int(line[0, at(i)])
     if lane == 0:
         taken[1] = add_to(found.used, 0, number)
         found.begin[own.n], found.number[own.n], found.total[own.n] = taken[1], number, whole
@@ -168,7 +168,7 @@ def list_links(lane: int, taken: Any, own: Own, work: Work) -> None:
     for i in range(lane, own.I, LANES):
         c = taken[1]
         for before in range(i):
-            c += int(line[0, before])
+            c += int(line[0, at(before)])
         for j in range(own.J):
             mean = mean_at(i, j, own)
             if mean > found.least:

@@ -32,9 +32,9 @@ CHANGES = STEPS + MEMORY
 VECTORS = CHANGES + MEMORY
 """Vectors with a number for each multiplier: see `dualign.infer.descent`."""
 
-OLD, NEW, HERE, AHEAD, RATE, SCALES, KNOWN, SHARED = range(8)
-"""Shared lines: two for what goes from row to row, with margins; numbers by state, three of them; the scale
-of each row; statistics of a row's jumps."""
+OLD, NEW, HERE, AHEAD, RATE, STOPPED, SCALES, KNOWN, SHARED = range(9)
+"""Shared lines: two for what goes from row to row, with margins; four of numbers by state; the scale of each
+row; statistics of a row's jumps."""
 
 WIDTH = LONGEST + 2 * REACH
 

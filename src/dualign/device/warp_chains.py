@@ -29,12 +29,13 @@ from dualign.device.layout import (
     RATE,
     SCALES,
     START,
+    STOPPED,
     VISITS,
     Index,
     Own,
     Work,
 )  # fmt: skip
-from dualign.device.warps import LANES, add_to, meet, total, wrapped
+from dualign.device.warps import LANES, add_to, at, meet, total, wrapped
 from dualign.infer.chain import STATISTICS
 from dualign.infer.emission import class_of
 from dualign.model import jumps as weighed
@@ -105,21 +106,22 @@ def fill_emissions(lane: int, own: Own, work: Work) -> None:
         if m != EMPTY:
             x += index.table[m, 0]
             y += index.table[m, 1]
-        pool[there + j * own.I + i] = x
-        pool[back + k] = y
-        own.entry[k] = m
+        pool[at(there + j * own.I + i)] = x
+        pool[at(back + k)] = y
+        own.entry[at(k)] = m
         i, j = wrapped(i, j + LANES, own.J)
     for d in range(2):
         R, _ = sides(d, own)
         null = line_at(NULL, d, own)
         nulls = work.block.null_target if d == 0 else work.block.null_source
         for j in range(lane, R, LANES):
-            pool[null + j] = weights[d, NULL_FLOOR] + nulls[word_at(d, j, own, work)]
+            pool[at(null + j)] = weights[d, NULL_FLOOR] + nulls[word_at(d, j, own, work)]
 
 
 @card_function
 def fill_edges(lane: int, own: Own, work: Work) -> None:
-    """How the chains move: where they start, their jumps, and how likely a state is left for each other."""
+    """How the chains move: where they start, how much more near jumps weigh than far ones, which weigh 1, and
+    the share of those that leave a state for each other."""
     pool, L = own.pool, max(own.I, own.J)
     one = np.float32(1)
     for d in range(2):
@@ -129,20 +131,20 @@ def fill_edges(lane: int, own: Own, work: Work) -> None:
         for j in range(lane, R, LANES):
             c = class_at(d, j, own, work)
             for k in range(NEAR):
-                pool[jumps + j * NEAR + k] = weight[c, k]
+                pool[at(jumps + j * NEAR + k)] = weight[c, k] - one
         z = np.float32(0)
         for i in range(S):
             z += weights[FIRST + min(i, STARTS)]
         for i in range(lane, S, LANES):
-            pool[line_at(START, d, own) + i] = weights[FIRST + min(i, STARTS)] / z
+            pool[at(line_at(START, d, own) + i)] = weights[FIRST + min(i, STARTS)] / z
         meet()
         leave, word = (LEAVE + d) * own.c, one - weights[NO_WORD]
         j, i = wrapped(0, lane, S)
         for k in range(lane, own.c, LANES):
-            z = np.float32(S - min(i, REACH) - 1 - min(S - 1 - i, REACH))
+            z = np.float32(S)
             for e in range(max(0, REACH - i), min(NEAR, S + REACH - i)):
-                z += pool[jumps + j * NEAR + e]
-            pool[leave + k] = word / z
+                z += pool[at(jumps + j * NEAR + e)]
+            pool[at(leave + k)] = word / z
             j, i = wrapped(j, i + LANES, S)
 
 
@@ -160,11 +162,11 @@ def choose_evenly(lane: int, own: Own, work: Work) -> None:
         for j in range(lane, R, LANES):
             z = np.float32(0)
             for k in range(j * S, (j + 1) * S):
-                z += pool[E + k]
-            z = z * share + pool[null + j] * p0
+                z += pool[at(E + k)]
+            z = z * share + pool[at(null + j)] * p0
             likelihood += math.log(np.float64(z))
             for k in range(j * S, (j + 1) * S):
-                pool[P + k] = pool[E + k] * (share / z)
+                pool[at(P + k)] = pool[at(E + k)] * (share / z)
         own.search.likelihood[d, 0] = total(likelihood)
 
 
@@ -193,35 +195,40 @@ def go_forward(lane: int, d: int, E: int, own: Own, work: Work) -> None:
     weights = work.block.weights[d]
     p0, one = weights[NO_WORD], np.float32(1)
     for k in range(lane, REACH, LANES):
-        line[OLD, k] = line[NEW, k] = line[OLD, REACH + S + k] = line[NEW, REACH + S + k] = 0
+        line[OLD, at(k)] = line[NEW, at(k)] = line[OLD, at(REACH + S + k)] = line[NEW, at(REACH + S + k)] = 0
     for s in range(lane, S, LANES):
-        line[HERE, s] = pool[line_at(START, d, own) + s]
+        line[HERE, at(s)] = pool[at(line_at(START, d, own) + s)]
+        line[STOPPED, at(s)] = weights[STOP + min(S - 1 - s, STOPS)]
     r, left = one, np.float32(0)
     product, likelihood = 1.0, 0.0
     for j in range(R):
-        old = j % 2
-        q = pool[null + j] * p0 * r
+        old = j & 1
+        q = pool[at(null + j)] * p0 * r
         z = b = np.float32(0)
-        for s in range(lane, S, LANES):
-            before, x = line[HERE, s], left
+        s = lane
+        while s < S:
+            # Asked for early, before anything is written: memory takes its time.
+            e, leaving = pool[at(E + j * S + s)], pool[at(leave + j * S + s)]
+            before, x = line[HERE, at(s)], left
             if j == 0:
                 x = before * (one - p0)
             else:
                 for k in range(NEAR):
-                    x += (pool[jumps + (j - 1) * NEAR + k] - one) * line[old, s + NEAR - 1 - k]
+                    x += pool[at(jumps + (j - 1) * NEAR + k)] * line[at(old), at(s + NEAR - 1 - k)]
                 x *= r
-            x *= pool[E + j * S + s]
-            pool[P + j * S + s] = x
-            stop = weights[STOP + min(S - 1 - s, STOPS)]
+            x *= e
+            pool[at(P + j * S + s)] = x
+            stop = line[STOPPED, at(s)]
             m = (x + q * before) * (stop if j == R - 1 else one - stop)
-            line[HERE, s] = pool[M + j * S + s] = m
-            y = m * pool[leave + j * S + s]
-            line[1 - old, REACH + s] = y
+            line[HERE, at(s)] = pool[at(M + j * S + s)] = m
+            y = m * leaving
+            line[at(1 - old), at(REACH + s)] = y
             z += m
             b += y
+            s += LANES
         z, left = total(z), total(b)
         r = one / z
-        line[SCALES, j] = r
+        line[SCALES, at(j)] = r
         product *= z
         if product < 1e-250 or product > 1e250:
             likelihood += math.log(product)
@@ -237,36 +244,41 @@ def go_backward(lane: int, d: int, E: int, collect: int, own: Own, work: Work) -
     R, S = sides(d, own)
     P, leave, null = (POSTERIOR + d) * own.c, (LEAVE + d) * own.c, line_at(NULL, d, own)
     jumps = own.lines + (JUMPS + d * NEAR) * max(own.I, own.J)
-    weights = work.block.weights[d]
-    r = line[SCALES, R - 1]
+    p0 = work.block.weights[d, NO_WORD]
+    r = line[SCALES, at(R - 1)]
     for s in range(lane, S, LANES):
-        stop = weights[STOP + min(S - 1 - s, STOPS)]
-        line[AHEAD, s] = stop
-        pool[P + (R - 1) * S + s] *= stop * r
+        stop = line[STOPPED, at(s)]
+        line[AHEAD, at(s)] = stop
+        pool[at(P + (R - 1) * S + s)] *= stop * r
     if collect:
         begin_visits(lane, R, S, own)
     for j in range(R - 1, 0, -1):
-        r, before = line[SCALES, j], line[SCALES, j - 1]
-        new = j % 2
+        r, before = line[SCALES, at(j)], line[SCALES, at(j - 1)]
+        new = j & 1
         b = np.float32(0)
-        for s in range(lane, S, LANES):
-            y = pool[E + j * S + s] * line[AHEAD, s]
-            line[new, REACH + s] = y
+        s = lane
+        while s < S:
+            y = pool[at(E + j * S + s)] * line[AHEAD, at(s)]
+            line[at(new), at(REACH + s)] = y
             b += y
+            s += LANES
         b = total(b)
         meet()
-        q = pool[null + j] * weights[NO_WORD] * r
-        for s in range(lane, S, LANES):
+        q = pool[at(null + j)] * p0 * r
+        s = lane
+        while s < S:
+            leaving, p = pool[at(leave + (j - 1) * S + s)], pool[at(P + (j - 1) * S + s)]
             y = b
             for k in range(NEAR):
-                y += (pool[jumps + (j - 1) * NEAR + k] - one) * line[new, s + k]
+                y += pool[at(jumps + (j - 1) * NEAR + k)] * line[at(new), at(s + k)]
             y *= r
-            line[RATE, s] = y
-            y = q * line[AHEAD, s] + y * pool[leave + (j - 1) * S + s]
-            line[HERE, s] = y
-            y *= one - weights[STOP + min(S - 1 - s, STOPS)]
-            line[AHEAD, s] = y
-            pool[P + (j - 1) * S + s] *= y * before
+            line[RATE, at(s)] = y
+            y = q * line[AHEAD, at(s)] + y * leaving
+            line[HERE, at(s)] = y
+            y *= one - line[STOPPED, at(s)]
+            line[AHEAD, at(s)] = y
+            pool[at(P + (j - 1) * S + s)] = p * y * before
+            s += LANES
         if collect:
             count_jumps(lane, d, j, own, work)
     if collect:
@@ -276,11 +288,11 @@ def go_backward(lane: int, d: int, E: int, collect: int, own: Own, work: Work) -
 @card_function
 def begin_visits(lane: int, R: int, S: int, own: Own) -> None:
     """The probabilities of a chain's last position, of which its rows are the first that are counted."""
-    first, M, r = line_at(VISITS, 0, own), MASS * own.c, own.line[SCALES, R - 1]
+    first, M, r = line_at(VISITS, 0, own), MASS * own.c, own.line[SCALES, at(R - 1)]
     visited, final = line_at(VISITS, 1, own), line_at(VISITS, 2, own)
     for s in range(lane, S, LANES):
-        x = own.pool[M + (R - 1) * S + s] * r
-        own.pool[first + s] = own.pool[visited + s] = own.pool[final + s] = x
+        x = own.pool[at(M + (R - 1) * S + s)] * r
+        own.pool[at(first + s)] = own.pool[at(visited + s)] = own.pool[at(final + s)] = x
 
 
 @card_function
@@ -293,16 +305,17 @@ def count_jumps(lane: int, d: int, j: int, own: Own, work: Work) -> None:
     pool, line = own.pool, own.line
     R, S = sides(d, own)
     M, leave = MASS * own.c + (j - 1) * S, (LEAVE + d) * own.c + (j - 1) * S
-    jumps = own.lines + (JUMPS + d * NEAR) * max(own.I, own.J) + (j - 1) * NEAR
+    c, copy = class_at(d, j - 1, own, work), own.n % COPIES
+    weight = work.block.jumps.weight[d, c]
     first, visited = line_at(VISITS, 0, own), line_at(VISITS, 1, own)
     every = np.float32(0)
     for s in range(lane, S, LANES):
-        m, e = pool[M + s] * line[SCALES, j - 1], pool[leave + s]
-        pool[first + s] = m * line[HERE, s]
-        pool[visited + s] += m * line[HERE, s]
-        line[HERE, s] = m * e
-        every += m * e * line[RATE, s]
-        line[RATE, s] *= m * e * e
+        m, e = pool[at(M + s)] * line[SCALES, at(j - 1)], pool[at(leave + s)]
+        pool[at(first + s)] = m * line[HERE, at(s)]
+        pool[at(visited + s)] += m * line[HERE, at(s)]
+        line[HERE, at(s)] = m * e
+        every += m * e * line[RATE, at(s)]
+        line[RATE, at(s)] *= m * e * e
     every = total(every)
     meet()
     unscaled = np.float32(1) / (np.float32(1) - work.block.weights[d, NO_WORD])
@@ -310,32 +323,33 @@ def count_jumps(lane: int, d: int, j: int, own: Own, work: Work) -> None:
         x = np.float32(0)
         if k < NEAR:
             for s in range(S):
-                x += line[HERE, s] * line[j % 2, s + k]
-            x *= line[SCALES, j] * pool[jumps + k]
+                x += line[HERE, at(s)] * line[at(j & 1), at(s + k)]
+            x *= line[SCALES, at(j)] * weight[k]
         else:
             # The places of a near jump, then those of all jumps.
             e = k - NEAR - 1 if k < STATISTICS - 1 else REACH
             for s in range(max(0, REACH - e), min(S, S + REACH - e)):
-                x += line[RATE, s]
+                x += line[RATE, at(s)]
             x *= unscaled
-        line[KNOWN, k] = x
+        line[KNOWN, at(k)] = x
     meet()
-    c, copy = class_at(d, j - 1, own, work), own.n % COPIES
     for k in range(lane, STATISTICS, LANES):
-        x = line[KNOWN, k]
+        x = line[KNOWN, at(k)]
         if k == NEAR or k == STATISTICS - 1:
             x = every if k == NEAR else x * np.float32(S)
             for e in range(k - NEAR, k):
-                x -= line[KNOWN, e]
+                x -= line[KNOWN, at(e)]
         add_to(work.counted.jumps, (copy, d, c, k), np.int64(x * STATISTIC_UNIT + 0.5))
 
 
 @card_function
 def add_visits(lane: int, d: int, S: int, own: Own, work: Work) -> None:
-    """Add where a chain started, how often it was at each position, and where it stopped."""
+    """Add where a chain started, how often it was at each distance from the end, and where it stopped."""
+    meet()
     for k in range(3):
         visits = line_at(VISITS, k, own)
-        for s in range(lane, S, LANES):
-            x = np.int64(own.pool[visits + s] * STATISTIC_UNIT + 0.5)
-            place = min(s, STARTS) if k == 0 else min(S - 1 - s, STOPS)
-            add_to(work.counted.ends, (own.n % COPIES, d, k, place), x)
+        for place in range(lane, min(S, STARTS + 1), LANES):
+            x = np.float32(0)
+            for p in range(place, place + 1 if place < STARTS else S):
+                x += own.pool[at(visits + (p if k == 0 else S - 1 - p))]
+            add_to(work.counted.ends, (own.n % COPIES, d, k, place), np.int64(x * STATISTIC_UNIT + 0.5))

@@ -28,7 +28,7 @@ from dualign.device.layout import (
     Work,
 )  # fmt: skip
 from dualign.device.warp_chains import run_chains
-from dualign.device.warps import LANES, meet, total, wrapped
+from dualign.device.warps import LANES, at, meet, total, wrapped
 from dualign.infer.descent import ACCEPTED, MEMORY, MOST, SCALE, SLOPE
 from dualign.infer.multipliers import (
     BASE,
@@ -55,7 +55,7 @@ def project(lane: int, own: Own, work: Work) -> int:
     pool, size, search, how = own.pool, own.size, own.search, work.constraint.how
     point, direction = own.vectors + POINT * size, own.vectors + DIRECTION * size
     for k in range(lane, size, LANES):
-        pool[point + k] = pool[direction + k] = 0
+        pool[at(point + k)] = pool[at(direction + k)] = 0
     search.state[EVALUATIONS, 0] = search.state[DONE, 0] = search.state[RETURNING, 0] = 0
     search.lane[STEP, 0] = search.lane[SLOPE, 0] = 0
     search.value[VALUE, 0] = search.value[BEGUN, 0] = 0
@@ -100,7 +100,7 @@ def dot(lane: int, a: int, b: int, own: Own) -> np.float32:
     """The inner product of the vectors that begin there."""
     y = np.float32(0)
     for k in range(lane, own.size, LANES):
-        y += own.pool[a + k] * own.pool[b + k]
+        y += own.pool[at(a + k)] * own.pool[at(b + k)]
     return total(y)
 
 
@@ -113,10 +113,10 @@ def try_step(lane: int, own: Own, work: Work) -> None:
     least = least_of(work.constraint.how)
     length = cost = np.float32(0)
     for k in range(lane, size, LANES):
-        x = pool[point + k]
+        x = pool[at(point + k)]
         if step > 0:
-            x = min(max(x + step * pool[direction + k], least), MOST)
-        pool[trial + k] = x
+            x = min(max(x + step * pool[at(direction + k)], least), MOST)
+        pool[at(trial + k)] = x
         length += x * x
         cost += x
     search.lane[LENGTH, 0] = math.sqrt(total(length))
@@ -132,12 +132,12 @@ def reweigh(lane: int, own: Own, work: Work) -> None:
     for k in range(lane, c, LANES):
         there = j * own.I + i
         if work.constraint.how == SYMMETRIC:
-            x = math.exp(pool[trial + k])
+            x = math.exp(pool[at(trial + k)])
             y = x
         else:
-            x, y = math.exp(pool[trial + i]), math.exp(-pool[trial + own.I + j])
-        pool[PROJECTED * c + there] = pool[EMISSION * c + there] / x
-        pool[(PROJECTED + 1) * c + k] = pool[(EMISSION + 1) * c + k] * y
+            x, y = math.exp(pool[at(trial + i)]), math.exp(-pool[at(trial + own.I + j)])
+        pool[at(PROJECTED * c + there)] = pool[at(EMISSION * c + there)] / x
+        pool[at((PROJECTED + 1) * c + k)] = pool[at((EMISSION + 1) * c + k)] * y
         i, j = wrapped(i, j + LANES, own.J)
 
 
@@ -151,18 +151,18 @@ def expect_features(lane: int, own: Own, work: Work) -> None:
     for k in range(lane, size, LANES):
         chosen, varied = one, DAMPING
         if work.constraint.how == SYMMETRIC:
-            p, q = pool[POSTERIOR * c + j * I + i], pool[(POSTERIOR + 1) * c + k]
+            p, q = pool[at(POSTERIOR * c + j * I + i)], pool[at((POSTERIOR + 1) * c + k)]
             chosen = q * u1 - p * u0
             varied += p * (one - p) + q * (one - q)
             i, j = wrapped(i, j + LANES, J)
         else:
-            at, row, rows = (POSTERIOR * c + k, I, J) if k < I else ((POSTERIOR + 1) * c + k - I, J, I)
+            first, row, rows = (POSTERIOR * c + k, I, J) if k < I else ((POSTERIOR + 1) * c + k - I, J, I)
             for r in range(rows):
-                p = pool[at + r * row]
+                p = pool[at(first + r * row)]
                 chosen -= p
                 varied += p * (one - p)
-        pool[g + k] = chosen
-        pool[h + k] = one / varied
+        pool[at(g + k)] = chosen
+        pool[at(h + k)] = one / varied
 
 
 @card_function
@@ -183,16 +183,16 @@ def measure(lane: int, own: Own, work: Work) -> None:
     else:
         violation = np.float32(0)
         for k in range(lane, size, LANES):
-            x = pool[g + k]
+            x = pool[at(g + k)]
             if x < 0 or least < 0:
                 violation += x * x
         norm = math.sqrt(total(violation))
         shrink = np.float32(max(0.0, 1.0 - work.constraint.slack / norm) if norm > 0 else 0.0)
     residual = np.float32(0)
     for k in range(lane, size, LANES):
-        x = pool[g + k] * shrink + pull * pool[trial + k]
-        pool[g + k] = x
-        if free(pool[trial + k], x, least):
+        x = pool[at(g + k)] * shrink + pull * pool[at(trial + k)]
+        pool[at(g + k)] = x
+        if free(pool[at(trial + k)], x, least):
             residual += x * x
     search.lane[RESIDUAL, 0] = math.sqrt(total(residual))
 
@@ -204,13 +204,13 @@ def meet_half_way(lane: int, how: int, own: Own) -> None:
     one, half = np.float32(1), np.float32(0.5)
     i, j = wrapped(0, lane, own.J)
     for k in range(lane, size, LANES):
-        pool[own.vectors + GRADIENT * size + k] = pool[own.vectors + TRIAL_GRADIENT * size + k]
+        pool[at(own.vectors + GRADIENT * size + k)] = pool[at(own.vectors + TRIAL_GRADIENT * size + k)]
         if how == SYMMETRIC:
-            p = min(max(pool[POSTERIOR * c + j * own.I + i], SURE), one - SURE)
-            q = min(max(pool[(POSTERIOR + 1) * c + k], SURE), one - SURE)
+            p = min(max(pool[at(POSTERIOR * c + j * own.I + i)], SURE), one - SURE)
+            q = min(max(pool[at((POSTERIOR + 1) * c + k)], SURE), one - SURE)
             if abs(p - q) > SURE:
                 odds = math.log(p * (one - q) / (q * (one - p)))
-                pool[own.vectors + DIAGONAL * size + k] = half * odds / (p - q)
+                pool[at(own.vectors + DIAGONAL * size + k)] = half * odds / (p - q)
             i, j = wrapped(i, j + LANES, own.J)
 
 
@@ -226,11 +226,11 @@ def remember(lane: int, number: int, own: Own) -> None:
     step, change = own.vectors + (STEPS + m) * size, own.vectors + (CHANGES + m) * size
     product = np.float32(0)
     for k in range(lane, size, LANES):
-        x, g = pool[trial + k], pool[trial_gradient + k]
-        s, y = x - pool[point + k], g - pool[gradient + k]
-        pool[step + k], pool[change + k] = s, y
+        x, g = pool[at(trial + k)], pool[at(trial_gradient + k)]
+        s, y = x - pool[at(point + k)], g - pool[at(gradient + k)]
+        pool[at(step + k)], pool[at(change + k)] = s, y
         product += s * y
-        pool[point + k], pool[gradient + k] = x, g
+        pool[at(point + k)], pool[at(gradient + k)] = x, g
     product = total(product)
     if product > np.float32(1e-10):
         search.ring[m] = np.float32(1) / product
@@ -244,8 +244,8 @@ def descend(lane: int, number: int, own: Own, work: Work) -> None:
     fresh, diagonal = own.vectors + FRESH * size, own.vectors + DIAGONAL * size
     steps, changes = own.vectors + STEPS * size, own.vectors + CHANGES * size
     for k in range(lane, size, LANES):
-        g = pool[gradient + k]
-        pool[fresh + k] = g if free(pool[point + k], g, least) else np.float32(0)
+        g = pool[at(gradient + k)]
+        pool[at(fresh + k)] = g if free(pool[at(point + k)], g, least) else np.float32(0)
     oldest = max(0, number - MEMORY)
     for r in range(number - 1, oldest - 1, -1):
         m = r % MEMORY
@@ -253,24 +253,24 @@ def descend(lane: int, number: int, own: Own, work: Work) -> None:
             w = dot(lane, steps + m * size, fresh, own) * ring[m]
             ring[MEMORY + m] = w
             for k in range(lane, size, LANES):
-                pool[fresh + k] -= w * pool[changes + m * size + k]
+                pool[at(fresh + k)] -= w * pool[at(changes + m * size + k)]
     m = (number - 1) % MEMORY
     # If the last move has no weight, the scale of the one before is kept.
     if number > 0 and ring[m] > 0:
         curved = np.float32(0)
         for k in range(lane, size, LANES):
-            y = pool[changes + m * size + k]
-            curved += y * pool[diagonal + k] * y
+            y = pool[at(changes + m * size + k)]
+            curved += y * pool[at(diagonal + k)] * y
         ring[SCALE] = np.float32(1) / (ring[m] * total(curved))
     scale = ring[SCALE] if number > 0 else np.float32(1)
     for k in range(lane, size, LANES):
-        pool[fresh + k] *= pool[diagonal + k] * scale
+        pool[at(fresh + k)] *= pool[at(diagonal + k)] * scale
     for r in range(oldest, number):
         m = r % MEMORY
         if ring[m] > 0:
             w = ring[MEMORY + m] - dot(lane, changes + m * size, fresh, own) * ring[m]
             for k in range(lane, size, LANES):
-                pool[fresh + k] += w * pool[steps + m * size + k]
+                pool[at(fresh + k)] += w * pool[at(steps + m * size + k)]
     take_direction(lane, own, least)
 
 
@@ -282,13 +282,13 @@ def take_direction(lane: int, own: Own, least: np.float32) -> None:
     fresh, direction = own.vectors + FRESH * size, own.vectors + DIRECTION * size
     falling = steepest = np.float32(0)
     for k in range(lane, size, LANES):
-        g = pool[gradient + k]
-        if free(pool[point + k], g, least):
-            falling -= pool[fresh + k] * g
+        g = pool[at(gradient + k)]
+        if free(pool[at(point + k)], g, least):
+            falling -= pool[at(fresh + k)] * g
             steepest -= g * g
     falling, steepest = total(falling), total(steepest)
     for k in range(lane, size, LANES):
-        g = pool[gradient + k]
-        x = pool[fresh + k] if falling < 0 else g
-        pool[direction + k] = -x if free(pool[point + k], g, least) else np.float32(0)
+        g = pool[at(gradient + k)]
+        x = pool[at(fresh + k)] if falling < 0 else g
+        pool[at(direction + k)] = -x if free(pool[at(point + k)], g, least) else np.float32(0)
     own.search.lane[SLOPE, 0] = falling if falling < 0 else steepest

@@ -9,9 +9,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from dualign.core.cards import card_function, cuda, simulated
 
 LANES = 4 if simulated() else 32
+
+at = np.uint64
+"""Of a place in an array: numba looks at each index whether it is below 0, and then counts from the end; not
+at those without a sign. That would take longer than all else."""
 
 if simulated():
     # numba's simulator has neither shuffles nor warps; few lanes, because each is a thread of Python's.

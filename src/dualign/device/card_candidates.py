@@ -64,7 +64,8 @@ def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least:
     lengths, widths = lengths[order], widths[order]
     # Posteriors of a row add up to at most 1, so few can be over the threshold.
     most = np.minimum(lengths * widths, np.ceil((lengths + widths) / least)).astype(np.int64)
-    begin, parts = np.zeros(size, np.int64), []
+    begin = np.zeros(size, np.int64)
+    parts: list[list[Array]] = []
     with card.held():
         known = model_on(card, model)
         with phase("card: text"):

@@ -13,16 +13,7 @@ from dualign.core.errors import UsageError
 from dualign.core.phases import phase
 from dualign.core.workspace import in_words
 from dualign.device.launches import handle_pairs, insert_entries
-from dualign.device.layout import (
-    LONGEST,
-    Candidates,
-    Counted,
-    Index,
-    Parameters,
-    Room,
-    Work,
-    numbers_of,
-)
+from dualign.device.layout import LONGEST, Candidates, Counted, Index, Parameters, Room, Work, numbers_of
 from dualign.device.warps import LANES
 from dualign.infer.cells import Pairs, pairs_of
 from dualign.infer.multipliers import Constraint
@@ -85,7 +76,9 @@ def launch(
     with phase(f"card: posteriors, {NAMES[how.how]}"):
         for begin in range(0, len(order), AT_ONCE):
             part = order[begin : begin + AT_ONCE]
-            work = Work(part, card.put_again("turn", NO_TURN), block, model.index, room, how, int(collect), *wishes)
+            work = Work(
+                part, card.put_again("turn", NO_TURN), block, model.index, room, how, int(collect), *wishes
+            )
             handle_pairs[min(len(part), len(room.pool)), LANES](work)
             card.wait()
 

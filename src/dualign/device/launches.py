@@ -105,7 +105,8 @@ def handle(lane: int, own: Own, work: Work) -> None:
         if how < SYMMETRIC or work.collect:
             run_chains(lane, (PROJECTED if moved else EMISSION) * own.c, work.collect, own, work)
         if how >= SYMMETRIC:
-            search.likelihood[0, 0], search.likelihood[1, 0] = search.value[BASE, 0], search.value[BASE + 1, 0]
+            for d in range(2):
+                search.likelihood[d, 0] = search.value[BASE + d, 0]
     if lane == 0:
         totals[0, n], totals[1, n] = search.likelihood[0, 0], search.likelihood[1, 0]
         totals[2, n], totals[3, n], totals[4, n] = evaluations, 1, divergence

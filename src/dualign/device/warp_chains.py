@@ -52,7 +52,7 @@ COPIES = 64
 
 
 @kernel(allocates=False)
-def place_of_key(key: int, shift: int) -> Any:
+def place_of_key(key: Any, shift: int) -> Any:
     """Where to look for a key first: Knuth's multiplicative hashing."""
     return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
 
@@ -303,7 +303,7 @@ def count_jumps(lane: int, d: int, j: int, own: Own, work: Work) -> None:
     what the states of row j are worth.
     """
     pool, line = own.pool, own.line
-    R, S = sides(d, own)
+    _, S = sides(d, own)
     M, leave = MASS * own.c + (j - 1) * S, (LEAVE + d) * own.c + (j - 1) * S
     c, copy = class_at(d, j - 1, own, work), own.n % COPIES
     weight = work.block.jumps.weight[d, c]

@@ -67,9 +67,10 @@ def project(lane: int, own: Own, work: Work) -> int:
             reweigh(lane, own, work)
         run_chains(lane, (PROJECTED if moved else EMISSION) * own.c, 0, own, work)
         if not moved:
-            search.value[BASE, 0], search.value[BASE + 1, 0] = search.likelihood[0, 0], search.likelihood[1, 0]
+            for d in range(2):
+                search.value[BASE + d, 0] = search.likelihood[d, 0]
         measure(lane, own, work)
-        judge(0, work.constraint, search.likelihood, search)
+        judge(0, work.constraint, search.likelihood, search)  # type: ignore[arg-type]
         if moved:
             remember(lane, moves, own)
             moves += 1

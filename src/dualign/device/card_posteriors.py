@@ -47,14 +47,16 @@ def ordered(lengths: Array, widths: Array, chosen: Array) -> Array:
 
 
 def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, pairs: int) -> Room:
-    """Room for pairs of these lengths, of a text of so many `pairs`, for as many blocks as the card runs at the
-    same time, within a share of the memory that is left."""
+    """Room for pairs of these lengths, of a text of so many `pairs`, within a share of the memory that is left.
+
+    There are as many blocks as the card can run at the same time, if there is room for them.
+    """
     numbers, cells = int(numbers_of(lengths, widths, how).max()), int((lengths * widths).max())
     need, left = 4 * (numbers + cells), int(share * (card.left - 40 * pairs))
     if need > left:
         raise UsageError(
-            f"device_memory={in_words(card.memory)} is too little: a pair of sentences takes {in_words(need)} "
-            f"beside the text and the model, {in_words(max(0, left))} are left; give more, or leave device=cuda out"
+            f"device_memory={in_words(card.memory)} is too little: a sentence pair takes {in_words(need)} beside "
+            f"text and model, {in_words(max(0, left))} are left; give more, or leave device=cuda out"
         )
     blocks = min(card.warps, len(lengths), left // need)
     return Room(

@@ -19,7 +19,7 @@ from dualign.infer.multipliers import BIJECTIVE, SYMMETRIC, Constraint
 from dualign.model.jumps import NEAR, REACH, Jumps
 
 LONGEST = 128
-"""Pairs with a longer sentence are left to the processor: the lines in shared memory have room for so many."""
+"""Pairs with a longer sentence are left to the processor: shared lines have room for so many."""
 
 EMISSION, POSTERIOR, LEAVE, MASS, PROJECTED, CELLS = 0, 2, 4, 6, 7, 9
 """Arrays of I · J numbers at the beginning; both directions where there are two."""

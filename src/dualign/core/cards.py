@@ -239,6 +239,11 @@ def card_function(function: Callable[..., Any]) -> Any:
     return function if simulated() else _cuda().jit(device=True)(function)
 
 
+def simulated_block() -> Any:
+    """What a kernel knows as `cuda` in the simulator, for functions that it calls."""
+    return import_module("numba.cuda.simulator.kernel")._get_kernel_context()
+
+
 def _keep(made: Any, function: Any) -> None:
     """Give a kernel a cache in our folder; numba's own would miss edits of the kernels that it calls."""
     made.enable_caching()

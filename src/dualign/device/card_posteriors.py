@@ -55,8 +55,8 @@ def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, p
     need, left = 4 * (numbers + cells), int(share * (card.left - 40 * pairs))
     if need > left:
         raise UsageError(
-            f"device_memory={in_words(card.memory)} is too little: a sentence pair takes {in_words(need)} beside "
-            f"text and model, {in_words(max(0, left))} are left; give more, or leave device=cuda out"
+            f"device_memory={in_words(card.memory)} is too little: a pair takes {in_words(need)} beside text "
+            f"and model, {in_words(max(0, left))} are left; give more, or leave device=cuda out"
         )
     blocks = min(card.warps, len(lengths), left // need)
     return Room(

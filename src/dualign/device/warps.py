@@ -6,12 +6,11 @@ read by the others after they have met.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from dualign.core.cards import card_function, cuda, simulated
+from dualign.core.cards import card_function, cuda, simulated, simulated_block
 
 LANES = 4 if simulated() else 32
 
@@ -22,16 +21,13 @@ at those without a sign. That would take longer than all else."""
 if simulated():
     # numba's simulator has neither shuffles nor warps; few lanes, because each is a thread of Python's.
 
-    def _context() -> Any:
-        return import_module("numba.cuda.simulator.kernel")._get_kernel_context()
-
     def meet() -> None:
         """Wait for the other lanes."""
-        _context().syncthreads()
+        simulated_block().syncthreads()
 
     def total(x: Any) -> Any:
         """The sum of the lanes' numbers, added in the same order for each lane."""
-        context = _context()
+        context = simulated_block()
         shared = context.shared.array(LANES, "f8")
         shared[context.threadIdx.x] = x
         context.syncthreads()
@@ -41,7 +37,7 @@ if simulated():
 
     def add_to(array: Any, place: Any, x: Any) -> Any:
         """Add to a number of an array, to which others add as well; what it was before."""
-        return _context().atomic.add(array, place, x)
+        return simulated_block().atomic.add(array, place, x)
 
 else:
 

@@ -3,7 +3,7 @@
 Aligns the text on the processor and twice on the card, from files to files, each in a process of its own;
 then with the saved model. Prints times, phases, what the card has of them, whether two runs wrote the same
 bytes, the share of links that the processor and the card have in common, log-likelihoods, and AER if there is
-gold. With `--large SOURCE TARGET` another text is then aligned on the card alone, also in 8 GB of its memory.
+gold. With `--large SOURCE TARGET` another text is then aligned on the card alone, also in 16 GB of its memory.
 """
 
 from __future__ import annotations
@@ -128,9 +128,9 @@ def main() -> None:
     if arguments.large:
         text = [str(Path(each).resolve()) for each in arguments.large]
         align(folder, "large", text, ["--device", "cuda"])
-        align(folder, "small", text, ["--device", "cuda", "--device-memory", "8G"])
+        align(folder, "small", text, ["--device", "cuda", "--device-memory", "16G"])
         pair = [digest(folder / f"{name}.links") for name in ("large", "small")]
-        print(f"with 8 GB of the card's memory: {'the same bytes' if pair[0] == pair[1] else 'DIFFERENT'}")
+        print(f"with 16 GB of the card's memory: {'the same bytes' if pair[0] == pair[1] else 'DIFFERENT'}")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def ordered(lengths: Array, widths: Array, chosen: Array) -> Array:
 
 
 def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, pairs: int) -> Room:
-    """Room for pairs of these lengths, of a text of so many `pairs`, within a share of the memory that is left.
+    """Room for pairs of these lengths, of a text of so many `pairs`, within a share of the memory left.
 
     There are as many blocks as the card can run at the same time, if there is room for them.
     """

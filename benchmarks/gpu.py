@@ -3,7 +3,7 @@
 Aligns the text on the processor and twice on the card, from files to files, each in a process of its own;
 then with the saved model. Prints times, phases, what the card has of them, whether two runs wrote the same
 bytes, the share of links that the processor and the card have in common, log-likelihoods, and AER if there is
-gold. With `--large SOURCE TARGET` another text is then aligned on the card alone, also in 16 GB of its memory.
+gold. With `--large SOURCE TARGET` another text is then aligned on the card alone, also in 16 GB of memory.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.text.bitext import Bitext
 
-PAIRS = 1 << 16
+PAIRS = 1 << 17
 """Pairs that the card handles together when text is aligned: enough to give it something to do."""
 
-LINK = 12
+LINK = 6
 """Bytes of a link that comes into question."""
 
 
@@ -64,8 +64,8 @@ def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least:
     lengths, widths = lengths[order], widths[order]
     # Posteriors of a row add up to at most 1, so few can be over the threshold.
     most = np.minimum(lengths * widths, np.ceil((lengths + widths) / least)).astype(np.int64)
-    begin = np.zeros(size, np.int64)
     parts: list[list[Array]] = []
+    begins: list[tuple[Array, Array]] = []
     with card.held():
         known = model_on(card, model)
         with phase("card: text"):
@@ -83,13 +83,19 @@ def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least:
             launch(card, card.put_again("order", order[first:last]), known, text, room, constraint, found)
             with phase("card: links"):
                 used = int(card.get(found.used)[0])
-                before = sum(len(part[0]) for part in parts)
-                begin[order[first:last]] = card.get(found.begin)[order[first:last]] + before
                 parts.append([card.get(each[:used]) for each in links])
-        likelihood = np.ascontiguousarray(card.get(room.totals)[:2, pairs].T)
-        number, total = (card.get(each)[pairs] for each in by_pair[1:])
-    whole = parts[0] if len(parts) == 1 else [np.concatenate(each) for each in zip(*parts, strict=True)]
-    return Chosen(pairs, likelihood, total, begin[pairs], number, *whole)
+                begins.append((order[first:last], card.get(found.begin[:size])))
+        with phase("card: links"):
+            likelihood = card.get(room.totals[:2])
+            number, total = (card.get(each[:size]) for each in by_pair[1:])
+    begin, before = np.zeros(size, np.int64), 0
+    for (those, where), part in zip(begins, parts, strict=True):
+        begin[those] = where[those] + before
+        before += len(part[0])
+    whole = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    source, target = (side.astype(np.int32) for side in whole[:2])
+    found_for = likelihood[:, pairs].T, total[pairs], begin[pairs], number[pairs]
+    return Chosen(pairs, *found_for, source, target, whole[2])
 
 
 def _pieces(ends: Array, limit: int) -> list[tuple[int, int]]:
@@ -106,7 +112,7 @@ def _pieces(ends: Array, limit: int) -> list[tuple[int, int]]:
 def _room_for_links(card: Card, most: int) -> tuple[Any, Any, Any]:
     """Room for so many links: source and target words, probabilities."""
     return (
-        card.room("links: source", (most,), np.int32),
-        card.room("links: target", (most,), np.int32),
+        card.room("links: source", (most,), np.uint8),
+        card.room("links: target", (most,), np.uint8),
         card.room("links: probability", (most,), np.float32),
     )

@@ -121,12 +121,12 @@ class CardModel:
         with phase("card: lexicon"):
             self.index = index_on(card, model.lexicon)
         none = partial(card.empty, 1)
-        count, place, real = none(np.int64), none(np.int32), none(np.float64)
+        count, number, real, word = none(np.int64), none(np.int32), none(np.float64), none(np.uint8)
         self.no_counts = Counted(
             card.empty((1, 2), np.int64), count, count,
             card.empty((1, 1, 1, 1), np.int64), card.empty((1, 1, 1, 1), np.int64), 0,
         )  # fmt: skip
-        self.no_links = Candidates(count, place, real, place, place, none(np.float32), count, 0.0)
+        self.no_links = Candidates(count, number, real, word, word, none(np.float32), count, 0.0)
         self.fill(model)
 
     def renew(self, model: Model) -> None:

@@ -92,7 +92,7 @@ class Counted(NamedTuple):
 class Candidates(NamedTuple):
     """Links with a mean posterior over `least`: those of pair n are the `number[n]` from `begin[n]` on.
 
-    `begin` int64, `number` int32, `total` float64, Σ of all probabilities, by pair; `source`, `target` int32,
+    `begin` int64, `number` int32, `total` float64, Σ of all probabilities, by pair; `source`, `target` uint8,
     `probability` float32, by link; `used` int64 (1): how many links there are.
     """
 

@@ -1,8 +1,9 @@
-"""Everything that needs a graphics card, in one go: `python -m benchmarks.gpu SOURCE TARGET [--grown N]`.
+"""Everything that needs a graphics card, in one go: `python -m benchmarks.gpu SOURCE TARGET`.
 
 Aligns the text on the processor and twice on the card, from files to files, each in a process of its own;
-then a part of it with the saved model. Prints times, phases, whether two runs wrote the same bytes, the share
-of links that the processor and the card have in common, log-likelihoods, and AER if there is gold.
+then with the saved model. Prints times, phases, what the card has of them, whether two runs wrote the same
+bytes, the share of links that the processor and the card have in common, log-likelihoods, and AER if there is
+gold. With `--large SOURCE TARGET` another text is then aligned on the card alone, also in 16 GB of memory.
 """
 
 from __future__ import annotations
@@ -43,17 +44,24 @@ def same_links(one: Path, other: Path) -> tuple[int, int, int]:
     return counts[0], counts[1], counts[2]
 
 
-def phases(path: Path) -> None:
-    """Print the phases of a profile that took longest."""
+def phases(path: Path, pairs: int) -> None:
+    """Print the phases of a profile that took longest, and what the card had of them."""
     found = json.loads(path.read_text())["phases"]
     rows = found.items() if isinstance(found, dict) else ((each["name"], each) for each in found)
-    for name, each in sorted(rows, key=lambda row: -row[1]["seconds"])[:18]:
+    rows = sorted(rows, key=lambda row: -row[1]["seconds"])
+    for name, each in rows[:18]:
         print(f"    {name:28} {each['seconds']:8.3f} s over all threads, {each['calls']} calls")
+    if card := sum(each["seconds"] for name, each in rows if name.startswith("card:")):
+        print(f"    the card: {card:.3f} s")
+    if card and not any(name == "card: transfer" for name, _ in rows):
+        card -= sum(each["seconds"] for name, each in rows if name == "card: lexicon")
+        print(f"    without the lexicon, which comes once: {card:.3f} s, {pairs / card:,.0f} pairs/s")
 
 
 def digest(path: Path) -> str:
     """Of a file's bytes."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def objectives(said: str) -> list[float]:
@@ -71,7 +79,7 @@ def align(folder: Path, name: str, text: list[str], options: list[str]) -> str:
     for line in said.splitlines():
         if "note" in line or "warning" in line:
             print("   ", line)
-    phases(profile)
+    phases(profile, lines)
     return said
 
 
@@ -81,6 +89,7 @@ def main() -> None:
     parser.add_argument("target")
     parser.add_argument("--gold", help="gold links of the --test files, to compare AER")
     parser.add_argument("--test", nargs=2, metavar=("SOURCE", "TARGET"))
+    parser.add_argument("--large", nargs=2, metavar=("SOURCE", "TARGET"), help="also align this text")
     parser.add_argument("--folder", default=".", help="where to write")
     parser.add_argument("--constraint", action="append", default=[])
     arguments = parser.parse_args()
@@ -117,6 +126,14 @@ def main() -> None:
                 print(f"test pairs, model of {model}, aligned on {device}: {' '.join(told.split())}")
         for device in ("cpu", "cuda"):
             align(folder, f"model-{device}", text, ["--model", "cuda.model", "--device", device])
+        cpu, cuda, both = same_links(folder / "model-cpu.links", folder / "model-cuda.links")
+        print(f"links by the saved model: {cpu:,} and {cuda:,}; {both:,} in both")
+    if arguments.large:
+        text = [str(Path(each).resolve()) for each in arguments.large]
+        align(folder, "large", text, ["--device", "cuda"])
+        align(folder, "small", text, ["--device", "cuda", "--device-memory", "16G"])
+        pair = [digest(folder / f"{name}.links") for name in ("large", "small")]
+        print(f"with 16 GB of the card's memory: {'the same bytes' if pair[0] == pair[1] else 'DIFFERENT'}")
 
 
 if __name__ == "__main__":

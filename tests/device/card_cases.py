@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 import sys
 
 import numpy as np
+from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
 from dualign import Aligner
+from dualign.core.cards import DeviceError
+from dualign.device import card_posteriors
 from dualign.text.bitext import numbered
 
 
@@ -49,17 +53,59 @@ def links(aligner: Aligner, pairs: list[tuple[list[str], list[str]]]) -> str:
     return json.dumps([found, [[round(x, 2) for x in score[:2]] for score in aligner.score(pairs)]])
 
 
+class CudaAPIError(Exception):
+    """What numba-cuda raises, by name."""
+
+
+def fail_after(launches: int) -> None:
+    """From here on the card fails, after so many launches."""
+    whole, left = card_posteriors.handle_pairs, [launches]
+
+    class Failing:
+        def __getitem__(self, size: object) -> object:
+            left[0] -= 1
+            if left[0] < 0:
+                raise CudaAPIError("[700] Call to cuCtxSynchronize results in CUDA_ERROR_ILLEGAL_ADDRESS")
+            return whole[size]
+
+    card_posteriors.handle_pairs = Failing()
+
+
+def lost(numbers: object, pairs: list[tuple[list[str], list[str]]], launches: int) -> list[str]:
+    """What happens with `cuda`, then with `auto`, when the card fails after so many launches."""
+    whole, found = card_posteriors.handle_pairs, []
+    for device in ("cuda", "auto"):
+        fail_after(launches)
+        try:
+            aligner = Aligner(device=device, threads=1, constraint="none", rounds=1).fit(numbers)
+            found.append(links(aligner, pairs))
+        except DeviceError as error:
+            found.append(str(error))
+        card_posteriors.handle_pairs = whole
+    return [*found, links(Aligner(threads=1, constraint="none", rounds=1).fit(numbers), pairs)]
+
+
+def shared(block: FakeCUDAShared, shape: object, dtype: object) -> np.ndarray:
+    """The array of a block that belongs to the calling line; numba's own may make two if lanes are fast."""
+    frame = sys._getframe(1)
+    return block._allocations.setdefault((frame.f_code.co_filename, frame.f_lineno), np.empty(shape, dtype))
+
+
 def main() -> None:
-    pairs = text(70, 7, seed=3)
+    FakeCUDAShared.array = shared
+    # The lanes of a simulated warp wait for each other; they should not do so for long.
+    sys.setswitchinterval(1e-5)
+    logging.basicConfig(level="WARNING", format="%(message)s")
+    pairs = text(12, 6, seed=3)
     # Not learnt from: an empty side, unknown words, and a sentence that is too long for the card.
-    more = [*text(9, 9, seed=4), (["s1"], []), (["new", "s2"], ["t2", "strange"]), (["s3"] * 120, ["t3"] * 3)]
+    more = [*text(5, 9, seed=4), (["s1"], []), (["new", "s2"], ["t2", "strange"]), (["s3"] * 130, ["t3"] * 3)]
     numbers = numbered(pairs, lowercase=True)
     results = {}
     for constraint in sys.argv[1:]:
         options = {"threads": 1, "constraint": constraint, "jump_words": 3, "rounds": 2}
         plain = Aligner(**options).fit(numbers)
         cards = [Aligner(device="cuda", **options).fit(numbers) for _ in range(2)]
-        small = Aligner(device="cuda", device_memory="500K", **options).fit(numbers)
+        small = Aligner(device="cuda", device_memory="100K", **options).fit(numbers)
         results[constraint] = {
             "difference": difference(plain, cards[0]),
             "again": difference(*cards),
@@ -68,6 +114,7 @@ def main() -> None:
             "links": links(plain, more) == (found := links(cards[0], more)),
             "links in pieces": found == links(small, more),
         }
+    results["lost"] = {number: lost(numbers, more, number) for number in (0, 1, 3)}
     print(json.dumps(results))
 
 

@@ -23,7 +23,7 @@ def found():
     command = [sys.executable, str(CASES), "symmetric", "agreement", "bijective", "none"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(done.stdout) | {"told": done.stderr}
 
 
 @pytest.mark.slow
@@ -43,7 +43,6 @@ def test_the_card_learns_the_model_of_the_processor(found, constraint):
 def test_two_runs_and_pieces_that_fit_give_the_same_bits(found, constraint):
     assert set(found[constraint]["again"].values()) == {0.0}
     apart = found[constraint]["in pieces"]
-    assert apart.pop("likelihood") < 1e-12  # of pairs, added in another order
     assert set(apart.values()) == {0.0}
 
 
@@ -58,6 +57,17 @@ def test_the_card_finds_the_links_of_the_processor(found, constraint):
 @pytest.mark.parametrize("constraint", ["symmetric", "agreement", "bijective", "none"])
 def test_the_text_does_not_stay_on_the_card(found, constraint):
     assert found[constraint]["kept"] == ["model"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launches", ["0", "1", "3"])
+def test_a_card_that_fails_in_between_is_an_error_or_the_processor(found, launches):
+    needed, wished_for, without = found["lost"][launches]
+    assert re.fullmatch(
+        r"the card failed .*ILLEGAL_ADDRESS.*; check nvidia-smi and run .* cpu as the device", needed
+    )
+    assert wished_for == without
+    assert found["told"].count("going on with the processor: the card failed") == 3
 
 
 def test_why_numba_cuda_cannot_be_loaded_is_told(monkeypatch):

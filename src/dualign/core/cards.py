@@ -1,8 +1,7 @@
 """The graphics card: whether there is one, its memory, kernels for it. The one home of numba's CUDA target.
 
-A kernel of ours that allocates nothing is compiled for the card as it is: what runs on eight lanes of a
-processor runs there in a thread for each pair. With `NUMBA_ENABLE_CUDASIM=1` numba simulates a card, whose
-memory is then the program's own.
+Kernels of the processor that allocate nothing can be called by those of the card. With
+`NUMBA_ENABLE_CUDASIM=1` numba simulates a card, whose memory is then the program's own.
 """
 
 from __future__ import annotations
@@ -35,6 +34,11 @@ SHARE = 0.85
 REGISTERS = 128
 """Of a thread, at most: with more, too few threads would be under way at the same time."""
 
+ERRORS = (
+    "CudaSupportError", "CudaAPIError", "CudaDriverError", "CUDAError", "NvvmSupportError", "LinkerError",
+)  # fmt: skip
+"""Names of exceptions that are the card's."""
+
 REMEDY = "or choose cpu as the device"
 
 
@@ -63,6 +67,11 @@ def _cuda() -> Any:
         ) from None
 
 
+def rounded(number: int) -> int:
+    """The next power of two."""
+    return 1 << (number - 1).bit_length()
+
+
 DEVICES = ("cpu", "cuda", "auto")
 
 
@@ -80,7 +89,7 @@ def card_of(device: str, memory: str | int | None = None) -> Card | None:
     if device == "cpu":
         return None
     try:
-        return Card(memory)
+        return Card(memory, needed=device == "cuda")
     except DeviceError as error:
         if device == "cuda":
             raise
@@ -89,9 +98,13 @@ def card_of(device: str, memory: str | int | None = None) -> Card | None:
 
 
 class Card:
-    """A card, with a budget of its memory in bytes; one thread at a time works with it (`held`)."""
+    """A card, with a budget of its memory in bytes; one thread at a time works with it (`held`).
 
-    def __init__(self, memory: int | None = None) -> None:
+    If it fails and is not `needed`, it is `lost`, and the processor goes on.
+    """
+
+    def __init__(self, memory: int | None = None, needed: bool = True) -> None:
+        self.needed, self.lost = needed, False
         self.cuda = _cuda()
         if not simulated():
             _check_driver(self.cuda)
@@ -120,9 +133,21 @@ class Card:
         return 1 << 28 if simulated() else int(self.cuda.current_context().get_memory_info()[0])
 
     @property
+    def warps(self) -> int:
+        """Warps that run at the same time, if their threads have as many registers as they may."""
+        if simulated():
+            return 2
+        return int(self.cuda.get_current_device().MULTIPROCESSOR_COUNT) * (1 << 16) // (REGISTERS * 32)
+
+    @property
     def left(self) -> int:
         """Bytes of the budget that are free, or taken by rooms, which can be used again."""
-        return self.memory - (self._free - self.free) + sum(room.nbytes for room in self._rooms.values())
+        return self.memory - (self._free - self.free) + self.taken()
+
+    def taken(self, but: str | None = None) -> int:
+        """Bytes of the rooms, but those whose name begins so."""
+        rooms = self._rooms.items()
+        return sum(room.nbytes for name, room in rooms if but is None or not name.startswith(but))
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -130,6 +155,14 @@ class Card:
         with self._lock, _explained(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a small text leaves most of the card idle
             yield
+
+    def give_up(self, error: DeviceError) -> None:
+        """Go on without the card, which has failed, unless somebody has asked for it."""
+        if self.needed:
+            raise error
+        if not self.lost:
+            _log.warning("going on with the processor: %s", str(error).replace(f", {REMEDY}", ""))
+        self.lost = True
 
     def put(self, array: Array) -> Any:
         """A copy of an array on the card."""
@@ -164,6 +197,15 @@ class Card:
             self._rooms[name] = self.empty(shape, dtype)
         return self._rooms[name]
 
+    def put_again(self, name: str, array: Array) -> Any:
+        """A copy of a list of numbers on the card, in the place of the last one of that name if it fits."""
+        part = self.room(name, (rounded(len(array)),), array.dtype)[: len(array)]
+        if simulated():
+            part[...] = array
+        else:
+            part.copy_to_device(np.ascontiguousarray(array))
+        return part
+
     def kept(self, name: str, owner: object, make: Callable[[], Any]) -> Any:
         """What was made for this owner, made now if it was made for another or not at all."""
         if name not in self._kept or self._kept[name][0] is not owner:
@@ -195,6 +237,16 @@ def card_kernel(function: Callable[..., Any]) -> Any:
     with suppress(AttributeError, ImportError, OSError, RuntimeError, TypeError):
         _keep(made, function)
     return made
+
+
+def card_function(function: Callable[..., Any]) -> Any:
+    """A function that kernels of the card call; in the simulator it is called as it is."""
+    return function if simulated() else _cuda().jit(device=True)(function)
+
+
+def simulated_block() -> Any:
+    """What a kernel knows as `cuda` in the simulator, for functions that it calls."""
+    return import_module("numba.cuda.simulator.kernel")._get_kernel_context()
 
 
 def _keep(made: Any, function: Any) -> None:
@@ -238,7 +290,7 @@ def _explained() -> Iterator[None]:
 
 def _message(kind: str, text: str) -> str | None:
     """What to tell the user about an exception; None if it is not the card's."""
-    if kind not in ("CudaSupportError", "CudaAPIError", "CudaDriverError", "NvvmSupportError", "LinkerError"):
+    if kind not in ERRORS:
         return None
     first = " ".join(text.split())[:200]
     if "NO_DEVICE" in text or "no CUDA-capable device" in text:

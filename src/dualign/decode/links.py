@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dualign.core.arrays import Array
+from dualign.core.cards import Card, DeviceError
 from dualign.core.errors import UsageError
 from dualign.core.phases import phase, timed
 from dualign.core.threads import ordered_map, spans
@@ -25,7 +26,6 @@ from dualign.model.options import Options
 from dualign.search.certificate import all_met
 
 if TYPE_CHECKING:
-    from dualign.core.cards import Card
     from dualign.text.bitext import Bitext
 
 MOST_CELLS = 10_000_000
@@ -79,7 +79,7 @@ def align_bitext(
     """
     check_constraints(model.options, constraints)
     kept, too_long = without_long(text)
-    if card is not None and matrices is None and len(kept.bitext.similar.begin) == 0:
+    if card is not None and not card.lost and matrices is None and not len(kept.bitext.similar.begin):
         from dualign.device.card_candidates import handled, why_not_align
 
         if why_not_align(model.options, constraints) is None:
@@ -88,7 +88,10 @@ def align_bitext(
             others = decode(
                 model, model.options, posteriors_of_parts(model, rest, threads, None, desk), threads, too_long
             )
-            return _with_card(card, model, kept.bitext, there, others)
+            try:
+                return _with_card(card, model, kept.bitext, there, others)
+            except DeviceError as error:
+                card.give_up(error)
     parts = posteriors_of_parts(model, kept, threads, constraints, desk)
     if matrices is not None:
         parts = _kept(parts, matrices)
@@ -103,9 +106,10 @@ def _with_card(card: Card, model: Model, bitext: Bitext, there: Array, others: L
     chosen = candidates_of(
         card, model, bitext, np.flatnonzero(there), options.threshold or np.float64(kernels.LEAST)
     )
-    found = room_for(chosen.number.astype(np.int64))
-    found.number[:], found.probability[:] = chosen.number, chosen.probability
-    found.source[:], found.target[:] = chosen.source, chosen.target
+    found = room_for(np.zeros(len(chosen.pairs), np.int64))._replace(
+        room=chosen.begin, number=chosen.number,
+        source=chosen.source, target=chosen.target, probability=chosen.probability,
+    )  # fmt: skip
     with phase("choosing links"):
         kernels.keep_candidates(options.threshold, chosen.total, found)
     found.certified[:] = all_met(found.score, found.bound)

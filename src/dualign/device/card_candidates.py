@@ -7,18 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.cards import Card
+from dualign.core.cards import Card, rounded
 from dualign.core.phases import phase
-from dualign.device.card_posteriors import (
-    THREADS,
-    fitting,
-    model_on,
-    pairs_on,
-    planned,
-    posteriors_on_card,
-    why_not,
-)
-from dualign.device.launches import Candidates, list_candidates
+from dualign.device.card_posteriors import fitting, launch, model_on, ordered, room_on, why_not
+from dualign.device.layout import WORDS, Candidates
+from dualign.infer.cells import Pairs, pairs_of
 from dualign.infer.encoding import Encoded
 from dualign.infer.posteriors import constraint_of
 from dualign.model.model import Model
@@ -28,9 +21,8 @@ from dualign.text.bitext import Bitext
 PAIRS = 1 << 18
 """Pairs that the card handles together when text is aligned: enough to give it something to do."""
 
-LONGEST_ALIGNED = 64
-"""Pairs with a longer sentence are aligned by the processor: the card, whose thread goes through the cells of
-a pair one by one, would be done with all others long before."""
+LINK = 8
+"""Bytes of a link that comes into question."""
 
 
 def why_not_align(options: Options, constraints: object = None) -> str | None:
@@ -42,11 +34,12 @@ def why_not_align(options: Options, constraints: object = None) -> str | None:
 
 class Chosen(NamedTuple):
     """What the card found: `pairs` int64, their numbers in the text, in order; for each the log-likelihoods
-    (…, 2), Σ of all probabilities, and how many links it has; these follow one another."""
+    (…, 2), Σ of all probabilities, and its links: the `number` from `begin` on."""
 
     pairs: Array
     likelihood: Array
     total: Array
+    begin: Array
     number: Array
     source: Array
     target: Array
@@ -55,7 +48,7 @@ class Chosen(NamedTuple):
 
 def handled(model: Model, text: Encoded) -> Array:
     """Which pairs of a text the card can align: none empty or too long, none with a word that is unknown."""
-    known = fitting(text.bitext, LONGEST_ALIGNED)
+    known = fitting(text.bitext)
     for side, words in ((text.bitext.source, model.source), (text.bitext.target, model.target)):
         unknown = np.flatnonzero(side.tokens >= len(words))
         known[np.searchsorted(side.offsets, unknown, side="right") - 1] = False
@@ -64,47 +57,49 @@ def handled(model: Model, text: Encoded) -> Array:
 
 def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least: float) -> Chosen:
     """Links of these pairs whose probability is over `least`."""
-    constraint = constraint_of(model.options, model.options.projection)
+    constraint, size = constraint_of(model.options, model.options.projection), len(bitext)
     if len(pairs) == 0:
         none, real = np.zeros(0, np.int32), np.zeros(0)
-        return Chosen(pairs, np.zeros((0, 2)), real, none, none, none, real.astype(np.float32))
+        return Chosen(pairs, np.zeros((0, 2)), real, none, none, none, none, real.astype(np.float32))
+    lengths, widths = bitext.source.lengths, bitext.target.lengths
+    order = ordered(lengths, widths, pairs)
+    lengths, widths = lengths[order], widths[order]
+    # Posteriors of a row add up to at most 1, so few can be over the threshold.
+    most = np.minimum(lengths * widths, np.ceil((lengths + widths) / least)).astype(np.int64)
+    found: list[tuple[Array, Array, Array]] = []
     with card.held():
         known = model_on(card, model)
         with phase("card: text"):
-            text = pairs_on(card, bitext)
-            lengths = bitext.source.lengths, bitext.target.lengths
-            plans = planned(card, *lengths, pairs, constraint.how, collect=False)
-        likelihood = np.zeros((len(bitext), 2))
-        number, total = card.empty(len(bitext), np.int32), card.empty(len(bitext), np.float64)
-        counts = card.empty(1, np.int64), number, total
-        listed = card.empty(1, np.int16), card.empty(1, np.int16), card.empty(1, np.float32)
-        parts = []
-        for work in posteriors_on_card(card, known, text, plans, constraint, collect=False):
+            text = Pairs(*(card.put_again(f"text: {n}", side) for n, side in enumerate(pairs_of(bitext))))
+            room = room_on(card, lengths, widths, constraint.how, 0.5, size)
+            limit = (card.left - card.taken(but="links")) // LINK
+        for first, last in _pieces(np.cumsum(most), limit):
+            need = int(most[first:last].sum())
+            links = card.room("links", (max(need, min(limit, rounded(need))), 2), np.float32)
+            there = card.put_again("order", order[first:last])
+            turn = launch(card, there, known, text, room, constraint, Candidates(links, float(least)))
             with phase("card: links"):
-                pair = card.get(work.groups.pair)
-                size = -(-len(pair) // THREADS), THREADS
-                pair, of_thread = pair[pair >= 0], np.flatnonzero(pair >= 0)
-                list_candidates[*size](work, least, 0, Candidates(*counts, *listed))
-                order = np.sort(pair)
-                count = card.get(number)[order].astype(np.int64)
-                begin = np.zeros(len(bitext), np.int64)
-                begin[order] = np.cumsum(count) - count
-                most = max(1, int(count.sum()))
-                room = card.empty(most, np.int16), card.empty(most, np.int16), card.empty(most, np.float32)
-                counts = card.put(begin), number, total
-                list_candidates[*size](work, least, 1, Candidates(*counts, *room))
-                likelihood[pair] = card.get(work.totals)[:2, of_thread].T
-                parts.append((order, count, *(card.get(each)[: int(count.sum())] for each in room)))
-        totals = card.get(total)
-    return _joined(pairs, likelihood, totals, parts)
+                used = int(card.get(turn)[1])
+                found.append((order[first:last], card.get(links[:used]), card.get(room.totals[:size])))
+    whole, before = np.zeros((size, 5)), 0
+    for those, links, totals in found:
+        totals[:, 2] += before
+        whole[those] = totals[those]
+        before += len(links)
+    links = found[0][1] if len(found) == 1 else np.concatenate([each[1] for each in found])
+    words = links[:, 1].astype(np.int32)
+    likelihood, total = np.ascontiguousarray(whole[pairs, :2]), whole[pairs, 4]
+    begin, number = whole[pairs, 2].astype(np.int64), whole[pairs, 3].astype(np.int32)
+    probability = np.ascontiguousarray(links[:, 0])
+    return Chosen(pairs, likelihood, total, begin, number, words // WORDS, words % WORDS, probability)
 
 
-def _joined(pairs: Array, likelihood: Array, total: Array, parts: list[tuple[Array, ...]]) -> Chosen:
-    """The links of all chunks, in the order of the pairs."""
-    order, count, source, target, probability = (np.concatenate(each) for each in zip(*parts, strict=True))
-    if len(parts) > 1:  # chunks go by the length of the pairs
-        of_link = np.repeat(np.arange(len(order)), count)
-        place = np.argsort(order[of_link], kind="stable")
-        source, target, probability = source[place], target[place], probability[place]
-        count = count[np.argsort(order)]
-    return Chosen(pairs, likelihood[pairs], total[pairs], count, source, target, probability)
+def _pieces(ends: Array, limit: int) -> list[tuple[int, int]]:
+    """Cut a list into pieces with at most `limit` of what adds up to `ends`, or of one that has more."""
+    pieces, begin = [], 0
+    while begin < len(ends):
+        used = ends[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, used + limit, side="right")))
+        pieces.append((begin, end))
+        begin = end
+    return pieces

@@ -7,20 +7,13 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.cards import Card
 from dualign.core.phases import phase
-from dualign.device.card_posteriors import ROWS_OF_THREADS, model_on, pairs_on, planned, posteriors_on_card
-from dualign.device.launches import (
-    COPIES,
-    COUNT_UNIT,
-    STATISTIC_UNIT,
-    Counted,
-    add_counts,
-    add_statistics_of_groups,
-)
-from dualign.device.layout import WARP
+from dualign.device.card_posteriors import launch, model_on, ordered, pairs_on, room_on
+from dualign.device.launches import COUNT_UNIT
+from dualign.device.layout import Counted
+from dualign.device.warp_chains import COPIES, STATISTIC_UNIT
 from dualign.infer.chain import STATISTICS
 from dualign.infer.chains import Sums
-from dualign.infer.multipliers import SYMMETRIC, Constraint
-from dualign.infer.posteriors import EVEN
+from dualign.infer.multipliers import Constraint
 from dualign.model.jumps import NEAR, STARTS
 from dualign.model.model import Model
 from dualign.text.bitext import Bitext
@@ -41,35 +34,24 @@ class CardExpectation:
                 card.filled(lexicon.table.shape, np.int64),
                 card.filled(len(lexicon.null_target), np.int64),
                 card.filled(len(lexicon.null_source), np.int64),
+                card.filled((COPIES, 2, classes, STATISTICS), np.int64),
+                card.filled((COPIES, 2, 3, STARTS + 1), np.int64),
+                int(agree),
             )
-            jumps = card.filled((COPIES, 2, classes, STATISTICS), np.int64)
-            ends = card.filled((COPIES, 2, 3, STARTS + 1), np.int64)
-            with phase("card: plan"):
-                lengths = bitext.source.lengths, bitext.target.lengths
-                every = np.arange(len(bitext))
-                plans = card.kept(
-                    f"plan {constraint.how if constraint.how >= SYMMETRIC else 0}",
-                    bitext,
-                    lambda: planned(card, *lengths, every, constraint.how, collect=True),
-                )
-            totals = np.zeros(5)
-            for work in posteriors_on_card(card, known, pairs, plans, constraint, collect=True):
-                size = len(work.groups.I), (WARP, ROWS_OF_THREADS)
-                with phase("card: counts"):
-                    add_counts[*size](work, int(agree), counted)
-                    if constraint.how != EVEN:
-                        add_statistics_of_groups[*size](work, jumps, ends)
-                    card.wait()
-                used = card.get(work.groups.pair) >= 0
-                totals += card.get(work.totals)[:, : len(used)][:, used].sum(axis=1)
+            lengths = bitext.source.lengths, bitext.target.lengths
+            every = np.arange(len(bitext))
+            order = card.kept("order", bitext, lambda: card.put(ordered(*lengths, every)))
+            room = room_on(card, *lengths, constraint.how, 1, len(bitext))
+            launch(card, order, known, pairs, room, constraint, counted)
+            totals = card.get(room.totals[: len(bitext)]).sum(axis=0)
             with phase("card: transfer"):
-                self.counts = self._counts(card, counted, agree)
-                self.sums = _sums(card.get(jumps), card.get(ends), totals)
+                self.counts = self._counts(card, counted)
+                self.sums = _sums(card.get(counted.jumps), card.get(counted.ends), totals)
 
     @staticmethod
-    def _counts(card: Card, counted: Counted, agree: bool) -> tuple[Array, Array, Array]:
-        links, null_target, null_source = (card.get(each) / COUNT_UNIT for each in counted)
-        if agree:
+    def _counts(card: Card, counted: Counted) -> tuple[Array, Array, Array]:
+        links, null_target, null_source = (card.get(each) / COUNT_UNIT for each in counted[:3])
+        if counted.agree:
             links[:, 1] = links[:, 0]
         return links, null_target, null_source
 

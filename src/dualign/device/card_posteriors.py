@@ -1,44 +1,32 @@
-"""Posteriors of a text's pairs on the card: what lies there, cut into chunks that fit, and the launches."""
+"""Posteriors of a text's pairs on the card: what lies there, and the launches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.cards import Card, simulated
+from dualign.core.cards import Card, rounded, simulated
 from dualign.core.errors import UsageError
 from dualign.core.phases import phase
 from dualign.core.workspace import in_words
-from dualign.device.launches import (
-    EMPTY,
-    Index,
-    expect_all_evenly,
-    expect_all_freely,
-    expect_all_projected,
-    fill_emissions,
-    insert_entries,
-)
-from dualign.device.layout import DOUBLES, LONGEST, WARP, WHOLES, Groups, Room, rows_of
-from dualign.device.pair_chains import Parameters, Work
-from dualign.infer.blocks import COLD, NOTHING_GIVEN
+from dualign.device.launches import handle_pairs, insert_entries
+from dualign.device.layout import LONGEST, Candidates, Counted, Index, Parameters, Room, Work, numbers_of
+from dualign.device.warps import LANES
 from dualign.infer.cells import Pairs, pairs_of
-from dualign.infer.chains import Sums
-from dualign.infer.multipliers import SYMMETRIC, Constraint
-from dualign.infer.posteriors import EVEN, KINDS, new_sums
+from dualign.infer.multipliers import Constraint
+from dualign.infer.posteriors import KINDS
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.text.bitext import Bitext
 
-THREADS = 128
-"""Threads of a block where each has a pair."""
+AT_ONCE = 1 << 20
+"""Pairs of a launch when counting: some drivers end those that take long."""
+
+NO_TURN = np.zeros(2, np.int64)
 
 NAMES = {number: name for name, number in KINDS.items()}
-
-ROWS_OF_THREADS = 1 if simulated() else 8
-"""Of a block that shares the cells of a group."""
 
 
 def why_not(options: Any, constraints: Any = None, pinned: bool = False, similar: bool = False) -> str | None:
@@ -52,48 +40,54 @@ def why_not(options: Any, constraints: Any = None, pinned: bool = False, similar
     return "known links" if pinned else None
 
 
-class Plan(NamedTuple):
-    """A chunk of pairs: its groups (see `Groups`, on the card), their number, and how many rows they take."""
-
-    groups: Groups
-    size: int
-    rows: int
-    cells: int
+def ordered(lengths: Array, widths: Array, chosen: Array) -> Array:
+    """The chosen pairs, int32, those with most pairs of words first: none begins late that takes long."""
+    cells = lengths[chosen] * widths[chosen]
+    order = np.argsort((LONGEST * LONGEST - cells).astype(np.uint16), kind="stable")
+    return chosen[order].astype(np.int32)
 
 
-def planned(
-    card: Card, lengths: Array, widths: Array, chosen: Array, how: int, *, collect: bool
-) -> list[Plan]:
-    """Cut the chosen pairs, by number, into chunks that fit into the card's memory, the longest first."""
-    lengths, widths = lengths[chosen], widths[chosen]
-    # Within the pairs of one length the other goes up and down in turn, so that neighbours are close.
-    turned = np.where(lengths % 2, widths, LONGEST - widths)
-    order = np.argsort(((LONGEST - lengths) * (LONGEST + 1) + turned).astype(np.uint16), kind="stable")
-    number = -(-len(order) // WARP)
-    pair = np.full(number * WARP, EMPTY, np.int32)
-    pair[: len(order)] = chosen[order]
-    begins = np.arange(0, len(order), WARP)
-    I = np.maximum.reduceat(lengths[order], begins).astype(np.int32)
-    J = np.maximum.reduceat(widths[order], begins).astype(np.int32)
-    cells = I.astype(np.int64) * J
-    rows = rows_of(I, J, how, collect)
-    need = WARP * (4 * (rows + cells) + 8 * (DOUBLES + WHOLES + 5))
-    room = card.left
-    if need.max() > room:
+def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, pairs: int) -> Room:
+    """Room for pairs of these lengths, of a text of so many `pairs`, within a share of the memory left.
+
+    There are as many blocks as the card can run at the same time, if there is room for them.
+    """
+    # In powers of two, so that the room will do for the next text, too.
+    longest, cells = rounded(int(max(lengths.max(), widths.max()))), rounded(int((lengths * widths).max()))
+    numbers = numbers_of(longest, cells, how)
+    need, left = 4 * (numbers + cells), int(share * (card.left - 40 * pairs))
+    if need > left:
         raise UsageError(
-            f"device_memory={in_words(card.memory)} is too little: the longest pairs need "
-            f"{in_words(float(need.max() + card.memory - room))}; give more, or leave device=cuda out"
+            f"device_memory={in_words(card.memory)} is too little: a pair takes {in_words(need)} beside text "
+            f"and model, {in_words(max(0, left))} are left; give more, or leave device=cuda out"
         )
-    plans, begin, ends = [], 0, np.cumsum(need)
-    while begin < number:
-        end = int(np.searchsorted(ends, room + (ends[begin - 1] if begin else 0), side="right"))
-        part = slice(begin, end)
-        before, cell = np.cumsum(rows[part]) - rows[part], np.cumsum(cells[part]) - cells[part]
-        own = pair[begin * WARP : end * WARP], I[part], J[part], before, cell
-        sizes = int(rows[part].sum()), int(cells[part].sum())
-        plans.append(Plan(Groups(*map(card.put, own)), end - begin, *sizes))
-        begin = end
-    return plans
+    blocks = min(card.warps, len(lengths), left // need)
+    return Room(
+        card.room("pool", (blocks, numbers), np.float32),
+        card.room("entry", (blocks, cells), np.int32),
+        card.room("totals", (pairs, 5), np.float64),
+    )
+
+
+def launch(
+    card: Card, order: Any, model: CardModel, pairs: Pairs, room: Room, constraint: Constraint, wanted: Any
+) -> Any:
+    """Handle the pairs in this order, int32, on the card: see `handle_pairs`. `wanted`: counts or links.
+
+    Returns `Work.turn`.
+    """
+    # Numba passes a truth value as it is, which is no number.
+    how = Constraint(*constraint[:-1], int(constraint.mixture))  # type: ignore[arg-type]
+    collect = isinstance(wanted, Counted)
+    wishes = (wanted, model.no_links) if collect else (model.no_counts, wanted)
+    block, size = model.parameters._replace(pairs=pairs), AT_ONCE if collect else len(order)
+    with phase(f"card: posteriors, {NAMES[how.how]}"):
+        for begin in range(0, len(order), size):
+            part, turn = order[begin : begin + size], card.put_again("turn", NO_TURN)
+            work = Work(part, turn, block, model.index, room, how, int(collect), *wishes)
+            handle_pairs[min(len(part), len(room.pool)), LANES](work)
+            card.wait()
+    return turn
 
 
 def pairs_on(card: Card, bitext: Bitext) -> Pairs:
@@ -131,6 +125,9 @@ class CardModel:
         self.card, self.table = card, model.lexicon.table
         with phase("card: lexicon"):
             self.index = index_on(card, model.lexicon)
+        count, few = card.empty(1, np.int64), card.empty((1, 1, 1, 1), np.int64)
+        self.no_counts = Counted(card.empty((1, 2), np.int64), count, count, few, few, 0)
+        self.no_links = Candidates(card.empty((1, 2), np.float32), 0.0)
         self.fill(model)
 
     def renew(self, model: Model) -> None:
@@ -145,43 +142,11 @@ class CardModel:
         """Put all but the lexicon's entries there."""
         put, lexicon = self.card.put, model.lexicon
         jumps = type(model.jumps)(*map(put, model.jumps))
-        given = type(NOTHING_GIVEN)(*map(put, NOTHING_GIVEN))
-        warm = type(COLD)(*map(put, COLD))
         nulls = put(lexicon.null_target), put(lexicon.null_source)
-        self.parameters = Parameters(NO_PAIRS, *nulls, put(model.weights), jumps, given, warm)
+        self.parameters = Parameters(NO_PAIRS, *nulls, put(model.weights), jumps)
 
 
-def posteriors_on_card(
-    card: Card, model: CardModel, pairs: Pairs, plans: list[Plan], constraint: Constraint, collect: bool
-) -> Iterator[Work]:
-    """Work of each chunk, done: the posteriors are in its room until the next is asked for."""
-    rows, cells = max(plan.rows for plan in plans), max(plan.cells for plan in plans)
-    threads = max(plan.size for plan in plans) * WARP
-    room = Room(
-        card.room("pool", (rows, WARP), np.float32),
-        card.room("entry", (cells, WARP), np.int32),
-        card.room("doubles", (DOUBLES, threads), np.float64),
-        card.room("wholes", (WHOLES, threads), np.int64),
-    )
-    totals = card.room("totals", (5, threads), np.float64)
-    sums = Sums(*(card.put(array[0]) for array in new_sums(1, 1)))
-    block = model.parameters._replace(pairs=pairs)
-    # Numba passes a truth value as it is, which is no number.
-    how = Constraint(*constraint[:-1], int(constraint.mixture))  # type: ignore[arg-type]
-    expect = expect_all_projected if how.how >= SYMMETRIC else expect_all_freely
-    expect = expect_all_evenly if how.how == EVEN else expect
-    for plan in plans:
-        work = Work(plan.groups, room, block, how, int(collect), totals, sums)
-        with phase("card: cells"):
-            fill_emissions[plan.size, (WARP, ROWS_OF_THREADS)](work, model.index)
-            card.wait()
-        with phase(f"card: posteriors, {NAMES[how.how]}"):
-            expect[-(-plan.size * WARP // THREADS), THREADS](work)
-            card.wait()
-        yield work
-
-
-def fitting(bitext: Bitext, longest: int = LONGEST) -> Array:
+def fitting(bitext: Bitext) -> Array:
     """Which pairs the card can handle: none empty, none too long."""
     lengths, widths = bitext.source.lengths, bitext.target.lengths
-    return (lengths > 0) & (widths > 0) & (np.maximum(lengths, widths) <= longest)
+    return (lengths > 0) & (widths > 0) & (np.maximum(lengths, widths) <= LONGEST)

@@ -1,70 +1,49 @@
-"""The kernels of the card: finding cells, the chains, sums.
+"""The kernels of the card: a lexicon's index; pairs, a warp for each; what is added up, and links.
 
 Sums are of whole numbers, each addend rounded to a fraction of a fixed size: adding whole numbers gives the
-same in any order, so that threads may add to one number at the same time and the result is the same bits.
-
-A launch over the cells of groups has a block for each group, WARP threads wide: those of a row of threads
-handle the pairs of the group, and the rows of threads share the words of the source side.
+same in any order, so that lanes may add to one number at the same time and the result is the same bits.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from dualign.core.cards import card_kernel, cuda
-from dualign.core.jit import kernel
-from dualign.device.layout import EMISSION, POSTERIOR, WARP, lines_at, statistics_at
-from dualign.device.pair_chains import Work, expect_evenly, expect_freely, expect_projected
-from dualign.infer.cells import lengths_of
-from dualign.infer.chain import STATISTICS
-from dualign.infer.emission import class_of
-from dualign.model.jumps import FLOOR, REACH, STARTS, STOPS
+from dualign.core.cards import card_function, card_kernel, cuda
+from dualign.device.layout import (
+    EMISSION,
+    EMPTY,
+    POSTERIOR,
+    PROJECTED,
+    SHARED,
+    WIDTH,
+    WORDS,
+    Index,
+    Own,
+    Search,
+    Work,
+    own_of,
+)  # fmt: skip
+from dualign.device.warp_chains import (
+    choose_evenly,
+    fill_edges,
+    fill_emissions,
+    place_of_key,
+    run_chains,
+    sides,
+    word_at,
+)
+from dualign.device.warp_projection import project
+from dualign.device.warps import LANES, add_to, at, meet, total, wrapped
+from dualign.infer.descent import SCALE
+from dualign.infer.multipliers import BASE, BEGUN, EVALUATIONS, SYMMETRIC, VALUE
+from dualign.infer.posteriors import EVEN
 
-COUNT_UNIT, STATISTIC_UNIT = 2.0**34, 2.0**28
-"""Expected counts, and statistics of the chains, are added up in these fractions of 1."""
+COUNT_UNIT = 2.0**34
+"""Expected counts are added up in these fractions of 1."""
 
-COPIES = 64
-"""Arrays of statistics, of which a group uses one: fewer threads add to the same number."""
-
-EMPTY = -1
-
-
-class Index(NamedTuple):
-    """Lexicon entries by their words: a hash table, `slot` int64 (2^k, 2): v · words + w or EMPTY, and the
-    entry; `shift` 64 − k; `words`: target words. `table` float32 (entries, 2): see `Lexicon`."""
-
-    slot: Any
-    shift: int
-    words: int
-    table: Any
-
-
-class Counted(NamedTuple):
-    """Expected counts, int64, in COUNT_UNITs: `links` (entries, 2), `null_target`, `null_source` by word."""
-
-    links: Any
-    null_target: Any
-    null_source: Any
-
-
-class Candidates(NamedTuple):
-    """Links that come into question: those of pair n are at `begin[n]` …; `number` int32 (pairs): how many;
-    `total` float64 (pairs): Σ of all probabilities; `source`, `target` int16, `probability` float32."""
-
-    begin: Any
-    number: Any
-    total: Any
-    source: Any
-    target: Any
-    probability: Any
-
-
-@kernel(allocates=False)
-def place_of_key(key: int, shift: int) -> Any:
-    """Where to look for a key first: Knuth's multiplicative hashing."""
-    return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
+NUMBERS = SCALE + 1
 
 
 @card_kernel
@@ -80,148 +59,120 @@ def insert_entries(rows: Any, columns: Any, index: Index) -> None:
 
 
 @card_kernel
-def fill_emissions(work: Work, index: Index) -> None:
-    """The emissions and lexicon entries of all cells of the groups; see `dualign.infer.emission.emit`."""
-    g, lane = cuda.blockIdx.x, cuda.threadIdx.x
-    groups, pairs, pool, slot = work.groups, work.block.pairs, work.room.pool, index.slot
-    I, J, n = groups.I[g], groups.J[g], groups.pair[g * WARP + lane]
-    there, cell = groups.base[g] + EMISSION * I * J, groups.cell[g]
-    back = there + I * J
-    length = breadth = s = t = 0
-    if n >= 0:
-        length, breadth = lengths_of(n, pairs)
-        s, t = pairs.source_offsets[n], pairs.target_offsets[n]
-    for i in range(cuda.threadIdx.y, I, cuda.blockDim.y):
-        for j in range(J):
-            x = y = np.float32(0)
-            m = np.int64(EMPTY)
-            if i < length and j < breadth:
-                x, y = work.block.weights[0, FLOOR], work.block.weights[1, FLOOR]
-                key = np.int64(pairs.source[s + i]) * index.words + pairs.target[t + j]
-                k = place_of_key(key, index.shift)
-                while slot[k, 0] != EMPTY and slot[k, 0] != key:
-                    k = k + 1 if k + 1 < slot.shape[0] else 0
-                if slot[k, 0] == key:
-                    m = slot[k, 1]
-                    x += index.table[m, 0]
-                    y += index.table[m, 1]
-            pool[there + j * I + i, lane] = x
-            pool[back + i * J + j, lane] = y
-            work.room.entry[cell + i * J + j, lane] = m
+def handle_pairs(work: Work) -> None:
+    """Posteriors of all pairs; their counts and statistics, or their links.
 
-
-@card_kernel
-def expect_all_evenly(work: Work) -> None:
-    """`expect_evenly`, a thread for each pair."""
-    t = cuda.grid(1)
-    if t < work.groups.pair.shape[0]:
-        expect_evenly(t, work)
-
-
-@card_kernel
-def expect_all_freely(work: Work) -> None:
-    """`expect_freely`, a thread for each pair."""
-    t = cuda.grid(1)
-    if t < work.groups.pair.shape[0]:
-        expect_freely(t, work)
-
-
-@card_kernel
-def expect_all_projected(work: Work) -> None:
-    """`expect_projected`, a thread for each pair."""
-    t = cuda.grid(1)
-    if t < work.groups.pair.shape[0]:
-        expect_projected(t, work)
-
-
-@card_kernel
-def add_counts(work: Work, agree: int, counted: Counted) -> None:
-    """Add the posteriors of the groups' cells to the counts of their entries, and what is left to null's."""
-    g, lane = cuda.blockIdx.x, cuda.threadIdx.x
-    groups, pairs, pool = work.groups, work.block.pairs, work.room.pool
-    I, J, n = groups.I[g], groups.J[g], groups.pair[g * WARP + lane]
-    if n < 0:
-        return
-    there, cell = groups.base[g] + POSTERIOR * I * J, groups.cell[g]
-    back = there + I * J
-    length, breadth = lengths_of(n, pairs)
-    s, t = pairs.source_offsets[n], pairs.target_offsets[n]
-    lines = groups.base[g] + lines_at(I, J, work.constraint.how)
-    line = max(I, J) + 2 * REACH
-    for i in range(cuda.threadIdx.y, length, cuda.blockDim.y):
-        for j in range(breadth):
-            m = work.room.entry[cell + i * J + j, lane]
-            if m != EMPTY:
-                p, q = pool[there + j * I + i, lane], pool[back + i * J + j, lane]
-                if agree:
-                    p *= q
-                x = np.int64(p * COUNT_UNIT + 0.5)
-                if x != 0:
-                    cuda.atomic.add(counted.links, (m, 0), x)
-                x = np.int64(q * COUNT_UNIT + 0.5)
-                if x != 0 and not agree:
-                    cuda.atomic.add(counted.links, (m, 1), x)
-        x = np.int64(pool[lines + line + i, lane] * COUNT_UNIT + 0.5)
-        cuda.atomic.add(counted.null_source, pairs.source[s + i], x)
-    for j in range(cuda.threadIdx.y, breadth, cuda.blockDim.y):
-        x = np.int64(pool[lines + j, lane] * COUNT_UNIT + 0.5)
-        cuda.atomic.add(counted.null_target, pairs.target[t + j], x)
-
-
-@card_kernel
-def add_statistics_of_groups(work: Work, jumps: Any, ends: Any) -> None:
-    """Add the statistics of the groups' chains, see `dualign.infer.chains.Sums`, in STATISTIC_UNITs.
-
-    `jumps` int64 (COPIES, 2, classes, 24): expected jumps, then openings; `ends` int64 (COPIES, 2, 3, 11):
-    starts, rows by distance to the end, stops.
+    A block is one warp, and takes pair after pair until none is left; which block takes a pair does not
+    matter.
     """
-    g, lane = cuda.blockIdx.x, cuda.threadIdx.x
-    groups, pairs, pool = work.groups, work.block.pairs, work.room.pool
-    I, J, n = groups.I[g], groups.J[g], groups.pair[g * WARP + lane]
-    if n < 0:
-        return
-    L, copy = max(I, J), g % COPIES
-    length, breadth = lengths_of(n, pairs)
-    s, t = pairs.source_offsets[n], pairs.target_offsets[n]
+    line = cuda.shared.array((SHARED, WIDTH), np.float32)
+    taken = cuda.shared.array(2, np.int64)
+    numbers = cuda.local.array((10, 1), np.float32)
+    values = cuda.local.array((4, 1), np.float64)
+    state = cuda.local.array((3, 1), np.int64)
+    likelihood = cuda.local.array((2, 1), np.float64)
+    ring = cuda.local.array(NUMBERS, np.float32)
+    search = Search(numbers, values, state, likelihood, ring)
+    lane, block = cuda.threadIdx.x, cuda.blockIdx.x
+    while True:
+        meet()
+        if lane == 0:
+            taken[0] = cuda.atomic.add(work.turn, 0, 1)
+        meet()
+        if taken[0] >= work.order.shape[0]:
+            break
+        own = own_of(work.order[taken[0]], block, work, line, search)
+        handle(lane, own, work)
+        if work.collect:
+            add_counts(lane, own, work)
+        else:
+            list_links(lane, taken, own, work)
+
+
+@card_function
+def handle(lane: int, own: Own, work: Work) -> None:
+    """Posteriors of a pair, and its statistics if they are asked for."""
+    totals, search, how, n = work.room.totals, own.search, work.constraint.how, own.n
+    fill_emissions(lane, own, work)
+    evaluations, divergence, moved = 1, 0.0, 0
+    if how == EVEN:
+        choose_evenly(lane, own, work)
+    else:
+        fill_edges(lane, own, work)
+        if how >= SYMMETRIC:
+            moved = project(lane, own, work)
+            evaluations = search.state[EVALUATIONS, 0] + work.collect
+            divergence = search.value[BEGUN, 0] - search.value[VALUE, 0]
+        if how < SYMMETRIC or work.collect:
+            run_chains(lane, (PROJECTED if moved else EMISSION) * own.c, work.collect, own, work)
+        if how >= SYMMETRIC:
+            for d in range(2):
+                search.likelihood[d, 0] = search.value[BASE + d, 0]
+    if lane == 0:
+        totals[n, 0], totals[n, 1] = search.likelihood[0, 0], search.likelihood[1, 0]
+        totals[n, 2], totals[n, 3], totals[n, 4] = evaluations, 1, divergence
+    meet()
+
+
+@card_function
+def add_counts(lane: int, own: Own, work: Work) -> None:
+    """Add the posteriors of a pair to the counts of its entries, and what is left to null's."""
+    pool, counted, P = own.pool, work.counted, POSTERIOR * own.c
+    i, j = wrapped(0, lane, own.J)
+    for k in range(lane, own.c, LANES):
+        m = own.entry[at(k)]
+        if m != EMPTY:
+            p, q = pool[at(P + j * own.I + i)], pool[at(P + own.c + k)]
+            if counted.agree:
+                p *= q
+            x, y = np.int64(p * COUNT_UNIT + 0.5), np.int64(q * COUNT_UNIT + 0.5)
+            if x != 0:
+                add_to(counted.links, (m, 0), x)
+            if y != 0 and not counted.agree:
+                add_to(counted.links, (m, 1), y)
+        i, j = wrapped(i, j + LANES, own.J)
     for d in range(2):
-        R, S = (breadth, length) if d == 0 else (length, breadth)
-        at = groups.base[g] + statistics_at(I, J, work.constraint.how) + d * L * (3 + STATISTICS)
-        for i in range(cuda.threadIdx.y, S, cuda.blockDim.y):
-            near = min(S - 1 - i, STOPS)
-            for k in range(3):
-                x = np.int64(pool[at + k * L + i, lane] * STATISTIC_UNIT + 0.5)
-                cuda.atomic.add(ends, (copy, d, k, min(i, STARTS) if k == 0 else near), x)
-        for j in range(cuda.threadIdx.y, R - 1, cuda.blockDim.y):
-            if d == 0:
-                c = class_of(pairs.target[t + j], work.block.jumps.by_target)
-            else:
-                c = class_of(pairs.source[s + j], work.block.jumps.by_source)
-            for k in range(STATISTICS):
-                x = np.int64(pool[at + 3 * L + j * STATISTICS + k, lane] * STATISTIC_UNIT + 0.5)
-                cuda.atomic.add(jumps, (copy, d, c, k), x)
+        R, S = sides(d, own)
+        for r in range(lane, R, LANES):
+            left = np.float32(1)
+            for k in range(r * S, (r + 1) * S):
+                left -= pool[at(P + d * own.c + k)]
+            x = np.int64(max(left, np.float32(0)) * COUNT_UNIT + 0.5)
+            add_to(counted.null_target if d == 0 else counted.null_source, word_at(d, r, own, work), x)
 
 
-@card_kernel
-def list_candidates(work: Work, least: float, listed: int, found: Candidates) -> None:
-    """Count the links whose mean posterior is over `least`; if `listed` is 1, also list them."""
-    t = cuda.grid(1)
-    if t >= work.groups.pair.shape[0] or work.groups.pair[t] < 0:
-        return
-    n, g, lane, pool = work.groups.pair[t], t // WARP, t % WARP, work.room.pool
-    I, J = work.groups.I[g], work.groups.J[g]
-    there = work.groups.base[g] + POSTERIOR * I * J
-    back = there + I * J
-    length, breadth = lengths_of(n, work.block.pairs)
-    c = found.begin[n] if listed else np.int64(0)
-    total, number = 0.0, 0
-    for i in range(length):
-        for j in range(breadth):
-            mean = np.float32(0.5) * (pool[there + j * I + i, lane] + pool[back + i * J + j, lane])
-            total += mean
-            if mean > least:
-                if listed:
-                    found.source[c], found.target[c], found.probability[c] = i, j, min(mean, np.float32(1))
-                    c += 1
-                number += 1
-    found.number[n] = number
-    found.total[n] = total
+@card_function
+def mean_at(i: int, j: int, own: Own) -> np.float32:
+    """The mean posterior of a cell."""
+    P = POSTERIOR * own.c
+    return np.float32(0.5) * (own.pool[at(P + j * own.I + i)] + own.pool[at(P + own.c + i * own.J + j)])
+
+
+@card_function
+def list_links(lane: int, taken: Any, own: Own, work: Work) -> None:
+    """List the links whose mean posterior is over `least`, row by row; a lane has whole rows."""
+    found, totals, line, whole, number = work.found, work.room.totals, own.line, 0.0, 0
+    for i in range(lane, own.I, LANES):
+        count = 0
+        for j in range(own.J):
+            mean = mean_at(i, j, own)
+            whole += mean
+            count += mean > found.least
+        line[0, at(i)] = count
+    whole = total(whole)
+    meet()
+    for i in range(own.I):
+        number += int(line[0, at(i)])
+    if lane == 0:
+        taken[1] = add_to(work.turn, 1, number)
+        totals[own.n, 2], totals[own.n, 3], totals[own.n, 4] = taken[1], number, whole
+    meet()
+    for i in range(lane, own.I, LANES):
+        c = taken[1]
+        for before in range(i):
+            c += int(line[0, at(before)])
+        for j in range(own.J):
+            mean = mean_at(i, j, own)
+            if mean > found.least:
+                found.links[c, 0], found.links[c, 1] = min(mean, np.float32(1)), WORDS * i + j
+                c += 1

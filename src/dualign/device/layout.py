@@ -1,167 +1,168 @@
-"""Where the numbers of a chunk's pairs lie on the card.
+"""Where the numbers of a pair lie while a warp handles it.
 
-A thread handles a pair. The pairs of a *group*, one for each thread of a warp, are of much the same shape
-and share a layout, that of their longest sentences, so that the threads of the warp read neighbours: all
-arrays of a group are rows of one float32 array (rows, WARP), in which a thread has a column.
+Each block of the card has room for one pair at a time: a row of `Room.pool`, which begins with arrays of a
+number for each pair of words, followed by lines of a number or more for each word, and by the vectors of a
+projection; and, in the memory that the lanes of a warp share, lines for the row of a chain that is computed.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
+from dualign.core.cards import card_function
+from dualign.infer.cells import Pairs, lengths_of
+from dualign.infer.descent import MEMORY
+from dualign.infer.multipliers import BIJECTIVE, SYMMETRIC, Constraint
+from dualign.model.jumps import NEAR, REACH, Jumps
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.infer.chain import STATISTICS, Edges
-from dualign.infer.chains import Chains
-from dualign.infer.descent import MEMORY, SCALE, Moves
-from dualign.infer.multipliers import BIJECTIVE, SYMMETRIC, Dual
-from dualign.model.jumps import NEAR, REACH
+LONGEST = 128
+"""Pairs with a longer sentence are left to the processor: shared lines have room for so many."""
 
-WARP = 32
+EMISSION, POSTERIOR, LEAVE, MASS, PROJECTED, CELLS = 0, 2, 4, 6, 7, 9
+"""Arrays of I · J numbers at the beginning; both directions where there are two."""
 
-LONGEST = 100
-"""Pairs with a longer sentence are left to the processor: a thread would take as long as all others."""
+NULL, START, JUMPS, VISITS, LINES = 0, 2, 4, 4 + 2 * NEAR, 7 + 2 * NEAR
+"""Lines of max(I, J) numbers, as they are counted there; both directions where there are two."""
 
-EMISSION, POSTERIOR, LEAVE, MASS, CELLS = 0, 2, 4, 6, 7
-"""Arrays of I · J rows at the beginning of a group; both directions where there are two."""
+POINT, GRADIENT, TRIAL, TRIAL_GRADIENT, DIRECTION, DIAGONAL, FRESH, STEPS = range(8)
+CHANGES = STEPS + MEMORY
+VECTORS = CHANGES + MEMORY
+"""Vectors with a number for each multiplier: see `dualign.infer.descent`."""
 
-PROJECTED, VECTORS = 2, 8
-"""Further arrays of a projection: emissions of I · J rows, vectors of one row per multiplier."""
+OLD, NEW, HERE, AHEAD, RATE, STOPPED, SCALES, KNOWN, SHARED = range(9)
+"""Shared lines: two for what goes from row to row, with margins; four of numbers by state; the scale of each
+row; statistics of a row's jumps."""
 
-LANE, DOUBLES, WHOLES = 10, 7, 5
-"""Rows of `Dual.lane`; numbers per thread that are not float32: of `likelihood` and `value`, and of `length`
-and `state`."""
+WIDTH = LONGEST + 2 * REACH
+
+EMPTY = -1
+"""No entry."""
+
+WORDS = 256
+"""More than a sentence has."""
 
 
-class Groups(NamedTuple):
-    """Which pairs are handled, and where.
+class Parameters(NamedTuple):
+    """What the chains of a text's pairs are made of; see `dualign.infer.blocks.Block`."""
 
-    `pair` int32 (groups · WARP): the pair of each thread, −1 for none; `I`, `J` int32 (groups): the longest
-    sentences; `base` int64 (groups): the first row of a group; `cell` int64 (groups): its first row of
-    `Room.entry`.
-    """
+    pairs: Pairs
+    null_target: Any
+    null_source: Any
+    weights: Any
+    jumps: Jumps
 
-    pair: Any
-    I: Any
-    J: Any
-    base: Any
-    cell: Any
+
+class Index(NamedTuple):
+    """Lexicon entries by their words: a hash table, `slot` int64 (2^k, 2): v · words + w or EMPTY, and the
+    entry; `shift` 64 − k; `words`: target words. `table` float32 (entries, 2): see `Lexicon`."""
+
+    slot: Any
+    shift: int
+    words: int
+    table: Any
 
 
 class Room(NamedTuple):
-    """`pool` float32 (rows, WARP): see above; `entry` int32 (rows, WARP): the lexicon entries of cells i · J
-    + j, or −1; `doubles` float64 (DOUBLES, threads), `wholes` int64 (WHOLES, threads)."""
+    """Of each block: `pool` float32 (blocks, numbers): see above; `entry` int32 (blocks, cells): the lexicon
+    entries of cells i · J + j, or −1. Of each pair: `totals` float64 (pairs, 5): the log-likelihoods of both
+    directions; then for EM, how often the chains were run, 1, and the divergence; otherwise where the pair's
+    links begin, how many it has, and Σ of all probabilities."""
 
     pool: Any
     entry: Any
-    doubles: Any
-    wholes: Any
+    totals: Any
 
 
-def rows_of(I: Array, J: Array, how: int, collect: bool) -> Array:
-    """How many rows groups of these shapes take, int64."""
-    I, J = I.astype(np.int64), J.astype(np.int64)
-    cells, longest = I * J, np.maximum(I, J)
-    rows = CELLS * cells + 4 * (longest + 2 * REACH) + 2 * (longest + REACH) + (10 + 2 * NEAR) * longest + 2
+class Counted(NamedTuple):
+    """What EM needs, in whole numbers, int64: adding these gives the same in any order.
+
+    Expected counts: `links` (entries, 2), `null_target`, `null_source` by word. Statistics of the chains, see
+    `dualign.infer.chains.Sums`, in several copies: `jumps` (COPIES, 2, classes, 24): expected jumps, then
+    openings; `ends` (COPIES, 2, 3, 11): starts, rows by distance to the end, stops. If `agree` is 1, links
+    count as far as both directions choose them.
+    """
+
+    links: Any
+    null_target: Any
+    null_source: Any
+    jumps: Any
+    ends: Any
+    agree: int
+
+
+class Candidates(NamedTuple):
+    """Links with a mean posterior over `least`: `links` float32 (…, 2): the probability, and WORDS times the
+    source word plus the target word. Those of a pair follow one another, in order: see `Room`."""
+
+    links: Any
+    least: float
+
+
+class Work(NamedTuple):
+    """All that a launch needs: `order` int32: the pairs, by number; `turn` int64 (2): how many of them are
+    taken, and how many links there are; `collect`: 1 to have what EM needs in `counted`, else 0 to have links
+    in `found`."""
+
+    order: Any
+    turn: Any
+    block: Parameters
+    lookup: Index
+    room: Room
+    constraint: Constraint
+    collect: int
+    counted: Counted
+    found: Candidates
+
+
+class Search(NamedTuple):
+    """Numbers of a pair's search, each lane has its own: see `dualign.infer.multipliers.Dual`."""
+
+    lane: Any
+    value: Any
+    state: Any
+    likelihood: Any
+    ring: Any
+
+
+class Own(NamedTuple):
+    """A pair, number `n`, with I and J words, whose tokens begin at `s` and `t`; and where its numbers are.
+
+    `c` = I · J; `lines` and `vectors`: where these begin in `pool`; `size`: multipliers; `line` float32
+    (SHARED, WIDTH), shared.
+    """
+
+    n: int
+    I: int
+    J: int
+    s: int
+    t: int
+    c: int
+    lines: int
+    vectors: int
+    size: int
+    pool: Any
+    entry: Any
+    line: Any
+    search: Search
+
+
+def numbers_of(longest: int, cells: int, how: int) -> int:
+    """How many numbers a pair takes in `Room.pool` that has so many cells and words on a side at most."""
+    vectors = 0
     if how >= SYMMETRIC:
-        size = cells if how == SYMMETRIC else I + J
-        rows += PROJECTED * cells + (VECTORS + 2 * MEMORY + 1) * size + LANE + SCALE + 1
-    return rows + 2 * longest * (3 + STATISTICS) if collect else rows
+        vectors = VECTORS * (2 * longest if how == BIJECTIVE else cells)
+    return CELLS * cells + LINES * longest + vectors
 
 
-@kernel(allocates=False)
-def lines_at(I: int, J: int, how: int) -> int:
-    """Where the arrays of a group begin that are as long as its sentences."""
-    begin = CELLS * I * J
-    if how >= SYMMETRIC:
-        size = I * J if how == SYMMETRIC else I + J
-        begin += PROJECTED * I * J + (VECTORS + 2 * MEMORY + 1) * size + LANE + SCALE + 1
-    return begin
-
-
-@kernel(allocates=False)
-def statistics_at(I: int, J: int, how: int) -> int:
-    """Where a group's statistics begin: for each direction `visits` (3, L), then `expected` (L, 24)."""
-    L = max(I, J)
-    return lines_at(I, J, how) + 4 * (L + 2 * REACH) + 2 * (L + REACH) + (10 + 2 * NEAR) * L + 2
-
-
-@kernel(allocates=False)
-def two(pool: Array, row: int, size: int, lane: int) -> tuple[Array, Array]:
-    """A thread's own numbers in `size` rows from `row` on, and in as many after these."""
-    return pool[row : row + size, lane], pool[row + size : row + 2 * size, lane]
-
-
-@kernel(allocates=False)
-def eight(pool: Array, row: int, size: int, lane: int) -> tuple[Array, ...]:
-    """The same, eight times."""
-    first = two(pool, row, size, lane) + two(pool, row + 2 * size, size, lane)
-    return first + two(pool, row + 4 * size, size, lane) + two(pool, row + 6 * size, size, lane)
-
-
-@kernel(allocates=False)
-def chains_at(t: int, groups: Groups, room: Room, how: int) -> Chains:
-    """The chains of thread t; there is no room for statistics."""
-    g, lane, pool = t // WARP, t % WARP, room.pool
-    I, J = int(groups.I[g]), int(groups.J[g])
-    b, c, L = groups.base[g], I * J, max(I, J)
-    lines = b + lines_at(I, J, how)
-    line = L + 2 * REACH
-    inside = lines + 4 * line
-    words = inside + 2 * (L + REACH)
-    jumps = words + 10 * L
-    states = jumps + 2 * NEAR * L
-    none = two(pool, b, 0, lane)
-    return Chains(
-        two(pool, b + EMISSION * c, c, lane),
-        two(pool, b + POSTERIOR * c, c, lane),
-        two(pool, words, L, lane),
-        two(pool, words + 2 * L, L, lane),
-        Edges(
-            two(pool, jumps, NEAR * L, lane),
-            pool[states : states + 2, lane : lane + 1],
-            two(pool, inside, L + REACH, lane),
-            two(pool, words + 4 * L, L, lane),
-            two(pool, b + LEAVE * c, c, lane),
-            two(pool, words + 6 * L, L, lane),
-            two(pool, words + 8 * L, L, lane),
-        ),
-        pool[b + MASS * c : b + CELLS * c, lane],
-        two(pool, lines, line, lane) + two(pool, lines + 2 * line, line, lane),
-        pool[b:b, lane],
-        none + none,
-        room.doubles[0:3, t : t + 1],
-        room.wholes[0:2, t : t + 1],
-    )
-
-
-@kernel(allocates=False)
-def dual_at(t: int, groups: Groups, room: Room, how: int) -> Dual:
-    """The dual problem of thread t."""
-    g, lane, pool = t // WARP, t % WARP, room.pool
-    I, J = int(groups.I[g]), int(groups.J[g])
+@card_function
+def own_of(n: int, block: int, work: Work, line: Any, search: Search) -> Own:
+    """Pair n, in the room of a block."""
+    pairs = work.block.pairs
+    I, J = lengths_of(n, pairs)
     c = I * J
-    size = I + J if how == BIJECTIVE else c
-    projected = groups.base[g] + CELLS * c
-    vectors = projected + PROJECTED * c
-    steps = vectors + VECTORS * size
-    changes = steps + MEMORY * size
-    fresh = changes + MEMORY * size
-    small = fresh + size
-    ring = small + LANE
-    return Dual(
-        two(pool, projected, c, lane),
-        eight(pool, vectors, size, lane),
-        two(pool, projected, 0, lane),
-        pool[small : small + LANE, lane : lane + 1],
-        room.doubles[3:7, t : t + 1],
-        room.wholes[2:5, t : t + 1],
-        Moves(
-            eight(pool, steps, size, lane),
-            eight(pool, changes, size, lane),
-            pool[fresh:small, lane],
-            pool[ring : ring + SCALE + 1, lane : lane + 1],
-        ),
-    )
+    lines = CELLS * c
+    return Own(
+        n, I, J, pairs.source_offsets[n], pairs.target_offsets[n], c,
+        lines, lines + LINES * max(I, J), I + J if work.constraint.how == BIJECTIVE else c,
+        work.room.pool[block], work.room.entry[block], line, search,
+    )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from dualign.core.cards import Card, DeviceError
 from dualign.core.workspace import Workspace, boundless
 from dualign.infer.blocks import Warm
 from dualign.infer.cells import block_bounds
@@ -56,16 +57,25 @@ def em_round(
     """
     room = workspace or boundless()
     asked = asked_for(model, bitext, constraint, constraints)
-    expected: Expected
-    if room.card is not None and on_card(bitext, model.options, constraints):
-        from dualign.device.card_expectation import CardExpectation
-
-        found = CardExpectation(room.card, bitext, model, asked.constraint, asked.agree)
-        expected = Found(Counts(*found.counts), found.sums)
-    else:
+    expected: Expected | None = None
+    if room.card is not None and not room.card.lost and on_card(bitext, model.options, constraints):
+        expected = _found_on(room.card, bitext, model, asked)
+    if expected is None:
         expected = here = Expectation(bitext, model, asked, room)
         here.run(block_bounds(bitext), warm, threads)
     return maximised(bitext, model, priors, constraint, expected, threads, room)
+
+
+def _found_on(card: Card, bitext: Bitext, model: Model, asked: Asked) -> Found | None:
+    """What the E-step on a card finds; None if the card fails and nobody insists on it."""
+    from dualign.device.card_expectation import CardExpectation
+
+    try:
+        found = CardExpectation(card, bitext, model, asked.constraint, asked.agree)
+    except DeviceError as error:
+        card.give_up(error)
+        return None
+    return Found(Counts(*found.counts), found.sums)
 
 
 def asked_for(model: Model, bitext: Bitext, constraint: str, constraints: ConstraintSet | None) -> Asked:

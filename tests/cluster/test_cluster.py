@@ -162,6 +162,7 @@ def test_a_cluster_aligns_with_a_saved_model_of_any_kind(cluster, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "many").read_bytes() != b""
 
 
+@pytest.mark.slow
 def test_a_work_folder_may_be_used_for_another_text_and_mended(cluster, tmp_path):
     text, work = files(tmp_path), tmp_path / "work"
     other = write_lines(tmp_path / "other.de", SOURCE[::-1]), write_lines(tmp_path / "other.en", TARGET[::-1])
@@ -174,6 +175,7 @@ def test_a_work_folder_may_be_used_for_another_text_and_mended(cluster, tmp_path
         assert (tmp_path / "one").read_bytes() == (tmp_path / "many").read_bytes()
 
 
+@pytest.mark.slow
 def test_align_reads_one_file_with_both_sides(cluster, tmp_path):
     text = write_lines(
         tmp_path / "text", ["", *(f"{s} ||| {t}" for s, t in zip(SOURCE, TARGET, strict=True))]
@@ -198,6 +200,7 @@ def test_what_is_there_and_whole_is_not_made_again(client, expected, tmp_path):
     assert len(written[1]) < len(written[0])
 
 
+@pytest.mark.slow
 def test_another_text_in_the_same_folder_is_another_training(client, expected, tmp_path):
     work = tmp_path / "work"
     Aligner(threads=1).fit(PAIRS[:60], client=client, work=work)
@@ -207,6 +210,7 @@ def test_another_text_in_the_same_folder_is_another_training(client, expected, t
     assert bytes_of(aligner, tmp_path) == expected["none"]
 
 
+@pytest.mark.slow
 def test_two_commands_may_use_one_folder_at_the_same_time(client, expected, tmp_path):
     work = str(tmp_path / "work")
 
@@ -221,7 +225,8 @@ def test_two_commands_may_use_one_folder_at_the_same_time(client, expected, tmp_
 WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads=1", "--no-dashboard"]
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [2, 10])
 def test_killed_workers_change_nothing(kills, cluster, client, expected, tmp_path):
     """`kill -9` of workers at random moments, each replaced by one that joins late."""
     chance, stop, killed = random.Random(kills), threading.Event(), []
@@ -251,6 +256,7 @@ def test_killed_workers_change_nothing(kills, cluster, client, expected, tmp_pat
     assert len(killed) == kills
 
 
+@pytest.mark.slow
 def test_a_worker_may_join_late(cluster, client, expected, tmp_path):
     def join(what: str, done: int, tasks: int, written: int) -> None:
         if what == "round_2_counts" and done == 0:
@@ -300,6 +306,7 @@ def test_a_driver_that_is_killed_in_any_stage_goes_on(cluster, tmp_path):
     assert set(told) == {"first_round", "align"}  # all rounds of training were there
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_named_and_made_again(client, expected, tmp_path):
     work = tmp_path / "work"
     Aligner(threads=1).fit(PAIRS, client=client, work=work)
@@ -355,6 +362,7 @@ def test_lines_are_cut_evenly(size, blocks):
     assert [block.begin.line for block in found[1:]] == [block.end.line for block in found[:-1]]
 
 
+@pytest.mark.slow
 def test_a_cluster_of_our_own_ends_with_the_work(tmp_path):
     pytest.importorskip("distributed")
     with connected("local:1", None) as crew:
@@ -510,6 +518,7 @@ def test_other_jobs_do_not_pretend(tmp_path):
         jobs.train("a", "b", "c", run=jobs.Run(work="folder"))
 
 
+@pytest.mark.slow
 def test_translations_are_those_of_one_machine(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr("dualign.jobs.translation.SHARD", 2)
     pairs = [("das Haus ist klein", "the house is small"), ("der Hund schläft", "the dog sleeps")]

@@ -193,9 +193,11 @@ class Aligner:
         workspace = workspace or Workspace()
         workspace.card = self.card
         with engine_of(cluster, self.threads, workspace) as engine:
-            self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
-        if self.card is not None:
-            self.card.forget(engine.bitext)
+            try:
+                self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
+            finally:
+                if self.card is not None:
+                    self.card.forget(engine.bitext)
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -251,9 +253,13 @@ class Aligner:
         return ordered_map(lambda encode: self.align_part(encode()), parts, self.threads)
 
     @property
+    def _uses_card(self) -> bool:
+        return self.card is not None and not self.card.lost
+
+    @property
     def chunk(self) -> int:
         """How many pairs to align together."""
-        if self.card is not None and self.options.decoder == "soft-union":
+        if self._uses_card and self.options.decoder == "soft-union":
             from dualign.device.card_candidates import PAIRS
 
             return PAIRS
@@ -266,7 +272,7 @@ class Aligner:
 
         Parts for a card are large and few: what it leaves to the processor is done on all threads.
         """
-        threads = 1 if self.card is None else self.threads
+        threads = self.threads if self._uses_card else 1
         if not self.options.skipped:
             return align_bitext(self.model, part, threads, self.constraints, desk, matrices, self.card)
         if len(part.bitext.similar.begin):

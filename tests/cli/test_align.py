@@ -133,6 +133,15 @@ def test_matching_decoders_are_tuned_saved_and_used_again(files, tmp_path, decod
     assert Aligner.load(saved).options.decoder == decoder
 
 
+@pytest.mark.parametrize("decoder", ["viterbi", "bidirectional", "matching", "submodular"])
+def test_style_changes_nothing_for_other_decoders(files, model, decoder, capsys):
+    shown = []
+    for style in ("lean", "full"):
+        assert run(["align", *files, "--model", model, "--decoder", decoder, "--style", style, "-q"]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+
+
 def test_full_style_gives_the_librarys_links(files, model, capsys):
     assert run(["align", *files, "--model", model, "--style", "full", "--quiet"]) == 0
     aligner = Aligner.load(model).set_options(style="full")
@@ -775,7 +784,8 @@ def test_background_is_learnt_from_and_not_aligned(halves, tmp_path, given, time
         assert run([*command, *given]) == 0
         shown = capsys.readouterr()
         assert shown.out == "".join(f"{alignment}\n" for alignment in expected[:40])
-        assert f"background: 80 pairs; each of the text's counts {times} times" in shown.err
+        counts = f"; each of the text's counts like {times} of it" if times > 1 else ""
+        assert f"background: 80 pairs{counts}\n" in shown.err
     model = str(tmp_path / "model")
     assert run(["train", *halves[:2], model, "--background", *halves[2:], *given, *FAST]) == 0
     assert run(["align", *halves[:2], "--model", model, "--quiet"]) == 0
@@ -791,6 +801,20 @@ def test_known_links_are_kept_to_in_every_copy_of_the_text(halves, tmp_path):
     known = {0: parse_pharaoh("0-0"), 2: parse_pharaoh("0-0 1-1")}
     both = Aligner(threads=1, rounds=2).fit(pairs, gold=known | {n + 40: known[n] for n in known})
     assert (Aligner.load(first).model.lexicon.table == both.model.lexicon.table).all()
+
+
+def test_nothing_to_learn_gives_as_many_empty_lines_as_the_text_has(tmp_path, capsys):
+    three, two = write_lines(tmp_path / "three", ["", "", ""]), write_lines(tmp_path / "two", ["", ""])
+    assert run(["align", three, three, "--background", two, two, "--background-ratio", "5"]) == 0
+    assert capsys.readouterr().out == "\n\n\n"
+
+
+def test_what_of_a_background_is_not_learnt_from_is_told(files, tmp_path, capsys):
+    other = [write_lines(tmp_path / side, ["", "a b", "a " * 150]) for side in "st"]
+    assert run(["align", *files, "--background", *other, "-o", str(tmp_path / "links"), "--rounds", "2"]) == 0
+    shown = capsys.readouterr().err
+    assert "2 pairs of the background not learnt from: an empty side, or more than 100 words" in shown
+    assert "they are used for training anyway" not in shown
 
 
 def test_background_that_cannot_be_used_is_told(files, halves, model, tmp_path, capsys):
@@ -852,7 +876,7 @@ def test_tuning_sees_the_similarities(files, matrices, tmp_path, capsys):
 def test_similarities_that_cannot_be_used_are_told(files, matrices, model, tmp_path, capsys):
     given = [*files, "--similarity", matrices]
     assert "leave the saved model out" in failure(capsys, *given, "--model", model, code=2)
-    assert "leave out what is written about words" in failure(capsys, *given, "--positions", "words", code=2)
+    assert "leave out the tokens, and positions" in failure(capsys, *given, "--positions", "words", code=2)
     assert "--similarity-weight 2.0 needs --similarity" in failure(
         capsys, *files, "--similarity-weight", "2", code=2
     )
@@ -863,6 +887,9 @@ def test_similarities_that_cannot_be_used_are_told(files, matrices, model, tmp_p
     assert "not an archive" in failure(
         capsys, *files, "--similarity", write_lines(tmp_path / "bad.npz", ["x"])
     )
+    nothing = str(tmp_path / "nothing.npz")
+    np.savez(nothing)
+    assert "nothing.npz: no matrices" in failure(capsys, *files, "--similarity", nothing)
     few = [write_lines(tmp_path / "few.de", SOURCE[:9]), write_lines(tmp_path / "few.en", TARGET[:9])]
     assert "a matrix too many" in failure(capsys, *few, "--similarity", matrices)
     assert run(["train", *files, str(tmp_path / "m"), "--similarity", matrices, "--sample", "50"]) == 2

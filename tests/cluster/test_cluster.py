@@ -329,6 +329,24 @@ def test_a_damaged_file_is_named_and_made_again(client, expected, tmp_path):
     assert bytes_of(aligner, tmp_path) == expected["defaults"]
 
 
+@pytest.mark.slow
+def test_damaged_multipliers_are_made_again(client, expected, tmp_path):
+    work = tmp_path / "work"
+
+    def stop(what: str, done: int, tasks: int, written: int) -> None:
+        if what == "round_6_counts":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Aligner(threads=1, **KINDS["warm"]).fit(PAIRS, client=Crew(client, str(work), stop))
+    kept = list(work.glob("round_5-*-counts-*"))
+    assert kept
+    for path in kept:
+        path.write_bytes(b"")
+    aligner = Aligner(threads=1, **KINDS["warm"]).fit(PAIRS, client=client, work=work)
+    assert bytes_of(aligner, tmp_path) == expected["warm"]
+
+
 def test_a_bad_line_is_named_as_on_one_machine(cluster, tmp_path):
     source, target = files(tmp_path)
     model = str(tmp_path / "model")

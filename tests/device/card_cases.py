@@ -99,6 +99,7 @@ def main() -> None:
     pairs = text(12, 6, seed=3)
     # Not learnt from: an empty side, unknown words, and a sentence that is too long for the card.
     more = [*text(5, 9, seed=4), (["s1"], []), (["new", "s2"], ["t2", "strange"]), (["s3"] * 130, ["t3"] * 3)]
+    more += [(["s4"], ["t4"] * 60), (["s5"] * 40, ["t5"])]
     numbers = numbered(pairs, lowercase=True)
     results = {}
     for constraint in sys.argv[1:]:
@@ -115,6 +116,8 @@ def main() -> None:
             "links in pieces": found == links(small, more),
         }
     results["lost"] = {number: lost(numbers, more, number) for number in (0, 1, 3)}
+    little = Aligner(device="auto", device_memory=200, threads=1, constraint="none", rounds=1).fit(numbers)
+    results["little memory"] = links(little, more) == results["lost"][0][-1]
     print(json.dumps(results))
 
 

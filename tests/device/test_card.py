@@ -118,3 +118,9 @@ def test_without_a_card_cuda_is_an_error_and_auto_the_processor(caplog):
     assert "computing on the processor" in caplog.text
     with pytest.raises(DeviceError, match="or choose cpu as the device"):
         card_of("cuda")
+
+
+@pytest.mark.slow
+def test_with_too_little_memory_auto_is_the_processor(found):
+    assert found["little memory"]
+    assert "going on with the processor: device_memory=" in found["told"]

@@ -204,8 +204,8 @@ def test_a_language_model_is_counted(files, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in jobs.__all__ if name[0].islower()])
 def test_every_job_can_be_called_with_public_names(name):
-    """Classes of ours that a job takes are in its room, or in `dualign` itself."""
-    public = {getattr(room, each) for room in (jobs, dualign) for each in room.__all__}
+    """Classes of ours that a job takes are in its room, in `dualign` itself, or in `dualign.text`."""
+    public = {getattr(room, each) for room in (jobs, dualign, dualign.text) for each in room.__all__}
     hints = typing.get_type_hints(getattr(jobs, name))
     hints.pop("return")
     for kind in classes_in(*hints.values()):

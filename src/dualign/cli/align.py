@@ -134,7 +134,13 @@ def align(
     if early_stop and model is not None:
         raise UsageError("--early-stop is for training, but --model is given")
     known = jobs.Knowledge(
-        glossary, prior, prior_weight, None, background, background_ratio, similarity, similarity_weight
+        glossary,
+        prior,
+        prior_weight,
+        background=background,
+        times=background_ratio,
+        similarity=similarity,
+        similarity_weight=similarity_weight,
     )
     with on_screen(quiet, output, threads, errors, rate=True) as run:
         run = replace(

@@ -95,7 +95,14 @@ def train(
     target = others[0] if others else None
     tuning = settings.tuning_of(tune, tune_source, tune_target, early_stop, gold)
     known = jobs.Knowledge(
-        glossary, prior, prior_weight, continue_, background, background_ratio, similarity, similarity_weight
+        glossary,
+        prior,
+        prior_weight,
+        model=continue_,
+        background=background,
+        times=background_ratio,
+        similarity=similarity,
+        similarity_weight=similarity_weight,
     )
     with on_screen(quiet, "", threads, errors) as run:
         run = replace(

@@ -4,7 +4,8 @@ A round is a protocol of files. The text is numbered here, once, and mapped by a
 consecutive blocks of it and writes their counts, by range of the lexicon's entries; a second kind of task
 merges one range of all these files; statistics are added up here, block by block, in the order of the text,
 and the M-step is that of a single machine. A finished round is a model file, named by its content, and a
-record of how it was made: whoever repeats the command goes on after the last of them.
+record of how it was made: whoever repeats the command goes on after the last of them, or, where rounds hand
+multipliers on, after the last whose multipliers are still there.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ class ClusterEngine(Engine):
         except ModelError:
             return None
         kept = [self.crew.place(name) for name in about["kept"]]
-        if not all(map(os.path.exists, kept)):
+        if not all(is_whole(path, mark) for path in kept):
             return None
         self.kept = kept
         new = replace(model, lexicon=new.lexicon, weights=new.weights, jumps=new.jumps)

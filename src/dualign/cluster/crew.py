@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import secrets
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
@@ -305,7 +306,13 @@ def _local(workers: int) -> Iterator[Any]:
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
+        client.run(_ignore_interrupts)
         yield client
+
+
+def _ignore_interrupts() -> None:
+    """A terminal sends Ctrl-C to workers as well, but it is for the command, which ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

@@ -46,6 +46,10 @@ class DeviceError(DualignError):
     """There is no graphics card that can be used, or it failed."""
 
 
+class DeviceMemoryError(UsageError, DeviceError):
+    """The memory that the card may use is not enough."""
+
+
 def simulated() -> bool:
     """Whether numba simulates the card."""
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
@@ -158,6 +162,8 @@ class Card:
         if not self.lost:
             _log.warning("going on with the processor: %s", str(error).replace(f", {REMEDY}", ""))
         self.lost = True
+        self._rooms.clear()
+        self._kept.clear()
 
     def put(self, array: Array) -> Any:
         """A copy of an array on the card."""

@@ -223,9 +223,9 @@ def links_of_block(
     paths = options.decoder in ("viterbi", "bidirectional")
     least = options.threshold or kernels.LEAST
     most = I + J if paths else np.ceil((I + J) / least)
-    full = options.style == "full"
+    full = options.style == "full" and options.decoder == "soft-union"
     if full:
-        most += np.ceil((I + J) / kernels.GROWN)
+        most = most + np.ceil((I + J) / kernels.GROWN)
     found = room_for(np.minimum(I * J, most).astype(np.int64))
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.matching_blocks import match_block

@@ -59,8 +59,8 @@ def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least:
     """Links of these pairs whose probability is over `least`."""
     constraint, size = constraint_of(model.options, model.options.projection), len(bitext)
     if len(pairs) == 0:
-        none, real = np.zeros(0, np.int32), np.zeros(0)
-        return Chosen(pairs, np.zeros((0, 2)), real, none, none, none, none, real.astype(np.float32))
+        none, real, begin = np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64)
+        return Chosen(pairs, np.zeros((0, 2)), real, begin, none, none, none, real.astype(np.float32))
     lengths, widths = bitext.source.lengths, bitext.target.lengths
     order = ordered(lengths, widths, pairs)
     lengths, widths = lengths[order], widths[order]

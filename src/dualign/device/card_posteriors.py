@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.cards import Card, simulated
-from dualign.core.errors import UsageError
+from dualign.core.cards import Card, DeviceMemoryError, simulated
 from dualign.core.phases import phase
 from dualign.core.workspace import in_words
 from dualign.device.launches import handle_pairs, insert_entries
@@ -56,7 +55,7 @@ def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, p
     numbers, cells = int(numbers_of(lengths, widths, how).max()), int((lengths * widths).max())
     need, left = 4 * (numbers + cells), int(share * (card.left - 40 * pairs))
     if need > left:
-        raise UsageError(
+        raise DeviceMemoryError(
             f"device_memory={in_words(card.memory)} is too little: a pair takes {in_words(need)} beside text "
             f"and model, {in_words(max(0, left))} are left; give more, or leave device=cuda out"
         )

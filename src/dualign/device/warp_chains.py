@@ -229,7 +229,7 @@ def go_forward(lane: int, d: int, E: int, own: Own, work: Work) -> None:
         z, left = total(z), total(b)
         r = one / z
         line[SCALES, at(j)] = r
-        product *= z
+        product *= np.float64(z)
         if product < 1e-250 or product > 1e250:
             likelihood += math.log(product)
             product = 1.0

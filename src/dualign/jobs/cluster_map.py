@@ -81,7 +81,7 @@ def _send(crew: Crew, name: str, value: Any) -> Sent:
 
 
 def _received(path: str, mark: str) -> Any:
-    content = made(path)[1]["content"]
+    content = made(path)[1]["content"].copy()  # what is checked is what is read: others may write to the file
     if mark_of(content) != mark:  # by it we know that the process which gives the tasks has pickled this
         raise DataError(f"{path}: another file than the command has written; repeat the same command")
     return pickle.loads(content.data)

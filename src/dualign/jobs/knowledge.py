@@ -6,13 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from dualign.core.errors import UsageError
+import numpy as np
+
+from dualign.core.errors import DataError, UsageError
 from dualign.infer.constraints import Glossary
 from dualign.jobs.running import Run
 from dualign.learn.prior_counts import Prior
 from dualign.model.model import Model
 from dualign.model.storage import is_model_file
 from dualign.text.bitext import Numbered
+from dualign.text.checks import number_of
 from dualign.text.matrices import read_matrices
 from dualign.text.prior_files import read_word_pairs
 from dualign.text.similarities import SIMILARITY_WEIGHT, similarities
@@ -35,7 +38,6 @@ class Knowledge:
     times: int | None = None
     """How many pairs of the background each pair of the text counts like; if not given, 1, or 4 if it is text
     of another kind (`dualign.text.Numbered.times_over`)."""
-
     similarity: str | None = None
     """Matrices of the similarities of the words of the text's first pairs."""
     similarity_weight: float | None = None
@@ -49,7 +51,7 @@ class Knowledge:
         if self.times is not None and self.times < 1:
             raise UsageError(f"background_ratio={self.times} must be at least 1")
         if self.times is not None and self.background is None:
-            raise UsageError(f"background_ratio={self.times} needs background=(SOURCE, TARGET)")
+            raise UsageError(f"background_ratio={self.times} needs background=SOURCE TARGET")
         if self.prior is not None and self.model is not None:
             raise UsageError("continuing a model already uses it as the prior; leave out prior=FILE")
         if self.prior is None and self.weight != 1:
@@ -75,6 +77,10 @@ class Knowledge:
         weight = SIMILARITY_WEIGHT if self.similarity_weight is None else self.similarity_weight
         matrices = read_matrices(self.similarity, run.errors)
         known = similarities((text.source.lengths, text.target.lengths), matrices, weight)
+        found = int((np.diff(known.begin) > 0).sum())
+        if not found:
+            raise DataError(f"{self.similarity}: no matrix for any pair; was it written to the end?")
+        run.note(f"similarities: of {found:,} of {number_of(len(text), 'pairs')}")
         return replace(text, similar=known)
 
     def read_prior(self, run: Run) -> Prior | None:

@@ -12,6 +12,7 @@ import numpy as np
 from dualign.aligner import Aligner
 from dualign.cluster.engines import check_model
 from dualign.core.advancing import advance
+from dualign.core.arrays import Array
 from dualign.core.cards import card_of
 from dualign.core.clocks import Clock, in_words
 from dualign.core.errors import DataError, UsageError
@@ -92,7 +93,9 @@ def align(
     if outputs.model is not None:
         refuse_other_files(outputs.model, "name another file")
     if known.similarity and outputs.reads_lines:
-        raise UsageError("similarities are those of tokens; leave out what is written about words")
+        raise UsageError(
+            "similarities are those of tokens; leave out the tokens, and positions other than tokens"
+        )
     workspace = run.workspace()
     if load is None:
         chosen = Options.of(options)
@@ -372,11 +375,18 @@ def _learn(
             areas.append(area(model))
             return areas[-1]
 
-    if max(int(side.lengths.max(initial=0)) for side in (text.source, text.target)) > LONGEST_IN_STEP:
+    learnt, times = text, 1
+    if known.background is not None:
+        other = _encode_files(*known.background, aligner, run, workspace, aligner.cutting)
+        times = known.times or text.times_over(other)
+        learnt = text.with_background(other, times, workspace)
+        counts = "" if times == 1 else f"; each of the text's counts like {times} of it"
+        run.note(f"background: {number_of(len(other), 'pairs')}{counts}")
+    if max(int(side.lengths.max(initial=0)) for side in (learnt.source, learnt.target)) > LONGEST_IN_STEP:
         compile_kernels(run.note, "long")
     sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
     note_raw(lambda side: sides[side], aligner.cutting, run)
-    if len(text) < LITTLE_TEXT and prior is None and constraints is None:
+    if len(learnt) < LITTLE_TEXT and prior is None and constraints is None:
         run.note(
             f"note: the text has only {number_of(len(text), 'pairs')} to learn from, so links are less "
             "certain than they seem; more text, a prior, a glossary or a model of other text helps"
@@ -385,26 +395,30 @@ def _learn(
         _note_other(prior.begin, aligner.options, text, run)
     run.progress(0, "train")
     pinned = None
-    learnt, times = text, 1
-    if known.background is not None:
-        other = _encode_files(*known.background, aligner, run, workspace, aligner.cutting)
-        times = known.times or text.times_over(other)
-        learnt = text.with_background(other, times, workspace)
-        run.note(f"background: {number_of(len(other), 'pairs')}; each of the text's counts {times} times")
     if tuning is not None and gold is not None and tuning.pin:
         again = [line + n * len(text) for n in range(times) for line in gold.lines]
         pinned = dict(zip(again, times * gold.links, strict=True))
-    aligner.fit(
-        learnt,
-        report=run.round,
-        judge=judge,
-        constraints=constraints,
-        workspace=workspace,
-        gold=pinned,
-        prior=prior,
-        client=run.crew,
-    )
-    _note_unused(text, aligner, run)
+    try:
+        aligner.fit(
+            learnt,
+            report=run.round,
+            judge=judge,
+            constraints=constraints,
+            workspace=workspace,
+            gold=pinned,
+            prior=prior,
+            client=run.crew,
+        )
+    except NothingToLearn:
+        raise NothingToLearn(len(text)) from None  # without the background
+    limit = aligner.options.max_length
+    used = usable(learnt, limit)
+    _note_unused(text, used[: len(text)], limit, run)
+    if lost := int((~used[times * len(text) :]).sum()):
+        run.note(
+            f"note: {number_of(lost, 'pairs')} of the background not learnt from: an empty side, or more "
+            f"than {limit} words"
+        )
     if judge is not None:
         numbers = [progress.number for progress in aligner.history][len(aligner.history) - len(areas) :]
         run.note(_kept_round(areas, numbers, aligner.options))
@@ -551,17 +565,16 @@ def _note_other(model: Model, options: Options, text: Numbered, run: Run) -> Non
         note_unknown(name, sum(words[token] not in vocabulary.numbers for token in first), len(first), run)
 
 
-def _note_unused(text: Bitext, aligner: Aligner, run: Run) -> None:
-    """Tell how many pairs took no part in training, and why."""
+def _note_unused(text: Bitext, used: Array, limit: int, run: Run) -> None:
+    """Tell how many pairs took no part in training, and why; `used`: those that did."""
     lengths, widths = text.source.lengths, text.target.lengths
     if empty := int(((lengths == 0) | (widths == 0)).sum()):
         have = "has" if empty == 1 else "have"
         run.note(
             f"note: {empty:,} of {len(text):,} pairs {have} an empty side; skipped in training, no links"
         )
-    limit = aligner.options.max_length
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
-    if (long & usable(text, limit)).any():
+    if (long & used).any():
         run.note(f"note: every pair has more than {limit} words per side; they are used for training anyway")
     elif count := int(long.sum()):
         run.note(

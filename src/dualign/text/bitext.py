@@ -224,6 +224,8 @@ class Numbered(Bitext):
     def times_over(self, background: Numbered) -> int:
         """How many pairs of a background each of these pairs should count like: 1, or `TIMES` if it is text
         of another kind, in which these would drown."""
+        if not len(background):
+            return 1
         shares = []
         for side, words, others in (
             (self.source, self.source_words, background.source_words),

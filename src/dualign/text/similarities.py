@@ -101,6 +101,8 @@ def _factors(
             )
         with np.errstate(over="ignore", invalid="ignore"):
             exponent = weight * matrix.astype(np.float64)
+        if not np.isfinite(exponent).all():
+            raise DataError(f"{place}: a similarity is not a finite number")
         if not (np.abs(exponent) <= MOST).all():
             raise DataError(f"{place}: a similarity times the weight {weight:g} is not within {MOST:g} of 0")
         yield np.exp(exponent).astype(np.float32)

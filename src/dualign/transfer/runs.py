@@ -205,7 +205,11 @@ def _carry_spans(
     number, (source, target, alignment) = item
     links_inside(alignment.links, len(source.tokens), len(target.tokens), files.place(number))
     content, statuses = carry_record(source, target, weighted(alignment, threshold), *how)
-    return json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n", Counter(statuses)
+    try:
+        line = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise DataError(f"{files.place(number)}: a span has a number that is too large for JSON") from None
+    return line + "\n", Counter(statuses)
 
 
 def markup(

@@ -141,7 +141,7 @@ def test_a_number_that_json_does_not_have_is_named(tmp_path: Path) -> None:
     source, target = write(tmp_path / "s.jsonl", record), write(tmp_path / "t", "x y\n")
     ended = dualign("transfer", "spans", source, target, write(tmp_path / "l", "0-0\n"))
     assert ended.returncode == 1
-    assert ":1: a span has a number that is too large for JSON" in ended.stderr
+    assert "s.jsonl, pair 1: a span has a number too large for JSON" in ended.stderr
 
 
 def test_evaluation_of_trees_and_of_spans(files: tuple[str, str, str], tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def _carry_spans(
     try:
         line = json.dumps(content, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        raise DataError(f"{files.place(number)}: a span has a number that is too large for JSON") from None
+        raise DataError(f"{files.source}, pair {number}: a span has a number too large for JSON") from None
     return line + "\n", Counter(statuses)
 
 

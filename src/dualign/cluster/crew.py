@@ -183,7 +183,8 @@ class Crew:
                         submit(number)
                     continue
                 number = flights.pop(future)
-                if future.status != "finished":
+                # Neither: the worker died after it had made the file, and Dask has it made once more.
+                if future.status in ("error", "cancelled"):
                     error = future.exception(timeout=PATIENCE)
                     if not isinstance(error, KilledWorker):
                         raise error

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.bitexts import LINES, SOURCE, TARGET, write_bitext
+from tests.cli.command import dualign
 
 from dualign.cli.main import run
 
@@ -102,6 +103,20 @@ def test_conllu_has_its_words(tmp_path, capsys):
     assert (tmp_path / "tokens").read_text() == "das 10_000 Haus\tthe house\n" * 3
     assert run(["align", files[0]]) == 2
     assert "CoNLL-U has one language" in capsys.readouterr().err
+
+
+def test_errors_name_the_file_and_not_its_copy(tmp_path):
+    """And an archive that is not finished says nothing of its own."""
+    rows = "1\tein\t_\tDET\t_\t_\t0\troot\t_\t_\n\n"
+    source, target, model = str(tmp_path / "s.conllu"), str(tmp_path / "t"), str(tmp_path / "model")
+    Path(source).write_text(2 * rows)
+    Path(target).write_text("a\na\n")
+    assert run(["train", source, target, model, "-q"]) == 0
+    Path(target).write_text("a\n")
+    ended = dualign("align", source, target, "--model", model, "--posteriors", str(tmp_path / "p.npz"), "-q")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"dualign: error: {source} has 2 lines but {target} has 1;")
+    assert "Exception ignored" not in ended.stderr
 
 
 @pytest.mark.parametrize(("id", "message"), [("0-1", "looks like a link"), (" ", "the id is empty")])

@@ -183,6 +183,7 @@ class WholeFiles:
         self._archive: MatrixArchive | None = None
         if outputs.posteriors is not None:
             self._archive = MatrixArchive(stack.enter_context(open_binary_output(outputs.posteriors)))
+            stack.callback(self._archive.give_up)
 
     def write(self, piece: Piece) -> None:
         """Write a piece."""

@@ -89,11 +89,27 @@ def _plain_files(source: str, target: str | None, columns: str | None, run: Run)
     # Within one block, so that what is read here is not written by a job inside.
     with kept_apart(), temporary_folder(run.scratch) as folder:
         if target is None:
-            yield _copied_rows(source, None if columns is None else parse_columns(columns), folder, run)
+            rows = _copied_rows(source, None if columns is None else parse_columns(columns), folder, run)
+            with _naming((rows.source, f"{source} (source)"), (str(rows.target), f"{source} (target)")):
+                yield rows
             return
         left = _copied_words(source, "source", folder, run) if trees[0] else source
         right = _copied_words(target, "target", folder, run) if trees[1] else target
-        yield PlainText(left, right, copied=True)
+        with _naming((left, source), (right, target)):
+            yield PlainText(left, right, copied=True)
+
+
+@contextmanager
+def _naming(*copies: tuple[str, str]) -> Iterator[None]:
+    """Errors about copies name what was copied."""
+    try:
+        yield
+    except DataError as error:
+        message = str(error)
+        for copy, name in copies:
+            message = message.replace(copy, name)
+        error.args = (message,)
+        raise
 
 
 def _copied_rows(path: str, columns: Columns | None, folder: str, run: Run) -> PlainText:

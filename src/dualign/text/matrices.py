@@ -48,6 +48,10 @@ class MatrixArchive:
         """Write the list of entries."""
         self._archive.close()
 
+    def give_up(self) -> None:
+        """Write no more: an archive that is left as it is would write its list to a closed stream."""
+        self._archive.fp = None
+
 
 def read_matrices(path: str, errors: str = "strict") -> Iterator[tuple[str, Any]]:
     """Yield the place of each matrix, for messages, and its content, which is not checked yet."""

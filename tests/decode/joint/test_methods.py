@@ -21,7 +21,7 @@ from tests.oracles.agreement import shortest_path
 
 import dualign
 from dualign.core.clocks import Clock
-from dualign.decode.joint import exact_joint
+from dualign.decode.joint import exact_joint, joint_blocks, objective
 from dualign.decode.joint.baselines import constrain
 from dualign.decode.joint.bidirectional import METHODS, bidirectional, problem_of, solve
 from dualign.decode.joint.bound import WORK, rounds_at_once
@@ -310,3 +310,18 @@ def test_work_is_limited_at_the_same_place_every_time(monkeypatch):
     assert (
         exact_joint.search(problem, 1e-6, Clock()).rounds == free.rounds
     )  # no limit on nodes, none on steps
+
+
+def test_whole_numbers_need_no_kernels_of_their_own(monkeypatch):
+    made = []
+
+    def record(*parts):
+        made.append(parts)
+        return objective.Problem(*parts)
+
+    monkeypatch.setattr(joint_blocks, "Problem", record)
+    chosen = {"decoder": "bidirectional", "agreement": "soft", "penalty": -1, "unsupported": -2}
+    aligner = dualign.Aligner(threads=1, rounds=1, **chosen)
+    pairs = [(["a", "b"], ["x", "y"])] * 3
+    aligner.fit(pairs).align(pairs)
+    assert {type(part) for parts in made for part in parts[2:]} == {float}

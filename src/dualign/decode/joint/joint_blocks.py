@@ -51,7 +51,7 @@ def agree_block(options: Options, block: Block, threads: int, marks: Array) -> P
 
     def decode(n: int) -> None:
         I, J = int(lengths[n]), int(widths[n])
-        problem = Problem(*potentials(n, block), alpha, gamma)
+        problem = Problem(*potentials(n, block), float(alpha), float(gamma))
         clock = Clock(options.time_limit or None)
         outcome = search(problem, PRECISION, clock, options.nodes or None)
         result = certified(problem, outcome, "exact", clock)

@@ -19,7 +19,7 @@ from dualign.search.dual import IMPOSSIBLE, NEVER
 class Problem(NamedTuple):
     """`theta` float64 (I, J + 1, J + 1): [i − 1, j before, j]; `omega` float64 (J, I + 1, I + 1) likewise.
 
-    0 is null; −∞ is written `NEVER`.
+    0 is null; −∞ is written `NEVER`. `alpha` and `gamma` are floats: kernels would be compiled anew for ints.
     """
 
     theta: Array

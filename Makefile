@@ -10,13 +10,14 @@ READY := $(VENV)/.ready
 demo: $(INSTALLED)
 	$(BIN)/dualign demo
 
-# The first case of every test: types, command line and translation on one core, the rest on the other.
+# The first case of every test: types and some rooms on one core, the other rooms on the other.
+BESIDE = tests/cli tests/translate tests/text
 quick: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	output=$$(mktemp); \
-	{ $(BIN)/mypy && $(BIN)/python -m pytest -p no:cacheprovider --quick tests/cli tests/translate; } > $$output 2>&1 & other=$$!; \
-	$(BIN)/python -m pytest --quick --ignore=tests/cli --ignore=tests/translate; status=$$?; \
+	{ $(BIN)/mypy && $(BIN)/python -m pytest -p no:cacheprovider --quick $(BESIDE); } > $$output 2>&1 & other=$$!; \
+	$(BIN)/python -m pytest --quick $(addprefix --ignore=,$(BESIDE)); status=$$?; \
 	wait $$other || status=1; cat $$output; rm $$output; exit $$status
 
 # The kernel tests run a second time, with bounds checks and a fresh cache, on the other core.

@@ -13,7 +13,7 @@ from dualign.show.server import Viewer
 @pytest.fixture
 def server():
     with Viewer("<p>page é</p>", 2, lambda n: f"line {n}") as made:
-        thread = threading.Thread(target=made.serve_forever, daemon=True)
+        thread = threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield made
         made.shutdown()
@@ -73,7 +73,7 @@ def test_server_is_bound_to_this_machine_alone(server):
 
 def test_without_a_model_there_are_no_posteriors():
     with Viewer("x", 1) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
+        threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True).start()
         assert ask(made, "/posteriors/0")[0] == 404
         made.shutdown()
 

@@ -19,6 +19,10 @@ from dualign.text.alignment import Alignment
 from dualign.text.formats import parse_pharaoh, read_links
 from dualign.text.gold import read_gold
 
+pytestmark = (
+    pytest.mark.slow
+)  # a browser of many processes: `make quick` is for what the machine at hand computes
+
 CARD = "document.getElementById('card').innerText"
 COUNT = "document.getElementById('count').textContent"
 TITLE = "document.querySelector('#detail h1')?.textContent"
@@ -665,7 +669,7 @@ def test_server_answers_posteriors_on_demand_and_nothing_goes_elsewhere(browser,
     more = {"live": True, "projection": "symmetric"}
     page = viewer_page(content(samples.dataset(tmp_path), **more), live=True)
     with Viewer(page, len(samples.SOURCE), posteriors) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:
             browser.open(server.address)

@@ -289,6 +289,7 @@ def test_numbers_by_a_table_are_those_of_a_dictionary(known, lines, lowercase):
     assert new == unknowns.new
 
 
+@pytest.mark.slow
 def test_every_letter_is_lowered_as_python_does():
     letters = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= c <= 0xDFFF and chr(c).split()]
     sentences, new = number_lines((" ".join(letters) + "\n").encode(), table_of(np.empty(0, np.uint8)), True)

@@ -71,6 +71,11 @@ def _cuda() -> Any:
         ) from None
 
 
+def rounded(number: int) -> int:
+    """The next power of two."""
+    return 1 << (number - 1).bit_length()
+
+
 DEVICES = ("cpu", "cuda", "auto")
 
 
@@ -200,7 +205,7 @@ class Card:
 
     def put_again(self, name: str, array: Array) -> Any:
         """A copy of a list of numbers on the card, in the place of the last one of that name if it fits."""
-        part = self.room(name, (1 << (len(array) - 1).bit_length(),), array.dtype)[: len(array)]
+        part = self.room(name, (rounded(len(array)),), array.dtype)[: len(array)]
         if simulated():
             part[...] = array
         else:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.cards import Card
+from dualign.core.cards import Card, rounded
 from dualign.core.phases import phase
 from dualign.device.card_posteriors import fitting, launch, model_on, ordered, room_on, why_not
-from dualign.device.layout import Candidates
+from dualign.device.layout import WORDS, Candidates
 from dualign.infer.cells import Pairs, pairs_of
 from dualign.infer.encoding import Encoded
 from dualign.infer.posteriors import constraint_of
@@ -18,10 +18,10 @@ from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.text.bitext import Bitext
 
-PAIRS = 1 << 17
+PAIRS = 1 << 18
 """Pairs that the card handles together when text is aligned: enough to give it something to do."""
 
-LINK = 6
+LINK = 8
 """Bytes of a link that comes into question."""
 
 
@@ -66,38 +66,32 @@ def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least:
     lengths, widths = lengths[order], widths[order]
     # Posteriors of a row add up to at most 1, so few can be over the threshold.
     most = np.minimum(lengths * widths, np.ceil((lengths + widths) / least)).astype(np.int64)
-    parts: list[list[Array]] = []
-    begins: list[tuple[Array, Array]] = []
+    found: list[tuple[Array, Array, Array]] = []
     with card.held():
         known = model_on(card, model)
         with phase("card: text"):
             text = Pairs(*(card.put_again(f"text: {n}", side) for n, side in enumerate(pairs_of(bitext))))
             room = room_on(card, lengths, widths, constraint.how, 0.5, size)
-            by_pair = (
-                card.room("pairs: begin", (size,), np.int64),
-                card.room("pairs: number", (size,), np.int32),
-                card.room("pairs: total", (size,), np.float64),
-            )
             limit = (card.left - card.taken(but="links")) // LINK
         for first, last in _pieces(np.cumsum(most), limit):
-            links = _room_for_links(card, int(most[first:last].sum()))
-            found = Candidates(*by_pair, *links, card.filled(1, np.int64), float(least))
-            launch(card, card.put_again("order", order[first:last]), known, text, room, constraint, found)
+            need = int(most[first:last].sum())
+            links = card.room("links", (max(need, min(limit, rounded(need))), 2), np.float32)
+            there = card.put_again("order", order[first:last])
+            turn = launch(card, there, known, text, room, constraint, Candidates(links, float(least)))
             with phase("card: links"):
-                used = int(card.get(found.used)[0])
-                parts.append([card.get(each[:used]) for each in links])
-                begins.append((order[first:last], card.get(found.begin[:size])))
-        with phase("card: links"):
-            likelihood = card.get(room.totals[:2])
-            number, total = (card.get(each[:size]) for each in by_pair[1:])
-    begin, before = np.zeros(size, np.int64), 0
-    for (those, where), part in zip(begins, parts, strict=True):
-        begin[those] = where[those] + before
-        before += len(part[0])
-    whole = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    source, target = (side.astype(np.int32) for side in whole[:2])
-    found_for = likelihood[:, pairs].T, total[pairs], begin[pairs], number[pairs]
-    return Chosen(pairs, *found_for, source, target, whole[2])
+                used = int(card.get(turn)[1])
+                found.append((order[first:last], card.get(links[:used]), card.get(room.totals[:size])))
+    whole, before = np.zeros((size, 5)), 0
+    for those, links, totals in found:
+        totals[:, 2] += before
+        whole[those] = totals[those]
+        before += len(links)
+    links = found[0][1] if len(found) == 1 else np.concatenate([each[1] for each in found])
+    words = links[:, 1].astype(np.int32)
+    likelihood, total = np.ascontiguousarray(whole[pairs, :2]), whole[pairs, 4]
+    begin, number = whole[pairs, 2].astype(np.int64), whole[pairs, 3].astype(np.int32)
+    probability = np.ascontiguousarray(links[:, 0])
+    return Chosen(pairs, likelihood, total, begin, number, words // WORDS, words % WORDS, probability)
 
 
 def _pieces(ends: Array, limit: int) -> list[tuple[int, int]]:
@@ -109,12 +103,3 @@ def _pieces(ends: Array, limit: int) -> list[tuple[int, int]]:
         pieces.append((begin, end))
         begin = end
     return pieces
-
-
-def _room_for_links(card: Card, most: int) -> tuple[Any, Any, Any]:
-    """Room for so many links: source and target words, probabilities."""
-    return (
-        card.room("links: source", (most,), np.uint8),
-        card.room("links: target", (most,), np.uint8),
-        card.room("links: probability", (most,), np.float32),
-    )

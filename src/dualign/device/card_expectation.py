@@ -43,7 +43,7 @@ class CardExpectation:
             order = card.kept("order", bitext, lambda: card.put(ordered(*lengths, every)))
             room = room_on(card, *lengths, constraint.how, 1, len(bitext))
             launch(card, order, known, pairs, room, constraint, counted)
-            totals = card.get(room.totals)[:, : len(bitext)].sum(axis=1)
+            totals = card.get(room.totals[: len(bitext)]).sum(axis=0)
             with phase("card: transfer"):
                 self.counts = self._counts(card, counted)
                 self.sums = _sums(card.get(counted.jumps), card.get(counted.ends), totals)

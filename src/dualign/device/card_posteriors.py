@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.core.cards import Card, DeviceMemoryError, simulated
+from dualign.core.cards import Card, DeviceMemoryError, rounded, simulated
 from dualign.core.phases import phase
 from dualign.core.workspace import in_words
 from dualign.device.launches import handle_pairs, insert_entries
@@ -22,9 +21,9 @@ from dualign.model.model import Model
 from dualign.text.bitext import Bitext
 
 AT_ONCE = 1 << 20
-"""Pairs of a launch: some drivers end those that take long."""
+"""Pairs of a launch when counting: some drivers end those that take long."""
 
-NO_TURN = np.zeros(1, np.int32)
+NO_TURN = np.zeros(2, np.int64)
 
 NAMES = {number: name for name, number in KINDS.items()}
 
@@ -52,7 +51,9 @@ def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, p
 
     There are as many blocks as the card can run at the same time, if there is room for them.
     """
-    numbers, cells = int(numbers_of(lengths, widths, how).max()), int((lengths * widths).max())
+    # In powers of two, so that the room will do for the next text, too.
+    longest, cells = rounded(int(max(lengths.max(), widths.max()))), rounded(int((lengths * widths).max()))
+    numbers = numbers_of(longest, cells, how)
     need, left = 4 * (numbers + cells), int(share * (card.left - 40 * pairs))
     if need > left:
         raise DeviceMemoryError(
@@ -63,27 +64,29 @@ def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, p
     return Room(
         card.room("pool", (blocks, numbers), np.float32),
         card.room("entry", (blocks, cells), np.int32),
-        card.room("totals", (5, pairs), np.float64),
+        card.room("totals", (pairs, 5), np.float64),
     )
 
 
 def launch(
     card: Card, order: Any, model: CardModel, pairs: Pairs, room: Room, constraint: Constraint, wanted: Any
-) -> None:
-    """Handle the pairs in this order, int32, on the card: see `handle_pairs`. `wanted`: counts or links."""
+) -> Any:
+    """Handle the pairs in this order, int32, on the card: see `handle_pairs`. `wanted`: counts or links.
+
+    Returns `Work.turn`.
+    """
     # Numba passes a truth value as it is, which is no number.
     how = Constraint(*constraint[:-1], int(constraint.mixture))  # type: ignore[arg-type]
     collect = isinstance(wanted, Counted)
     wishes = (wanted, model.no_links) if collect else (model.no_counts, wanted)
-    block = model.parameters._replace(pairs=pairs)
+    block, size = model.parameters._replace(pairs=pairs), AT_ONCE if collect else len(order)
     with phase(f"card: posteriors, {NAMES[how.how]}"):
-        for begin in range(0, len(order), AT_ONCE):
-            part = order[begin : begin + AT_ONCE]
-            work = Work(
-                part, card.put_again("turn", NO_TURN), block, model.index, room, how, int(collect), *wishes
-            )
+        for begin in range(0, len(order), size):
+            part, turn = order[begin : begin + size], card.put_again("turn", NO_TURN)
+            work = Work(part, turn, block, model.index, room, how, int(collect), *wishes)
             handle_pairs[min(len(part), len(room.pool)), LANES](work)
             card.wait()
+    return turn
 
 
 def pairs_on(card: Card, bitext: Bitext) -> Pairs:
@@ -121,13 +124,9 @@ class CardModel:
         self.card, self.table = card, model.lexicon.table
         with phase("card: lexicon"):
             self.index = index_on(card, model.lexicon)
-        none = partial(card.empty, 1)
-        count, number, real, word = none(np.int64), none(np.int32), none(np.float64), none(np.uint8)
-        self.no_counts = Counted(
-            card.empty((1, 2), np.int64), count, count,
-            card.empty((1, 1, 1, 1), np.int64), card.empty((1, 1, 1, 1), np.int64), 0,
-        )  # fmt: skip
-        self.no_links = Candidates(count, number, real, word, word, none(np.float32), count, 0.0)
+        count, few = card.empty(1, np.int64), card.empty((1, 1, 1, 1), np.int64)
+        self.no_counts = Counted(card.empty((1, 2), np.int64), count, count, few, few, 0)
+        self.no_links = Candidates(card.empty((1, 2), np.float32), 0.0)
         self.fill(model)
 
     def renew(self, model: Model) -> None:

@@ -18,6 +18,7 @@ from dualign.device.layout import (
     PROJECTED,
     SHARED,
     WIDTH,
+    WORDS,
     Index,
     Own,
     Search,
@@ -108,8 +109,8 @@ def handle(lane: int, own: Own, work: Work) -> None:
             for d in range(2):
                 search.likelihood[d, 0] = search.value[BASE + d, 0]
     if lane == 0:
-        totals[0, n], totals[1, n] = search.likelihood[0, 0], search.likelihood[1, 0]
-        totals[2, n], totals[3, n], totals[4, n] = evaluations, 1, divergence
+        totals[n, 0], totals[n, 1] = search.likelihood[0, 0], search.likelihood[1, 0]
+        totals[n, 2], totals[n, 3], totals[n, 4] = evaluations, 1, divergence
     meet()
 
 
@@ -150,7 +151,7 @@ def mean_at(i: int, j: int, own: Own) -> np.float32:
 @card_function
 def list_links(lane: int, taken: Any, own: Own, work: Work) -> None:
     """List the links whose mean posterior is over `least`, row by row; a lane has whole rows."""
-    found, line, whole, number = work.found, own.line, 0.0, 0
+    found, totals, line, whole, number = work.found, work.room.totals, own.line, 0.0, 0
     for i in range(lane, own.I, LANES):
         count = 0
         for j in range(own.J):
@@ -163,8 +164,8 @@ def list_links(lane: int, taken: Any, own: Own, work: Work) -> None:
     for i in range(own.I):
         number += int(line[0, at(i)])
     if lane == 0:
-        taken[1] = add_to(found.used, 0, number)
-        found.begin[own.n], found.number[own.n], found.total[own.n] = taken[1], number, whole
+        taken[1] = add_to(work.turn, 1, number)
+        totals[own.n, 2], totals[own.n, 3], totals[own.n, 4] = taken[1], number, whole
     meet()
     for i in range(lane, own.I, LANES):
         c = taken[1]
@@ -173,5 +174,5 @@ def list_links(lane: int, taken: Any, own: Own, work: Work) -> None:
         for j in range(own.J):
             mean = mean_at(i, j, own)
             if mean > found.least:
-                found.source[c], found.target[c], found.probability[c] = i, j, min(mean, np.float32(1))
+                found.links[c, 0], found.links[c, 1] = min(mean, np.float32(1)), WORDS * i + j
                 c += 1

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from dualign.core.arrays import Array
 from dualign.core.cards import card_function
 from dualign.infer.cells import Pairs, lengths_of
 from dualign.infer.descent import MEMORY
@@ -41,6 +38,9 @@ WIDTH = LONGEST + 2 * REACH
 EMPTY = -1
 """No entry."""
 
+WORDS = 256
+"""More than a sentence has."""
+
 
 class Parameters(NamedTuple):
     """What the chains of a text's pairs are made of; see `dualign.infer.blocks.Block`."""
@@ -64,8 +64,9 @@ class Index(NamedTuple):
 
 class Room(NamedTuple):
     """Of each block: `pool` float32 (blocks, numbers): see above; `entry` int32 (blocks, cells): the lexicon
-    entries of cells i · J + j, or −1. Of each pair: `totals` float64 (5, pairs): the log-likelihoods of both
-    directions, how often the chains were run, 1, and the divergence."""
+    entries of cells i · J + j, or −1. Of each pair: `totals` float64 (pairs, 5): the log-likelihoods of both
+    directions; then for EM, how often the chains were run, 1, and the divergence; otherwise where the pair's
+    links begin, how many it has, and Σ of all probabilities."""
 
     pool: Any
     entry: Any
@@ -90,25 +91,17 @@ class Counted(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Links with a mean posterior over `least`: those of pair n are the `number[n]` from `begin[n]` on.
+    """Links with a mean posterior over `least`: `links` float32 (…, 2): the probability, and WORDS times the
+    source word plus the target word. Those of a pair follow one another, in order: see `Room`."""
 
-    `begin` int64, `number` int32, `total` float64, Σ of all probabilities, by pair; `source`, `target` uint8,
-    `probability` float32, by link; `used` int64 (1): how many links there are.
-    """
-
-    begin: Any
-    number: Any
-    total: Any
-    source: Any
-    target: Any
-    probability: Any
-    used: Any
+    links: Any
     least: float
 
 
 class Work(NamedTuple):
-    """All that a launch needs: `order` int32: the pairs, by number; `turn` int32 (1): how many of them are
-    taken; `collect`: 1 to have what EM needs in `counted`, else 0 to have links in `found`."""
+    """All that a launch needs: `order` int32: the pairs, by number; `turn` int64 (2): how many of them are
+    taken, and how many links there are; `collect`: 1 to have what EM needs in `counted`, else 0 to have links
+    in `found`."""
 
     order: Any
     turn: Any
@@ -153,13 +146,12 @@ class Own(NamedTuple):
     search: Search
 
 
-def numbers_of(I: Array, J: Array, how: int) -> Array:
-    """How many numbers pairs of these shapes take in `Room.pool`, int64."""
-    cells = I.astype(np.int64) * J
-    numbers = CELLS * cells + LINES * np.maximum(I, J)
+def numbers_of(longest: int, cells: int, how: int) -> int:
+    """How many numbers a pair takes in `Room.pool` that has so many cells and words on a side at most."""
+    vectors = 0
     if how >= SYMMETRIC:
-        numbers += VECTORS * (I + J if how == BIJECTIVE else cells)
-    return numbers
+        vectors = VECTORS * (2 * longest if how == BIJECTIVE else cells)
+    return CELLS * cells + LINES * longest + vectors
 
 
 @card_function

@@ -412,7 +412,7 @@ def test_what_is_missing_is_said_before_anything_is_compiled(files, tmp_path, mo
     def compile_kernels(*_: object) -> None:
         raise AssertionError("too late")
 
-    monkeypatch.setattr("dualign.jobs.word_alignment.compile_kernels", compile_kernels)
+    monkeypatch.setattr("dualign.jobs.before_work.compile_kernels", compile_kernels)
     absent = str(tmp_path / "absent")
     plain = write_lines(tmp_path / "plain", ["", "no separator here"])
     for arguments, said in (

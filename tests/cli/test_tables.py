@@ -9,7 +9,9 @@ import pytest
 from tests.cli.bitexts import LINES, SOURCE, TARGET, write_bitext
 from tests.cli.command import dualign
 
+from dualign import jobs
 from dualign.cli.main import run
+from dualign.core.errors import UsageError
 
 FAST = ["--rounds", "1", "-q"]
 COLUMNS = ["--columns", "source=2,target=3,id=1"]
@@ -103,6 +105,39 @@ def test_conllu_has_its_words(tmp_path, capsys):
     assert (tmp_path / "tokens").read_text() == "das 10_000 Haus\tthe house\n" * 3
     assert run(["align", files[0]]) == 2
     assert "CoNLL-U has one language" in capsys.readouterr().err
+
+
+def test_texts_beside_the_main_one_may_be_conllu(folder, tmp_path, capsys):
+    """To tune on, to learn from, to count rare words in: the same answers as for the lines."""
+    lines, trees = write_bitext(tmp_path), (str(tmp_path / "s.conllu"), str(tmp_path / "t.conllu"))
+    for path, sentences in zip(trees, (SOURCE, TARGET), strict=True):
+        with open(path, "w", encoding="utf-8") as stream:
+            for sentence in sentences:
+                rows = (f"{n}\t{form}" + "\t_" * 8 + "\n" for n, form in enumerate(sentence.split(), 1))
+                stream.write("".join(rows) + "\n")
+    links = str(folder / "links")
+    for command in (
+        ["align", *lines, *FAST, "--background", "SOURCE", "TARGET"],
+        ["align", *lines, *FAST, "--tune", links, "--tune-source", "SOURCE", "--tune-target", "TARGET"],
+        ["evaluate", links, links, "--source", "SOURCE", "--target", "TARGET"],
+        ["phrases", "evaluate", links, links, "--source", "SOURCE", "--target", "TARGET"],
+    ):
+        shown = []
+        for text in (lines, trees):
+            named = {"SOURCE": text[0], "TARGET": text[1]}
+            assert run([named.get(word, word) for word in command]) == 0
+            shown.append(capsys.readouterr())
+        assert shown[0].out
+        assert shown[0] == shown[1]
+
+
+def test_a_job_without_the_words_of_a_tree_says_so(tmp_path):
+    (tmp_path / "s.conllu").write_text("1\tein" + "\t_" * 8 + "\n\n")
+    (tmp_path / "t").write_text("a\n\n")
+    for known in (None, jobs.Knowledge(background=(str(tmp_path / "s.conllu"), str(tmp_path / "t")))):
+        first = "t" if known else "s.conllu"
+        with pytest.raises(UsageError, match=r"s\.conllu: CoNLL-U; open it with dualign.jobs.plain_text"):
+            jobs.align(str(tmp_path / first), str(tmp_path / "t"), str(tmp_path / "links"), glossary=known)
 
 
 def test_errors_name_the_file_and_not_its_copy(tmp_path):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import settings
+from dualign.cli.beside import plain_for_training
 from dualign.cli.options import (
     Cluster,
     Columns,
@@ -142,15 +143,17 @@ def align(
         similarity=similarity,
         similarity_weight=similarity_weight,
     )
-    with on_screen(quiet, output, threads, errors, rate=True) as run:
-        run = replace(
-            run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work, device=device,
-            device_memory=device_memory,
+    with (
+        on_screen(
+            quiet, output, threads, errors, rate=True, memory=memory, scratch=scratch, profile=profile,
+            cluster=cluster, work=work, device=device, device_memory=device_memory,
+        ) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as text,
+        plain_for_training(settings.with_ids(tuning, text.ids), known, run) as (tuning, known),
+    ):  # fmt: skip
+        if resume and text.copied:
+            raise UsageError("--resume is for text files; write the columns of the table to files first")
+        jobs.align(
+            text.source, text.target, replace(outputs, ids=text.ids), load=model, tuning=tuning,
+            glossary=known, resume=resume, run=run, **chosen,
         )  # fmt: skip
-        with jobs.plain_text(source, target, columns=columns, run=run) as text:
-            if resume and text.copied:
-                raise UsageError("--resume is for text files; write the columns of the table to files first")
-            jobs.align(
-                text.source, text.target, replace(outputs, ids=text.ids), load=model,
-                tuning=settings.with_ids(tuning, text.ids), glossary=known, resume=resume, run=run, **chosen,
-            )  # fmt: skip

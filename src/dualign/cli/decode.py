@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign.cli.beside import plain_beside
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads, argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
@@ -46,5 +47,5 @@ def decode(
     if target is not None and source is None:
         raise UsageError("--target needs --source")
     how = jobs.MatrixDecoder(decoder, alpha, concave, source_limit, target_limit, threshold, clip)
-    with on_screen(quiet, output, threads, errors) as run:
-        jobs.decode(scores, output, decoder=how, source=source, target=target, report=report, run=run)
+    with on_screen(quiet, output, threads, errors) as run, plain_beside(source, target, run) as (left, right):
+        jobs.decode(scores, output, decoder=how, source=left, target=right, report=report, run=run)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import options
+from dualign.cli.beside import plain_beside
 from dualign.cli.options import argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
@@ -50,14 +51,16 @@ def evaluate(
         raise UsageError("--target needs --source; give both")
     if rare is not None and source is None:
         raise UsageError("--rare needs the words; give --source and --target too")
-    words = None
-    if source is not None:
-        words = jobs.Words(source, target, RARE if rare is None else rare)
     read = jobs.LinkFile(links, format, swap), jobs.LinkFile(gold, gold_format)
-    if others and words is not None:
+    if others and source is not None:
         raise UsageError("rare words are counted for one file of links; leave out --source and --target")
     report: jobs.Report | jobs.PairedReport
-    with kept_apart(), on_screen(quiet, "", None, errors) as run:
+    with (
+        kept_apart(),
+        on_screen(quiet, "", None, errors) as run,
+        plain_beside(source, target, run) as (left, right),
+    ):
+        words = None if left is None else jobs.Words(left, right, RARE if rare is None else rare)
         if others:
             three = read[0], jobs.LinkFile(others[0], format), read[1]
             report = jobs.compare(*three, only_first=first, bootstrap=bootstrap, seed=seed, run=run)

@@ -25,15 +25,21 @@ _CLOCK_EVERY = 256  # lines between two looks at the clock
 
 @contextmanager
 def on_screen(
-    quiet: bool, output: str = "", threads: int | None = None, errors: str = "strict", *, rate: bool = False
+    quiet: bool,
+    output: str = "",
+    threads: int | None = None,
+    errors: str = "strict",
+    *,
+    rate: bool = False,
+    **settings: Any,
 ) -> Iterator[Run]:
-    """Settings of a job that is shown on stderr; `quiet` leaves only warnings.
+    """Settings of a job that is shown on stderr; `quiet` leaves only warnings. Further ones as in `Run`.
 
     Counts of lines are shown on a terminal, but not where the `output` itself goes there: they come and go;
     with `rate` they have the number of sentence pairs per second, and the time left where that is known.
     """
     screen = _Screen(rate)
-    run = Run(threads, errors, warn=screen.warn)
+    run = Run(threads, errors, warn=screen.warn, **settings)
     with _logged(screen.warn):
         if quiet:
             yield run

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
 from dualign.cli import settings
+from dualign.cli.beside import plain_for_training
 from dualign.cli.options import (
     Cluster,
     Columns,
@@ -104,13 +104,15 @@ def train(
         similarity=similarity,
         similarity_weight=similarity_weight,
     )
-    with on_screen(quiet, "", threads, errors) as run:
-        run = replace(
-            run, memory=memory, scratch=scratch, profile=profile, cluster=cluster, work=work, device=device,
-            device_memory=device_memory,
+    with (
+        on_screen(
+            quiet, "", threads, errors, memory=memory, scratch=scratch, profile=profile, cluster=cluster,
+            work=work, device=device, device_memory=device_memory,
+        ) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as text,
+        plain_for_training(settings.with_ids(tuning, text.ids), known, run) as (tuning, known),
+    ):  # fmt: skip
+        jobs.train(
+            text.source, text.target, model, tuning=tuning, glossary=known, sample=sample, seed=seed, run=run,
+            **chosen,
         )  # fmt: skip
-        with jobs.plain_text(source, target, columns=columns, run=run) as text:
-            jobs.train(
-                text.source, text.target, model, tuning=settings.with_ids(tuning, text.ids),
-                glossary=known, sample=sample, seed=seed, run=run, **chosen,
-            )  # fmt: skip

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dualign.jobs.gold_tuning import Tuning
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
     from dualign.jobs.knowledge import Knowledge
+    from dualign.jobs.learning import train
     from dualign.jobs.link_files import convert, remap, symmetrize
     from dualign.jobs.link_output import Outputs
     from dualign.jobs.phrase_files import (
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
     from dualign.jobs.tuning import tune
     from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.warming import compile_ahead
-    from dualign.jobs.word_alignment import align, train
+    from dualign.jobs.word_alignment import align
     from dualign.phrase.table.word_entries import CutOffs
     from dualign.show.dataset import Files as ShownFiles
     from dualign.transfer.remap_files import Remapping, Side
@@ -156,6 +157,7 @@ _NAMES = {
     "gold_tuning": "Tuning",
     "installation": "Measured Own Synthetic bench",
     "knowledge": "Knowledge",
+    "learning": "train",
     "link_files": "Remapping Side convert remap symmetrize",
     "link_output": "Outputs",
     "phrase_files": "LinkedText PhraseAnswer TableText "
@@ -168,7 +170,7 @@ _NAMES = {
     "tuning": "tune",
     "viewing": "ShownFiles summarize view viewer",
     "warming": "compile_ahead",
-    "word_alignment": "align train",
+    "word_alignment": "align",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 __getattr__, __dir__ = lazily(__name__, _HOMES)

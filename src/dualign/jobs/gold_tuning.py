@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from dualign.aligner import Aligner
 from dualign.core.errors import DataError, UsageError
 from dualign.jobs.link_output import Outputs
+from dualign.jobs.running import Run
 from dualign.model.options import Options
+from dualign.text.alignment import Alignment
+from dualign.text.bitext import Numbered
 from dualign.text.checks import links_inside, number_of, same_length
 from dualign.text.cutting import Cutting
 from dualign.text.gold import Gold, read_gold
@@ -96,3 +100,14 @@ def check_gold(tuning: Tuning | None, outputs: Outputs, options: Options) -> Non
 def as_tuning(given: str | Tuning | None) -> Tuning | None:
     """A path as a `Tuning` with its defaults; a `Tuning` as it is."""
     return given if given is None or isinstance(given, Tuning) else Tuning(given)
+
+
+def tune_by(aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment], run: Run) -> None:
+    """Choose threshold and decoder parameters by gold links, and tell which."""
+    from dualign.jobs.tuning import tune
+
+    chosen = ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in tune(aligner, pairs, gold).items()
+    )
+    run.note(f"tuned on {number_of(len(gold), 'pairs')}: {chosen}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Errors, OnErrors, Quiet, Source, Target, Threads, option
+from dualign.cli.options import Columns, Errors, OnErrors, Quiet, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, First, GoldFormat, Models, Probabilities
 from dualign.core.errors import UsageError
@@ -16,6 +16,7 @@ def calibration(
     gold: Annotated[str, option("FILE", "Gold links, sure and possible.")],
     source: Source,
     target: Target = None,
+    columns: Columns = None,
     probabilities: Probabilities = None,
     model: Models = None,
     gold_format: GoldFormat = None,
@@ -30,6 +31,11 @@ def calibration(
     """
     if not (probabilities or model):
         raise UsageError("nothing to draw; give --probabilities or --model, any of them repeatedly")
-    files = jobs.ShownFiles(source, target, (), probabilities or (), (), gold, None, gold_format, first)
-    with on_screen(quiet, output, threads, errors) as run:
+    with (
+        on_screen(quiet, output, threads, errors) as run,
+        jobs.plain_text(source, target, columns=columns, run=run) as text,
+    ):
+        files = jobs.ShownFiles(
+            text.source, text.target, (), probabilities or (), (), gold, None, gold_format, first, text.ids
+        )
         jobs.draw_calibration(files, output, models=model or (), run=run)

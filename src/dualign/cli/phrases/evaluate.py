@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from dualign import jobs
 from dualign.cli import options
+from dualign.cli.beside import plain_beside
 from dualign.cli.options import argument, flag, option
 from dualign.cli.phrases.options import MaxLength
 from dualign.cli.screen import on_screen
@@ -47,9 +48,13 @@ def evaluate(
     if target is not None and source is None:
         raise UsageError("--target needs --source; give both")
     files = jobs.PhraseAnswer(answer, gold, phrases, format, gold_format, first)
-    with kept_apart(), on_screen(quiet, "", None, errors) as run:
+    with (
+        kept_apart(),
+        on_screen(quiet, "", None, errors) as run,
+        plain_beside(source, target, run) as (left, right),
+    ):
         result = jobs.evaluate_phrases(
-            files, source=source, target=target, max_length=max_length, tight=tight, run=run
+            files, source=left, target=right, max_length=max_length, tight=tight, run=run
         )
         with open_output(output) as stream:
             stream.write(json.dumps(result.as_dict()) + "\n" if as_json else _text(result))

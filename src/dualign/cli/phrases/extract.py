@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
@@ -48,7 +47,7 @@ def extract(
         )
     source, *others, links = files
     with (
-        on_screen(quiet, output, threads, errors) as run,
+        on_screen(quiet, output, threads, errors, cluster=cluster, work=work) as run,
         jobs.plain_text(source, *others, columns=columns, run=run) as text,
     ):
         jobs.extract_phrases(
@@ -58,5 +57,5 @@ def extract(
             dictionary=dictionary,
             max_length=max_length,
             scratch=scratch,
-            run=replace(run, cluster=cluster, work=work),
+            run=run,
         )

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import (
-    Cluster,
-    Errors,
-    LinkFormat,
-    OnErrors,
-    Output,
-    Pairs,
-    Quiet,
-    Work,
-    argument,
-    option,
-)
+from dualign.cli import options
+from dualign.cli.options import argument, option
 from dualign.cli.screen import on_screen
-from dualign.cli.transfer.options import Gap, LinksFile, ReportFile, Threshold
+from dualign.cli.transfer import options as shared
 
 
 def markup(
     source: Annotated[str, argument("SOURCE", "Text with XML or HTML tags, one segment per line.")],
     target: Annotated[str, argument("TARGET", "Its translation, without tags.")],
-    links: LinksFile,
-    output: Output = "-",
+    links: shared.LinksFile,
+    output: options.Output = "-",
     source_tokens: Annotated[
         str | None, option("FILE", "SOURCE tokenised, without tags; if not given, split at white space.")
     ] = None,
     target_tokens: Annotated[str | None, option("FILE", "The same for TARGET.")] = None,
-    gap: Gap = 2,
-    threshold: Threshold = 0.0,
-    report: ReportFile = None,
-    format: LinkFormat = None,
-    pairs: Pairs = None,
-    cluster: Cluster = None,
-    work: Work = None,
-    errors: Errors = OnErrors.STRICT,
-    quiet: Quiet = False,
+    gap: shared.Gap = 2,
+    threshold: shared.Threshold = 0.0,
+    report: shared.ReportFile = None,
+    format: options.LinkFormat = None,
+    pairs: options.Pairs = None,
+    cluster: options.Cluster = None,
+    work: options.Work = None,
+    errors: options.Errors = options.OnErrors.STRICT,
+    quiet: options.Quiet = False,
 ) -> None:
     """Insert the inline tags of a source into its translation.
 
@@ -48,8 +37,7 @@ def markup(
     """
     files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs)
     tokens = source_tokens, target_tokens
-    with on_screen(quiet, output, None, errors) as run:
-        run = replace(run, cluster=cluster, work=work)
+    with on_screen(quiet, output, None, errors, cluster=cluster, work=work) as run:
         jobs.transfer_markup(
             files, output, tokens=tokens, gap=gap, threshold=threshold, report=report, run=run
         )

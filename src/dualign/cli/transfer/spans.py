@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
-from dualign.cli.options import Cluster, Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, Work, argument
+from dualign.cli import options
+from dualign.cli.options import argument
 from dualign.cli.screen import on_screen
-from dualign.cli.transfer.options import Discontinuous, Gap, LinksFile, OnDiscontinuous, ReportFile, Threshold
+from dualign.cli.transfer import options as shared
 
 
 def spans(
@@ -19,18 +19,18 @@ def spans(
         str,
         argument("TARGET", 'Text, one sentence per line; or JSON lines with "text", if it is called .jsonl.'),
     ],
-    links: LinksFile,
-    output: Output = "-",
-    discontinuous: Discontinuous = OnDiscontinuous.LARGEST,
-    gap: Gap = 2,
-    threshold: Threshold = 0.0,
-    report: ReportFile = None,
-    format: LinkFormat = None,
-    pairs: Pairs = None,
-    cluster: Cluster = None,
-    work: Work = None,
-    errors: Errors = OnErrors.STRICT,
-    quiet: Quiet = False,
+    links: shared.LinksFile,
+    output: options.Output = "-",
+    discontinuous: shared.Discontinuous = shared.OnDiscontinuous.LARGEST,
+    gap: shared.Gap = 2,
+    threshold: shared.Threshold = 0.0,
+    report: shared.ReportFile = None,
+    format: options.LinkFormat = None,
+    pairs: options.Pairs = None,
+    cluster: options.Cluster = None,
+    work: options.Work = None,
+    errors: options.Errors = options.OnErrors.STRICT,
+    quiet: options.Quiet = False,
 ) -> None:
     """Carry spans, given by character offsets, to a translation.
 
@@ -38,8 +38,7 @@ def spans(
     white space. The output is JSON lines with "text", "spans" and "lost".
     """
     files = jobs.AnnotatedFiles(source, target, links, link_format=format, pairs=pairs)
-    with on_screen(quiet, output, None, errors) as run:
-        run = replace(run, cluster=cluster, work=work)
+    with on_screen(quiet, output, None, errors, cluster=cluster, work=work) as run:
         jobs.transfer_spans(
             files, output, discontinuous=discontinuous, gap=gap, threshold=threshold, report=report, run=run
         )

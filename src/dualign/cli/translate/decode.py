@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
@@ -58,7 +57,6 @@ def decode(
     With --report, each answer comes with its score and with a bound that no translation of the same grammar
     and language model can exceed; certified means that the two are equal.
     """
-    with on_screen(quiet, output, threads, errors) as run:
-        run = replace(run, cluster=cluster, work=work)
+    with on_screen(quiet, output, threads, errors, cluster=cluster, work=work) as run:
         search = {"method": method, "beam": beam, "time_limit": time_limit, "gap": gap, "k": k}
         jobs.translate(folder, text, output, report=report, lm=lm, forests=forests, run=run, **search)

@@ -1,0 +1,159 @@
+"""Before the work of `align` and `train`: what cannot be done is refused, what has no effect is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from dualign.aligner import Aligner
+from dualign.core.cards import card_of
+from dualign.core.errors import DataError, UsageError
+from dualign.jobs.gold_tuning import Tuning
+from dualign.jobs.knowledge import Knowledge
+from dualign.jobs.link_output import Outputs
+from dualign.jobs.resuming import check_resumable
+from dualign.jobs.running import Run, one_standard_input, separate_outputs
+from dualign.jobs.warming import compile_kernels, load_kernels
+from dualign.model.options import Options
+from dualign.model.storage import checked_path
+from dualign.text.conllu import is_conllu
+from dualign.text.lines import read_lines, tokenize
+from dualign.text.pairs import check_separator
+from dualign.text.places import refuse_inputs
+from dualign.text.remote_files import is_remote
+from dualign.text.streams import check_input, check_output, is_regular
+
+
+def check_outputs(
+    source: str, target: str | None, outputs: Outputs, load: str | None, resume: bool, run: Run
+) -> None:
+    """Refuse what cannot be written from such a text, or not in such a way, before the work."""
+    if outputs.page is not None and "-" in (source, target):
+        raise UsageError("the page about the run reads the text a second time; name files instead of -")
+    if outputs.reads_lines and load is None and not can_read_again(source, target):
+        raise UsageError(
+            "what is written about the words reads the text a second time, after training; "
+            "name files instead of - and pipes, or align with a saved model"
+        )
+    if outputs.at_once and load is None:
+        raise UsageError("line_buffered=True needs a saved model: training needs the whole text")
+    if run.crew is not None:
+        from dualign.jobs.cluster_alignment import refuse_outputs
+
+        refuse_outputs(outputs, resume)
+        if not can_read_again(source, target):
+            raise UsageError("a cluster reads the text again when it goes on; name files instead of -")
+    if resume and outputs.ids is not None:
+        raise UsageError("resume=True cannot write ids; leave them out")
+    if outputs.posteriors is not None and not outputs.posteriors.endswith(".npz"):
+        raise UsageError(f"posteriors={outputs.posteriors}: an archive of matrices; name it FILE.npz")
+    if resume:
+        check_resumable(outputs, load, source, target)
+
+
+def check_places(
+    outputs: Outputs,
+    source: str,
+    target: str | None,
+    model: str | None,
+    tuning: Tuning | None,
+    known: Knowledge,
+    beside: Sequence[str | None] = (),
+) -> None:
+    """Refuse before the work what could not be written after it: two outputs in one place, or in that of an
+    input, or in a folder that does not exist. `beside` are further files that will be written, or None."""
+    labelled = (None, None, None) if tuning is None else (tuning.gold, tuning.source, tuning.target)
+    one_standard_input(source, target, *labelled, *known.inputs())
+    if outputs.model is not None:
+        checked_path(outputs.model)
+    places = [*outputs.places(), *(os.fspath(place) for place in beside if place is not None)]
+    refuse_inputs(places, (source, target, model, *labelled, *known.inputs()))
+    separate_outputs(*places)
+    for place in places:
+        if is_remote(place):
+            continue
+        if place != "-" and not os.path.isdir(folder := os.path.dirname(os.path.realpath(place))):
+            raise DataError(f"{place}: there is no folder {folder} to write to; make it first")
+        if place != "-" and os.path.isdir(place):
+            raise DataError(f"{place}: a directory; name a file to write")
+        check_output(place)
+
+
+def look_at(
+    source: str, target: str | None, tuning: Tuning | None, known: Knowledge, run: Run, *, waits: bool = False
+) -> None:
+    """Refuse, before kernels are compiled, files that do not exist, and one file that has not both sides on
+    its first line; not if the run `waits` for lines as they come."""
+    labelled = () if tuning is None else (tuning.gold, tuning.source, tuning.target)
+    for path in (source, target, *labelled, *known.inputs()):
+        if path is None:
+            continue
+        check_input(path)
+        if is_conllu(path):
+            raise UsageError(f"{path}: CoNLL-U; open it with dualign.jobs.plain_text, which has its words")
+    if target is None and is_regular(source) and not waits:
+        for number, line in enumerate(read_lines(source, run.errors), 1):
+            if tokenize(line):
+                check_separator(line, f"{source}:{number}")
+                return
+
+
+def can_read_again(source: str, target: str | None) -> bool:
+    """Whether these are files, and not streams that are gone once they were read."""
+    return is_regular(source) and (target is None or is_regular(target))
+
+
+def check_device(run: Run) -> None:
+    """Refuse a card that cannot be used before the work."""
+    if run.device != "auto":
+        card_of(run.device, run.device_memory)
+
+
+def computing(run: Run) -> dict[str, Any]:
+    """The keywords of an `Aligner` that say where it computes."""
+    return {"threads": run.threads, "device": run.device, "device_memory": run.device_memory}
+
+
+def compile_for(run: Run, *names: str) -> None:
+    """Compile kernels, and let the workers of a cluster load theirs while the text is read."""
+    if run.crew is None:
+        compile_kernels(run.note, *names)
+    else:
+        compile_kernels(run.note, *names, "lines", "cluster")
+        run.crew.prepare(load_kernels)
+
+
+def note_device(
+    aligner: Aligner,
+    constraints: object,
+    run: Run,
+    *,
+    learns: bool = True,
+    pinned: bool = False,
+    similar: bool = False,
+) -> None:
+    """Tell what a card leaves to the processor."""
+    if aligner.card is None:
+        return
+    from dualign.device.card_candidates import why_not_align
+    from dualign.device.card_posteriors import why_not
+
+    if learns and (reason := why_not(aligner.options, constraints, pinned, similar)) is not None:
+        run.note(f"note: the card does not do {reason}; training runs on the processor")
+    if (reason := why_not_align(aligner.options, constraints)) is not None:
+        run.note(f"note: the card does not do {reason}; links are chosen on the processor")
+
+
+def note_idle(
+    options: Options, given: dict[str, Any], run: Run, outputs: Outputs, *, only_training: bool = False
+) -> None:
+    """Tell which of the given options have no effect on what is written.
+
+    With `only_training`, that is a model: it keeps the options that wait for another decoder.
+    """
+    # The score of viterbi's links, which reports have, is relative to the threshold.
+    scored = options.decoder == "viterbi" and (outputs.report or outputs.page)
+    for name, other in options.idle([name for name in given if not (scored and name == "threshold")]):
+        if other == "model" or not only_training:
+            run.note(f"note: {name}={given[name]} has no effect with {other}={getattr(options, other)}")

@@ -1,0 +1,340 @@
+"""Training from files: `train`, and the first half of `align`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dualign.aligner import Aligner
+from dualign.cluster.engines import check_model
+from dualign.core.clocks import Clock, in_words
+from dualign.core.errors import UsageError
+from dualign.core.phases import phase
+from dualign.core.threads import ordered_map
+from dualign.core.workspace import Workspace
+from dualign.infer.posteriors import LONGEST_IN_STEP
+from dualign.jobs.before_work import (
+    can_read_again,
+    check_device,
+    check_places,
+    compile_for,
+    computing,
+    look_at,
+    note_device,
+    note_idle,
+)
+from dualign.jobs.chunked_alignment import note_raw, note_unknown
+from dualign.jobs.gold_tuning import Tuning, as_tuning, linked, tune_by
+from dualign.jobs.knowledge import Knowledge
+from dualign.jobs.link_output import Outputs
+from dualign.jobs.running import SILENT, Run, job
+from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
+from dualign.learn.training import NothingToLearn, usable
+from dualign.model.model import Model
+from dualign.model.options import Options
+from dualign.model.storage import refuse_other_files
+from dualign.text.bitext import Bitext, Numbered, numbered
+from dualign.text.checks import number_of
+from dualign.text.cutting import Cutting
+from dualign.text.gold import Gold
+from dualign.text.numbering import encode_blocks, encode_files
+from dualign.text.pair_blocks import TextFiles
+from dualign.text.pairs import Pair
+from dualign.text.raw_signs import SAMPLE
+from dualign.text.sampling import as_count, sampled
+from dualign.text.streams import text_size
+
+READ_LINES = 1 << 14
+"""Lines that are read together when a sample is drawn, or a file has both sides."""
+
+LITTLE_TEXT = 200
+"""Fewer pairs are worth a note: on them, links are less certain than their probabilities say."""
+
+LEAST_TO_TUNE = 20
+"""Pairs with pinned links, at least, to tune by them, too: what is best for a few is worse for the text."""
+
+
+class TrainingText(NamedTuple):
+    """The files of a text to learn from: both sides, or one with both; how many pairs to draw, if not all."""
+
+    source: str
+    target: str | None
+    sample: int | None = None
+    seed: int = 0
+
+
+@job
+def train(
+    source: str,
+    target: str | None,
+    output: str,
+    *,
+    tuning: str | Tuning | None = None,
+    glossary: str | Knowledge | None = None,
+    sample: int | str | None = None,
+    seed: int = 0,
+    run: Run = SILENT,
+    **options: Any,
+) -> Aligner:
+    """Train a model on a bitext and save it as `output`; returns the aligner. Keywords as for `align`.
+
+    With a `sample`, learn from that many pairs, such as 500000 or "2.5M", drawn at random from the whole text
+    by a generator with this `seed`.
+    """
+    clock = Clock()
+    tuning, known = as_tuning(tuning), Knowledge.of(glossary)
+    outputs = Outputs(model=output)
+    size = None if sample is None else as_count(sample)
+    # The profile has standard output for itself: there are no links.
+    beside = [] if run.profile == "-" else [run.profile]
+    check_places(outputs, source, target, None, tuning, known, beside)
+    refuse_other_files(output, "name the model with output=MODEL")
+    workspace = run.workspace()
+    if size is not None and known.similarity:
+        raise UsageError(
+            "similarities are those of the first pairs, but a sample is drawn; train on all pairs"
+        )
+    if size is not None and tuning is not None and tuning.pin:
+        raise UsageError("a sample has other lines than the text that was corrected; train on all of it")
+    if size is not None and tuning is not None and tuning.on_input and not can_read_again(source, target):
+        raise UsageError(
+            "a sample reads the whole text, and tuning its first lines once more; name files for both sides"
+        )
+    note_idle(Options.of(options), options, run, outputs, only_training=True)
+    if seed and size is None:
+        run.note(f"note: seed={seed} has no effect without a sample")
+    check_device(run)
+    look_at(source, target, tuning, known, run)
+    compile_for(run, *WORD_ALIGNER, *(("cutting",) if "tokenize" in options else ()))
+    text = TrainingText(source, target, size, seed)
+    numbered_text, aligner = learn(text, options, tuning, known, run, workspace)
+    aligner.save(output)
+    run.note(f"learnt from {number_of(len(numbered_text), 'pairs')} in {in_words(clock.seconds)}: {output}")
+    return aligner
+
+
+def learn(
+    given: TrainingText,
+    options: dict[str, Any],
+    tuning: Tuning | None,
+    known: Knowledge,
+    run: Run,
+    workspace: Workspace,
+) -> tuple[Numbered, Aligner]:
+    """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner."""
+    prior, constraints = known.read_prior(run), known.read_glossary(run)
+    if prior is not None and prior.begin is not None:
+        options = prior.begin.options.as_dict() | options
+    aligner = Aligner(**computing(run), **options)
+    if run.crew is not None:
+        check_model(aligner.options.model)
+    pin = tuning is not None and tuning.pin
+    note_device(aligner, constraints, run, pinned=pin, similar=known.similarity is not None)
+    gold = None if tuning is None else tuning.read_gold(run.errors)
+    text, labelled = _texts(given, aligner, gold, tuning, known, run, workspace)
+    learnt, times = _with_background(text, known, aligner, run, workspace)
+    judge = None
+    if tuning is not None and gold is not None and tuning.early_stop:
+        judge = _AreaJudge(labelled, gold, aligner.threads)
+    if max(int(side.lengths.max(initial=0)) for side in (learnt.source, learnt.target)) > LONGEST_IN_STEP:
+        compile_kernels(run.note, "long")
+    sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
+    note_raw(lambda side: sides[side], aligner.cutting, run)
+    if len(learnt) < LITTLE_TEXT and prior is None and constraints is None:
+        run.note(
+            f"note: the text has only {number_of(len(text), 'pairs')} to learn from, so links are less "
+            "certain than they seem; more text, a prior, a glossary or a model of other text helps"
+        )
+    if prior is not None and prior.begin is not None:
+        _note_other(prior.begin, aligner.options, text, run)
+    run.progress(0, "train")
+    pinned = None
+    if pin and gold is not None:
+        again = [line + n * len(text) for n in range(times) for line in gold.lines]
+        pinned = dict(zip(again, times * gold.links, strict=True))
+    try:
+        aligner.fit(
+            learnt,
+            report=run.round,
+            judge=judge,
+            constraints=constraints,
+            workspace=workspace,
+            gold=pinned,
+            prior=prior,
+            client=run.crew,
+        )
+    except NothingToLearn:
+        raise NothingToLearn(len(text)) from None  # without the background
+    _note_unused(text, learnt, times, aligner.options.max_length, run)
+    if judge is not None:
+        run.note(judge.kept(aligner))
+    if pinned is not None and gold is not None and (count := linked(gold)) < LEAST_TO_TUNE:
+        run.note(
+            f"note: training keeps to the gold links, but nothing is tuned by them: {count} of the pairs "
+            f"have any, and it takes {LEAST_TO_TUNE}"
+        )
+    elif gold is not None:
+        tune_by(aligner, labelled, gold.links, run)
+    return text, aligner
+
+
+class _AreaJudge:
+    """Judges a model by the area under the precision-recall curve of pairs with gold links."""
+
+    def __init__(self, pairs: Sequence[Pair] | Numbered, gold: Gold, threads: int) -> None:
+        from dualign.jobs.tuning import area_judge
+
+        self._area: Callable[[Model], float] = area_judge(pairs, gold.links, threads)
+        self._areas: list[float] = []
+
+    def __call__(self, model: Model) -> float:
+        self._areas.append(self._area(model))
+        return self._areas[-1]
+
+    def kept(self, aligner: Aligner) -> str:
+        """Which round early stopping has kept."""
+        areas, options = self._areas, aligner.options
+        if not areas:
+            return (
+                f"note: early_stop=True has no effect with model={options.model} and rounds={options.rounds}"
+            )
+        best = areas.index(max(areas))
+        number = aligner.history[len(aligner.history) - len(areas) + best].number
+        return f"early stop: kept round {number} of {options.rounds}, area under the curve {areas[best]:.4f}"
+
+
+def _texts(
+    given: TrainingText,
+    aligner: Aligner,
+    gold: Gold | None,
+    tuning: Tuning | None,
+    known: Knowledge,
+    run: Run,
+    workspace: Workspace,
+) -> tuple[Numbered, Sequence[Pair] | Numbered]:
+    """The numbered text, with similarities if there are any, and the pairs that have gold links."""
+    if tuning is None or gold is None:
+        return known.with_similarities(_read(given, aligner, 0, run, workspace)[1], run), []
+    first = gold.lines[-1] + 1 if tuning.on_input else 0
+    begin, text = _read(given, aligner, first, run, workspace)
+    labelled = tuning.pairs(begin, gold, run.errors, aligner.cutting)
+    text = known.with_similarities(text, run)
+    if known.similarity is not None and tuning.on_input:
+        return text, text.chosen(np.isin(np.arange(len(text)), gold.lines))
+    return text, labelled
+
+
+def _with_background(
+    text: Numbered, known: Knowledge, aligner: Aligner, run: Run, workspace: Workspace
+) -> tuple[Numbered, int]:
+    """The text, so many times over, and the background after it, if there is one."""
+    if known.background is None:
+        return text, 1
+    other = _encode_files(*known.background, aligner, run, workspace, aligner.cutting)
+    times = known.times or text.times_over(other)
+    counts = "" if times == 1 else f"; each of the text's counts like {times} of it"
+    run.note(f"background: {number_of(len(other), 'pairs')}{counts}")
+    return text.with_background(other, times, workspace), times
+
+
+def _read(
+    given: TrainingText, aligner: Aligner, first: int, run: Run, workspace: Workspace
+) -> tuple[list[Pair], Numbered]:
+    """The first pairs of a text, as many as are wanted, and the numbered text, or a sample of it."""
+    source, target, size, seed = given
+    lowercase, threads, cutting = aligner.options.lowercase, aligner.threads, aligner.cutting
+    files = TextFiles(source, target, run.errors, cutting)
+    begin: list[Pair] = []
+    if first and not can_read_again(source, target):
+        pairs = files.pairs()
+        begin = list(islice(pairs, first))
+        return begin, numbered(chain(begin, pairs), lowercase)
+    if first:
+        begin = list(islice(files.pairs(), first))
+    if size is None:
+        _check_disk((source, target), workspace)
+    if target is not None and size is None:
+        return begin, _encode_files(source, target, aligner, run, workspace, cutting)
+    plain = ordered_map(files.tokens, files.blocks(READ_LINES), threads)
+    if size is None:
+        with phase("reading"):
+            text = encode_blocks(plain, lowercase, ascii=cutting.ascii, threads=threads, workspace=workspace)
+        return begin, text
+    with sampled(plain, size, seed, workspace.folder) as sample:
+        if sample.size < size:
+            run.note(
+                f"note: the text has only {number_of(sample.lines, 'pairs')}; the sample is the whole text"
+            )
+        cut = Cutting(ascii=cutting.ascii)
+        return begin, _encode_files(sample.source, sample.target, aligner, run, workspace, cut)
+
+
+def _check_disk(paths: tuple[str | None, ...], workspace: Workspace) -> None:
+    """Refuse, before the work, a text that needs more scratch files than there is room for on the disk.
+
+    The arrays of a text that can lie there, in training, are about twice as large as its files.
+    """
+    size = sum(map(text_size, paths))
+    workspace.expect(max(0, 2 * size - workspace.memory // 2))
+
+
+def _encode_files(
+    source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace, cutting: Cutting
+) -> Numbered:
+    """Number the words of two files."""
+    with phase("reading"):
+        return encode_files(
+            source,
+            target,
+            aligner.options.lowercase,
+            errors=run.errors,
+            cutting=cutting,
+            threads=aligner.threads,
+            workspace=workspace,
+        )
+
+
+def _note_other(model: Model, options: Options, text: Numbered, run: Run) -> None:
+    """Tell where a text is not like that of the model which training goes on with."""
+    if options.lowercase != model.options.lowercase:
+        ours, its = ("is", "is not") if options.lowercase else ("is not", "is")
+        run.note(f"note: the text {ours} put in lower case, but that of the model {its}")
+    if options.tokenize != model.options.tokenize:
+        run.note(
+            f"note: the text is cut by tokenize={options.tokenize}, but that of the model was by "
+            f"tokenize={model.options.tokenize}"
+        )
+    for name, side, words, vocabulary in (
+        ("source", text.source, text.source_words, model.source),
+        ("target", text.target, text.target_words, model.target),
+    ):
+        first = side.tokens[:SAMPLE].tolist()
+        note_unknown(name, sum(words[token] not in vocabulary.numbers for token in first), len(first), run)
+
+
+def _note_unused(text: Bitext, learnt: Bitext, times: int, limit: int, run: Run) -> None:
+    """Tell how many pairs took no part in training, and why; `learnt`: the text, so many times, and the
+    background."""
+    used = usable(learnt, limit)
+    lengths, widths = text.source.lengths, text.target.lengths
+    if empty := int(((lengths == 0) | (widths == 0)).sum()):
+        have = "has" if empty == 1 else "have"
+        run.note(
+            f"note: {empty:,} of {len(text):,} pairs {have} an empty side; skipped in training, no links"
+        )
+    long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
+    if (long & used[: len(text)]).any():
+        run.note(f"note: every pair has more than {limit} words per side; they are used for training anyway")
+    elif count := int(long.sum()):
+        run.note(
+            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {limit} words per side; "
+            "aligned, but not used for training"
+        )
+    if lost := int((~used[times * len(text) :]).sum()):
+        run.note(
+            f"note: {number_of(lost, 'pairs')} of the background not learnt from: an empty side, or more "
+            f"than {limit} words"
+        )

@@ -186,13 +186,14 @@ def compile_usual() -> None:
     from dualign.infer.posteriors import Output, add_in_order, new_sums
     from dualign.learn.expected_counts import Counts, add_counts, add_null_counts
     from dualign.learn.ibm1 import prune, train_ibm1
-    from dualign.learn.smoothing import make_priors, reestimate_lexicon
+    from dualign.learn.smoothing import make_priors, reestimate_lexicon, shift_numbers
     from dualign.text.printing import print_links
 
     model, bitext = untrained_model()
     words = model.source.words, model.target.words
     lexicon = prune(train_ibm1(bitext, len(words[0]), len(words[1]), 2, 1), 1e-9, 1)
     priors = make_priors(lexicon, *words, 4, 1.0, 1.0, 1)
+    shift_numbers(0, 0, lexicon, priors.stems, np.int64(0))  # that of ranges, and so few words have one
     counts = Counts(np.zeros(lexicon.table.shape), np.zeros(len(words[1])), np.zeros(len(words[0])))
     lexicon = reestimate_lexicon(lexicon, counts, priors, 1)
     lookup = look_up(bitext, lexicon)

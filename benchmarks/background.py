@@ -5,8 +5,8 @@ python -m benchmarks.background --size 10k --ratios 1 2 4 8
 
 from __future__ import annotations
 
-from benchmarks.corpora import CORPORA, Corpus, line, present, size_of
-from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positive, record
+from benchmarks.corpora import line, size_of
+from benchmarks.runs import add_corpora, each_corpus, guarded, parser, positive, record
 from dualign.aligner import Aligner
 from dualign.measure.quality import evaluate
 from dualign.measure.table import markdown
@@ -15,19 +15,14 @@ from dualign.text.bitext import numbered
 
 def main() -> None:
     options = parser("Measure what background text does.", "background.jsonl")
-    add_data(options)
+    add_corpora(options)
     options.add_argument("--size", default="10k", help="pairs of background text: 10k, all")
     options.add_argument(
         "--ratios", nargs="+", type=positive, default=[1, 4], metavar="N", help="ratios to compare"
     )
-    options.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, metavar="NAME")
     given = options.parse_args()
-    corpora = present(given.data, given.corpora)
-    keep_to(given.threads)
-    print(f"{describe(given.threads)}\nseed of the shuffle: {given.seed}", flush=True)
     rows = []
-    for name in corpora:
-        corpus = Corpus(given.data, name, given.seed)
+    for corpus in each_corpus(given):
         others = [both.split("\t") for both in corpus.lines[: size_of(given.size)]]
         text = numbered(
             [[side.split() for side in line(pair).split("\t")] for pair in corpus.gold_pairs], True
@@ -39,9 +34,9 @@ def main() -> None:
             learnt = text.with_background(background, times) if times else text
             aligner = Aligner(threads=given.threads).fit(learnt)
             errors[times] = evaluate(aligner.align(text), corpus.gold).aer
-        record(given.json, {"corpus": name, "pairs": len(background), "usual": usual, "aer": errors})
+        record(given.json, {"corpus": corpus.name, "pairs": len(background), "usual": usual, "aer": errors})
         shown = [errors[times] for times in (0, *given.ratios, usual)]
-        rows.append((name, *(f"{100 * aer:.2f}" for aer in shown), str(usual)))
+        rows.append((corpus.name, *(f"{100 * aer:.2f}" for aer in shown), str(usual)))
     head = ("text", "no background", *(f"ratio {n}" for n in given.ratios), "default", "default ratio")
     print("\n" + markdown(head, rows))
 

@@ -14,8 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmarks.corpora import CORPORA, Corpus, line, present, size_of
-from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
+from benchmarks.corpora import line, size_of
+from benchmarks.runs import add_corpora, each_corpus, guarded, parser, record
 from dualign.aligner import Aligner
 from dualign.core.arrays import Array
 from dualign.measure.table import markdown
@@ -29,24 +29,23 @@ def main() -> None:
     options = parser(
         "Compare link probabilities with the share of links that are right.", "calibration.jsonl"
     )
-    add_data(options)
+    add_corpora(options)
     options.add_argument("--size", default="10k", help="training pairs: 10k, all")
-    options.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, metavar="NAME")
     given = options.parse_args()
-    corpora = present(given.data, given.corpora)
-    keep_to(given.threads)
-    print(f"{describe(given.threads)}\nseed of the shuffle: {given.seed}", flush=True)
     rows = []
-    for name in corpora:
-        corpus = Corpus(given.data, name, given.seed)
+    for corpus in each_corpus(given):
         gold_pairs = [line(pair).split("\t") for pair in corpus.gold_pairs]
         text = [*gold_pairs, *(both.split("\t") for both in corpus.lines[: size_of(given.size)])]
         aligner = Aligner(threads=given.threads).fit(text)
         groups = calibration(aligner.posteriors(gold_pairs), corpus.gold)
         error = sum(n * abs(p - right) for n, p, right in groups) / sum(n for n, _, _ in groups)
-        record(given.json, {"corpus": name, "pairs": len(text), "groups": groups, "error": error})
+        record(given.json, {"corpus": corpus.name, "pairs": len(text), "groups": groups, "error": error})
         rows.append(
-            (name, *(f"{100 * right:.0f} ({n:,})" if n else "-" for n, _, right in groups), f"{error:.3f}")
+            (
+                corpus.name,
+                *(f"{100 * right:.0f} ({n:,})" if n else "-" for n, _, right in groups),
+                f"{error:.3f}",
+            )
         )
     heads = [f"{low:g}-{high:g}" for low, high in pairwise(EDGES)]
     print("\n" + markdown(("per cent right (links), by probability", *heads, "mean error"), rows))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.corpora import DATA
+from benchmarks.corpora import CORPORA, DATA, Corpus, present
 from dualign.core.errors import DualignError
 from dualign.jobs.installation import versions
 
@@ -39,6 +39,21 @@ def parser(description: str, results: str, *, several: bool = False) -> argparse
 def add_data(options: argparse.ArgumentParser) -> None:
     options.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="directory of the corpora")
     options.add_argument("--seed", type=int, default=1, help="seed of the shuffle")
+
+
+def add_corpora(options: argparse.ArgumentParser) -> None:
+    """`add_data`, and which corpora of it, for `each_corpus`."""
+    add_data(options)
+    options.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, metavar="NAME")
+
+
+def each_corpus(given: argparse.Namespace) -> Iterator[Corpus]:
+    """The corpora that were chosen and are there, one by one; says first what it is measured with."""
+    names = present(given.data, given.corpora)
+    keep_to(given.threads)
+    print(f"{describe(given.threads)}\nseed of the shuffle: {given.seed}", flush=True)
+    for name in names:
+        yield Corpus(given.data, name, given.seed)
 
 
 def positive(text: str) -> int:

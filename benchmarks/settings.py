@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from statistics import mean
 
-from benchmarks.corpora import CORPORA, Corpus, Frequencies, line, present, size_of
+from benchmarks.corpora import Frequencies, line, size_of
 from benchmarks.misses import misses
-from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
+from benchmarks.runs import add_corpora, each_corpus, guarded, parser, record
 from dualign.aligner import Aligner
 from dualign.cli.settings import chosen
 from dualign.measure.quality import evaluate
@@ -23,19 +23,14 @@ from dualign.model.options import DECODING
 
 def main() -> None:
     options = parser("Compare settings with the defaults.", "settings.jsonl")
-    add_data(options)
+    add_corpora(options)
     options.add_argument("--size", default="10k", help="training pairs: 10k, all")
-    options.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, metavar="NAME")
     options.add_argument("settings", nargs="+", metavar="NAME=VALUE[,NAME=VALUE…]", help="options to try")
     given = options.parse_args()
     trials = {"defaults": {}, **{text: chosen(text.split(",")) for text in given.settings}}
-    corpora = present(given.data, given.corpora)
-    keep_to(given.threads)
-    print(f"{describe(given.threads)}\nseed of the shuffle: {given.seed}", flush=True)
     rows = []
     errors: dict[str, list[float]] = {text: [] for text in trials}
-    for name in corpora:
-        corpus = Corpus(given.data, name, given.seed)
+    for corpus in each_corpus(given):
         gold_pairs = [tuple(side.split(" ") for side in line(pair).split("\t")) for pair in corpus.gold_pairs]
         others = [tuple(both.split("\t")) for both in corpus.lines[: size_of(given.size)]]
         usual = Aligner(threads=given.threads).fit([*gold_pairs, *others])
@@ -48,10 +43,10 @@ def main() -> None:
             quality = evaluate(found, corpus.gold)
             missed = misses(gold_pairs, found, corpus.gold, Frequencies())
             errors[text].append(quality.aer)
-            record(given.json, {"corpus": name, "settings": settings, "quality": quality.as_dict()})
+            record(given.json, {"corpus": corpus.name, "settings": settings, "quality": quality.as_dict()})
             shapes = [missed.get(shape, (0, 0)) for shape in ("one to one", "many to one")]
             rates = [f"{100 * value:.2f}" for value in (quality.aer, quality.precision, quality.recall)]
-            rows.append((name, text, *rates, *(f"{lost:,} of {number:,}" for number, lost in shapes)))
+            rows.append((corpus.name, text, *rates, *(f"{lost:,} of {number:,}" for number, lost in shapes)))
     rows += [("mean", text, f"{100 * mean(found):.2f}", "", "", "", "") for text, found in errors.items()]
     head = ("text", "settings", "AER", "P", "R", "missed: one to one", "many to one")
     print("\n" + markdown(head, rows, left=2))

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.corpora import CORPORA, Corpus, line, present, size_of
-from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
+from benchmarks.corpora import line, size_of
+from benchmarks.runs import add_corpora, each_corpus, guarded, parser, record
 from dualign.aligner import Aligner
 from dualign.decode import argmax
 from dualign.measure.quality import evaluate
@@ -23,18 +23,13 @@ from dualign.text.bitext import numbered
 
 def main() -> None:
     options = parser("Measure what similarities do.", "similarities.jsonl")
-    add_data(options)
+    add_corpora(options)
     options.add_argument("--size", default="10k", help="training pairs beside the gold pairs: 10k, all")
     options.add_argument("--noise", type=float, default=0.15, help="standard deviation of similarities")
     options.add_argument("--weights", nargs="+", type=float, default=[1.0, 2.0, 4.0, 8.0], metavar="W")
-    options.add_argument("--corpora", nargs="+", default=list(CORPORA), choices=CORPORA, metavar="NAME")
     given = options.parse_args()
-    corpora = present(given.data, given.corpora)
-    keep_to(given.threads)
-    print(f"{describe(given.threads)}\nseed of the shuffle: {given.seed}", flush=True)
     rows = []
-    for name in corpora:
-        corpus = Corpus(given.data, name, given.seed)
+    for corpus in each_corpus(given):
         lines = [*map(line, corpus.gold_pairs), *corpus.lines[: size_of(given.size)]]
         text = numbered(([side.split() for side in both.split("\t")] for both in lines), True)
         number = len(corpus.gold) // 2
@@ -55,9 +50,11 @@ def main() -> None:
                 evaluate(found[:number], corpus.gold[:number]).aer,
                 evaluate(found[number:], corpus.gold[number:]).aer,
             ]
-        record(given.json, {"corpus": name, "noise": given.noise, "weights": given.weights, "aer": errors})
+        record(
+            given.json, {"corpus": corpus.name, "noise": given.noise, "weights": given.weights, "aer": errors}
+        )
         halves = [f"{100 * a:.1f} / {100 * b:.1f}" for a, b in zip(errors[1::2], errors[2::2], strict=True)]
-        rows.append((name, f"{100 * errors[0]:.1f}", *halves))
+        rows.append((corpus.name, f"{100 * errors[0]:.1f}", *halves))
     head = ("text", "matrices alone", *(f"weight {w:g}" for w in (0.0, *given.weights)))
     print("\n" + markdown(head, rows))
 

@@ -193,7 +193,7 @@ def compile_usual() -> None:
     words = model.source.words, model.target.words
     lexicon = prune(train_ibm1(bitext, len(words[0]), len(words[1]), 2, 1), 1e-9, 1)
     priors = make_priors(lexicon, *words, 4, 1.0, 1.0, 1)
-    shift_numbers(0, 0, lexicon, priors.stems, np.int64(0))  # that of ranges, and so few words have one
+    shift_numbers(0, 0, lexicon, priors.stems, 0)  # that of ranges, and so few words have one
     counts = Counts(np.zeros(lexicon.table.shape), np.zeros(len(words[1])), np.zeros(len(words[0])))
     lexicon = reestimate_lexicon(lexicon, counts, priors, 1)
     lookup = look_up(bitext, lexicon)

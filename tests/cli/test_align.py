@@ -866,7 +866,11 @@ def test_tuning_sees_the_similarities(files, matrices, tmp_path, capsys):
     gold = write_lines(tmp_path / "gold", GOLD)
     found = str(tmp_path / "links")
     assert run(["align", *files, "--similarity", matrices, "--tune", gold, "--rounds", "2", "-o", found]) == 0
-    assert "tuned on 40 pairs: threshold" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "tuned on 40 pairs: threshold" in told
+    areas = dict(re.findall(r"(\d): (0\.\d+)", told.partition("by weight: ")[2].partition("\n")[0]))
+    assert list(areas) == ["1", "2", "4", "8"]
+    assert f"similarity weight {max(areas, key=areas.__getitem__)};" in told
     links, truth = (list(read_links(path, "pharaoh"))[:40] for path in (found, gold))
     untuned = str(tmp_path / "untuned")
     assert run(["align", *files, "--similarity", matrices, *FAST, "-o", untuned]) == 0

@@ -41,7 +41,7 @@ class Knowledge:
     similarity: str | None = None
     """Matrices of the similarities of the words of the text's first pairs."""
     similarity_weight: float | None = None
-    """What they are multiplied by; 4 if not given."""
+    """What they are multiplied by; if not given, 4, or what gold links to tune by say."""
 
     def __post_init__(self) -> None:
         if self.similarity_weight is not None and self.similarity is None:

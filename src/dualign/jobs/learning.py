@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -10,8 +11,9 @@ import numpy as np
 
 from dualign.aligner import Aligner
 from dualign.cluster.engines import check_model
+from dualign.core.arrays import Array
 from dualign.core.clocks import Clock, in_words
-from dualign.core.errors import UsageError
+from dualign.core.errors import DataError, UsageError
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace
@@ -52,6 +54,9 @@ READ_LINES = 1 << 14
 
 LITTLE_TEXT = 200
 """Fewer pairs are worth a note: on them, links are less certain than their probabilities say."""
+
+SIMILARITY_WEIGHTS = (1.0, 2.0, 4.0, 8.0)
+"""That tuning chooses from."""
 
 LEAST_TO_TUNE = 20
 """Pairs with pinned links, at least, to tune by them, too: what is best for a few is worse for the text."""
@@ -221,10 +226,41 @@ def _texts(
     first = gold.lines[-1] + 1 if tuning.on_input else 0
     begin, text = _read(given, aligner, first, run, workspace)
     labelled = tuning.pairs(begin, gold, run.errors, aligner.cutting)
+    if known.similarity is None:
+        return text, labelled
+    mine = np.isin(np.arange(len(text)), gold.lines) if tuning.on_input else None
+    if known.similarity_weight is None and linked(gold) >= LEAST_TO_TUNE:
+        known = _with_tuned_weight(known, text, (labelled if mine is None else mine), gold, aligner, run)
     text = known.with_similarities(text, run)
-    if known.similarity is not None and tuning.on_input:
-        return text, text.chosen(np.isin(np.arange(len(text)), gold.lines))
-    return text, labelled
+    return text, labelled if mine is None else text.chosen(mine)
+
+
+def _with_tuned_weight(
+    known: Knowledge, text: Numbered, judged: Sequence[Pair] | Array, gold: Gold, aligner: Aligner, run: Run
+) -> Knowledge:
+    """The weight of similarities whose model has the largest area under the precision-recall curve.
+
+    `judged` are the pairs with gold links, or a mask of them in the text. Every weight that does not make a
+    similarity too large is tried by training.
+    """
+    from dualign.jobs.tuning import area_judge
+
+    areas = {}
+    for weight in SIMILARITY_WEIGHTS:
+        trial = replace(known, similarity_weight=weight)
+        try:
+            similar = trial.with_similarities(text, SILENT)
+        except DataError:
+            if weight == SIMILARITY_WEIGHTS[0]:
+                raise
+            break
+        pairs = similar.chosen(judged) if isinstance(judged, np.ndarray) else judged
+        model = Aligner(**computing(run), **aligner.options.as_dict()).fit(similar).model
+        areas[trial] = area_judge(pairs, gold.links, aligner.threads)(model)
+    best = max(areas, key=areas.__getitem__)
+    tried = ", ".join(f"{trial.similarity_weight:g}: {area:.4f}" for trial, area in areas.items())
+    run.note(f"similarity weight {best.similarity_weight:g}; area under the curve by weight: {tried}")
+    return best
 
 
 def _with_background(

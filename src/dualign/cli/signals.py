@@ -58,7 +58,7 @@ class _Heeding:
 
 
 def _must_wait(frame: FrameType | None) -> bool:
-    """Whether this is no moment to raise something: for some milliseconds.
+    """Whether this is a bad moment to raise an exception; it passes in milliseconds.
 
     LLVM asks for machine code by calling Python. What is raised there is lost, and so is the code; whoever
     calls it then crashes. Compiled modules that are being imported take whatever is raised for a module that

@@ -56,7 +56,7 @@ MOST_CELLS = 1 << 25
 
 
 MANY_BLOCKS = 8
-"""With so many blocks for each task, tasks are made of whole blocks; otherwise of the jobs of blocks."""
+"""From this many blocks for each task on, tasks are made of whole blocks; otherwise of their jobs."""
 
 
 def cut_at_jobs(bitext: Bitext, blocks: Sequence[tuple[int, int]], tasks: int) -> list[Part]:

@@ -42,7 +42,7 @@ TASKS_PER_WORKER = 2
 """So many tasks of a round keep workers of different speed busy; each adds a file of counts."""
 
 LATE = 3.0
-"""A task that takes so many times longer than all others, and as many seconds more, is begun once more."""
+"""A task that takes this many times longer than all others, and as many seconds more, is begun once more."""
 
 MOST_LOCAL = 1024
 

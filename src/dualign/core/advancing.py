@@ -13,7 +13,7 @@ class Watcher(Protocol):
     """Hears, on the thread that does the work, what begins and how much of it is done."""
 
     def begin(self, stage: str, rounds: int) -> None:
-        """A stage of so many rounds begins, or goes on."""
+        """A stage of `rounds` rounds begins, or goes on."""
 
     def advance(self, share: float) -> None:
         """So much of the present round, from 0 to 1, is done; or of the work, where it has no rounds."""
@@ -34,7 +34,7 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 
 def begin(stage: str, rounds: int) -> None:
-    """A stage of so many rounds begins."""
+    """A stage of `rounds` rounds begins."""
     if _watcher is not None:
         _watcher.begin(stage, rounds)
 

@@ -25,7 +25,7 @@ def watched(tell: Tell) -> Iterator[None]:
 
 @contextmanager
 def expecting(functions: int) -> Iterator[None]:
-    """Meanwhile, about so many functions will be compiled."""
+    """Meanwhile, about this many functions will be compiled."""
     _counts.update(done=0, expected=functions)
     try:
         yield

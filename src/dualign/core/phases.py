@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class Phase:
-    """Seconds by the clock, added up over threads, and of processor time, in so many calls."""
+    """Seconds by the clock, added up over threads, and of processor time; and the number of calls."""
 
     seconds: float = 0.0
     processor: float = 0.0

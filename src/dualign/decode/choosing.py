@@ -144,7 +144,7 @@ def grow(n: int, t: float, block: Block, posterior: Array, found: Found) -> None
     """Add to the links L of pair n, which has the threshold t, those of words that have none in L.
 
     Target word j joins its neighbour's link i-(j ± 1) in L if p(b_j = i) > GROWN, source word i its
-    neighbour's (i ± 1)-j if p(a_i = j) > GROWN. What joins is no neighbour's link for others.
+    neighbour's (i ± 1)-j if p(a_i = j) > GROWN. A link that joined is not a neighbour for others.
     """
     I, J = lengths_of(n, block.pairs)
     begin = c = found.room[n]

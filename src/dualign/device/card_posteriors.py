@@ -47,7 +47,7 @@ def ordered(lengths: Array, widths: Array, chosen: Array) -> Array:
 
 
 def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, pairs: int) -> Room:
-    """Room for pairs of these lengths, of a text of so many `pairs`, within a share of the memory left.
+    """Room for pairs of these lengths, of a text of `pairs` pairs, within a share of the memory left.
 
     There are as many blocks as the card can run at the same time, if there is room for them.
     """
@@ -75,7 +75,7 @@ def launch(
 
     Returns `Work.turn`.
     """
-    # Numba passes a truth value as it is, which is no number.
+    # Numba passes a bool as it is, and kernels expect a number.
     how = Constraint(*constraint[:-1], int(constraint.mixture))  # type: ignore[arg-type]
     collect = isinstance(wanted, Counted)
     wishes = (wanted, model.no_links) if collect else (model.no_counts, wanted)

@@ -16,7 +16,7 @@ from dualign.infer.multipliers import BIJECTIVE, SYMMETRIC, Constraint
 from dualign.model.jumps import NEAR, REACH, Jumps
 
 LONGEST = 128
-"""Pairs with a longer sentence are left to the processor: shared lines have room for so many."""
+"""Pairs with a longer sentence are left to the processor: shared lines have room for no more words."""
 
 EMISSION, POSTERIOR, LEAVE, MASS, PROJECTED, CELLS = 0, 2, 4, 6, 7, 9
 """Arrays of I · J numbers at the beginning; both directions where there are two."""
@@ -147,7 +147,7 @@ class Own(NamedTuple):
 
 
 def numbers_of(longest: int, cells: int, how: int) -> int:
-    """How many numbers a pair takes in `Room.pool` that has so many cells and words on a side at most."""
+    """How many numbers a pair with that many cells, and words on its longer side, takes in `Room.pool`."""
     vectors = 0
     if how >= SYMMETRIC:
         vectors = VECTORS * (2 * longest if how == BIJECTIVE else cells)

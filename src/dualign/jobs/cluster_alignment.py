@@ -112,7 +112,7 @@ def blocks_of(path: str) -> Iterator[PairedLines]:
 
 
 def cut_evenly(blocks: Iterable[PairedLines], size: int) -> Iterator[PairedLines]:
-    """The same lines in blocks of exactly so many, but the last."""
+    """The same lines in blocks of exactly `size`, except the last."""
     held: PairedLines | None = None
     for block in blocks:
         held = block if held is None else _joined(held, block)
@@ -132,7 +132,7 @@ def _joined(one: PairedLines, other: PairedLines) -> PairedLines:
 
 
 def _split(block: PairedLines, lines: int) -> tuple[PairedLines, PairedLines]:
-    """Cut after so many lines; the place between is known by its line alone."""
+    """Cut after that many lines; the place between is known by its line alone."""
     middle = Place(block.begin.line + lines)
 
     def halves(side: bytes) -> tuple[bytes, bytes]:

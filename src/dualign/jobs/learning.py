@@ -266,7 +266,7 @@ def _with_tuned_weight(
 def _with_background(
     text: Numbered, known: Knowledge, aligner: Aligner, run: Run, workspace: Workspace
 ) -> tuple[Numbered, int]:
-    """The text, so many times over, and the background after it, if there is one."""
+    """The text, with the background after it if there is one, and how often it is repeated there."""
     if known.background is None:
         return text, 1
     other = _encode_files(*known.background, aligner, run, workspace, aligner.cutting)
@@ -352,8 +352,8 @@ def _note_other(model: Model, options: Options, text: Numbered, run: Run) -> Non
 
 
 def _note_unused(text: Bitext, learnt: Bitext, times: int, limit: int, run: Run) -> None:
-    """Tell how many pairs took no part in training, and why; `learnt`: the text, so many times, and the
-    background."""
+    """Tell how many pairs took no part in training, and why; `learnt`: the text, repeated `times` times,
+    and the background."""
     used = usable(learnt, limit)
     lengths, widths = text.source.lengths, text.target.lengths
     if empty := int(((lengths == 0) | (widths == 0)).sum()):

@@ -230,7 +230,7 @@ def write_pieces(pieces: Iterable[Piece], sink: Sink, counts: Counts, run: Run) 
 
 
 def note_counts(counts: Counts, aligner: Aligner, seconds: float, run: Run) -> None:
-    """Tell what is worth knowing about the pairs that were aligned, in so many seconds."""
+    """Tell what is worth knowing about the pairs that were aligned in these seconds."""
     run.note(f"{number_of(counts.pairs, 'pairs')}, {number_of(counts.links, 'links')}, {in_words(seconds)}")
     if aligner.options.decoder == "bidirectional":
         run.note(f"{counts.proved:,} of {counts.pairs:,} alignments are proved optimal")

@@ -47,7 +47,7 @@ def plain_text(
     `model` whose own text was cut by a tokeniser is cut in the same way.
     """
     with _plain_files(source, target, columns, run) as text:
-        # A file that is no model is refused by whoever reads it for more.
+        # A file that is not a model is refused by whoever reads it for more.
         cutting = _cutting_of_model(model) if model is not None and is_model_file(model) else PLAIN
         if cutting.plain:
             yield text

@@ -255,7 +255,7 @@ def _sealed(state: dict[str, Any]) -> bytes:
 
 
 def _unsealed(content: bytes, outputs: int) -> dict[str, Any]:
-    """The inverse; a ValueError if it is not such a record of a run with so many outputs."""
+    """The inverse; a ValueError if it is not such a record of a run with this number of outputs."""
     seal, text, rest = content.decode().split("\n")
     if rest or hashlib.sha256(text.encode()).hexdigest() != seal:
         raise ValueError

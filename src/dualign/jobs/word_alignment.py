@@ -227,7 +227,7 @@ def _go_on(parts: Resumable, aligner: Aligner, text: _Text, outputs: Outputs, ru
 
 
 def _advancing(pieces: Iterable[Piece], whole: Place) -> Iterator[Piece]:
-    """Tell how much of the text, of so many bytes or lines, is done; nothing if that is not known."""
+    """Tell how much of the text is done; `whole` is its end, and nothing is told if that is not known."""
     for piece in pieces:
         if whole.source:
             advance(piece.end.source / whole.source)

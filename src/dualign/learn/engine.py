@@ -33,7 +33,7 @@ class Engine:
         self.bitext = bitext
 
     def first_lexicon(self, sizes: tuple[int, int], least: float) -> Lexicon:
-        """The first round of Model 1, with so many words on each side; then `dualign.learn.ibm1.prune`."""
+        """The first round of Model 1, with that many words on each side; then `dualign.learn.ibm1.prune`."""
         return Whole(self.bitext, sizes, self.threads, self.workspace).kept(least)
 
     def round(

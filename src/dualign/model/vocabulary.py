@@ -74,7 +74,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array], prefix: str) -> Vocabulary:
-        """The inverse of `arrays`; a ValueError if these are no words."""
+        """The inverse of `arrays`; a ValueError if these are not words."""
         text = arrays[f"{prefix}words"]
         if text.dtype != np.uint8 or text.ndim != 1 or (len(text) and text[-1] != 10):
             raise ValueError(f"`{prefix}words` is not a list of words")

@@ -18,7 +18,7 @@ RATE = 1_000_000
 """Entries of a program that can be built, handed over and looked through in a second, with some to spare."""
 
 LATE = 0.03, 0.05
-"""HiGHS may exceed its time limit by so many seconds, or by this share of it; then it is left to itself."""
+"""HiGHS may exceed its time limit by these seconds, or this share of it; then it is left to itself."""
 
 
 def fits(entries: float, seconds: float) -> bool:

@@ -239,7 +239,7 @@ class Numbered(Bitext):
     def with_background(
         self, background: Numbered, times: int, workspace: Workspace | None = None
     ) -> Numbered:
-        """This text so many times, then the background: a text to learn from in which each pair of this one
+        """This text `times` times, then the background: a text to learn from in which each pair of this one
         counts like `times` pairs of the other. Numbers of words stay; those of the background's own follow.
         """
         if times < 1:

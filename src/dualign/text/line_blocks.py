@@ -82,7 +82,7 @@ class LineReader:
 
     @staticmethod
     def limit(lines: int) -> int:
-        """Bytes of a block of so many lines, at most."""
+        """The most bytes that a block of this number of lines has."""
         return BLOCK_BYTES * max(1, lines // _MANY)
 
     def needs_more(self, lines: int) -> bool:

@@ -267,7 +267,7 @@ class Side:
 
 
 def _looked_up(block: Block, table: Words, known: int) -> tuple[Array, Array]:
-    """The numbers of a block's words by a table of so many, and which of them it lacks.
+    """The numbers of a block's words by a table of `known` words, and which of them it lacks.
 
     These are numbered after the known ones.
     """

@@ -122,7 +122,7 @@ class TextFiles(NamedTuple):
     """See `read_pair_blocks`."""
 
     def blocks(self, lines: int, begin: Place = BEGINNING) -> Iterator[PairedLines]:
-        """Blocks of at most so many pairs, from a place on."""
+        """Blocks of at most `lines` pairs, from a place on."""
         return read_pair_blocks(
             self.source, self.target, lines, begin=begin, errors=self.errors, tell=self.tell
         )

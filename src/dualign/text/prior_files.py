@@ -2,8 +2,8 @@
 
 - A dictionary: `source<TAB>target`, then a weight if there is one (1 if not); whatever follows is ignored,
   and so is a first line `source<TAB>target…`, so that a glossary of `dualign dictionary` can be read.
-- eflomal's priors: `LEX<TAB>source<TAB>target<TAB>weight`, where `<NULL>` is no word. Lines about jumps and
-  fertilities (HMMF, HMMR, FERF, FERR) are counted and passed over.
+- eflomal's priors: `LEX<TAB>source<TAB>target<TAB>weight`, `<NULL>` stands for no word. Lines about jumps
+  and fertilities (HMMF, HMMR, FERF, FERR) are counted and passed over.
 
 Entries with several words on a side are counted and passed over, too: a prior is about words.
 """

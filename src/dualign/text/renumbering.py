@@ -32,7 +32,7 @@ def replaced(tokens: Array, number: Array, result: Array, threads: int) -> None:
 
 
 def occurring(tokens: Array, offsets: Array, chosen: Array, words: int, threads: int) -> Array:
-    """Which of so many words occur in the chosen sentences."""
+    """Which words of a vocabulary of this size occur in the chosen sentences."""
 
     def look(span: tuple[int, int]) -> Array:
         seen = np.zeros(words, np.bool_)

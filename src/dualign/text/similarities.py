@@ -57,7 +57,7 @@ class Similarities(NamedTuple):
         return Similarities(begin, self.factor[np.repeat(pairs, sizes)])
 
     def repeated(self, times: int, more: int) -> Similarities:
-        """Those of a text so many times, then of `more` pairs of which nothing is known."""
+        """Those of a text repeated `times` times, then of `more` pairs of which nothing is known."""
         if len(self.begin) == 0:
             return self
         sizes = np.concatenate((np.tile(np.diff(self.begin), times), np.zeros(more, np.int64)))
@@ -70,8 +70,8 @@ NO_SIMILARITIES = Similarities(np.zeros(0, np.int64), np.zeros(0, np.float32))
 def similarities(
     lengths: tuple[Ints, Ints], matrices: Iterable[tuple[str, Any]], weight: float
 ) -> Similarities:
-    """Those of a text whose pairs have so many source and target words, from the matrices of its first pairs,
-    each with its place for messages."""
+    """Those of a text whose pairs have these `lengths`, source and target, from the matrices of its first
+    pairs, each with its place for messages."""
     if not abs(weight) <= MOST:
         raise UsageError(f"similarity_weight={weight} must be at least {-MOST:g} and at most {MOST:g}")
     return Similarities.of(len(lengths[0]), _factors(lengths, matrices, weight))

@@ -43,7 +43,7 @@ def table_of(text: Array) -> Words:
 
 
 def room_for_words(letters: Array, most: int) -> Words:
-    """An empty table for at most so many words."""
+    """An empty table for at most this number of words."""
     begins, sizes, hashes = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint64)
     return Words(letters, begins, sizes, hashes, np.zeros((1 << (2 * most - 1).bit_length(), 2), np.uint64))
 

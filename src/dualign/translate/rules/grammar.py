@@ -197,6 +197,6 @@ class RuleFile:
 
 
 def _is_among(line: str, words: Container[str]) -> bool:
-    """Whether the source side of a rule has no other words; true also for what is no rule."""
+    """Whether the source side of a rule has no other words; true also for a line that is not a rule."""
     fields = line.split(" ||| ", 2)
     return len(fields) < 3 or all(w in words or is_nonterminal(w) for w in fields[1].split())

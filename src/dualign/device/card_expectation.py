@@ -34,7 +34,7 @@ class CardExpectation:
                 card.filled(lexicon.table.shape, np.int64),
                 card.filled(len(lexicon.null_target), np.int64),
                 card.filled(len(lexicon.null_source), np.int64),
-                card.filled((COPIES, 2, classes, STATISTICS), np.int64),
+                card.filled((COPIES, 2, 2, classes, STATISTICS), np.int64),
                 card.filled((COPIES, 2, 3, STARTS + 1), np.int64),
                 int(agree),
             )
@@ -61,6 +61,6 @@ def _sums(jumps: Array, ends: Array, totals: Array) -> Sums:
     jumps, ends = jumps.sum(axis=0) / STATISTIC_UNIT, ends.sum(axis=0) / STATISTIC_UNIT
     likelihood, evaluations = totals[0] + totals[1], totals[2]
     return Sums(
-        jumps[:, :, : NEAR + 1], jumps[:, :, NEAR + 1 :], ends[:, 0], ends[:, 1:],
+        jumps[..., : NEAR + 1], jumps[..., NEAR + 1 :], ends[:, 0], ends[:, 1:],
         np.array([likelihood, evaluations, totals[3], totals[4]]),
     )  # fmt: skip

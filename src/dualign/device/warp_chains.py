@@ -39,7 +39,7 @@ from dualign.device.warps import LANES, add_to, at, meet, total, wrapped
 from dualign.infer.chain import STATISTICS
 from dualign.infer.emission import class_of
 from dualign.model import jumps as weighed
-from dualign.model.jumps import FLOOR, NEAR, NULL_FLOOR, REACH, STARTS, STOP, STOPS
+from dualign.model.jumps import FLOOR, LEAST, NEAR, NULL_FLOOR, REACH, STARTS, STOP, STOPS
 
 NO_WORD, FIRST = weighed.NULL, weighed.START
 """Places of the null probability and of the first start weight among a direction's weights."""
@@ -95,6 +95,15 @@ def class_at(d: int, j: int, own: Own, work: Work) -> int:
 
 
 @card_function
+def jump_weight(d: int, j: int, k: int, own: Own, work: Work) -> np.float32:
+    """The weight of jump k from row j to the next, if there is one; see `dualign.model.jumps`."""
+    jumps, R = work.block.jumps, sides(d, own)[0]
+    e = class_at(d, j + 1, own, work) if j + 1 < R else 0
+    w = jumps.weight[d, class_at(d, j, own, work), k] * jumps.factor[d, e, k]
+    return max(w, np.float32(LEAST))
+
+
+@card_function
 def fill_emissions(lane: int, own: Own, work: Work) -> None:
     """The emissions and lexicon entries of all cells; see `dualign.infer.emission.emit`."""
     pool, index, pairs, weights = own.pool, work.lookup, work.block.pairs, work.block.weights
@@ -126,12 +135,11 @@ def fill_edges(lane: int, own: Own, work: Work) -> None:
     one = np.float32(1)
     for d in range(2):
         R, S = sides(d, own)
-        weights, weight = work.block.weights[d], work.block.jumps.weight[d]
+        weights = work.block.weights[d]
         jumps = own.lines + (JUMPS + d * NEAR) * L
         for j in range(lane, R, LANES):
-            c = class_at(d, j, own, work)
             for k in range(NEAR):
-                pool[at(jumps + j * NEAR + k)] = weight[c, k] - one
+                pool[at(jumps + j * NEAR + k)] = jump_weight(d, j, k, own, work) - one
         z = np.float32(0)
         for i in range(S):
             z += weights[FIRST + min(i, STARTS)]
@@ -305,8 +313,7 @@ def count_jumps(lane: int, d: int, j: int, own: Own, work: Work) -> None:
     pool, line = own.pool, own.line
     _, S = sides(d, own)
     M, leave = MASS * own.c + (j - 1) * S, (LEAVE + d) * own.c + (j - 1) * S
-    c, copy = class_at(d, j - 1, own, work), own.n % COPIES
-    weight = work.block.jumps.weight[d, c]
+    c, e, copy = class_at(d, j - 1, own, work), class_at(d, j, own, work), own.n % COPIES
     first, visited = line_at(VISITS, 0, own), line_at(VISITS, 1, own)
     every = np.float32(0)
     for s in range(lane, S, LANES):
@@ -324,11 +331,11 @@ def count_jumps(lane: int, d: int, j: int, own: Own, work: Work) -> None:
         if k < NEAR:
             for s in range(S):
                 x += line[HERE, at(s)] * line[at(j & 1), at(s + k)]
-            x *= line[SCALES, at(j)] * weight[k]
+            x *= line[SCALES, at(j)] * jump_weight(d, j - 1, k, own, work)
         else:
             # The places of a near jump, then those of all jumps.
-            e = k - NEAR - 1 if k < STATISTICS - 1 else REACH
-            for s in range(max(0, REACH - e), min(S, S + REACH - e)):
+            jump = k - NEAR - 1 if k < STATISTICS - 1 else REACH
+            for s in range(max(0, REACH - jump), min(S, S + REACH - jump)):
                 x += line[RATE, at(s)]
             x *= unscaled
         line[KNOWN, at(k)] = x
@@ -337,9 +344,13 @@ def count_jumps(lane: int, d: int, j: int, own: Own, work: Work) -> None:
         x = line[KNOWN, at(k)]
         if k == NEAR or k == STATISTICS - 1:
             x = every if k == NEAR else x * np.float32(S)
-            for e in range(k - NEAR, k):
-                x -= line[KNOWN, at(e)]
-        add_to(work.counted.jumps, (copy, d, c, k), np.int64(x * STATISTIC_UNIT + 0.5))
+            for near in range(k - NEAR, k):
+                x -= line[KNOWN, at(near)]
+        elif k > NEAR:
+            x *= jump_weight(d, j - 1, k - NEAR - 1, own, work)
+        counted = np.int64(x * STATISTIC_UNIT + 0.5)
+        add_to(work.counted.jumps, (copy, d, 0, c, k), counted)
+        add_to(work.counted.jumps, (copy, d, 1, e, k), counted)
 
 
 @card_function

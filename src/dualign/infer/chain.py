@@ -11,7 +11,7 @@ stood. Because the future of a null at position i equals the future of i itself,
 `M[j, i]` (word or null) is carried. After every row a chain at position i stops with probability σ(i), which
 depends on the distance to the last position: a factor 1 − σ(b_j) for each row, and σ(b_R) for the last. The
 jump weights may differ from row to row: how far a chain jumps from row
-j − 1 to j depends on the word of row j − 1 (`dualign.model.jumps`).
+j − 1 to j depends on the words of both (`dualign.model.jumps`).
 
 Beyond the window all jumps weigh 1, so a transition costs 11 multiplications for each state, not S:
 `Σ_{i'} u(i') w(i − i') = Σ u + Σ_{|d| ≤ 5} (w(d) − 1) · u(i − d)`.

@@ -20,9 +20,9 @@ from dualign.model.jumps import NEAR, NULL, REACH, STARTS, STOPS
 class Sums(NamedTuple):
     """Statistics of the chains of many pairs, direction 0 first; empty arrays where none are wanted.
 
-    `jumps` float64 (2, classes, 12): expected jumps of −5..5, and farther ones, of the words of each class
-    (see `dualign.model.jumps`); `openings` likewise: Σ 1 / Z over all their jumps, times the number of places
-    for this one; `starts` float64 (2, 11): first positions 0..9 and beyond; `stops` float64 (2, 2, 11): rows
+    `jumps` float64 (2, 2, classes, 12): expected jumps of −5..5, and farther ones, from the words of each
+    class (see `dualign.model.jumps`), then to them; `foreseen` likewise: how many of these jumps the weights
+    alone foresee, given where each begins, Σ w(d) / Z for each place; `starts` float64 (2, 11): first positions 0..9 and beyond; `stops` float64 (2, 2, 11): rows
     at the last position, at those before it and farther away, then how often a chain stopped there;
     `totals` float64 (4): log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence
     KL(q ‖ p) of the projections when ε = 0. Where several sums are kept, all arrays have one more axis in
@@ -30,7 +30,7 @@ class Sums(NamedTuple):
     """
 
     jumps: Array
-    openings: Array
+    foreseen: Array
     starts: Array
     stops: Array
     totals: Array
@@ -158,7 +158,8 @@ def run_chains(
 
 @kernel(allocates=False)
 def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, sums: Sums) -> None:
-    """Add what is known of direction d's jumps to the sums of the words that made them."""
+    """Add what is known of direction d's jumps to the sums of the words they lead from and to."""
+    weight = chains.edges.jumps[d]
     for lane in range(batch.used):
         words, classes = choosers(batch.pair[lane], d, block)
         for i in range(chains.length[1 - d, lane]):
@@ -167,8 +168,13 @@ def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, s
             sums.stops[d, 0, k] += chains.visits[1][i * W + lane]
             sums.stops[d, 1, k] += chains.visits[2][i * W + lane]
         for j in range(len(words) - 1):
-            c = class_of(words[j], classes)
+            c, e = class_of(words[j], classes), class_of(words[j + 1], classes)
             at = j * STATISTICS * W + lane
             for k in range(NEAR + 1):
-                sums.jumps[d, c, k] += chains.expected[at + k * W]
-                sums.openings[d, c, k] += chains.expected[at + (NEAR + 1 + k) * W]
+                n, m = chains.expected[at + k * W], chains.expected[at + (NEAR + 1 + k) * W]
+                if k < NEAR:
+                    m *= weight[(j * NEAR + k) * W + lane]
+                sums.jumps[d, 0, c, k] += n
+                sums.jumps[d, 1, e, k] += n
+                sums.foreseen[d, 0, c, k] += m
+                sums.foreseen[d, 1, e, k] += m

@@ -9,7 +9,7 @@ from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, load, prefetch, spread, store, width
 from dualign.infer.blocks import Batch, Block
 from dualign.infer.cells import lengths_of
-from dualign.model.jumps import FLOOR, NEAR, NULL_FLOOR
+from dualign.model.jumps import FLOOR, LEAST, NEAR, NULL_FLOOR
 
 
 @kernel(allocates=False)
@@ -108,14 +108,15 @@ def emissions(n: int, block: Block) -> tuple[Array, Array, Array, Array]:
 @kernel(allocates=False)
 def gather_jumps(W: int, batch: Batch, d: int, block: Block, jumps: Array) -> None:
     """Fill the weights of the jumps from each row of direction d's chains, flat (R, NEAR, W)."""
-    weight = block.jumps.weight
+    weight, factor = block.jumps.weight, block.jumps.factor
     for lane in range(W):
         words, classes = choosers(batch.pair[lane], d, block)
         for j in range(batch.J if d == 0 else batch.I):
             # Rows beyond the sentence are never left; any weights will do.
             c = class_of(words[j], classes) if j < len(words) else 0
+            e = class_of(words[j + 1], classes) if j + 1 < len(words) else 0
             for k in range(NEAR):
-                jumps[(j * NEAR + k) * W + lane] = weight[d, c, k]
+                jumps[(j * NEAR + k) * W + lane] = max(weight[d, c, k] * factor[d, e, k], np.float32(LEAST))
 
 
 @kernel(allocates=False)

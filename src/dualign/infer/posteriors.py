@@ -226,8 +226,8 @@ def new_sums(classes: int, rows: int) -> Sums:
     """Zeros to add to, in `rows` rows; with no `classes`, no statistics."""
     directions = 2 if classes else 0
     return Sums(
-        np.zeros((rows, directions, classes, NEAR + 1)),
-        np.zeros((rows, directions, classes, NEAR + 1)),
+        np.zeros((rows, directions, 2, classes, NEAR + 1)),
+        np.zeros((rows, directions, 2, classes, NEAR + 1)),
         np.zeros((rows, directions, STARTS + 1)),
         np.zeros((rows, directions, 2, STOPS + 1)),
         np.zeros((rows, 4)),
@@ -246,10 +246,11 @@ def add_in_order(sums: Sums, total: Sums) -> None:
             for k in range(sums.stops.shape[3]):
                 total.stops[0, d, 0, k] += sums.stops[row, d, 0, k]
                 total.stops[0, d, 1, k] += sums.stops[row, d, 1, k]
-            for c in range(sums.jumps.shape[2]):
-                for k in range(sums.jumps.shape[3]):
-                    total.jumps[0, d, c, k] += sums.jumps[row, d, c, k]
-                    total.openings[0, d, c, k] += sums.openings[row, d, c, k]
+            for role in range(2):
+                for c in range(sums.jumps.shape[3]):
+                    for k in range(sums.jumps.shape[4]):
+                        total.jumps[0, d, role, c, k] += sums.jumps[row, d, role, c, k]
+                        total.foreseen[0, d, role, c, k] += sums.foreseen[row, d, role, c, k]
 
 
 @kernel()

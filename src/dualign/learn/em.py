@@ -18,7 +18,7 @@ from dualign.infer.constraints import ConstraintSet, give, stricter
 from dualign.infer.posteriors import constraint_of
 from dualign.learn.expectation import Asked, Expectation, Places, above_counts
 from dualign.learn.expected_counts import Counts
-from dualign.learn.jump_updates import update_jumps, update_starts, update_stops
+from dualign.learn.jump_updates import BOLD, SAFE, update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import Priors, reestimate_lexicon
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -130,10 +130,11 @@ def maximised(
         new = replace(new, positions=Positions.estimate(places.lengths, places.counts))
     elif constraint != "even":
         lengths = bitext.source.lengths, bitext.target.lengths
+        step = SAFE if constraint == "none" else BOLD
         new = replace(
             new,
             weights=update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
-            jumps=update_jumps(model.jumps, sums.jumps, sums.openings, model.options.jump_weight),
+            jumps=update_jumps(model.jumps, sums.jumps, sums.foreseen, model.options.jump_weight, step),
         )
     likelihood, evaluations, pairs, divergence = sums.totals
     return Round(new, float(likelihood - divergence), float(evaluations / pairs))

@@ -6,9 +6,19 @@ of the jumps that stay inside. The expected log-likelihood is therefore
     Σ_d n_d log w(d) − Σ_jumps log Z,     Z = Σ_d available(d) w(d),
 
 with n_d expected jumps, pseudo-counts among them. Its maximum has no closed form (relative frequencies ignore
-that Z depends on the borders), but `w(d) ← n_d / Σ_jumps available(d) / Z` never lowers it: the
-minorise-maximise step of choice models. Starts are the case of one jump per sentence. (The
-usual weights are estimated anew each round, so they are not a fixed prior.)
+that Z depends on the borders). Let m_d be the jumps that the weights foresee, Σ_jumps available(d) w(d) / Z. If
+each row has one set of weights, `w(d) ← w(d) · n_d / m_d` never lowers the likelihood: the minorise-maximise
+step of choice models. Starts are the case of one jump per sentence. (The usual weights are estimated anew
+each round, so they are not a fixed prior.)
+
+The weight of a jump is a product of two parts, of the word it leads from and of the word it leads to. Both
+are updated at once, from the same n and m by class:
+
+    weight(d) ← weight(d) · (n_d / m_d)^η,     factor(d) ← factor(d) · (n_d / m_d)^η.
+
+With η = ½ this never lowers the likelihood either: `w f ≤ ½ (w² f'/w' + f² w'/f')` for any w', f' bounds Z
+(generalised iterative scaling; Darroch and Ratcliff 1972). Where few rounds are made and they do not maximise
+the likelihood alone, a longer step is better (over-relaxation; up to η = 1 it converges).
 """
 
 from __future__ import annotations
@@ -16,37 +26,52 @@ from __future__ import annotations
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.model.jumps import INITIAL, INITIAL_STOPS, NEAR, START, STARTS, STOP, Jumps
+from dualign.model.jumps import INITIAL, INITIAL_STOPS, LEAST, NEAR, START, STARTS, STOP, Jumps
 
 STEPS = 20
 PRIOR = 1.0
 STOP_PRIOR = 10.0
-LEAST = 1e-3
-"""Least weight of a near jump where a far one weighs 1: chains compute with w − 1 in 32 bits."""
+
+SAFE, BOLD = 0.5, 0.8
+"""Steps η: one that never lowers the likelihood, and a longer one."""
 
 
-def update_jumps(jumps: Jumps, expected: Array, openings: Array, strength: float) -> Jumps:
-    """New jumps from the statistics of `dualign.infer.chains.Sums`, float64 (2, classes, NEAR + 1) both.
+def update_jumps(
+    jumps: Jumps, expected: Array, foreseen: Array, strength: float, step: float = SAFE
+) -> Jumps:
+    """New jumps from the statistics of `dualign.infer.chains.Sums`, float64 (2, 2, classes, NEAR + 1) both.
 
-    `strength`: how many jumps of the usual kind each word is taken to have made beside its own.
+    `strength`: how many jumps of the usual kind each word is taken to have made beside its own, and as many
+    to it. `step`: the exponent η; where no word has weights of its own there are no factors, and it is 1.
     """
-    new = jumps.weight.copy()
+    weight, factor = jumps.weight.copy(), jumps.factor.copy()
     initial = INITIAL / INITIAL.sum()
+    step = step if jumps.classes > 1 else 1.0
     for d in range(2):
-        counts, places = np.maximum(expected[d], 0), np.maximum(openings[d], 0)
-        old = np.column_stack((jumps.weight[d], np.ones(jumps.classes)))
-        total = old.sum(axis=1, keepdims=True)
+        counts, guesses = np.maximum(expected[d], 0), np.maximum(foreseen[d], 0)
+        old = with_far(jumps.weight[d])
+        shares = old / old.sum(axis=1, keepdims=True)
         # What is usual: all words together, with weights that add up to 1.
-        usual = (counts.sum(axis=0) + PRIOR * initial) / ((places * total).sum(axis=0) + PRIOR)
+        usual = (counts[0].sum(axis=0) + PRIOR * initial) / ((guesses[0] / shares).sum(axis=0) + PRIOR)
         usual /= usual.sum()
         # A prior is evidence of jumps with all choices open; class 0 needs just what leaves none impossible.
         prior = np.full((jumps.classes, 1), strength)
         prior[0] = PRIOR
         base = np.tile(usual, (jumps.classes, 1))
         base[0] = initial
-        weight = (counts + prior * base) / (places + prior / total)
-        new[d] = np.maximum(weight[:, :NEAR] / weight[:, NEAR:], LEAST)
-    return jumps._replace(weight=new)
+        new = old * ((counts[0] + prior * base) / (guesses[0] + prior * shares)) ** step
+        weight[d] = np.maximum(new[:, :NEAR] / new[:, NEAR:], LEAST)
+        old = with_far(jumps.factor[d])
+        shares = usual * old / (usual * old).sum(axis=1, keepdims=True)
+        new = old * ((counts[1] + strength * usual) / (guesses[1] + strength * shares)) ** step
+        # Class 0 stays what it is: weights and factors have one level between them.
+        factor[d, 1:] = np.clip(new[:, :NEAR] / new[:, NEAR:], LEAST, 1 / LEAST)[1:]
+    return jumps._replace(weight=weight, factor=factor)
+
+
+def with_far(weight: Array) -> Array:
+    """Weights (classes, NEAR) and that of a far jump, which is 1."""
+    return np.column_stack((weight, np.ones(len(weight))))
 
 
 def update_starts(weights: Array, starts: Array, lengths: tuple[Array, Array]) -> Array:

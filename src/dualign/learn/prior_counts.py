@@ -160,7 +160,7 @@ def with_counts(lexicon: Lexicon, pseudo: Counts, frequencies: tuple[Array, Arra
 
 def inherited(jumps: Jumps, begin: Model, source: list[str], target: list[str]) -> Jumps:
     """Jumps that begin with those of a model: each word's own if it has some there, else the usual ones."""
-    weight = jumps.weight.copy()
+    weight, factor = jumps.weight.copy(), jumps.factor.copy()
     old: tuple[tuple[Vocabulary, Array], ...] = (
         (begin.target, begin.jumps.by_target), (begin.source, begin.jumps.by_source)
     )  # fmt: skip
@@ -171,4 +171,5 @@ def inherited(jumps: Jumps, begin: Model, source: list[str], target: list[str]) 
             known = vocabulary.numbers.get(words[number])
             if known is not None:
                 weight[d, classes[number]] = begin.jumps.weight[d, before[known]]
-    return jumps._replace(weight=weight)
+                factor[d, classes[number]] = begin.jumps.factor[d, before[known]]
+    return jumps._replace(weight=weight, factor=factor)

@@ -3,7 +3,14 @@
 How far the next link lies depends on the word before: after an article the next word is next to its noun,
 after a noun comes perhaps an adjective that the other language puts before it (Toutanova et al. 2002, He
 2007). So each frequent word has jump weights of its own, in the direction in which it chooses, and all others
-share one set. A word's own are drawn to the usual ones by pseudo-counts (`dualign.learn.jump_updates`).
+share one set. It depends as much on the word that comes next: a particle stays where the chain is, a
+conjunction moves on. So the frequent words also have factors for the jumps to them. From a word v to the next
+word w a chain jumps by d with the weight
+
+    w(d) = weight_v(d) · factor_w(d).
+
+A word's own weights are drawn to the usual ones by pseudo-counts, its factors to 1
+(`dualign.learn.jump_updates`).
 
 After each row a chain stops with a probability that depends on how far its position is from the last one, so
 that it must be near the end when it ends, and is not there long before.
@@ -33,6 +40,9 @@ STOP, STOPS = NULL_FLOOR + 1, 10
 WEIGHTS = STOP + STOPS + 1
 """Places of the weights, and how many there are."""
 
+LEAST = 1e-3
+"""Least weight of a near jump where a far one weighs 1: chains compute with w − 1 in 32 bits."""
+
 INITIAL = np.exp(-0.3 * np.abs(np.arange(-REACH, REACH + 2) - 1))
 """Weights of the jumps before training, the last of all far ones: a mild preference for one step forward."""
 
@@ -46,11 +56,14 @@ class Jumps(NamedTuple):
 
     Direction 0 first, in which target words choose: `by_target`, `by_source` int32 (words) are the classes of
     the words that choose. Words that have no weights of their own are of class 0, as are unknown ones.
+    `factor` float32, likewise: what the weights of a jump are multiplied by if a word of this class comes
+    next; 1 for class 0.
     """
 
     weight: Array
     by_target: Array
     by_source: Array
+    factor: Array
 
     @property
     def classes(self) -> int:
@@ -64,7 +77,9 @@ class Jumps(NamedTuple):
             and self.classes > 0
             and self.weight.shape[::2] == (2, NEAR)
             and self.weight.dtype == np.float32
-            and bool((np.isfinite(self.weight) & (self.weight > 0)).all())
+            and self.factor.shape == self.weight.shape
+            and self.factor.dtype == np.float32
+            and all(bool((np.isfinite(x) & (x > 0)).all()) for x in (self.weight, self.factor))
             and all(
                 by.shape == (words,) and by.dtype == np.int32 and ((by >= 0) & (by < self.classes)).all()
                 for by, words in ((self.by_target, target_words), (self.by_source, source_words))
@@ -84,7 +99,8 @@ def initial_jumps(by_target: Array, by_source: Array) -> Jumps:
     """Weights before training, the same for all words."""
     classes = 1 + int(max(by_target.max(initial=0), by_source.max(initial=0)))
     weight = (INITIAL[:NEAR] / INITIAL[NEAR]).astype(np.float32)
-    return Jumps(np.tile(weight, (2, classes, 1)), by_target, by_source)
+    weights = np.tile(weight, (2, classes, 1))
+    return Jumps(weights, by_target, by_source, np.ones_like(weights))
 
 
 def initial_weights(null: float, floor: float) -> Array:

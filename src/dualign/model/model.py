@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -89,7 +90,7 @@ class Model:
                 Vocabulary.from_arrays(arrays, "target_"),
                 Lexicon(*(arrays[f"lexicon_{name}"] for name in Lexicon._fields)),
                 np.array(arrays["weights"]),
-                Jumps(*(np.array(arrays[f"jumps_{name}"]) for name in Jumps._fields)),
+                stored_jumps(arrays),
                 Options.of(header["options"]),
                 Positions.from_arrays(arrays, "positions_") if "positions_grid" in arrays else None,
                 Fertilities.from_arrays(arrays, "fertility_") if "fertility_source" in arrays else None,
@@ -136,3 +137,10 @@ class Model:
             )
         if not fits:
             raise ValueError("its parts do not fit together")
+
+
+def stored_jumps(arrays: Mapping[str, Array]) -> Jumps:
+    """The jumps of a model file; one without factors was written when there were none."""
+    weight, by_target, by_source = (np.array(arrays[f"jumps_{name}"]) for name in Jumps._fields[:3])
+    factor = arrays.get("jumps_factor")
+    return Jumps(weight, by_target, by_source, np.ones_like(weight) if factor is None else np.array(factor))

@@ -34,12 +34,12 @@ from dualign.core.errors import ModelError
 from dualign.core.threads import ordered_map, pieces
 from dualign.core.workspace import Workspace
 from dualign.infer.cells import block_bounds, word_ranges
-from dualign.infer.chains import Sums
 from dualign.infer.constraints import ConstraintSet
-from dualign.infer.posteriors import add_in_order, jobs_of_shapes
+from dualign.infer.posteriors import jobs_of_shapes
+from dualign.infer.tallies import Sums, Tally, added, in_numbers
 from dualign.learn.em import Found, Round, asked_for, maximised
 from dualign.learn.engine import Engine
-from dualign.learn.expectation import Asked, added_up
+from dualign.learn.expectation import Asked
 from dualign.learn.expected_counts import Counts
 from dualign.learn.ibm1 import Whole, joined_rows
 from dualign.learn.smoothing import Priors
@@ -228,21 +228,16 @@ class ClusterEngine(Engine):
         return links
 
     def _small(self, model: Model, counts: list[str]) -> tuple[tuple[Array, Array], Sums]:
-        """What is added up here: the counts of null, and the statistics, in the order of the text."""
-        names = [f"sums_{name}" for name in Sums._fields]
+        """What is added up here: the counts of null, and the statistics."""
+        names = [f"tally_{name}" for name in Tally._fields]
         nulls = np.zeros(len(model.lexicon.null_target)), np.zeros(len(model.lexicon.null_source))
-        blocks: dict[int, Sums] = {}
-        for path, part in zip(counts, self.parts, strict=True):
-            header, arrays = made(path, (*names, "null_target", "null_source"))
+        tallies = []
+        for path in counts:
+            _, arrays = made(path, (*names, "null_target", "null_source"))
             nulls[0][:] += arrays["null_target"]
             nulls[1][:] += arrays["null_source"]
-            end = 0
-            for (block, _), rows in zip(part.blocks, header["rows"], strict=True):
-                begin, end = end, end + rows
-                sums = Sums(*(arrays[name][begin:end] for name in names))
-                total = blocks.setdefault(block, Sums(*(np.zeros_like(array[:1]) for array in sums)))
-                add_in_order(sums, total)
-        return nulls, added_up(list(blocks.values()))
+            tallies.append(Tally(*(arrays[name] for name in names)))
+        return nulls, in_numbers(added(tallies))
 
     def _stored(self, model: Model, state: str) -> str:
         """The file of a model, which is written unless this process has just done so."""

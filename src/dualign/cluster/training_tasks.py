@@ -19,7 +19,6 @@ from dualign.core.jit import kernel
 from dualign.core.workspace import boundless
 from dualign.infer.blocks import Warm
 from dualign.infer.cells import pairs_of
-from dualign.infer.chains import Sums
 from dualign.infer.posteriors import Job, jobs_of_shapes
 from dualign.learn.cooccurrence import Appearances, Corpus
 from dualign.learn.em import warm_starts
@@ -132,8 +131,7 @@ def count_part(files: Counting, part: Part, asked: Asked) -> Made:
     step = Expectation(bitext, model, asked, boundless())
     step.run(blocks, warm, 1, jobs)
     arrays = {"null_target": step.counts.null_target, "null_source": step.counts.null_source}
-    for name in Sums._fields:
-        arrays[f"sums_{name}"] = np.concatenate([getattr(sums, name) for sums in step.by_block])
+    arrays |= {f"tally_{name}": array for name, array in step.tallies.together()._asdict().items()}
     links = step.counts.links
     for n, (begin, end) in enumerate(zip(files.ranges, files.ranges[1:], strict=False)):
         entries, mine = counted(links[begin:end], 1 if asked.agree else 2)
@@ -145,7 +143,7 @@ def count_part(files: Counting, part: Part, asked: Asked) -> Made:
     if files.keep:
         for name in ("used", "key", "value"):
             arrays[f"warm_{name}"] = np.concatenate([getattr(each, name) for each in warm])
-    return {"rows": [len(sums.totals) for sums in step.by_block]}, arrays
+    return {}, arrays
 
 
 def _warm(bitext: Bitext, blocks: Sequence[tuple[int, int]], files: Counting) -> list[Warm]:

@@ -10,10 +10,10 @@ from dualign.core.phases import phase
 from dualign.device.card_posteriors import launch, model_on, ordered, pairs_on, room_on
 from dualign.device.launches import COUNT_UNIT
 from dualign.device.layout import Counted
-from dualign.device.warp_chains import COPIES, STATISTIC_UNIT
+from dualign.device.warp_chains import COPIES
 from dualign.infer.chain import STATISTICS
-from dualign.infer.chains import Sums
 from dualign.infer.multipliers import Constraint
+from dualign.infer.tallies import UNIT, Sums
 from dualign.model.jumps import NEAR, STARTS
 from dualign.model.model import Model
 from dualign.text.bitext import Bitext
@@ -58,7 +58,7 @@ class CardExpectation:
 
 def _sums(jumps: Array, ends: Array, totals: Array) -> Sums:
     """The statistics of all pairs, from those of the copies."""
-    jumps, ends = jumps.sum(axis=0) / STATISTIC_UNIT, ends.sum(axis=0) / STATISTIC_UNIT
+    jumps, ends = jumps.sum(axis=0) / UNIT, ends.sum(axis=0) / UNIT
     likelihood, evaluations = totals[0] + totals[1], totals[2]
     return Sums(
         jumps[..., : NEAR + 1], jumps[..., NEAR + 1 :], ends[:, 0], ends[:, 1:],

@@ -38,14 +38,12 @@ from dualign.device.layout import (
 from dualign.device.warps import LANES, add_to, at, meet, total, wrapped
 from dualign.infer.chain import STATISTICS
 from dualign.infer.emission import class_of
+from dualign.infer.tallies import UNIT
 from dualign.model import jumps as weighed
 from dualign.model.jumps import FLOOR, LEAST, NEAR, NULL_FLOOR, REACH, STARTS, STOP, STOPS
 
 NO_WORD, FIRST = weighed.NULL, weighed.START
 """Places of the null probability and of the first start weight among a direction's weights."""
-
-STATISTIC_UNIT = 2.0**28
-"""Statistics of the chains are added up in these fractions of 1."""
 
 COPIES = 64
 """Arrays of statistics, of which a pair uses one: fewer lanes add to the same number."""
@@ -348,7 +346,7 @@ def count_jumps(lane: int, d: int, j: int, own: Own, work: Work) -> None:
                 x -= line[KNOWN, at(near)]
         elif k > NEAR:
             x *= jump_weight(d, j - 1, k - NEAR - 1, own, work)
-        counted = np.int64(x * STATISTIC_UNIT + 0.5)
+        counted = np.int64(x * UNIT + 0.5)
         add_to(work.counted.jumps, (copy, d, 0, c, k), counted)
         add_to(work.counted.jumps, (copy, d, 1, e, k), counted)
 
@@ -363,4 +361,4 @@ def add_visits(lane: int, d: int, S: int, own: Own, work: Work) -> None:
             x = np.float32(0)
             for p in range(place, place + 1 if place < STARTS else S):
                 x += own.pool[at(visits + (p if k == 0 else S - 1 - p))]
-            add_to(work.counted.ends, (own.n % COPIES, d, k, place), np.int64(x * STATISTIC_UNIT + 0.5))
+            add_to(work.counted.ends, (own.n % COPIES, d, k, place), np.int64(x * UNIT + 0.5))

@@ -14,26 +14,8 @@ from dualign.infer.cells import lengths_of
 from dualign.infer.chain import STATISTICS, Chain, Edges, Passes, choose_evenly, fill_edges, forward_backward
 from dualign.infer.emission import choosers, class_of, emit, gather_jumps, lives
 from dualign.infer.pinning import pin
+from dualign.infer.tallies import UNIT, Tally, units
 from dualign.model.jumps import NEAR, NULL, REACH, STARTS, STOPS
-
-
-class Sums(NamedTuple):
-    """Statistics of the chains of many pairs, direction 0 first; empty arrays where none are wanted.
-
-    `jumps` float64 (2, 2, classes, 12): expected jumps of −5..5, and farther ones, from the words of each
-    class (see `dualign.model.jumps`), then to them; `foreseen` likewise: how many of these jumps the weights
-    alone foresee, given where each begins, Σ w(d) / Z for each place; `starts` float64 (2, 11): first positions 0..9 and beyond; `stops` float64 (2, 2, 11): rows
-    at the last position, at those before it and farther away, then how often a chain stopped there;
-    `totals` float64 (4): log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence
-    KL(q ‖ p) of the projections when ε = 0. Where several sums are kept, all arrays have one more axis in
-    front.
-    """
-
-    jumps: Array
-    foreseen: Array
-    starts: Array
-    stops: Array
-    totals: Array
 
 
 class Chains(NamedTuple):
@@ -143,30 +125,30 @@ def passes_of(chains: Chains, d: int, collect: bool) -> Passes:
 
 @kernel(allocates=False)
 def run_chains(
-    like: Vector, batch: Batch, E: Array, block: Block, chains: Chains, collect: bool, sums: Sums
+    like: Vector, batch: Batch, E: Array, block: Block, chains: Chains, collect: bool, tally: Tally
 ) -> None:
     """Forward-backward of both directions over the emissions `E`; posteriors and likelihoods in `chains`.
 
-    If asked to `collect`, it adds the statistics of the batch's pairs to `sums`.
+    If asked to `collect`, it adds the statistics of the batch's pairs to `tally`.
     """
     for d in range(2):
         R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
         forward_backward(like, R, S, chain_of(E, d, block, chains), passes_of(chains, d, collect))
         if collect:
-            add_statistics(width(like), batch, d, block, chains, sums)
+            add_statistics(width(like), batch, d, block, chains, tally)
 
 
 @kernel(allocates=False)
-def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, sums: Sums) -> None:
-    """Add what is known of direction d's jumps to the sums of the words they lead from and to."""
+def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, tally: Tally) -> None:
+    """Add what is known of direction d's jumps, for the words they lead from and to."""
     weight = chains.edges.jumps[d]
     for lane in range(batch.used):
         words, classes = choosers(batch.pair[lane], d, block)
         for i in range(chains.length[1 - d, lane]):
-            sums.starts[d, min(i, STARTS)] += chains.visits[0][i * W + lane]
+            tally.starts[d, min(i, STARTS)] += units(chains.visits[0][i * W + lane], UNIT)
             k = min(chains.length[1 - d, lane] - 1 - i, STOPS)
-            sums.stops[d, 0, k] += chains.visits[1][i * W + lane]
-            sums.stops[d, 1, k] += chains.visits[2][i * W + lane]
+            tally.stops[d, 0, k] += units(chains.visits[1][i * W + lane], UNIT)
+            tally.stops[d, 1, k] += units(chains.visits[2][i * W + lane], UNIT)
         for j in range(len(words) - 1):
             c, e = class_of(words[j], classes), class_of(words[j + 1], classes)
             at = j * STATISTICS * W + lane
@@ -174,7 +156,8 @@ def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, s
                 n, m = chains.expected[at + k * W], chains.expected[at + (NEAR + 1 + k) * W]
                 if k < NEAR:
                     m *= weight[(j * NEAR + k) * W + lane]
-                sums.jumps[d, 0, c, k] += n
-                sums.jumps[d, 1, e, k] += n
-                sums.foreseen[d, 0, c, k] += m
-                sums.foreseen[d, 1, e, k] += m
+                expected, guessed = units(n, UNIT), units(m, UNIT)
+                tally.jumps[d, 0, c, k] += expected
+                tally.jumps[d, 1, e, k] += expected
+                tally.foreseen[d, 0, c, k] += guessed
+                tally.foreseen[d, 1, e, k] += guessed

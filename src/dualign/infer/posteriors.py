@@ -16,7 +16,7 @@ from dualign.core.phases import timed
 from dualign.core.threads import ordered_map
 from dualign.infer.blocks import Batch, Block, batch_of, block_with
 from dualign.infer.cells import block_bounds, find_cells, lengths_of
-from dualign.infer.chains import Chains, Sums, make_chains, prepare, prepare_edges, run_chains, run_evenly
+from dualign.infer.chains import Chains, make_chains, prepare, prepare_edges, run_chains, run_evenly
 from dualign.infer.choices import independent, priors_of
 from dualign.infer.emission import emissions
 from dualign.infer.multipliers import (
@@ -31,7 +31,7 @@ from dualign.infer.multipliers import (
     make_dual,
 )  # fmt: skip
 from dualign.infer.projection import project
-from dualign.model.jumps import NEAR, STARTS, STOPS
+from dualign.infer.tallies import TOTAL_UNIT, Sums, Tallies, Tally, in_numbers, units
 
 if TYPE_CHECKING:
     from dualign.infer.constraints import ConstraintSet
@@ -196,82 +196,47 @@ def expectations(
     block: Block, constraint: Constraint, threads: int, posterior: Array, collect: bool = False
 ) -> Sums:
     """Posteriors of all pairs into `posterior`; what they add up to, also statistics to `collect`."""
-    jobs = jobs_of(block)
-    classes = block.jumps.classes if collect else 0
-    sums = new_sums(classes, len(jobs))
-    tasks = expectation_tasks(block, jobs, constraint, only_posteriors(posterior), sums)
+    tallies = Tallies(block.jumps.classes if collect else 0)
+    tasks = expectation_tasks(block, jobs_of(block), constraint, only_posteriors(posterior), tallies)
     list(ordered_map(lambda task: task(), tasks, threads))
-    total = new_sums(classes, 1)
-    add_in_order(sums, total)
-    return Sums(*(array[0] for array in total))
+    return in_numbers(tallies.together())
 
 
 def expectation_tasks(
-    block: Block, jobs: Sequence[Job], constraint: Constraint, output: Output, sums: Sums
+    block: Block, jobs: Sequence[Job], constraint: Constraint, output: Output, tallies: Tallies
 ) -> list[Callable[[], None]]:
-    """A task for each job; it fills its part of the output, and its row of the sums."""
+    """A task for each job; it fills its part of the output, and adds to its thread's tally."""
 
-    def task(number: int, job: Job) -> None:
-        own = Sums(*(array[number] for array in sums))
+    def task(job: Job) -> None:
+        own = tallies.own()
         if len(block.prior) > 0:
             expect_alone(job.pairs, block, own, output)
         else:
             (expect_long if job.alone else expect)(job.pairs, block, constraint, own, output)
 
     measured = timed("posteriors", task)
-    return [partial(measured, number, job) for number, job in enumerate(jobs)]
-
-
-def new_sums(classes: int, rows: int) -> Sums:
-    """Zeros to add to, in `rows` rows; with no `classes`, no statistics."""
-    directions = 2 if classes else 0
-    return Sums(
-        np.zeros((rows, directions, 2, classes, NEAR + 1)),
-        np.zeros((rows, directions, 2, classes, NEAR + 1)),
-        np.zeros((rows, directions, STARTS + 1)),
-        np.zeros((rows, directions, 2, STOPS + 1)),
-        np.zeros((rows, 4)),
-    )
+    return [partial(measured, job) for job in jobs]
 
 
 @kernel()
-def add_in_order(sums: Sums, total: Sums) -> None:
-    """Add the rows of `sums`, one after the other, to the one row of `total`."""
-    for row in range(len(sums.totals)):
-        for k in range(4):
-            total.totals[0, k] += sums.totals[row, k]
-        for d in range(sums.starts.shape[1]):
-            for k in range(sums.starts.shape[2]):
-                total.starts[0, d, k] += sums.starts[row, d, k]
-            for k in range(sums.stops.shape[3]):
-                total.stops[0, d, 0, k] += sums.stops[row, d, 0, k]
-                total.stops[0, d, 1, k] += sums.stops[row, d, 1, k]
-            for role in range(2):
-                for c in range(sums.jumps.shape[3]):
-                    for k in range(sums.jumps.shape[4]):
-                        total.jumps[0, d, role, c, k] += sums.jumps[row, d, role, c, k]
-                        total.foreseen[0, d, role, c, k] += sums.foreseen[row, d, role, c, k]
+def expect(order: Array, block: Block, constraint: Constraint, tally: Tally, output: Output) -> None:
+    """Posteriors of the pairs in `order` into `output`; statistics added to `tally`.
 
-
-@kernel()
-def expect(order: Array, block: Block, constraint: Constraint, sums: Sums, output: Output) -> None:
-    """Posteriors of the pairs in `order` into `output`; statistics added to `sums`.
-
-    The cell (i, j) of pair n is at slot `first[n] + i · J + j`. No pair has an empty side. If `sums.jumps` is
-    empty no statistics are collected.
+    The cell (i, j) of pair n is at slot `first[n] + i · J + j`. No pair has an empty side. If `tally.jumps`
+    is empty no statistics are collected.
     """
-    expect_in_step(eight(), order, block, constraint, sums, output)
+    expect_in_step(eight(), order, block, constraint, tally, output)
 
 
 @kernel()
-def expect_long(order: Array, block: Block, constraint: Constraint, sums: Sums, output: Output) -> None:
+def expect_long(order: Array, block: Block, constraint: Constraint, tally: Tally, output: Output) -> None:
     """`expect` for pairs that are too large to have eight of them in memory."""
-    expect_in_step(np.float32(0), order, block, constraint, sums, output)
+    expect_in_step(np.float32(0), order, block, constraint, tally, output)
 
 
 @kernel()
 def expect_in_step(
-    like: Vector, order: Array, block: Block, constraint: Constraint, sums: Sums, output: Output
+    like: Vector, order: Array, block: Block, constraint: Constraint, tally: Tally, output: Output
 ) -> None:
     """`expect`, as many pairs at a time as `like` has lanes."""
     W = width(like)
@@ -285,33 +250,33 @@ def expect_in_step(
     constrained = constraint.how >= SYMMETRIC
     few = min(most, MOST_PROJECTED) if constrained else 0
     dual = make_dual(like, few, words, constraint.how, block.given)
-    collect = len(sums.jumps) > 0
+    collect = len(tally.jumps) > 0
     for begin in range(0, len(order), W):
         batch = batch_of(W, order[begin : begin + W], block.pairs)
         prepare(like, batch, block, chains)
         if constraint.how != EVEN:
             prepare_edges(like, batch, block, chains)
         if constrained and batch.I * batch.J <= MOST_PROJECTED:
-            moved = project(like, batch, block, chains, dual, constraint, sums)
+            moved = project(like, batch, block, chains, dual, constraint, tally)
             keep_likelihoods(batch, dual.value[BASE:], block.likelihood)
             for lane in range(batch.used):
-                sums.totals[0] += dual.value[BASE, lane] + dual.value[BASE + 1, lane]
-                sums.totals[1] += dual.state[EVALUATIONS, lane] + collect
-                sums.totals[3] += dual.value[BEGUN, lane] - dual.value[VALUE, lane]
+                tally.totals[0] += units(dual.value[BASE, lane] + dual.value[BASE + 1, lane], TOTAL_UNIT)
+                tally.totals[1] += units(dual.state[EVALUATIONS, lane] + collect, TOTAL_UNIT)
+                tally.totals[3] += units(dual.value[BEGUN, lane] - dual.value[VALUE, lane], TOTAL_UNIT)
             if collect:
                 run_chains(
-                    like, batch, dual.projected if moved else chains.emission, block, chains, collect, sums
+                    like, batch, dual.projected if moved else chains.emission, block, chains, collect, tally
                 )
         else:
             if constraint.how == EVEN:
                 run_evenly(like, batch, block, chains)
             else:
-                run_chains(like, batch, chains.emission, block, chains, collect, sums)
+                run_chains(like, batch, chains.emission, block, chains, collect, tally)
             keep_likelihoods(batch, chains.likelihood, block.likelihood)
             for lane in range(batch.used):
-                sums.totals[0] += chains.likelihood[0, lane] + chains.likelihood[1, lane]
-                sums.totals[1] += 1
-        sums.totals[2] += batch.used
+                tally.totals[0] += units(chains.likelihood[0, lane] + chains.likelihood[1, lane], TOTAL_UNIT)
+                tally.totals[1] += units(1, TOTAL_UNIT)
+        tally.totals[2] += units(batch.used, TOTAL_UNIT)
         if len(output.posterior) > 0:
             keep_posteriors(W, batch, block.first, chains, output.posterior)
         if len(output.null_source) > 0:
@@ -376,7 +341,7 @@ def unlinked(like: Vector, R: int, S: int, P: Array, rest: Array) -> None:
 
 
 @kernel()
-def expect_alone(order: Array, block: Block, sums: Sums, output: Output) -> None:
+def expect_alone(order: Array, block: Block, tally: Tally, output: Output) -> None:
     """`expect` by position tables, where words choose without looking at their neighbours."""
     for n in order:
         E0, E1, null0, null1 = emissions(n, block)
@@ -384,12 +349,12 @@ def expect_alone(order: Array, block: Block, sums: Sums, output: Output) -> None
         forward, backward = priors_of(n, I, J, block)
         there, back = np.empty((J, I), np.float32), np.empty((I, J), np.float32)
         found = independent(J, I, E0, null0, forward, there), independent(I, J, E1, null1, backward, back)
-        sums.totals[0] += found[0]
-        sums.totals[0] += found[1]
+        tally.totals[0] += units(found[0], TOTAL_UNIT)
+        tally.totals[0] += units(found[1], TOTAL_UNIT)
         if len(block.likelihood) > 0:
             block.likelihood[n, 0], block.likelihood[n, 1] = found
-        sums.totals[1] += 1
-        sums.totals[2] += 1
+        tally.totals[1] += units(1, TOTAL_UNIT)
+        tally.totals[2] += units(1, TOTAL_UNIT)
         for i in range(I):
             for j in range(J):
                 output.posterior[block.first[n] + i * J + j, 0] = there[j, i]

@@ -45,7 +45,7 @@ from dualign.core.lanes import (
     width,
 )  # fmt: skip
 from dualign.infer.blocks import Batch, Block, Given
-from dualign.infer.chains import Chains, Sums, run_chains
+from dualign.infer.chains import Chains, run_chains
 from dualign.infer.descent import (
     ACCEPTED,
     BOUND,
@@ -86,6 +86,7 @@ from dualign.infer.multipliers import (
     Dual,
     Features,
 )  # fmt: skip
+from dualign.infer.tallies import Tally
 from dualign.infer.warm_starts import keep, recall
 
 ROUNDING = 1e-6
@@ -97,7 +98,7 @@ SURE = np.float32(1e-3)
 
 @kernel(allocates=False)
 def project(
-    like: Vector, batch: Batch, block: Block, chains: Chains, dual: Dual, constraint: Constraint, sums: Sums
+    like: Vector, batch: Batch, block: Block, chains: Chains, dual: Dual, constraint: Constraint, tally: Tally
 ) -> bool:
     """Project the pairs of a batch, whose emissions are in `chains`.
 
@@ -117,7 +118,7 @@ def project(
         try_step(like, size, dual)
         if moved:
             reweigh(like, batch, features, chains, dual)
-        run_chains(like, batch, dual.projected if moved else chains.emission, block, chains, False, sums)
+        run_chains(like, batch, dual.projected if moved else chains.emission, block, chains, False, tally)
         if not moved:
             for lane in range(W):
                 dual.value[BASE, lane] = chains.likelihood[0, lane]

@@ -127,12 +127,13 @@ def compile_long() -> None:
 
 
 def _expect(model: Model, block: Any, alone: bool) -> None:
-    from dualign.infer.posteriors import Job, constraint_of, expectation_tasks, new_sums, only_posteriors
+    from dualign.infer.posteriors import Job, constraint_of, expectation_tasks, only_posteriors
+    from dualign.infer.tallies import Tallies
 
     posterior = np.zeros((block.first[-1], 2), np.float32)
     jobs = [Job(np.arange(len(SOURCE)), alone)]
     rules = constraint_of(model.options, "symmetric")
-    expectation_tasks(block, jobs, rules, only_posteriors(posterior), new_sums(0, 1))[0]()
+    expectation_tasks(block, jobs, rules, only_posteriors(posterior), Tallies(0))[0]()
 
 
 def compile_lines() -> None:
@@ -183,7 +184,7 @@ def compile_usual() -> None:
     from dualign.decode.links import decode
     from dualign.infer.blocks import block_with
     from dualign.infer.cells import look_up, visit_rows
-    from dualign.infer.posteriors import Output, add_in_order, new_sums
+    from dualign.infer.posteriors import Output
     from dualign.learn.expected_counts import Counts, add_counts, add_null_counts
     from dualign.learn.ibm1 import prune, train_ibm1
     from dualign.learn.smoothing import make_priors, reestimate_lexicon, shift_numbers
@@ -203,7 +204,6 @@ def compile_usual() -> None:
     output = Output(posterior, nulls, nulls, True)
     add_counts(0, len(words[0]), end, lookup, output, counts, 8.0)
     add_null_counts(lookup, output, counts, 8.0)
-    add_in_order(new_sums(1, 1), new_sums(1, 1))
     links = decode(model, model.options, [(posterior, block)], 1, np.zeros(len(bitext), np.bool_))
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
 

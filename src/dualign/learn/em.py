@@ -13,9 +13,9 @@ from dualign.core.cards import Card, DeviceError
 from dualign.core.workspace import Workspace, boundless
 from dualign.infer.blocks import Warm
 from dualign.infer.cells import block_bounds
-from dualign.infer.chains import Sums
 from dualign.infer.constraints import ConstraintSet, give, stricter
 from dualign.infer.posteriors import constraint_of
+from dualign.infer.tallies import Sums
 from dualign.learn.expectation import Asked, Expectation, Places, above_counts
 from dualign.learn.expected_counts import Counts
 from dualign.learn.jump_updates import BOLD, SAFE, update_jumps, update_starts, update_stops

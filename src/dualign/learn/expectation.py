@@ -3,8 +3,8 @@
 A block goes through three stages, each cut into tasks of its own: its cells are found word by word, its
 posteriors computed pair by pair, and its counts added word by word, one block after the other. Threads work
 on several blocks at a time (`dualign.core.threads.in_stages`), so that none waits at the end of a stage.
-Counts are exact sums, which no order changes; statistics are added up within a block, then block by block, in
-the order of the text. So a text can be cut between any two blocks, and its parts counted anywhere.
+Counts and statistics are exact sums, which no order changes. So a text can be cut anywhere, and its parts
+counted on any machine.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dualign.core.threads import Stage, Work, in_stages, pieces
 from dualign.core.workspace import Workspace
 from dualign.infer.blocks import Block, Rules, Warm, block_with
 from dualign.infer.cells import Lookup, Room, look_up, visit_rows
-from dualign.infer.chains import Sums
 from dualign.infer.multipliers import Constraint
-from dualign.infer.posteriors import Job, Output, add_in_order, expectation_tasks, jobs_of, new_sums
+from dualign.infer.posteriors import Job, Output, expectation_tasks, jobs_of
+from dualign.infer.tallies import Sums, Tallies, in_numbers
 from dualign.learn.expected_counts import Counts, add_counts, add_null_counts, add_positions
 from dualign.model.model import Model
 from dualign.model.positions import starts, table_sizes
@@ -69,14 +69,13 @@ class Expectation:
             np.zeros(len(lexicon.null_source)),
         )
         self.places = Places(bitext) if model.positions is not None else None
-        self.by_block: list[Sums] = []
-        """The statistics of each block, in one row, or in a row for each of its given jobs."""
+        self.tallies = Tallies(model.jumps.classes)
         self._buffers: list[Buffers] = []
 
     @property
     def sums(self) -> Sums:
         """The statistics of all pairs."""
-        return added_up(self.by_block)
+        return in_numbers(self.tallies.together())
 
     def run(
         self,
@@ -87,8 +86,7 @@ class Expectation:
     ) -> None:
         """Add up the blocks with these bounds; `warm` has the multipliers of each, or is empty.
 
-        A block that is a part of a larger one has the `jobs` that this was cut into, and a row of statistics
-        for each: only who has all parts can add them up in their order.
+        A block may have `jobs` that it was cut into before.
         """
         source, target = self.bitext.source, self.bitext.target
         begins = [begin for begin, _ in bounds]
@@ -100,14 +98,10 @@ class Expectation:
         self._buffers = [Buffers(slots, tokens, dense) for _ in range(at_once)]
         given = jobs or [None] * len(bounds)
         works = (self._block(*each, warm[n] if warm else None, given[n]) for n, each in enumerate(bounds))
-        for n, sums in enumerate(advancing(in_stages(works, threads, at_once), len(bounds))):
-            if given[n] is None:
-                total = new_sums(self.model.jumps.classes, 1)
-                timed("statistics", add_in_order)(sums, total)
-                sums = total
-            self.by_block.append(sums)
+        for _ in advancing(in_stages(works, threads, at_once), len(bounds)):
+            pass
 
-    def _block(self, begin: int, end: int, warm: Warm | None, jobs: list[Job] | None) -> Work[Sums]:
+    def _block(self, begin: int, end: int, warm: Warm | None, jobs: list[Job] | None) -> Work[None]:
         buffers = self._buffers.pop()
         part = self.bitext.slice(begin, end)
         lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers.room)
@@ -124,9 +118,8 @@ class Expectation:
             block = block._replace(warm=warm)
         if jobs is None:
             jobs = timed("cutting jobs", jobs_of)(block)
-        sums = new_sums(self.model.jumps.classes, len(jobs))
         output = buffers.output(lookup, self.asked.agree)
-        yield Stage(expectation_tasks(block, jobs, self.asked.constraint, output, sums))
+        yield Stage(expectation_tasks(block, jobs, self.asked.constraint, output, self.tallies))
         count, count_nulls = timed("counts", add_counts), timed("counts of null", add_null_counts)
         above = self.asked.above
         tasks = [
@@ -138,15 +131,6 @@ class Expectation:
             tasks.append(partial(self.places.add, block, output.posterior, (begin, end), above))
         yield Stage(tasks, in_turn=True)
         self._buffers.append(buffers)
-        return sums
-
-
-def added_up(blocks: Sequence[Sums]) -> Sums:
-    """The statistics of all blocks, one or more, in their order."""
-    total = Sums(*(np.zeros_like(array) for array in blocks[0]))
-    for sums in blocks:
-        add_in_order(sums, total)
-    return Sums(*(array[0] for array in total))
 
 
 class Buffers:

@@ -13,7 +13,7 @@ from dualign.core.lanes import LANES, eight
 from dualign.infer import chain as kernels
 from dualign.infer.chain import STATISTICS, Edges, Passes, fill_edges, forward_backward
 from dualign.infer.viterbi import viterbi
-from dualign.model.jumps import NEAR, NULL, REACH, START, STARTS, STOP, WEIGHTS
+from dualign.model.jumps import LEAST, NEAR, NULL, REACH, START, STARTS, STOP, WEIGHTS, Jumps
 
 
 class Chain(NamedTuple):
@@ -51,6 +51,15 @@ def parameters_of(weights: np.ndarray, jumps: np.ndarray) -> Parameters:
     starts = START + STARTS
     rows = tuple(tuple(row) for row in jumps.astype(float).tolist())
     return Parameters(rows, tuple(w[START:starts]), w[starts], w[NULL], tuple(w[STOP:]))
+
+
+def jump_rows(jumps: Jumps, d: int, classes: Sequence[int]) -> np.ndarray:
+    """Weights (R, NEAR) of the jumps of a chain whose words are of these classes; after the last is none."""
+    rows = np.empty((len(classes), NEAR))
+    for j, c in enumerate(classes):
+        after = jumps.factor[d, classes[j + 1]] if j + 1 < len(classes) else 1
+        rows[j] = np.maximum(jumps.weight[d, c] * after, LEAST)
+    return rows
 
 
 def random_chain(seed: int, rows: int, states: int, *, spread: float = 1.0, scale: float = 1.0) -> Chain:

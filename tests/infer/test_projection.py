@@ -125,7 +125,8 @@ def test_a_pair_that_is_symmetric_already_costs_one_evaluation():
     weights = np.stack([pair.weights[0], pair.weights[0]])
     null = np.full(4, 0.1, np.float32)
     emission = pair.emission[:, :, :1] + pair.emission[:, :, :1].transpose(1, 0, 2)
-    jumps = pair.jumps._replace(weight=np.stack([pair.jumps.weight[0], pair.jumps.weight[0]]))
+    weight, factor = pair.jumps.weight[0], pair.jumps.factor[0]
+    jumps = pair.jumps._replace(weight=np.stack([weight, weight]), factor=np.stack([factor, factor]))
     mirrored = OnePair(np.concatenate([emission, emission], axis=2), null, null, weights, jumps)
     free = posteriors(mirrored, FREE)
     np.testing.assert_allclose(free.target_chooses, free.source_chooses.T, rtol=1e-5, atol=0)
@@ -215,6 +216,7 @@ def pairs_together(pairs: Sequence[OnePair]) -> Block:
             np.concatenate([b.jumps[side] + c for b, c in zip(blocks, classes, strict=False)], dtype=np.int32)
             for side in (1, 2)
         ),
+        np.concatenate([b.jumps.factor for b in blocks], axis=1),
     )
     return blocks[0]._replace(
         pairs=members,
@@ -315,8 +317,8 @@ def test_statistics_and_warm_starts_do_not_notice_company():
             np.testing.assert_array_equal(together.key[begin[n] : begin[n] + used], warm.key[:used])
             np.testing.assert_array_equal(together.value[begin[n] : begin[n] + used], warm.value[:used])
         # Every word has a class of its own.
-        for name in ("jumps", "openings"):
-            alike = np.concatenate([getattr(sums, name) for sums in single], axis=1)
+        for name in ("jumps", "foreseen"):
+            alike = np.concatenate([getattr(sums, name) for sums in single], axis=2)
             np.testing.assert_array_equal(getattr(total, name), alike)
         for name in ("starts", "totals"):
             alike = sum(getattr(sums, name) for sums in single)

@@ -71,7 +71,7 @@ def test_no_similarity_or_no_weight_changes_nothing(trained, weight):
     assert trained.align(TEXT.with_similarities(drawn(3), 0)) == usual
     few = trained.align(TEXT.with_similarities(drawn(3)[:7], weight))
     assert few[7:] == usual[7:]
-    assert few[:7] != usual[:7]
+    assert [one.probabilities for one in few[:7]] != [one.probabilities for one in usual[:7]]
     again = Aligner(threads=1, rounds=2).fit(TEXT.with_similarities(zeros))
     assert (again.model.lexicon.table == trained.model.lexicon.table).all()
 

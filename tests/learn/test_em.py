@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.infer.chains import parameters_of
+from tests.infer.chains import jump_rows, parameters_of
 from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 from tests.oracles.chain import enumerate_chain
 
 from dualign.infer.cells import block_bounds
 from dualign.learn import em
 from dualign.learn.ibm1 import prune, train_ibm1
-from dualign.learn.jump_updates import update_jumps, update_starts, update_stops
+from dualign.learn.jump_updates import BOLD, SAFE, update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import UNSEEN, make_priors
 from dualign.model.jumps import (
     FLOOR,
@@ -79,6 +79,9 @@ def assert_normal(lexicon: Lexicon, counts: dict[tuple[int, int], np.ndarray]) -
 def test_a_round_equals_its_definition(constraint, least):
     pairs = random_pairs(1, 10, 5, 5, 4)
     bitext, model, priors = start(pairs, 5, replace(PLAIN, prune=least))
+    factor = np.exp(0.5 * np.random.default_rng(1).standard_normal(model.jumps.factor.shape))
+    factor[:, 0] = 1
+    model = replace(model, jumps=model.jumps._replace(factor=factor.astype(np.float32)))
     done = em.em_round(bitext, model, priors, constraint, 2)
 
     table = entries(model.lexicon)
@@ -86,7 +89,7 @@ def test_a_round_equals_its_definition(constraint, least):
     floor, null_floor = float(model.weights[0, FLOOR]), float(model.weights[0, NULL_FLOOR])
     counts = {cell: np.zeros(2) for cell in table}
     nulls = np.zeros((2, 5))
-    jumps, openings = np.zeros((2, 2, 4, NEAR + 1))
+    jumps, foreseen = np.zeros((2, 2, 2, 4, NEAR + 1))
     starts, stops = np.zeros((2, STARTS + 1)), np.zeros((2, 2, STOPS + 1))
     likelihood = 0.0
     for source, target in pairs:
@@ -94,7 +97,8 @@ def test_a_round_equals_its_definition(constraint, least):
         null_target = model.lexicon.null_target[target].astype(float) + null_floor
         null_source = model.lexicon.null_source[source].astype(float) + null_floor
         classes = model.jumps.by_target[target], model.jumps.by_source[source]
-        there, back = (parameters_of(model.weights[d], model.jumps.weight[d, classes[d]]) for d in (0, 1))
+        rows = [jump_rows(model.jumps, d, classes[d]) for d in (0, 1)]
+        there, back = (parameters_of(model.weights[d], rows[d]) for d in (0, 1))
         chains = (
             enumerate_chain(there, p[:, :, 0].T, null_target),
             enumerate_chain(back, p[:, :, 1], null_source),
@@ -110,8 +114,11 @@ def test_a_round_equals_its_definition(constraint, least):
         np.add.at(nulls[1], source, chains[1].null)
         for d, states in enumerate((len(source), len(target))):
             likelihood += chains[d].likelihood
-            np.add.at(jumps[d], classes[d], chains[d].jumps)
-            np.add.at(openings[d], classes[d], chains[d].openings)
+            # From every word but the last, to every word but the first.
+            guesses = chains[d].openings * np.column_stack((rows[d], np.ones(len(rows[d]))))
+            for role, words in enumerate((classes[d][:-1], classes[d][1:])):
+                np.add.at(jumps[d, role], words, chains[d].jumps[:-1])
+                np.add.at(foreseen[d, role], words, guesses[:-1])
             starts[d, :states] += chains[d].starts
             stops[d, :, :states] += chains[d].visits[::-1], chains[d].ends[::-1]
 
@@ -126,9 +133,11 @@ def test_a_round_equals_its_definition(constraint, least):
     lengths = bitext.source.lengths, bitext.target.lengths
     expected = update_stops(update_starts(model.weights, starts, lengths), stops)
     np.testing.assert_allclose(done.model.weights, expected, rtol=2e-3, atol=1e-5)
-    expected = update_jumps(model.jumps, jumps, openings, 1)
+    expected = update_jumps(model.jumps, jumps, foreseen, 1, SAFE if constraint == "none" else BOLD)
     np.testing.assert_allclose(done.model.jumps.weight, expected.weight, rtol=2e-3, atol=1e-5)
+    np.testing.assert_allclose(done.model.jumps.factor, expected.factor, rtol=2e-3, atol=1e-5)
     assert len(np.unique(done.model.jumps.weight, axis=1)[0]) == 4
+    assert len(np.unique(done.model.jumps.factor, axis=1)[0]) == 4
 
 
 @pytest.mark.parametrize("constraint", ["none", "symmetric"])
@@ -204,6 +213,7 @@ def test_the_size_of_blocks_changes_no_bit_of_the_lexicon(limit, monkeypatch):
     # Statistics are summed by shards of a block, so these agree up to rounding of 64 bits.
     np.testing.assert_allclose(whole.model.weights, cut.model.weights, rtol=1e-6)
     np.testing.assert_allclose(whole.model.jumps.weight, cut.model.jumps.weight, rtol=1e-6)
+    np.testing.assert_allclose(whole.model.jumps.factor, cut.model.jumps.factor, rtol=1e-6)
     assert cut.objective == pytest.approx(whole.objective, rel=1e-12)
 
 

@@ -311,7 +311,7 @@ def count_jumps(lane: int, d: int, j: int, own: Own, work: Work) -> None:
     pool, line = own.pool, own.line
     _, S = sides(d, own)
     M, leave = MASS * own.c + (j - 1) * S, (LEAVE + d) * own.c + (j - 1) * S
-    c, e, copy = class_at(d, j - 1, own, work), class_at(d, j, own, work), own.n % COPIES
+    c, to, copy = class_at(d, j - 1, own, work), class_at(d, j, own, work), own.n % COPIES
     first, visited = line_at(VISITS, 0, own), line_at(VISITS, 1, own)
     every = np.float32(0)
     for s in range(lane, S, LANES):
@@ -348,7 +348,7 @@ def count_jumps(lane: int, d: int, j: int, own: Own, work: Work) -> None:
             x *= jump_weight(d, j - 1, k - NEAR - 1, own, work)
         counted = np.int64(x * UNIT + 0.5)
         add_to(work.counted.jumps, (copy, d, 0, c, k), counted)
-        add_to(work.counted.jumps, (copy, d, 1, e, k), counted)
+        add_to(work.counted.jumps, (copy, d, 1, to, k), counted)
 
 
 @card_function

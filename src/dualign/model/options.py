@@ -193,7 +193,7 @@ class Options:
         1000, "how many words per side, the most frequent, have their own jump weights; at most 10000"
     )
     jump_weight: float = option(
-        30.0, "how strongly these are shrunk towards the common ones, in pseudo-counts, at least 1"
+        10.0, "how strongly these are shrunk towards the common ones, in pseudo-counts, at least 1"
     )
     slack: float = option(0.6, "projection: allowed norm of the constraint violations")
     tolerance: float = option(0.1, "projection: how far from its optimum it may stop")

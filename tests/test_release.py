@@ -19,7 +19,7 @@ DEFAULTS = {
         "model": "hmm", "ibm1_rounds": 2, "rounds": 3, "constraint": "symmetric",
         "projection": "symmetric", "tokenize": "none", "whitespace": "unicode", "skip_tokens": "",
         "lowercase": True, "max_length": 100, "null": 0.2, "floor": 1e-06, "prune": 0.0003,
-        "stem_letters": 4, "stem_weight": 20.0, "form_weight": 3.0, "jump_words": 1000,
+        "stem_letters": 4, "stem_weight": 20.0, "form_weight": 3.0, "jump_words": 3000,
         "jump_weight": 10.0, "slack": 0.6, "tolerance": 0.1, "evaluations": 5, "mixture": False,
         "decoder": "soft-union", "threshold": 0.0, "style": "lean",
     }

@@ -190,7 +190,7 @@ class Options:
     stem_weight: float = option(20.0, "how much, in pseudo-counts; 0 switches it off")
     form_weight: float = option(3.0, "pseudo-counts for words of similar spelling; 0 switches it off")
     jump_words: int = option(
-        1000, "how many words per side, the most frequent, have their own jump weights; at most 10000"
+        3000, "how many words per side, the most frequent, have their own jump weights; at most 10000"
     )
     jump_weight: float = option(
         10.0, "how strongly these are shrunk towards the common ones, in pseudo-counts, at least 1"

@@ -77,9 +77,9 @@ class Counted(NamedTuple):
     """What EM needs, in whole numbers, int64: adding these gives the same in any order.
 
     Expected counts: `links` (entries, 2), `null_target`, `null_source` by word. Statistics of the chains, see
-    `dualign.infer.chains.Sums`, in several copies: `jumps` (COPIES, 2, 2, classes, 24): expected jumps,
-    then foreseen ones; `ends` (COPIES, 2, 3, 11): starts, rows by distance to the end, stops. If `agree` is 1, links
-    count as far as both directions choose them.
+    `dualign.infer.chains.Sums`, in several copies: `jumps` (COPIES, 2, 2, classes, 24): expected jumps, then
+    foreseen ones; `ends` (COPIES, 2, 3, 11): starts, rows by distance to the end, stops. If `agree` is 1,
+    links count as far as both directions choose them.
     """
 
     links: Any

@@ -22,11 +22,11 @@ class Sums(NamedTuple):
 
     `jumps` float64 (2, 2, classes, 12): expected jumps of −5..5, and farther ones, from the words of each
     class (see `dualign.model.jumps`), then to them; `foreseen` likewise: how many of these jumps the weights
-    alone foresee, given where each begins, Σ w(d) / Z for each place; `starts` float64 (2, 11): first positions 0..9 and beyond; `stops` float64 (2, 2, 11): rows
-    at the last position, at those before it and farther away, then how often a chain stopped there;
-    `totals` float64 (4): log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence
-    KL(q ‖ p) of the projections when ε = 0. Where several sums are kept, all arrays have one more axis in
-    front.
+    alone foresee, given where each begins, Σ w(d) / Z for each place; `starts` float64 (2, 11): first
+    positions 0..9 and beyond; `stops` float64 (2, 2, 11): rows at the last position, at those before it and
+    farther away, then how often a chain stopped there; `totals` float64 (4): log-likelihood, evaluations of
+    the chains, pairs, and Σ D(0) − D(λ), the divergence KL(q ‖ p) of the projections when ε = 0. Where
+    several sums are kept, all arrays have one more axis in front.
     """
 
     jumps: Array

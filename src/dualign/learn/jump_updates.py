@@ -6,10 +6,10 @@ of the jumps that stay inside. The expected log-likelihood is therefore
     Σ_d n_d log w(d) − Σ_jumps log Z,     Z = Σ_d available(d) w(d),
 
 with n_d expected jumps, pseudo-counts among them. Its maximum has no closed form (relative frequencies ignore
-that Z depends on the borders). Let m_d be the jumps that the weights foresee, Σ_jumps available(d) w(d) / Z. If
-each row has one set of weights, `w(d) ← w(d) · n_d / m_d` never lowers the likelihood: the minorise-maximise
-step of choice models. Starts are the case of one jump per sentence. (The usual weights are estimated anew
-each round, so they are not a fixed prior.)
+that Z depends on the borders). Let m_d be the jumps that the weights foresee, Σ_jumps available(d) w(d) / Z.
+If each row has one set of weights, `w(d) ← w(d) · n_d / m_d` never lowers the likelihood: the
+minorise-maximise step of choice models. Starts are the case of one jump per sentence. (The usual weights are
+estimated anew each round, so they are not a fixed prior.)
 
 The weight of a jump is a product of two parts, of the word it leads from and of the word it leads to. Both
 are updated at once, from the same n and m by class:

@@ -124,8 +124,9 @@ class CardModel:
         self.card, self.table = card, model.lexicon.table
         with phase("card: lexicon"):
             self.index = index_on(card, model.lexicon)
-        count, few = card.empty(1, np.int64), card.empty((1, 1, 1, 1), np.int64)
-        self.no_counts = Counted(card.empty((1, 2), np.int64), count, count, few, few, 0)
+        # Nothing is added to them, but a kernel is compiled for arrays of as many axes as `Counted` has.
+        links, null, jumps, ends = (card.empty((1,) * axes, np.int64) for axes in (2, 1, 5, 4))
+        self.no_counts = Counted(links, null, null, jumps, ends, 0)
         self.no_links = Candidates(card.empty((1, 2), np.float32), 0.0)
         self.fill(model)
 

@@ -14,8 +14,9 @@ from dualign import Aligner
 from dualign.learn.added_entries import with_entries
 from dualign.learn.expected_counts import Counts
 from dualign.learn.ibm1 import train_ibm1
-from dualign.learn.prior_counts import Prior, pseudo_counts, with_counts
+from dualign.learn.prior_counts import Prior, inherited, pseudo_counts, with_counts
 from dualign.learn.smoothing import make_priors, reestimate_lexicon
+from dualign.model.jumps import classes_of, initial_jumps
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.text.synthetic import generate
@@ -149,6 +150,23 @@ def test_a_model_goes_on_with_more_text(tmp_path):
     ]
     assert fit[0] < fit[1]
     assert fit[1] > fit[2] - 0.25
+
+
+def test_words_inherit_the_jumps_from_them_and_to_them():
+    pairs = [(source, target) for source, target, _ in generate(200, seed=5, vocabulary=40, mean_length=6)]
+    old = Aligner(threads=1, jump_words=8).fit(pairs).model
+    # The same words in another order, half of them with jumps of their own, and one that is new.
+    words = [["new", *reversed(vocabulary.words)] for vocabulary in (old.source, old.target)]
+    by_target, by_source = (classes_of(np.arange(len(side)), len(side) // 2) for side in reversed(words))
+    jumps = inherited(initial_jumps(by_target, by_source), old, *words)
+    for d, (side, before, new) in enumerate(
+        ((words[1], old.target, by_target), (words[0], old.source, by_source))
+    ):
+        for number in np.flatnonzero(new):
+            known = old.jumps[1 + d][before.numbers[side[number]]]
+            np.testing.assert_array_equal(jumps.weight[d, new[number]], old.jumps.weight[d, known])
+            np.testing.assert_array_equal(jumps.factor[d, new[number]], old.jumps.factor[d, known])
+        np.testing.assert_array_equal(jumps.factor[d, 0], 1)
 
 
 def test_priors_give_the_same_bits_on_any_number_of_threads(tmp_path):

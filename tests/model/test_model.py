@@ -75,6 +75,18 @@ def test_a_model_that_lacks_an_array_is_of_another_version(aligner, tmp_path, mi
         Model.load(tmp_path / "less")
 
 
+def test_a_model_from_before_jumps_had_factors_has_none(aligner, tmp_path):
+    aligner.save(tmp_path / "model")
+    header, arrays = read_container(tmp_path / "model")
+    assert (arrays["jumps_factor"] != 1).any() == (aligner.options.model == "hmm")
+    write_container(
+        tmp_path / "old", header, {name: array for name, array in arrays.items() if name != "jumps_factor"}
+    )
+    jumps = Model.load(tmp_path / "old").jumps
+    np.testing.assert_array_equal(jumps.factor, np.ones_like(jumps.weight))
+    np.testing.assert_array_equal(jumps.weight, aligner.model.jumps.weight)
+
+
 @pytest.mark.parametrize(
     "options", [{"colour": "red"}, {"threshold": 7}, {"evaluations": 10**30}, {"slack": 10**400}]
 )

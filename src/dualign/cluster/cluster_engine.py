@@ -2,9 +2,10 @@
 
 A round is a protocol of files. The text is numbered here, once, and mapped by all workers. A task counts some
 consecutive blocks of it and writes their counts, by range of the lexicon's entries; a second kind of task
-merges one range of all these files; statistics are added up here, and the M-step is that of a single machine. A finished round is a model file, named by its content, and a
-record of how it was made: whoever repeats the command goes on after the last of them, or, where rounds hand
-multipliers on, after the last whose multipliers are still there.
+merges one range of all these files; statistics are added up here, and the M-step is that of a single machine.
+A finished round is a model file, named by its content, and a record of how it was made: whoever repeats the
+command goes on after the last of them, or, where rounds hand multipliers on, after the last whose multipliers
+are still there.
 """
 
 from __future__ import annotations

@@ -877,6 +877,29 @@ def test_tuning_sees_the_similarities(files, matrices, tmp_path, capsys):
     assert evaluate(links, truth).aer <= evaluate(list(read_links(untuned, "pharaoh"))[:40], truth).aer
 
 
+def test_a_weight_is_tuned_with_similarities_from_a_pipe_and_with_all_that_is_known(files, tmp_path):
+    gold = write_lines(tmp_path / "gold.conll", GOLD)  # whatever it is called, it is not a text
+    rows = [
+        json.dumps([[0.1] * len(t.split()) for _ in s.split()])
+        for s, t in zip(SOURCE[:30], TARGET[:30], strict=True)
+    ]
+    given = ["align", *files, "--similarity", "-", "--tune", gold, "--background", *files, *FAST[:2]]
+    ended = dualign(*given, stdin="".join(f"{row}\n" for row in rows))
+    assert ended.returncode == 0, ended.stderr
+    assert len(ended.stdout.splitlines()) == LINES
+    assert "similarities: trying weights 1, 2, 4, 8, a training for each" in ended.stderr
+
+
+def test_a_cluster_refuses_similarities_before_the_work(files, matrices, tmp_path, capsys):
+    pytest.importorskip("distributed")
+    gold = write_lines(tmp_path / "gold", GOLD)
+    work = ["--cluster", "local:1", "--work", str(tmp_path / "work"), "-o", str(tmp_path / "links")]
+    assert run(["align", *files, "--similarity", matrices, "--tune", gold, *work]) == 2
+    told = capsys.readouterr().err
+    assert "a cluster does not know similarities" in told
+    assert "trying" not in told
+
+
 def test_similarities_that_cannot_be_used_are_told(files, matrices, model, tmp_path, capsys):
     given = [*files, "--similarity", matrices]
     assert "leave the saved model out" in failure(capsys, *given, "--model", model, code=2)

@@ -73,9 +73,15 @@ Similarity = Annotated[
     option("FILE.npz", "Similarities of the words of the first pairs, one matrix per pair, as evidence."),
 ]
 SimilarityWeight = Annotated[
-    float | None, option("W", "Probabilities are multiplied by exp(W × similarity). [default: 4]")
+    float | None,
+    option("W", "Multiply probabilities by exp(W × similarity). [default: 4, or as --tune finds]"),
 ]
-Tune = Annotated[str | None, option("GOLD", "Tune the decoder on these gold links of the first lines.")]
+Tune = Annotated[
+    str | None,
+    option(
+        "GOLD", "Tune the decoder, and the weight of similarities, on these gold links of the first lines."
+    ),
+]
 PinnedGold = Annotated[
     str | None,
     option(

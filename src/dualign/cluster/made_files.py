@@ -27,7 +27,7 @@ Others = TypeVarTuple("Others")
 Result = TypeVar("Result")
 
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Changes whenever files of the same name have another content than before."""
 
 

@@ -85,12 +85,17 @@ def look_at(
 ) -> None:
     """Refuse, before kernels are compiled, files that do not exist, and one file that has not both sides on
     its first line; not if the run `waits` for lines as they come."""
-    labelled = () if tuning is None else (tuning.gold, tuning.source, tuning.target)
-    for path in (source, target, *labelled, *known.inputs()):
-        if path is None:
-            continue
-        check_input(path)
-        if is_conllu(path):
+    texts = (
+        source,
+        target,
+        *(known.background or ()),
+        *(() if tuning is None else (tuning.source, tuning.target)),
+    )
+    for path in (*texts, None if tuning is None else tuning.gold, *known.inputs()):
+        if path is not None:
+            check_input(path)
+    for path in texts:
+        if path is not None and is_conllu(path):
             raise UsageError(f"{path}: CoNLL-U; open it with dualign.jobs.plain_text, which has its words")
     if target is None and is_regular(source) and not waits:
         for number, line in enumerate(read_lines(source, run.errors), 1):

@@ -3,8 +3,10 @@ with."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from dualign.text.bitext import Numbered
 from dualign.text.checks import number_of
 from dualign.text.matrices import read_matrices
 from dualign.text.prior_files import read_word_pairs
-from dualign.text.similarities import SIMILARITY_WEIGHT, similarities
+from dualign.text.similarities import similarities
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,14 @@ class Knowledge:
         """The glossary, if there is one."""
         return None if self.glossary is None else Glossary.read(self.glossary, errors=run.errors)
 
-    def with_similarities(self, text: Numbered, run: Run) -> Numbered:
-        """The text with the similarities of its pairs, if there are any."""
-        if self.similarity is None:
-            return text
-        weight = SIMILARITY_WEIGHT if self.similarity_weight is None else self.similarity_weight
-        matrices = read_matrices(self.similarity, run.errors)
+    def read_similarities(self, run: Run) -> Iterator[tuple[str, Any]]:
+        """The matrices, each with its place; none if there is no file of them."""
+        return iter(()) if self.similarity is None else read_matrices(self.similarity, run.errors)
+
+    def with_similarities(
+        self, text: Numbered, matrices: Iterable[tuple[str, Any]], weight: float, run: Run
+    ) -> Numbered:
+        """The text with the similarities of its pairs, by these matrices."""
         known = similarities((text.source.lengths, text.target.lengths), matrices, weight)
         found = int((np.diff(known.begin) > 0).sum())
         if not found:

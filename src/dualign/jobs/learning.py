@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from dualign.aligner import Aligner
 from dualign.cluster.engines import check_model
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock, in_words
-from dualign.core.errors import DataError, UsageError
+from dualign.core.errors import UsageError
 from dualign.core.phases import phase
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace
@@ -47,6 +46,7 @@ from dualign.text.pair_blocks import TextFiles
 from dualign.text.pairs import Pair
 from dualign.text.raw_signs import SAMPLE
 from dualign.text.sampling import as_count, sampled
+from dualign.text.similarities import SIMILARITY_WEIGHT
 from dualign.text.streams import text_size
 
 READ_LINES = 1 << 14
@@ -54,9 +54,6 @@ READ_LINES = 1 << 14
 
 LITTLE_TEXT = 200
 """Fewer pairs are worth a note: on them, links are less certain than their probabilities say."""
-
-SIMILARITY_WEIGHTS = (1.0, 2.0, 4.0, 8.0)
-"""That tuning chooses from."""
 
 LEAST_TO_TUNE = 20
 """Pairs with pinned links, at least, to tune by them, too: what is best for a few is worse for the text."""
@@ -136,14 +133,28 @@ def learn(
     aligner = Aligner(**computing(run), **options)
     if run.crew is not None:
         check_model(aligner.options.model)
+        if known.similarity is not None:
+            raise UsageError("a cluster does not know similarities; train on one machine")
     pin = tuning is not None and tuning.pin
     note_device(aligner, constraints, run, pinned=pin, similar=known.similarity is not None)
     gold = None if tuning is None else tuning.read_gold(run.errors)
-    text, labelled = _texts(given, aligner, gold, tuning, known, run, workspace)
-    learnt, times = _with_background(text, known, aligner, run, workspace)
+    text, labelled = _texts(given, aligner, gold, tuning, run, workspace)
+    other, times = _background(text, known, aligner, run, workspace)
+    about: dict[str, Any] = {"constraints": constraints, "workspace": workspace, "prior": prior}
+
+    def together(part: Numbered) -> Numbered:
+        return part if other is None else part.with_background(other, times, workspace)
+
+    def learn_from(part: Numbered) -> Model:
+        trial = Aligner(**computing(run), **aligner.options.as_dict())
+        return trial.fit(together(part), **about).model
+
+    if known.similarity is not None:
+        text = _with_similarities(text, known, labelled, gold, learn_from, run, aligner.threads)
+    learnt = together(text)
     judge = None
     if tuning is not None and gold is not None and tuning.early_stop:
-        judge = _AreaJudge(labelled, gold, aligner.threads)
+        judge = _AreaJudge(labelled.of(text), gold, aligner.threads)
     if max(int(side.lengths.max(initial=0)) for side in (learnt.source, learnt.target)) > LONGEST_IN_STEP:
         compile_kernels(run.note, "long")
     sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
@@ -161,16 +172,7 @@ def learn(
         again = [line + n * len(text) for n in range(times) for line in gold.lines]
         pinned = dict(zip(again, times * gold.links, strict=True))
     try:
-        aligner.fit(
-            learnt,
-            report=run.round,
-            judge=judge,
-            constraints=constraints,
-            workspace=workspace,
-            gold=pinned,
-            prior=prior,
-            client=run.crew,
-        )
+        aligner.fit(learnt, report=run.round, judge=judge, gold=pinned, client=run.crew, **about)
     except NothingToLearn:
         raise NothingToLearn(len(text)) from None  # without the background
     _note_unused(text, learnt, times, aligner.options.max_length, run)
@@ -182,7 +184,7 @@ def learn(
             f"have any, and it takes {LEAST_TO_TUNE}"
         )
     elif gold is not None:
-        tune_by(aligner, labelled, gold.links, run)
+        tune_by(aligner, labelled.of(text), gold.links, run)
     return text, aligner
 
 
@@ -216,64 +218,65 @@ def _texts(
     aligner: Aligner,
     gold: Gold | None,
     tuning: Tuning | None,
-    known: Knowledge,
     run: Run,
     workspace: Workspace,
-) -> tuple[Numbered, Sequence[Pair] | Numbered]:
-    """The numbered text, with similarities if there are any, and the pairs that have gold links."""
+) -> tuple[Numbered, Labelled]:
+    """The numbered text, and which of its pairs, or which others, have gold links."""
     if tuning is None or gold is None:
-        return known.with_similarities(_read(given, aligner, 0, run, workspace)[1], run), []
+        return _read(given, aligner, 0, run, workspace)[1], Labelled([])
     first = gold.lines[-1] + 1 if tuning.on_input else 0
     begin, text = _read(given, aligner, first, run, workspace)
-    labelled = tuning.pairs(begin, gold, run.errors, aligner.cutting)
-    if known.similarity is None:
-        return text, labelled
-    mine = np.isin(np.arange(len(text)), gold.lines) if tuning.on_input else None
-    if known.similarity_weight is None and linked(gold) >= LEAST_TO_TUNE:
-        known = _with_tuned_weight(known, text, (labelled if mine is None else mine), gold, aligner, run)
-    text = known.with_similarities(text, run)
-    return text, labelled if mine is None else text.chosen(mine)
+    pairs = tuning.pairs(begin, gold, run.errors, aligner.cutting)
+    return text, Labelled(pairs, np.isin(np.arange(len(text)), gold.lines) if tuning.on_input else None)
 
 
-def _with_tuned_weight(
-    known: Knowledge, text: Numbered, judged: Sequence[Pair] | Array, gold: Gold, aligner: Aligner, run: Run
-) -> Knowledge:
-    """The weight of similarities whose model has the largest area under the precision-recall curve.
+class Labelled(NamedTuple):
+    """Pairs with gold links; `mine`: which pairs of the text they are, bool, if they are of it."""
 
-    `judged` are the pairs with gold links, or a mask of them in the text. Every weight that does not make a
-    similarity too large is tried by training.
-    """
-    from dualign.jobs.tuning import area_judge
+    pairs: Sequence[Pair]
+    mine: Array | None = None
 
-    areas = {}
-    for weight in SIMILARITY_WEIGHTS:
-        trial = replace(known, similarity_weight=weight)
-        try:
-            similar = trial.with_similarities(text, SILENT)
-        except DataError:
-            if weight == SIMILARITY_WEIGHTS[0]:
-                raise
-            break
-        pairs = similar.chosen(judged) if isinstance(judged, np.ndarray) else judged
-        model = Aligner(**computing(run), **aligner.options.as_dict()).fit(similar).model
-        areas[trial] = area_judge(pairs, gold.links, aligner.threads)(model)
-    best = max(areas, key=areas.__getitem__)
-    tried = ", ".join(f"{trial.similarity_weight:g}: {area:.4f}" for trial, area in areas.items())
-    run.note(f"similarity weight {best.similarity_weight:g}; area under the curve by weight: {tried}")
-    return best
+    def of(self, text: Numbered) -> Sequence[Pair] | Numbered:
+        """The same pairs, with the similarities that the text has for them."""
+        return self.pairs if self.mine is None or len(text.similar.begin) == 0 else text.chosen(self.mine)
 
 
-def _with_background(
+def _background(
     text: Numbered, known: Knowledge, aligner: Aligner, run: Run, workspace: Workspace
-) -> tuple[Numbered, int]:
-    """The text, with the background after it if there is one, and how often it is repeated there."""
+) -> tuple[Numbered | None, int]:
+    """Other text to learn from, if there is any, and how often the text is repeated beside it."""
     if known.background is None:
-        return text, 1
+        return None, 1
     other = _encode_files(*known.background, aligner, run, workspace, aligner.cutting)
     times = known.times or text.times_over(other)
     counts = "" if times == 1 else f"; each of the text's counts like {times} of it"
     run.note(f"background: {number_of(len(other), 'pairs')}{counts}")
-    return text.with_background(other, times, workspace), times
+    return other, times
+
+
+def _with_similarities(
+    text: Numbered,
+    known: Knowledge,
+    labelled: Labelled,
+    gold: Gold | None,
+    learn_from: Callable[[Numbered], Model],
+    run: Run,
+    threads: int,
+) -> Numbered:
+    """The text with its similarities; without a weight, that of most use for the gold links, if there are."""
+    matrices: Iterable[tuple[str, Any]] = known.read_similarities(run)
+    weight = known.similarity_weight
+    if weight is None and gold is not None and linked(gold) >= LEAST_TO_TUNE:
+        from dualign.jobs.similarity_weight import tuned_weight
+
+        kept = list(matrices)
+
+        def weighted(trial: float) -> tuple[Numbered, Sequence[Pair] | Numbered]:
+            similar = known.with_similarities(text, kept, trial, SILENT)
+            return similar, labelled.of(similar)
+
+        weight, matrices = tuned_weight(weighted, kept, gold.links, learn_from, run, threads), kept
+    return known.with_similarities(text, matrices, SIMILARITY_WEIGHT if weight is None else weight, run)
 
 
 def _read(

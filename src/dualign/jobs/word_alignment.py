@@ -36,7 +36,7 @@ from dualign.text.bitext import Numbered
 from dualign.text.checks import number_of
 from dualign.text.line_blocks import BEGINNING, Place
 from dualign.text.pair_blocks import TextFiles
-from dualign.text.streams import open_output, text_size
+from dualign.text.streams import check_input, open_output, text_size
 
 
 @job
@@ -71,6 +71,8 @@ def align(
         raise UsageError(
             "similarities are those of tokens; leave out the tokens, and positions other than tokens"
         )
+    if outputs.ids is not None:
+        check_input(outputs.ids)
     workspace = run.workspace()
     if load is None:
         chosen = Options.of(options)

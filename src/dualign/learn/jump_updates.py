@@ -18,7 +18,7 @@ are updated at once, from the same n and m by class:
 
 With η = ½ this never lowers the likelihood either: `w f ≤ ½ (w² f'/w' + f² w'/f')` for any w', f' bounds Z
 (generalised iterative scaling; Darroch and Ratcliff 1972). Where few rounds are made and they do not maximise
-the likelihood alone, a longer step is better (over-relaxation; up to η = 1 it converges).
+the likelihood alone, a longer step is better (over-relaxation; the likelihood may then oscillate).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SAFE, BOLD = 0.5, 0.8
 def update_jumps(
     jumps: Jumps, expected: Array, foreseen: Array, strength: float, step: float = SAFE
 ) -> Jumps:
-    """New jumps from the statistics of `dualign.infer.chains.Sums`, float64 (2, 2, classes, NEAR + 1) both.
+    """New jumps from the statistics of `dualign.infer.tallies.Sums`, float64 (2, 2, classes, NEAR + 1) both.
 
     `strength`: how many jumps of the usual kind each word is taken to have made beside its own, and as many
     to it. `step`: the exponent η; where no word has weights of its own there are no factors, and it is 1.
@@ -90,7 +90,7 @@ def update_starts(weights: Array, starts: Array, lengths: tuple[Array, Array]) -
 def update_stops(weights: Array, stops: Array) -> Array:
     """Weights with new probabilities to stop: how often a chain did, of all rows it was at such a position.
 
-    `stops`: see `dualign.infer.chains.Sums`; STOP_PRIOR rows behave as before training.
+    `stops`: see `dualign.infer.tallies.Sums`; STOP_PRIOR rows behave as before training.
     """
     new = weights.copy()
     rows, ends = stops[:, 0] + STOP_PRIOR, stops[:, 1] + STOP_PRIOR * INITIAL_STOPS

@@ -15,11 +15,11 @@ ROOT = Path(__file__).parents[1]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 
 DEFAULTS = {
-    "0.2.0": {
+    "0.3.0": {
         "model": "hmm", "ibm1_rounds": 2, "rounds": 3, "constraint": "symmetric",
         "projection": "symmetric", "tokenize": "none", "whitespace": "unicode", "skip_tokens": "",
         "lowercase": True, "max_length": 100, "null": 0.2, "floor": 1e-06, "prune": 0.0003,
-        "stem_letters": 4, "stem_weight": 20.0, "form_weight": 3.0, "jump_words": 3000,
+        "stem_letters": 4, "stem_weight": 20.0, "form_weight": 3.0, "leave_out": 0.7, "jump_words": 3000,
         "jump_weight": 10.0, "slack": 0.6, "tolerance": 0.1, "evaluations": 5, "mixture": False,
         "decoder": "soft-union", "threshold": 0.0, "style": "lean",
     }

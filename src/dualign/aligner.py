@@ -136,12 +136,13 @@ class Aligner:
         if self._model is None:
             raise UsageError("this aligner has no model yet; call fit(bitext), or Aligner.load(path)")
         present = {name: getattr(self.options, name) for name in DECODING}
+        if all(getattr(self._model.options, name) == value for name, value in present.items()):
+            return self._model  # as for every part of a text but the first
         try:
             options = replace(self._model.options, **present)
         except UsageError as error:
             raise UsageError(f"{error}; the model was trained with other options, fit it again") from None
-        if options != self._model.options:
-            self._model = self._model.with_options(options)
+        self._model = self._model.with_options(options)
         return self._model
 
     def fit(

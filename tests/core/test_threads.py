@@ -125,3 +125,17 @@ def test_phases_add_up_over_threads_and_cost_nothing_when_nobody_measures():
     with phase("afterwards"):
         pass
     assert list(phases.by_name) == ["adding", "resting"]
+
+
+def test_a_long_job_holds_up_no_others_that_are_taken_ahead():
+    others = threading.Event()
+    left = iter(range(8, -1, -1))
+
+    def work(job: int) -> int:
+        if job == 0:
+            assert others.wait(10)
+        elif next(left) == 1:
+            others.set()
+        return job
+
+    assert list(ordered_map(work, range(10), 2, ahead=10)) == list(range(10))

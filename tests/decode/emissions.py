@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from tests.infer.chains import jump_rows, parameters_of
+from tests.infer.chains import both_parameters
 from tests.oracles.chain import Parameters
 
 from dualign.model.jumps import FLOOR, NULL_FLOOR
@@ -29,6 +29,5 @@ def directions(model: Model, source: Sequence[str], target: Sequence[str]) -> tu
     null_target = lexicon.null_target[w].astype(float) + model.weights[0, NULL_FLOOR]
     null_source = lexicon.null_source[v].astype(float) + model.weights[1, NULL_FLOOR]
     jumps = model.jumps
-    there = parameters_of(model.weights[0], jump_rows(jumps, 0, jumps.by_target[w]))
-    back = parameters_of(model.weights[1], jump_rows(jumps, 1, jumps.by_source[v]))
+    there, back = both_parameters(model.weights, jumps, jumps.by_target[w], jumps.by_source[v])
     return (there, p[:, :, 0].T, null_target), (back, p[:, :, 1], null_source)

@@ -41,6 +41,7 @@ def difference(one: Aligner, other: Aligner) -> dict[str, float]:
         "null": float(np.abs(a.lexicon.null_target - b.lexicon.null_target).max()),
         "jumps": float(np.abs(a.jumps.weight / b.jumps.weight - 1).max()),
         "factors": float(np.abs(a.jumps.factor / b.jumps.factor - 1).max()),
+        "chosen": float(np.abs(a.jumps.chosen / b.jumps.chosen - 1).max()),
         "weights": float(np.abs(a.weights - b.weights).max()),
     }  # fmt: skip
 

@@ -36,6 +36,7 @@ def test_the_card_learns_the_model_of_the_processor(found, constraint):
     assert apart["null"] < 1e-5
     assert apart["jumps"] < 1e-2
     assert apart["factors"] < 1e-2
+    assert apart["chosen"] < 1e-4
     assert apart["weights"] < 1e-4
 
 

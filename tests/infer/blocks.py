@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from tests.infer.chains import jump_rows, parameters_of, random_jumps, random_weights
+from tests.infer.chains import both_parameters, random_jumps, random_weights
 from tests.learn.corpora import encoded
 from tests.oracles.chain import Parameters
 
 from dualign.infer.blocks import COLD, Block, Given, Warm, block_of
 from dualign.infer.multipliers import Constraint
 from dualign.infer.posteriors import expectations
-from dualign.model.jumps import NEAR, Jumps
+from dualign.model.jumps import CLOSE, NEAR, Jumps
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -36,8 +36,7 @@ class OnePair(NamedTuple):
     @property
     def directions(self) -> tuple[Direction, Direction]:
         """What the oracles take: the chain in which target words choose, then the other."""
-        there = parameters_of(self.weights[0], jump_rows(self.jumps, 0, self.jumps.by_target))
-        back = parameters_of(self.weights[1], jump_rows(self.jumps, 1, self.jumps.by_source))
+        there, back = both_parameters(self.weights, self.jumps, self.jumps.by_target, self.jumps.by_source)
         return (
             (there, self.emission[:, :, 0].T.astype(float), self.null_target.astype(float)),
             (back, self.emission[:, :, 1].astype(float), self.null_source.astype(float)),
@@ -76,6 +75,8 @@ def random_pair(seed: int, I: int, J: int) -> OnePair:
     random = np.random.default_rng(seed)
     factors = np.exp(0.5 * random.standard_normal((2, 1 + max(I, J), NEAR))).astype(np.float32)
     factors[:, 0] = 1
+    chosen = np.exp(0.5 * random.standard_normal((2, 2, 1 + max(I, J), CLOSE))).astype(np.float32)
+    chosen[:, :, 0] = 1
     return OnePair(
         np.exp(1.5 * random.standard_normal((I, J, 2)) - 2).astype(np.float32),
         np.exp(random.standard_normal(J) - 2).astype(np.float32),
@@ -86,6 +87,7 @@ def random_pair(seed: int, I: int, J: int) -> OnePair:
             1 + np.arange(J, dtype=np.int32),
             1 + np.arange(I, dtype=np.int32),
             factors,
+            chosen,
         ),
     )
 

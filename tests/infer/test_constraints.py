@@ -221,7 +221,7 @@ def test_rules_that_say_the_same_thing_again_equal_the_twin():
 @pytest.mark.parametrize("unit", [0.3, 0.1, 1 / 64, 1e-9, 1e6])
 def test_rules_hold_whatever_unit_they_are_written_in(unit):
     pair = random_pair(3, 3, 2)
-    pair.emission[0, 0] *= 1e4  # a link that the model is sure of
+    pair.emission[0, 0] *= 1e5  # a link that the model is sure of
     nodes = ((0, 0, 0), (1, 0, 0))
     rules = [Rule((node,), (1.0,), 0.5) for node in nodes]
     other = [Rule((node,), (unit,), 0.5 * unit) for node in nodes]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.infer.blocks import OnePair, random_pair
-from tests.infer.chains import jump_rows, parameters_of
+from tests.infer.chains import both_parameters
 from tests.oracles.chain import dense_chain
 
 from dualign.infer.blocks import Block
@@ -36,8 +36,7 @@ def expected(pair: OnePair, links: Alignment) -> tuple[float, np.ndarray, np.nda
     emission = (pair.emission + pair.weights[:, FLOOR]) * allowed[:, :, None]
     null_target = (pair.null_target + pair.weights[0, NULL_FLOOR]) * ~sure.any(axis=0)
     null_source = (pair.null_source + pair.weights[1, NULL_FLOOR]) * ~sure.any(axis=1)
-    there = parameters_of(pair.weights[0], jump_rows(pair.jumps, 0, pair.jumps.by_target))
-    back = parameters_of(pair.weights[1], jump_rows(pair.jumps, 1, pair.jumps.by_source))
+    there, back = both_parameters(pair.weights, pair.jumps, pair.jumps.by_target, pair.jumps.by_source)
     first = dense_chain(there, emission[:, :, 0].T, null_target)
     second = dense_chain(back, emission[:, :, 1], null_source)
     return first[0] + second[0], first[1], second[1]

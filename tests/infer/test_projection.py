@@ -125,8 +125,8 @@ def test_a_pair_that_is_symmetric_already_costs_one_evaluation():
     weights = np.stack([pair.weights[0], pair.weights[0]])
     null = np.full(4, 0.1, np.float32)
     emission = pair.emission[:, :, :1] + pair.emission[:, :, :1].transpose(1, 0, 2)
-    weight, factor = pair.jumps.weight[0], pair.jumps.factor[0]
-    jumps = pair.jumps._replace(weight=np.stack([weight, weight]), factor=np.stack([factor, factor]))
+    weight, factor, chosen = (array[:1].repeat(2, axis=0) for array in (pair.jumps[0], *pair.jumps[3:]))
+    jumps = pair.jumps._replace(weight=weight, factor=factor, chosen=chosen)
     mirrored = OnePair(np.concatenate([emission, emission], axis=2), null, null, weights, jumps)
     free = posteriors(mirrored, FREE)
     np.testing.assert_allclose(free.target_chooses, free.source_chooses.T, rtol=1e-5, atol=0)
@@ -217,6 +217,7 @@ def pairs_together(pairs: Sequence[OnePair]) -> Block:
             for side in (1, 2)
         ),
         np.concatenate([b.jumps.factor for b in blocks], axis=1),
+        np.concatenate([b.jumps.chosen for b in blocks], axis=2),
     )
     return blocks[0]._replace(
         pairs=members,
@@ -320,6 +321,8 @@ def test_statistics_and_warm_starts_do_not_notice_company():
         for name in ("jumps", "foreseen"):
             alike = np.concatenate([getattr(sums, name) for sums in single], axis=2)
             np.testing.assert_array_equal(getattr(total, name), alike)
+        alike = np.concatenate([sums.chosen for sums in single], axis=3)
+        np.testing.assert_array_equal(total.chosen, alike)
         for name in ("starts", "totals"):
             alike = sum(getattr(sums, name) for sums in single)
             np.testing.assert_allclose(getattr(total, name), alike, rtol=1e-12)

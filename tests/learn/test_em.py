@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.infer.chains import jump_rows, parameters_of
+from tests.infer.chains import both_parameters, jump_rows
 from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 from tests.oracles.chain import enumerate_chain
 
@@ -16,6 +16,8 @@ from dualign.learn.ibm1 import prune, train_ibm1
 from dualign.learn.jump_updates import BOLD, SAFE, update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import UNSEEN, make_priors
 from dualign.model.jumps import (
+    BESIDE,
+    CLOSE,
     FLOOR,
     NEAR,
     NULL,
@@ -81,7 +83,10 @@ def test_a_round_equals_its_definition(constraint, least):
     bitext, model, priors = start(pairs, 5, replace(PLAIN, prune=least))
     factor = np.exp(0.5 * np.random.default_rng(1).standard_normal(model.jumps.factor.shape))
     factor[:, 0] = 1
-    model = replace(model, jumps=model.jumps._replace(factor=factor.astype(np.float32)))
+    chosen = np.exp(0.5 * np.random.default_rng(2).standard_normal(model.jumps.chosen.shape))
+    chosen[:, :, 0] = 1
+    factors = {"factor": factor.astype(np.float32), "chosen": chosen.astype(np.float32)}
+    model = replace(model, jumps=model.jumps._replace(**factors))
     done = em.em_round(bitext, model, priors, constraint, 2)
 
     table = entries(model.lexicon)
@@ -90,6 +95,7 @@ def test_a_round_equals_its_definition(constraint, least):
     counts = {cell: np.zeros(2) for cell in table}
     nulls = np.zeros((2, 5))
     jumps, foreseen = np.zeros((2, 2, 2, 4, NEAR + 1))
+    close = np.zeros((2, 2, 2, 4, CLOSE))
     starts, stops = np.zeros((2, STARTS + 1)), np.zeros((2, 2, STOPS + 1))
     likelihood = 0.0
     for source, target in pairs:
@@ -98,7 +104,7 @@ def test_a_round_equals_its_definition(constraint, least):
         null_source = model.lexicon.null_source[source].astype(float) + null_floor
         classes = model.jumps.by_target[target], model.jumps.by_source[source]
         rows = [jump_rows(model.jumps, d, classes[d]) for d in (0, 1)]
-        there, back = (parameters_of(model.weights[d], rows[d]) for d in (0, 1))
+        there, back = both_parameters(model.weights, model.jumps, *classes)
         chains = (
             enumerate_chain(there, p[:, :, 0].T, null_target),
             enumerate_chain(back, p[:, :, 1], null_source),
@@ -119,6 +125,12 @@ def test_a_round_equals_its_definition(constraint, least):
             for role, words in enumerate((classes[d][:-1], classes[d][1:])):
                 np.add.at(jumps[d, role], words, chains[d].jumps[:-1])
                 np.add.at(foreseen[d, role], words, guesses[:-1])
+            for i, c in enumerate(classes[1 - d]):
+                for there, e in enumerate(classes[1 - d]):
+                    k = there - i + BESIDE
+                    if 0 <= k < CLOSE:
+                        close[d, :, 0, c, k] += chains[d].close[:, k, i]
+                        close[d, :, 1, e, k] += chains[d].close[:, k, i]
             starts[d, :states] += chains[d].starts
             stops[d, :, :states] += chains[d].visits[::-1], chains[d].ends[::-1]
 
@@ -133,9 +145,12 @@ def test_a_round_equals_its_definition(constraint, least):
     lengths = bitext.source.lengths, bitext.target.lengths
     expected = update_stops(update_starts(model.weights, starts, lengths), stops)
     np.testing.assert_allclose(done.model.weights, expected, rtol=2e-3, atol=1e-5)
-    expected = update_jumps(model.jumps, jumps, foreseen, 1, SAFE if constraint == "none" else BOLD)
+    step = SAFE if constraint == "none" else BOLD
+    expected = update_jumps(model.jumps, jumps, foreseen, close, 1, step)
     np.testing.assert_allclose(done.model.jumps.weight, expected.weight, rtol=2e-3, atol=1e-5)
     np.testing.assert_allclose(done.model.jumps.factor, expected.factor, rtol=2e-3, atol=1e-5)
+    np.testing.assert_allclose(done.model.jumps.chosen, expected.chosen, rtol=2e-3, atol=1e-5)
+    assert len(np.unique(done.model.jumps.chosen, axis=2)[0, 0]) == 4
     assert len(np.unique(done.model.jumps.weight, axis=1)[0]) == 4
     assert len(np.unique(done.model.jumps.factor, axis=1)[0]) == 4
 
@@ -214,6 +229,7 @@ def test_the_size_of_blocks_changes_no_bit_of_the_lexicon(limit, monkeypatch):
     np.testing.assert_allclose(whole.model.weights, cut.model.weights, rtol=1e-6)
     np.testing.assert_allclose(whole.model.jumps.weight, cut.model.jumps.weight, rtol=1e-6)
     np.testing.assert_allclose(whole.model.jumps.factor, cut.model.jumps.factor, rtol=1e-6)
+    np.testing.assert_allclose(whole.model.jumps.chosen, cut.model.jumps.chosen, rtol=1e-6)
     assert cut.objective == pytest.approx(whole.objective, rel=1e-12)
 
 

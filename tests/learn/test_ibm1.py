@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 from tests.oracles import ibm1 as oracle
 
-from dualign.learn.ibm1 import prune, train_ibm1
+from dualign.core.workspace import boundless
+from dualign.learn.added_entries import carried_over, with_entries
+from dualign.learn.cooccurrence import LIFT
+from dualign.learn.ibm1 import Whole, lift, prune, train_ibm1
 
 pytestmark = pytest.mark.kernel
 
@@ -119,3 +122,48 @@ def test_a_vocabulary_of_one_word_is_learnt_with_certainty():
     lexicon = train_ibm1(encoded([([0, 0], [0]), ([0], [0, 0, 0])]), 1, 1, 3, 2)
     assert entries(lexicon) == {(0, 0): (1.0, 1.0)}
     assert lexicon.null_target.tolist() == lexicon.null_source.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@given(seed=st.integers(0, 10**6), least=st.sampled_from([0.0, 0.2]))
+@settings(max_examples=20)
+def test_words_are_counted_together_once_for_each_pair_of_their_tokens(threads, seed, least):
+    pairs = random_pairs(seed, 9, 5, 6, 5)
+    whole = Whole(encoded(pairs), (5, 6), threads, boundless())
+    lexicon, together = whole.kept(least)
+    expected = oracle.together(pairs)
+    assert dict(zip(entries(lexicon), together.tolist(), strict=True)) == {
+        cell: expected[cell] for cell in entries(lexicon)
+    }
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_lift_of_two_words_makes_them_more_probable(seed):
+    pairs = random_pairs(seed, 30, 6, 7, 6)
+    bitext = encoded(pairs)
+    frequencies = (
+        np.bincount(bitext.source.tokens, minlength=6),
+        np.bincount(bitext.target.tokens, minlength=7),
+    )
+    results = []
+    for threads in (1, 2, 5):
+        lexicon, _ = Whole(bitext, (6, 7), threads, boundless()).kept(0.05)
+        before = entries(lexicon)
+        lift(lexicon, frequencies, threads)
+        results.append(lexicon)
+    raised = oracle.lifted(before, *(count / count.sum() for count in frequencies), LIFT)
+    for cell, found in entries(results[0]).items():
+        assert found == pytest.approx(raised[cell], rel=1e-5)
+    for other in results[1:]:
+        assert_same_bits(results[0], other)
+
+
+def test_values_of_entries_stay_theirs_when_others_are_added():
+    lexicon = train_ibm1(encoded(random_pairs(5, 8, 5, 6, 4)), 5, 6, 1, 1)
+    more = with_entries(lexicon, np.array([0, 0, 3, 4]), np.array([4, 5, 1, 2]))
+    assert len(more.columns) > len(lexicon.columns)
+    values = np.arange(1, len(lexicon.columns) + 1)
+    known = dict(zip(entries(lexicon), values.tolist(), strict=True))
+    carried = carried_over(values, lexicon.rows, more.rows)
+    assert carried.tolist() == [known.get(cell, 0) for cell in entries(more)]
+    assert carried_over(values, lexicon.rows, lexicon.rows) is values

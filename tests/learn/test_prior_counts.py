@@ -166,6 +166,10 @@ def test_words_inherit_the_jumps_from_them_and_to_them():
             known = old.jumps[1 + d][before.numbers[side[number]]]
             np.testing.assert_array_equal(jumps.weight[d, new[number]], old.jumps.weight[d, known])
             np.testing.assert_array_equal(jumps.factor[d, new[number]], old.jumps.factor[d, known])
+            # In the other direction these words are chosen.
+            np.testing.assert_array_equal(
+                jumps.chosen[1 - d, :, new[number]], old.jumps.chosen[1 - d, :, known]
+            )
         np.testing.assert_array_equal(jumps.factor[d, 0], 1)
 
 

@@ -10,7 +10,7 @@ from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 
 from dualign.learn.expected_counts import Counts
 from dualign.learn.ibm1 import train_ibm1
-from dualign.learn.smoothing import UNSEEN, make_priors, reestimate_lexicon
+from dualign.learn.smoothing import UNSEEN, kept_shares, make_priors, reestimate_lexicon
 from dualign.model.forms import ALIKE, POWER, forms_of, similarity
 from dualign.model.lexicon import Lexicon
 
@@ -24,10 +24,11 @@ def twin(
     counts: dict[tuple[int, int], float],
     words: tuple[list[str], list[str]],
     stem_letters: int,
-    stem_weight: float,
-    form_weight: float,
+    weights: tuple[float, float],
+    left_out: dict[tuple[int, int], float],
 ) -> dict[tuple[int, int], float]:
-    """p(second | first) for a table whose keys are (first, second)."""
+    """p(second | first) for a table whose keys are (first, second); `weights`: of stems, and of forms."""
+    stem_weight, form_weight = weights
     stems = [[word[:stem_letters] for word in side] for side in words]
     by_stems: dict = defaultdict(float)
     by_first_stem: dict = defaultdict(float)
@@ -49,7 +50,10 @@ def twin(
         alike = alike**POWER if alike >= ALIKE else 0.0
         raised[a, b] = count + stem_weight * pooled + form_weight * alike
         sums[a] += raised[a, b]
-    return {(a, b): value / sums[a] if sums[a] else 0.0 for (a, b), value in raised.items()}
+    return {
+        (a, b): (value - left_out.get((a, b), 0) * counts[a, b]) / sums[a] if sums[a] else 0.0
+        for (a, b), value in raised.items()
+    }
 
 
 def small_lexicon(seed: int) -> tuple[Lexicon, np.ndarray]:
@@ -62,18 +66,21 @@ def small_lexicon(seed: int) -> tuple[Lexicon, np.ndarray]:
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("stem_letters", [1, 4])
-@pytest.mark.parametrize(("stem_weight", "form_weight"), [(0.0, 0.0), (10.0, 0.0), (0.0, 3.0), (10.0, 3.0)])
-def test_equals_the_formula(seed, stem_letters, stem_weight, form_weight):
+@pytest.mark.parametrize("left_out", [0.0, 0.7])
+@pytest.mark.parametrize("weights", [(0.0, 0.0), (10.0, 0.0), (0.0, 3.0), (10.0, 3.0)])
+def test_equals_the_formula(seed, stem_letters, weights, left_out):
     lexicon, counts = small_lexicon(seed)
-    priors = make_priors(lexicon, SOURCE, TARGET, stem_letters, stem_weight, form_weight, 2)
+    together = np.random.default_rng(seed).integers(0, 4, len(counts)).astype(np.int32)
+    kept = kept_shares(together, left_out)
+    priors = make_priors(lexicon, SOURCE, TARGET, stem_letters, *weights, 2)._replace(kept=kept)
     nulls = np.arange(1.0, len(TARGET) + 1), np.arange(2.0, len(SOURCE) + 2)
     new = reestimate_lexicon(lexicon, Counts(counts, *nulls), priors, 2)
     cells = list(entries(lexicon))
-    there = twin(
-        dict(zip(cells, counts[:, 0], strict=True)), (SOURCE, TARGET), stem_letters, stem_weight, form_weight
-    )
+    left = {cell: left_out / n if n else 0.0 for cell, n in zip(cells, together.tolist(), strict=True)}
+    there = twin(dict(zip(cells, counts[:, 0], strict=True)), (SOURCE, TARGET), stem_letters, weights, left)
     turned = {(w, v): count for (v, w), count in zip(cells, counts[:, 1], strict=True)}
-    back = twin(turned, (TARGET, SOURCE), stem_letters, stem_weight, form_weight)
+    left = {(w, v): share for (v, w), share in left.items()}
+    back = twin(turned, (TARGET, SOURCE), stem_letters, weights, left)
     for (v, w), (p, q) in entries(new).items():
         assert p == pytest.approx(there[v, w], rel=1e-5, abs=1e-8)
         assert q == pytest.approx(back[w, v], rel=1e-5, abs=1e-8)
@@ -127,3 +134,23 @@ def test_a_form_never_counted_borrows_from_its_siblings():
     helped = reestimate_lexicon(lexicon, Counts(counts, np.ones(2), np.ones(2)), pooled, 1)
     assert without.table[2, 0] == 0
     np.testing.assert_allclose(helped.table[2:, 0], [0.9, 0.1], rtol=1e-6)
+
+
+def test_all_is_kept_of_the_counts_of_words_that_never_occur_together():
+    together = np.array([0, 1, 2, 7], np.int32)
+    np.testing.assert_allclose(kept_shares(together, 0.5), [1, 0.5, 0.75, 1 - 0.5 / 7], rtol=1e-6)
+
+
+def test_nothing_is_left_out_of_what_a_prior_knows():
+    lexicon, counts = small_lexicon(0)
+    nulls = np.ones(len(TARGET)), np.ones(len(SOURCE))
+    kept = np.full(len(counts), 0.25, np.float32)
+    plain = make_priors(lexicon, SOURCE, TARGET, 4, 0.0, 0.0, 1)
+    pseudo = Counts(3 * counts, *nulls)
+
+    def table(text: np.ndarray, **priors) -> np.ndarray:
+        return reestimate_lexicon(lexicon, Counts(text.copy(), *nulls), plain._replace(**priors), 1).table
+
+    everything = table(4 * counts)
+    with_prior = table(counts, pseudo=pseudo, kept=kept)
+    np.testing.assert_allclose(with_prior, everything * (3 + 0.25) / 4, rtol=1e-5)

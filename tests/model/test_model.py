@@ -9,6 +9,7 @@ import pytest
 
 from dualign.aligner import Aligner
 from dualign.core.errors import ModelError
+from dualign.model.lexicon import normalized
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.storage import read_container, write_container
@@ -75,15 +76,17 @@ def test_a_model_that_lacks_an_array_is_of_another_version(aligner, tmp_path, mi
         Model.load(tmp_path / "less")
 
 
-def test_a_model_from_before_jumps_had_factors_has_none(aligner, tmp_path):
+@pytest.mark.parametrize("missing", ["jumps_factor", "jumps_chosen"])
+def test_a_model_from_before_jumps_had_factors_has_none(aligner, tmp_path, missing):
     aligner.save(tmp_path / "model")
     header, arrays = read_container(tmp_path / "model")
-    assert (arrays["jumps_factor"] != 1).any() == (aligner.options.model == "hmm")
+    assert (arrays[missing] != 1).any() == (aligner.options.model == "hmm")
     write_container(
-        tmp_path / "old", header, {name: array for name, array in arrays.items() if name != "jumps_factor"}
+        tmp_path / "old", header, {name: array for name, array in arrays.items() if name != missing}
     )
     jumps = Model.load(tmp_path / "old").jumps
-    np.testing.assert_array_equal(jumps.factor, np.ones_like(jumps.weight))
+    assert (getattr(jumps, missing.removeprefix("jumps_")) == 1).all()
+    assert jumps.fit(len(aligner.model.source), len(aligner.model.target))
     np.testing.assert_array_equal(jumps.weight, aligner.model.jumps.weight)
 
 
@@ -142,3 +145,17 @@ def test_forged_arrays_are_refused(aligner, tmp_path, forgery):
         write_container(path, header, arrays | {name: FORGERIES[forgery](array)})
         with pytest.raises(ModelError, match="another version of dualign"):
             Model.load(path)
+
+
+def test_a_normalized_lexicon_has_distributions_for_words_of_both_sides(aligner):
+    lexicon = aligner.model.lexicon
+    table = normalized(lexicon)
+    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
+    for d, word in enumerate((rows, lexicon.columns)):
+        sums = np.bincount(word, table[:, d])
+        np.testing.assert_allclose(sums[sums > 0], 1, rtol=1e-9)
+        # Of one word, probabilities keep their proportions.
+        here = word == word[0]
+        np.testing.assert_allclose(
+            table[here, d] * lexicon.table[here, d].sum(), lexicon.table[here, d], rtol=1e-5
+        )

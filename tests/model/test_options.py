@@ -42,6 +42,7 @@ BAD = {
     "prune": [-1e-9, NAN],
     "stem_weight": [-1.0, NAN],
     "form_weight": [-1.0, NAN],
+    "leave_out": [-0.1, 1.1, NAN],
     "jump_words": [-1, 10_001],
     "jump_weight": [0.0, 0.5, NAN],
     "slack": [-0.1, NAN],

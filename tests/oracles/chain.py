@@ -1,8 +1,8 @@
 """The hidden Markov chain with nulls that keep the position, by its definition: the twin of `model.chain`.
 
 A state is a position and whether a word or a null stands there. The first row takes position i with
-`start(i)`; from row j the chain jumps from i' to i with `w_j(i − i') / Z_j(i')`; a null stays where the chain
-stood. A word is entered with 1 − p0, a null with p0. After each row but the last it goes on, with
+`start(i)`; from row j the chain jumps from i' to i with `w_j(i − i') s(i', i) / Z_j(i')`; a null stays where
+the chain stood. A word is entered with 1 − p0, a null with p0. After each row but the last it goes on, with
 `1 − stop(i)`; after the last it stops. `enumerate_chain` sums over every sequence of states;
 `dense_chain` is forward-backward over all 2 S states with logarithms.
 """
@@ -15,20 +15,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-REACH = 5
+REACH, BESIDE = 5, 2
 
 
 @dataclass(frozen=True)
 class Parameters:
     """`jumps` (R, 11): weights of −5..5 from each row, where farther ones weigh 1; `starts` (10): of the
     first positions, where all others share one weight; `stops` (11): probabilities to stop at the last
-    position, at those before it, and farther away."""
+    position, at those before it, and farther away; `pulls` (5, S): s(i, i + d) − 1 of the jumps of −2..2 from
+    each position, if any."""
 
     jumps: tuple[tuple[float, ...], ...]
     starts: tuple[float, ...]
     far_start: float
     p0: float
     stops: tuple[float, ...]
+    pulls: tuple[tuple[float, ...], ...] = ()
 
     def after(self, row: int, i: int, rows: int, states: int) -> float:
         """Probability of what happens after a row at position i: the chain goes on, or stops."""
@@ -40,13 +42,19 @@ class Parameters:
         return weights[i] / sum(weights)
 
     def jump(self, row: int, before: int, after: int, states: int) -> float:
-        return self.weight(row, after - before) / self.total(row, before, states)
+        return self.weight(row, before, after) / self.total(row, before, states)
 
     def total(self, row: int, before: int, states: int) -> float:
-        return sum(self.weight(row, i - before) for i in range(states))
+        return sum(self.weight(row, before, i) for i in range(states))
 
-    def weight(self, row: int, distance: int) -> float:
-        return self.jumps[row][distance + REACH] if abs(distance) <= REACH else 1.0
+    def weight(self, row: int, before: int, after: int) -> float:
+        distance = after - before
+        weight = self.jumps[row][distance + REACH] if abs(distance) <= REACH else 1.0
+        return weight * self.pair(before, after)
+
+    def pair(self, before: int, after: int) -> float:
+        close = self.pulls and abs(after - before) <= BESIDE
+        return 1 + self.pulls[after - before + BESIDE][before] if close else 1.0
 
 
 def choice(distance: int) -> int:
@@ -59,9 +67,10 @@ class Sums:
     """All that is known of a chain.
 
     `posterior` (R, S), `null` (R), `jumps` (R, 12) expected jumps of −5..5 and farther from each row (a null
-    keeps the position), `openings` (R, 12): for each of these, the expected Σ 1/Z over the places where it
-    could have gone; `starts` (S) the first position, `visits` (S) expected rows at each, `ends` (S) the last
-    position, and the most probable path: positions, −1 for null.
+    keeps the position), `openings` (R, 12): for each of these, the expected Σ s/Z over the places where it
+    could have gone; `close` (2, 5, S): expected jumps of −2..2 by the position that they leave, and those
+    that the weights foresee there; `starts` (S) the first position, `visits` (S) expected rows at each,
+    `ends` (S) the last position, and the most probable path: positions, −1 for null.
     """
 
     likelihood: float
@@ -69,6 +78,7 @@ class Sums:
     null: np.ndarray
     jumps: np.ndarray
     openings: np.ndarray
+    close: np.ndarray
     starts: np.ndarray
     visits: np.ndarray
     ends: np.ndarray
@@ -114,6 +124,7 @@ def enumerate_chain(parameters: Parameters, emission: np.ndarray, null: np.ndarr
     total, best, best_path = 0.0, -1.0, ()
     posterior, nulls = np.zeros((rows, states)), np.zeros(rows)
     jumps, openings = np.zeros((2, rows, 12))
+    close = np.zeros((2, 2 * BESIDE + 1, states))
     starts, visits, ends = np.zeros((3, states))
     for sequence in sequences(rows, states):
         p = probability(sequence, parameters, emission, null)
@@ -131,14 +142,21 @@ def enumerate_chain(parameters: Parameters, emission: np.ndarray, null: np.ndarr
             if j > 0:
                 before = sequence[j - 1][0]
                 jumps[j - 1, choice(i - before)] += p
+                z = parameters.total(j - 1, before, states)
+                if abs(i - before) <= BESIDE:
+                    close[0, i - before + BESIDE, before] += p
                 for place in range(states):
-                    openings[j - 1, choice(place - before)] += p / parameters.total(j - 1, before, states)
+                    openings[j - 1, choice(place - before)] += p * parameters.pair(before, place) / z
+                    if abs(place - before) <= BESIDE:
+                        weight = parameters.weight(j - 1, before, place)
+                        close[1, place - before + BESIDE, before] += p * weight / z
     return Sums(
         math.log(total),
         posterior / total,
         nulls / total,
         jumps / total,
         openings / total,
+        close / total,
         starts / total,
         visits / total,
         ends / total,
@@ -184,7 +202,8 @@ def dense_chain(
     rows, states = emission.shape
     distance = np.arange(states)[None, :] - np.arange(states)[:, None]
     near = np.asarray(parameters.jumps)[:, np.clip(distance, -REACH, REACH) + REACH]
-    weights = np.where(np.abs(distance) <= REACH, near, 1.0)
+    pairs = [[parameters.pair(before, after) for after in range(states)] for before in range(states)]
+    weights = np.where(np.abs(distance) <= REACH, near, 1.0) * pairs
     step = np.log(weights / weights.sum(axis=2, keepdims=True))  # of each row, from position to position
     first = np.log([parameters.start(i, states) for i in range(states)])
     after = np.log([[parameters.after(j, i, rows, states) for i in range(states)] for j in range(rows)])

@@ -6,7 +6,7 @@ Every word of `chosen` sentences picks a word of the `given` sentence or null, a
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 NULL = "null"
@@ -38,3 +38,26 @@ def train(
         t = {(origin, word): count / sums[origin] for (origin, word), count in counts.items()}
         likelihoods.append(likelihood)
     return t, likelihoods
+
+
+def together(pairs: list[tuple[list[int], list[int]]]) -> Counter[tuple[int, int]]:
+    """How often each source word and target word occur in the same pair, token by token."""
+    return Counter((v, w) for source, target in pairs for v in source for w in target)
+
+
+def lifted(
+    table: dict[tuple[int, int], tuple[float, float]],
+    source: Sequence[float],
+    target: Sequence[float],
+    power: float,
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Probabilities times (√(p(w | v) / p(w) · p(v | w) / p(v)))^power, normalised again."""
+    raised = {}
+    for (v, w), (p, q) in table.items():
+        lift = math.sqrt(p / target[w] * q / source[v]) ** power
+        raised[v, w] = p * lift, q * lift
+    rows, columns = Counter(), Counter()
+    for (v, w), (p, q) in raised.items():
+        rows[v] += p
+        columns[w] += q
+    return {(v, w): (p / rows[v], q / columns[w]) for (v, w), (p, q) in raised.items()}

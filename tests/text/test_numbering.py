@@ -280,7 +280,8 @@ def test_numbers_by_a_table_are_those_of_a_dictionary(known, lines, lowercase):
     """Also where the table has words that no line can have, as a model of other lists of words does."""
     text = "".join("".join(f"{blank}{word}" for word, blank in line) + "\n" for line in lines)
     vocabulary = Vocabulary(known)
-    sentences, new = number_lines(text.encode(), vocabulary.table, lowercase)
+    table, is_lower = vocabulary.table, vocabulary.is_lower
+    sentences, new = number_lines(text.encode(), table, lowercase, is_lower=is_lower)
     unknowns = Unknowns(vocabulary)
     words = [[word.lower() if lowercase else word for word in line.split()] for line in text.split("\n")[:-1]]
     expected = [[unknowns[word] for word in line] for line in words]
@@ -325,3 +326,10 @@ def test_blocks_of_both_sides_are_numbered_like_their_files(tmp_path, threads, l
     nothing = encode_blocks([], lowercase, threads=threads)
     assert len(nothing) == 0
     assert nothing.source_words == []
+
+
+def test_words_of_a_table_with_capitals_are_not_taken_for_lower_case():
+    vocabulary = Vocabulary(["The", "the"])
+    assert not vocabulary.is_lower
+    sentences, new = number_lines(b"The the A\n", vocabulary.table, True, is_lower=vocabulary.is_lower)
+    assert (sentences.tokens.tolist(), new) == ([1, 1, 2], ["a"])

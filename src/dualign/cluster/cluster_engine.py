@@ -41,7 +41,7 @@ from dualign.learn.em import Found, Round, asked_for, maximised
 from dualign.learn.engine import Engine
 from dualign.learn.expectation import Asked
 from dualign.learn.expected_counts import Counts
-from dualign.learn.ibm1 import Whole, joined_rows
+from dualign.learn.ibm1 import Kept, Whole, joined_rows
 from dualign.learn.smoothing import Priors
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
@@ -112,7 +112,7 @@ class ClusterEngine(Engine):
             return [Part(blocks[a:b]) for a, b in pairwise(edges)]
         return cut_at_jobs(self.bitext, blocks, self.tasks)
 
-    def first_lexicon(self, sizes: tuple[int, int], least: float) -> Lexicon:
+    def first_lexicon(self, sizes: tuple[int, int], least: float) -> Kept:
         """See `Engine.first_lexicon`; each task looks at the whole text for a range of source words."""
         whole = Whole(self.bitext, sizes, self.threads, self.workspace)
         nulls, column_sums = whole.even_shares()
@@ -134,7 +134,8 @@ class ClusterEngine(Engine):
         rows = []
         for task in tasks:
             _, arrays = made(task.path)
-            rows.append(Lexicon(arrays["rows"], arrays["columns"], arrays["table"], *nulls))
+            found = Lexicon(arrays["rows"], arrays["columns"], arrays["table"], *nulls)
+            rows.append(Kept(found, arrays["together"]))
         return joined_rows(rows, *nulls, self.workspace)
 
     def round(

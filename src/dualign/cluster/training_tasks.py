@@ -106,8 +106,8 @@ def first_rows(text: str, index: str, words: tuple[int, int], above: float, leas
     bitext, arrays = text_of(text), index_of(index)
     where = Appearances(arrays["starts"], arrays["sentence"])
     corpus = Corpus(where, pairs_of(bitext), len(arrays["column_sums"]))
-    found = kept_entries(corpus, Range(*words, arrays["column_sums"], above), least)
-    return {}, {"rows": found.rows, "columns": found.columns, "table": found.table}
+    found, together = kept_entries(corpus, Range(*words, arrays["column_sums"], above), least)
+    return {}, {"rows": found.rows, "columns": found.columns, "table": found.table, "together": together}
 
 
 class Counting(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from threading import local
 from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
@@ -20,6 +21,7 @@ class Watcher(Protocol):
 
 
 _watcher: Watcher | None = None
+_unwatched = local()
 
 
 @contextmanager
@@ -33,16 +35,30 @@ def watched(watcher: Watcher) -> Iterator[None]:
         _watcher = before
 
 
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Tell nobody what this thread does until the end of the block."""
+    _unwatched.here = True
+    try:
+        yield
+    finally:
+        _unwatched.here = False
+
+
+def _listener() -> Watcher | None:
+    return None if getattr(_unwatched, "here", False) else _watcher
+
+
 def begin(stage: str, rounds: int) -> None:
     """A stage of `rounds` rounds begins."""
-    if _watcher is not None:
-        _watcher.begin(stage, rounds)
+    if (watcher := _listener()) is not None:
+        watcher.begin(stage, rounds)
 
 
 def advance(share: float) -> None:
     """So much is done."""
-    if _watcher is not None:
-        _watcher.advance(min(share, 1.0))
+    if (watcher := _listener()) is not None:
+        watcher.advance(min(share, 1.0))
 
 
 def advancing(items: Iterable[Item], total: int) -> Iterator[Item]:

@@ -73,6 +73,16 @@ def phase(name: str) -> Iterator[None]:
         phases.add(name, clock.seconds, processor_seconds() - used)
 
 
+@contextmanager
+def unmeasured() -> Iterator[None]:
+    """Phases of this thread do not count."""
+    _inside.a_phase = True
+    try:
+        yield
+    finally:
+        _inside.a_phase = False
+
+
 def timed(name: str, function: Callable[..., R]) -> Callable[..., R]:
     """The function as a phase: itself, if nothing is measured."""
     return function if _active is None else partial(_timed, name, function)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from operator import index
@@ -44,24 +44,28 @@ def pieces(work: int, each: int, most: int) -> int:
     return max(1, min(most, work // each))
 
 
-def ordered_map(function: Callable[[J], R], jobs: Iterable[J], threads: int) -> Iterator[R]:
+def ordered_map(
+    function: Callable[[J], R], jobs: Iterable[J], threads: int, ahead: int | None = None
+) -> Iterator[R]:
     """Results of `function` for each job, in the order of the jobs.
 
-    With several threads at most `2 · threads` jobs are taken ahead of the one awaited, so a stream of jobs
-    stays a stream.
+    With several threads at most `ahead` jobs, or two per thread, are taken ahead of the one awaited, so a
+    stream of jobs stays a stream. Where jobs differ much, more of them keep threads from waiting for a long
+    one; their results are in memory meanwhile.
     """
     if threads == 1:
         yield from map(function, jobs)
         return
     with ThreadPoolExecutor(threads, initializer=_choose_processor, initargs=(count(),)) as pool:
-        waiting = []
+        waiting: deque[Future[R]] = deque()
+        most = ahead or 2 * threads
         try:
             for job in jobs:
                 waiting.append(pool.submit(_apart, function, job))
-                if len(waiting) >= 2 * threads:
-                    yield waiting.pop(0).result()
+                if len(waiting) >= most:
+                    yield waiting.popleft().result()
             while waiting:
-                yield waiting.pop(0).result()
+                yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()

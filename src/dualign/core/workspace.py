@@ -18,7 +18,7 @@ import tempfile
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -151,10 +151,20 @@ class Workspace:
         A `hot` one is read or written in no order, and always in memory; all others together take at most
         half of the budget there.
         """
+        return self._array(np.empty, shape, dtype, hot)
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike, *, hot: bool = False) -> Array:
+        """An array of zeros: the system gives it so, page by page, to whatever thread comes first."""
+        return self._array(np.zeros, shape, dtype, hot)
+
+    def _array(
+        self, make: Callable[..., Array], shape: int | tuple[int, ...], dtype: npt.DTypeLike, hot: bool
+    ) -> Array:
+        """Memory that `make` gives, or a new scratch file, which has zeros."""
         size = math.prod((shape,) if isinstance(shape, int) else shape) * np.dtype(dtype).itemsize
         mapped = self._take(size, hot)
         try:
-            base = np.frombuffer(self._map(size), np.uint8) if mapped else np.empty(size, np.uint8)
+            base = np.frombuffer(self._map(size), np.uint8) if mapped else make(size, np.uint8)
         except BaseException:
             with self._lock:
                 self._sizes[mapped] -= size
@@ -164,12 +174,6 @@ class Workspace:
             self._alive[id(reference)] = reference, mapped, size
         return base.view(dtype).reshape(shape)
 
-    def zeros(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike, *, hot: bool = False) -> Array:
-        """An array of zeros."""
-        array = self.empty(shape, dtype, hot=hot)
-        array[...] = 0
-        return array
-
     def at_once(self, wanted: int, size: int) -> int:
         """How many of the `wanted` pieces of work, each with arrays of `size` bytes, fit side by side."""
         return max(1, min(wanted, self.left // max(size, 1)))
@@ -177,8 +181,10 @@ class Workspace:
     def demand(self, size: int, what: str) -> None:
         """Raise a `UsageError` if the budget that was given has no room for arrays in memory of this size."""
         if self.given and size + OWN > self.memory:
+            step = 1 << 20 if size + OWN < 1 << 30 else (1 << 30) // 10  # as exact as it is said, and enough
+            enough = -(-(size + OWN) // step) * step
             raise UsageError(
-                f"memory={in_words(self.memory)} is too little: {what} needs about {in_words(size + OWN)}; "
+                f"memory={in_words(self.memory)} is too little: {what} needs about {in_words(enough)}; "
                 "give more, or learn from fewer pairs"
             )
 

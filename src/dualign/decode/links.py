@@ -183,15 +183,15 @@ def decode(
     for posterior, block in parts:
         found.append(choose(options, block, posterior, threads, model.fertilities))
         offsets = block.pairs.source_offsets, block.pairs.target_offsets
-        lengths.append(np.stack([np.diff(side) for side in offsets], axis=1))
+        lengths.append(np.stack([side[1:] - side[:-1] for side in offsets], axis=1))
         likelihoods.append(block.likelihood)
     return joined(found, too_long, np.concatenate(lengths), np.concatenate(likelihoods))
 
 
 def joined(parts: Iterable[kernels.Found], *by_pair: Array) -> Links:
     """The links of consecutive blocks in one, without unused room; `by_pair` are the further fields."""
-    fields = zip(room_for(np.zeros(0, np.int64)), *map(packed, parts), strict=True)
-    _, number, *others = map(np.concatenate, fields)
+    each = [*map(packed, parts)] or [room_for(np.zeros(0, np.int64))]
+    _, number, *others = each[0] if len(each) == 1 else map(np.concatenate, zip(*each, strict=True))
     return Links(np.cumsum(number) - number, number, *others, *by_pair)
 
 
@@ -218,7 +218,7 @@ def links_of_block(
     options: Options, block: Block, posterior: Array, threads: int, fertilities: Fertilities | None = None
 ) -> kernels.Found:
     """Choose links by the decoder of the options."""
-    I, J = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
+    I, J = (side[1:] - side[:-1] for side in (block.pairs.source_offsets, block.pairs.target_offsets))
     # Posteriors of a row add up to at most 1, so few can be over the threshold.
     paths = options.decoder in ("viterbi", "bidirectional")
     least = options.threshold or kernels.LEAST

@@ -10,11 +10,11 @@ from dualign.core.phases import phase
 from dualign.device.card_posteriors import launch, model_on, ordered, pairs_on, room_on
 from dualign.device.launches import COUNT_UNIT
 from dualign.device.layout import Counted
-from dualign.device.warp_chains import COPIES
+from dualign.device.warp_statistics import COPIES, FEW_COPIES
 from dualign.infer.chain import STATISTICS
 from dualign.infer.multipliers import Constraint
 from dualign.infer.tallies import UNIT, Sums
-from dualign.model.jumps import NEAR, STARTS
+from dualign.model.jumps import CLOSE, NEAR, STARTS
 from dualign.model.model import Model
 from dualign.text.bitext import Bitext
 
@@ -35,6 +35,7 @@ class CardExpectation:
                 card.filled(len(lexicon.null_target), np.int64),
                 card.filled(len(lexicon.null_source), np.int64),
                 card.filled((COPIES, 2, 2, classes, STATISTICS), np.int64),
+                card.filled((FEW_COPIES, 2, 2, classes, 2 * CLOSE), np.int64),
                 card.filled((COPIES, 2, 3, STARTS + 1), np.int64),
                 int(agree),
             )
@@ -46,7 +47,8 @@ class CardExpectation:
             totals = card.get(room.totals[: len(bitext)]).sum(axis=0)
             with phase("card: transfer"):
                 self.counts = self._counts(card, counted)
-                self.sums = _sums(card.get(counted.jumps), card.get(counted.ends), totals)
+                jumps, chosen, ends = map(card.get, (counted.jumps, counted.chosen, counted.ends))
+                self.sums = _sums(jumps, chosen, ends, totals)
 
     @staticmethod
     def _counts(card: Card, counted: Counted) -> tuple[Array, Array, Array]:
@@ -56,11 +58,12 @@ class CardExpectation:
         return links, null_target, null_source
 
 
-def _sums(jumps: Array, ends: Array, totals: Array) -> Sums:
+def _sums(jumps: Array, chosen: Array, ends: Array, totals: Array) -> Sums:
     """The statistics of all pairs, from those of the copies."""
-    jumps, ends = jumps.sum(axis=0) / UNIT, ends.sum(axis=0) / UNIT
+    jumps, chosen, ends = (each.sum(axis=0) / UNIT for each in (jumps, chosen, ends))
+    expected_or_foreseen = np.stack([chosen[..., :CLOSE], chosen[..., CLOSE:]], axis=1)
     likelihood, evaluations = totals[0] + totals[1], totals[2]
     return Sums(
-        jumps[..., : NEAR + 1], jumps[..., NEAR + 1 :], ends[:, 0], ends[:, 1:],
+        jumps[..., : NEAR + 1], jumps[..., NEAR + 1 :], expected_or_foreseen, ends[:, 0], ends[:, 1:],
         np.array([likelihood, evaluations, totals[3], totals[4]]),
     )  # fmt: skip

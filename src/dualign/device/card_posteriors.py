@@ -126,7 +126,7 @@ class CardModel:
             self.index = index_on(card, model.lexicon)
         # Nothing is added to them, but a kernel is compiled for arrays of as many axes as `Counted` has.
         links, null, jumps, ends = (card.empty((1,) * axes, np.int64) for axes in (2, 1, 5, 4))
-        self.no_counts = Counted(links, null, null, jumps, ends, 0)
+        self.no_counts = Counted(links, null, null, jumps, jumps, ends, 0)
         self.no_links = Candidates(card.empty((1, 2), np.float32), 0.0)
         self.fill(model)
 

@@ -24,16 +24,10 @@ from dualign.device.layout import (
     Search,
     Work,
     own_of,
-)  # fmt: skip
-from dualign.device.warp_chains import (
-    choose_evenly,
-    fill_edges,
-    fill_emissions,
-    place_of_key,
-    run_chains,
     sides,
-    word_at,
-)
+)  # fmt: skip
+from dualign.device.warp_chains import choose_evenly, run_chains
+from dualign.device.warp_edges import fill_edges, fill_emissions, place_of_key, word_at
 from dualign.device.warp_projection import project
 from dualign.device.warps import LANES, add_to, at, meet, total, wrapped
 from dualign.infer.descent import SCALE

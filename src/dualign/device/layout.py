@@ -13,7 +13,7 @@ from dualign.core.cards import card_function
 from dualign.infer.cells import Pairs, lengths_of
 from dualign.infer.descent import MEMORY
 from dualign.infer.multipliers import BIJECTIVE, SYMMETRIC, Constraint
-from dualign.model.jumps import NEAR, REACH, Jumps
+from dualign.model.jumps import CLOSE, NEAR, REACH, Jumps
 
 LONGEST = 128
 """Pairs with a longer sentence are left to the processor: shared lines have room for no more words."""
@@ -21,8 +21,18 @@ LONGEST = 128
 EMISSION, POSTERIOR, LEAVE, MASS, PROJECTED, CELLS = 0, 2, 4, 6, 7, 9
 """Arrays of I · J numbers at the beginning; both directions where there are two."""
 
-NULL, START, JUMPS, VISITS, LINES = 0, 2, 4, 4 + 2 * NEAR, 7 + 2 * NEAR
-"""Lines of max(I, J) numbers, as they are counted there; both directions where there are two."""
+NULL, START, JUMPS, CHOSEN = 0, 2, 4, 4 + 2 * NEAR
+VISITS = CHOSEN + 2 * CLOSE
+SHORT = VISITS + 3
+LINES = SHORT + 2 * CLOSE
+"""Lines of max(I, J) numbers, as they are counted there; both directions where there are two.
+
+JUMPS (R, NEAR): w(d) − 1 of each row, but w(d) of close jumps. CHOSEN (CLOSE, S): s(i, i + d) of the close
+jumps that leave each state, 1 if they lead outside. It has no gaps: what lies beyond the end of one jump's
+numbers belongs to another jump, and may be read where it is multiplied by 0. VISITS and SHORT have one
+direction at a time; see `visits` and `close` of `dualign.infer.chain.Passes`. SHORT is without s, which does
+not differ from row to row.
+"""
 
 POINT, GRADIENT, TRIAL, TRIAL_GRADIENT, DIRECTION, DIAGONAL, FRESH, STEPS = range(8)
 CHANGES = STEPS + MEMORY
@@ -78,14 +88,16 @@ class Counted(NamedTuple):
 
     Expected counts: `links` (entries, 2), `null_target`, `null_source` by word. Statistics of the chains, see
     `dualign.infer.tallies.Tally`, in several copies: `jumps` (COPIES, 2, 2, classes, 24): expected jumps,
-    then foreseen ones; `ends` (COPIES, 2, 3, 11): starts, rows by distance to the end, stops. If `agree` is
-    1, links count as far as both directions choose them.
+    then foreseen ones; `chosen` (FEW_COPIES, 2, 2, classes, 10): by the words that are left, then by those
+    that are reached, expected close jumps, then foreseen ones; `ends` (COPIES, 2, 3, 11): starts, rows by
+    distance to the end, stops. If `agree` is 1, links count as far as both directions choose them.
     """
 
     links: Any
     null_target: Any
     null_source: Any
     jumps: Any
+    chosen: Any
     ends: Any
     agree: int
 
@@ -166,3 +178,15 @@ def own_of(n: int, block: int, work: Work, line: Any, search: Search) -> Own:
         lines, lines + LINES * max(I, J), I + J if work.constraint.how == BIJECTIVE else c,
         work.room.pool[block], work.room.entry[block], line, search,
     )  # fmt: skip
+
+
+@card_function
+def sides(d: int, own: Own) -> tuple[int, int]:
+    """Rows and states of direction d."""
+    return (own.J, own.I) if d == 0 else (own.I, own.J)
+
+
+@card_function
+def line_at(k: int, d: int, own: Own) -> int:
+    """Where one of the lines of direction d begins."""
+    return own.lines + (k + d) * max(own.I, own.J)

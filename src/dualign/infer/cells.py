@@ -88,7 +88,7 @@ def lengths_of(n: int, pairs: Pairs) -> tuple[int, int]:
 
 def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, int]]:
     """Cut a bitext into consecutive blocks of at most `limit` cells (or of a single larger pair)."""
-    ends = np.cumsum(bitext.source.lengths * bitext.target.lengths)
+    ends = cells_up_to(bitext)
     bounds = []
     begin = 0
     while begin < len(bitext):
@@ -97,6 +97,24 @@ def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, in
         bounds.append((begin, end))
         begin = end
     return bounds
+
+
+def cells_up_to(bitext: Bitext) -> Array:
+    """How many cells the pairs up to each have, int64 (pairs)."""
+    ends = np.empty(len(bitext), np.int64)
+    add_up_cells(bitext.source.offsets, bitext.target.offsets, ends)
+    return ends
+
+
+@kernel()
+def add_up_cells(source_offsets: Array, target_offsets: Array, ends: Array) -> None:
+    """`ends[n]` = Σ I · J over the pairs up to n."""
+    end = 0
+    for n in range(len(ends)):
+        I = source_offsets[n + 1] - source_offsets[n]
+        J = target_offsets[n + 1] - target_offsets[n]
+        end += I * J
+        ends[n] = end
 
 
 class Room(NamedTuple):
@@ -129,7 +147,7 @@ def look_up(bitext: Bitext, lexicon: Lexicon, room: Room | None = None) -> Looku
     """Prepare to find the cells of a block; `room`, if given, is used for them."""
     pairs = pairs_of(bitext)
     first = np.zeros(len(bitext) + 1, np.int64)
-    np.cumsum(bitext.source.lengths * bitext.target.lengths, out=first[1:])
+    add_up_cells(pairs.source_offsets, pairs.target_offsets, first[1:])
     if first[-1] > MOST_SLOTS:
         raise DataError(f"a sentence pair with {first[-1]:,} pairs of words is too long to compute with")
     tokens = len(pairs.source)
@@ -148,7 +166,7 @@ def find_cells(bitext: Bitext, lexicon: Lexicon, threads: int, room: Room | None
 
 def word_ranges(starts: Array, parts: int) -> list[tuple[int, int]]:
     """Cut the words into ranges with about the same share of what `starts` (words + 1) adds up."""
-    cuts = np.searchsorted(starts, np.linspace(0, starts[-1], parts + 1)[1:-1])
+    cuts = np.searchsorted(starts, np.linspace(0, starts[-1], parts + 1)[1:-1]) if parts > 1 else np.empty(0)
     edges = [0, *cuts.tolist(), len(starts) - 1]
     return [(a, b) for a, b in pairwise(edges) if a < b]
 

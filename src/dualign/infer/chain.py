@@ -3,9 +3,11 @@
 A chain has `R` rows (the words that choose) and `S` states (the positions they choose from). With emission
 `E[j, i]`, null emission `null[j]` and null probability `p0`, the model of MATH §1 is
 
-    p(words, b) = Π_j p_d(b_j | b_{j−1}) p_t(word_j | b_j),    p_d(i | i') = (1 − p0) w(i − i') / Z(i'),
+    p(words, b) = Π_j p_d(b_j | b_{j−1}) p_t(word_j | b_j),
+    p_d(i | i') = (1 − p0) w(i − i') s(i', i) / Z(i'),
 
-where `w(d)` is explicit for |d| ≤ 5, and 1 for every farther jump; Z sums over the jumps that stay inside. A
+where `w(d)` is explicit for |d| ≤ 5, and 1 for every farther jump; `s(i', i)` belongs to the words at these
+positions, and is 1 for |i − i'| > 2; Z sums over the jumps that stay inside. A
 null keeps the position: it is entered with probability `p0` and the next jump starts from where the chain
 stood. Because the future of a null at position i equals the future of i itself, only the position mass
 `M[j, i]` (word or null) is carried. After every row a chain at position i stops with probability σ(i), which
@@ -13,8 +15,8 @@ depends on the distance to the last position: a factor 1 − σ(b_j) for each ro
 jump weights may differ from row to row: how far a chain jumps from row
 j − 1 to j depends on the words of both (`dualign.model.jumps`).
 
-Beyond the window all jumps weigh 1, so a transition costs 11 multiplications for each state, not S:
-`Σ_{i'} u(i') w(i − i') = Σ u + Σ_{|d| ≤ 5} (w(d) − 1) · u(i − d)`.
+Beyond the window all jumps weigh 1, so a transition costs 21 multiplications for each state, not S:
+`Σ_{i'} u(i') w(i − i') s(i', i) = Σ u + Σ_{|d| ≤ 5} (w(d) − 1) u(i − d) + Σ_{|d| ≤ 2} w(d) (s − 1) u(i − d)`.
 
 The steps of one chain wait for each other, so eight of them are run at once, each in a lane of its own
 (`dualign.core.lanes`). They may differ in length: what a lane lacks of R rows and S states has emission 0,
@@ -42,7 +44,7 @@ from dualign.core.lanes import (
     where_positive,
     width,
 )  # fmt: skip
-from dualign.model.jumps import NEAR, NULL, REACH, START, STARTS, STOP, STOPS
+from dualign.model.jumps import BESIDE, CLOSE, NEAR, NULL, REACH, START, STARTS, STOP, STOPS
 
 STATISTICS = 2 * (NEAR + 1)
 """Numbers that are known of the jumps from one row."""
@@ -54,7 +56,9 @@ class Edges(NamedTuple):
     `jumps` (R, NEAR, W): w(−REACH) … w(REACH) of each row; `states` (W): how many states a chain has;
     `inside` (S + REACH, W): 1 at these, 0 beyond; `far` (S, W): how many are far from a state; `leave`
     (R, S, W): (1 − p0) / Z(i') of a chain that leaves state i' after that row, 0 beyond its states; `start`
-    (S, W): p(first position is i); `stop` (S, W): σ(i).
+    (S, W): p(first position is i); `stop` (S, W): σ(i). `pull` (CLOSE, S, W): s(i, i + d) − 1 of the jumps of
+    −BESIDE … BESIDE that leave state i, 0 if they lead outside; `pull_to` (CLOSE, S, W): s(i − d, i) − 1 of
+    those that reach state i.
     """
 
     jumps: Rows
@@ -64,11 +68,13 @@ class Edges(NamedTuple):
     leave: Rows
     start: Rows
     stop: Rows
+    pull: Rows
+    pull_to: Rows
 
 
 @kernel(allocates=False)
 def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> None:
-    """All that follows from the jumps, the weights and the number of states."""
+    """All that follows from the jumps, the pulls, the weights and the number of states."""
     W = width(like)
     one, zero = np.float32(1), np.float32(0)
     for lane in range(W):
@@ -88,17 +94,20 @@ def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> No
     word, none = spread(like, one - weights[NULL]), spread(like, zero)
     for j in range(R):
         stay = (j * NEAR + REACH) * W
-        back = x = none
+        back = z = none
         for i in range(S):
             if i <= REACH:
                 back = back + load(like, edges.jumps, stay - i * W)
-            # Away from both ends all states have the same sum.
+            # Away from both ends all states have the same sum, but for the pulls.
             if i <= REACH or i >= border:
                 z = back + load(like, edges.far, i * W)
                 for d in range(1, REACH + 1):
                     z = fused(load(like, edges.inside, (i + d) * W), load(like, edges.jumps, stay + d * W), z)
-                x = load(like, edges.inside, i * W) * (word / z)
-            store(edges.leave, (j * S + i) * W, x)
+            x = z
+            for k in range(CLOSE):
+                w = load(like, edges.jumps, stay + (k - BESIDE) * W)
+                x = fused(load(like, edges.pull, (k * S + i) * W), w, x)
+            store(edges.leave, (j * S + i) * W, load(like, edges.inside, i * W) * (word / x))
 
 
 @kernel(allocates=False)
@@ -111,8 +120,8 @@ def shortest(W: int, edges: Edges) -> int:
 
 
 @kernel()
-def edges_alone(R: int, S: int, weights: Array, jumps: Array) -> Edges:
-    """The edges of one chain by itself, `jumps` float32 (R, NEAR)."""
+def edges_alone(R: int, S: int, weights: Array, jumps: Array, pull: Array) -> Edges:
+    """The edges of one chain by itself, `jumps` float32 (R, NEAR), `pull` (CLOSE, S); `pull_to` is empty."""
     edges = Edges(
         jumps.ravel(),
         np.full(1, np.float32(S)),
@@ -121,6 +130,8 @@ def edges_alone(R: int, S: int, weights: Array, jumps: Array) -> Edges:
         np.empty(R * S, np.float32),
         np.empty(S, np.float32),
         np.empty(S, np.float32),
+        pull.ravel(),
+        np.empty(0, np.float32),
     )
     fill_edges(np.float32(0), R, S, weights, edges)
     return edges
@@ -154,7 +165,9 @@ class Passes(NamedTuple):
     STATISTICS, W), unless it is empty: statistics of the jumps from each row but a chain's last. First the
     expected jumps of −REACH … REACH, and farther ones; then, for the same, Σ 1 / Z over all jumps, times the
     number of places where this one would have stayed inside. `visits` (3, S · W) then has the probabilities
-    of the first position, the expected numbers of rows at each position, and the probabilities of the last.
+    of the first position, the expected numbers of rows at each position, and the probabilities of the last;
+    `close` (2, CLOSE · S · W), by the state that they leave, the expected jumps of −BESIDE … BESIDE, then
+    those that the weights foresee.
     Scratch: `mass` (R, S, W), `lines` (4, (max(R, S) + 2·REACH) · W), `product` float64 (W).
     """
 
@@ -162,6 +175,7 @@ class Passes(NamedTuple):
     likelihood: Array
     expected: Array
     visits: Rows
+    close: Rows
     mass: Array
     lines: Rows
     product: Array
@@ -225,7 +239,12 @@ def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> 
             base = weigh(like, row, M, before, edges.leave, before, r, u)
             taps = taps_of(like, edges.jumps, j - 1)[::-1]
             for k in range(0, row, W):
-                x = dot_window(u, k, taps, base) * load(like, E, here + k)
+                x = dot_window(u, k, taps, base)
+                for c in range(CLOSE):
+                    w = load(like, edges.jumps, ((j - 1) * NEAR + REACH - BESIDE + c) * W)
+                    pull = w * load(like, edges.pull_to, c * row + k)
+                    x = fused(load(like, u, k + (REACH + BESIDE - c) * W), pull, x)
+                x = x * load(like, E, here + k)
                 store(A, here + k, x)
                 m = fused(q, load(like, M, before + k), x)
                 m = m * fused(rate, load(like, edges.stop, k), fixed)
@@ -306,6 +325,9 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
             store(first, k, x)
             store(visited, k, x)
             store(final, k, x)
+        for k in range(0, CLOSE * row, W):
+            store(passes.close[0], k, spread(like, np.float32(0)))
+            store(passes.close[1], k, spread(like, np.float32(0)))
     for j in range(R - 1, 0, -1):
         before = (j - 1) * row
         r = load(like, scale, j * W)
@@ -318,6 +340,10 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
         ends = load(like, live, (j - 1) * W) - load(like, live, j * W)
         for k in range(0, row, W):
             y = dot_window(u, k, taps, base)
+            for c in range(CLOSE):
+                w = load(like, edges.jumps, ((j - 1) * NEAR + REACH - BESIDE + c) * W)
+                pull = w * load(like, edges.pull, c * row + k)
+                y = fused(load(like, u, k + (REACH - BESIDE + c) * W), pull, y)
             if collect:
                 store(out, k, y)
             y = fused(q, load(like, b, k), y * load(like, edges.leave, before + k))
@@ -333,11 +359,12 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
             end = before + row
             known = passes.expected[(j - 1) * STATISTICS * W : j * STATISTICS * W]
             count_jumps(like, row, M[before:end], edges.leave[before:end], r, lines, known)
+            count_places(like, row, border, p0, edges, lines[3], known[(NEAR + 1) * W :])
+            count_close(like, row, j - 1, r, chain, passes)
             for k in range(0, NEAR * W, W):
                 x = load(like, known, k) * load(like, edges.jumps, (j - 1) * NEAR * W + k)
                 store(known, k, x)
                 store(known, NEAR * W, load(like, known, NEAR * W) - x)
-            count_places(like, row, border, p0, edges, lines[3], known[(NEAR + 1) * W :])
 
 
 @kernel(allocates=False)
@@ -404,3 +431,33 @@ def count_places(
         store(known, (REACH - d) * W, left * unscaled)
         near = fused(left, unscaled, near)
     store(known, NEAR * W, total * load(like, edges.states, 0) * unscaled - near)
+
+
+@kernel(allocates=False)
+def count_close(like: Vector, row: int, j: int, scale: Vector, chain: Chain, passes: Passes) -> None:
+    """The close jumps from row j, by state, and what the pulls add to the statistics of the row.
+
+    `lines[3]`: rates by state, as `count_jumps` leaves them.
+    """
+    W = width(like)
+    edges, u, rates = chain.edges, passes.lines[0], passes.lines[3]
+    known = passes.expected[j * STATISTICS * W : (j + 1) * STATISTICS * W]
+    unscaled = spread(like, np.float32(1) / (np.float32(1) - chain.p0))
+    for c in range(CLOSE):
+        d = c - BESIDE
+        w = load(like, edges.jumps, (j * NEAR + REACH + d) * W)
+        taken, places = load(like, known, (REACH + d) * W), spread(like, np.float32(0))
+        for k in range(0, row, W):
+            here = c * row + k
+            pull, rate = load(like, edges.pull, here), load(like, rates, k) * unscaled
+            x = load(like, passes.mass, j * row + k) * load(like, edges.leave, j * row + k) * scale
+            x = x * load(like, u, k + (REACH + d) * W)
+            taken = fused(x, pull, taken)
+            places = fused(rate, pull, places)
+            store(passes.close[0], here, fused(fused(x, pull, x), w, load(like, passes.close[0], here)))
+            if k + d * W >= 0:
+                pull = pull + load(like, edges.inside, k + d * W)
+            store(passes.close[1], here, fused(rate * pull, w, load(like, passes.close[1], here)))
+        store(known, (REACH + d) * W, taken)
+        at = (NEAR + 1 + REACH + d) * W
+        store(known, at, load(like, known, at) + places)

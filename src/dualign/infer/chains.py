@@ -12,10 +12,10 @@ from dualign.core.lanes import Vector, width
 from dualign.infer.blocks import Batch, Block
 from dualign.infer.cells import lengths_of
 from dualign.infer.chain import STATISTICS, Chain, Edges, Passes, choose_evenly, fill_edges, forward_backward
-from dualign.infer.emission import choosers, class_of, emit, gather_jumps, lives
+from dualign.infer.emission import choosers, class_of, emit, gather_jumps, gather_pulls, lives
 from dualign.infer.pinning import pin
 from dualign.infer.tallies import UNIT, Tally, units
-from dualign.model.jumps import NEAR, NULL, REACH, STARTS, STOPS
+from dualign.model.jumps import BESIDE, CLOSE, NEAR, NULL, REACH, STARTS, STOPS
 
 
 class Chains(NamedTuple):
@@ -23,7 +23,7 @@ class Chains(NamedTuple):
 
     `emission` (2, cells), as `dualign.infer.emission.emit` fills it, and `posterior` likewise: p(b_j = i) in
     `posterior[0]` (J, I, W), p(a_i = j) in `posterior[1]` (I, J, W). `null`, `live` (2, rows); the
-    arrays of `edges` have a row for each direction; `mass`, `lines`, `expected`, `visits`: see
+    arrays of `edges` have a row for each direction; `mass`, `lines`, `expected`, `visits`, `close`: see
     `dualign.infer.chain.Passes`. All float32, but `likelihood` float64 (3, W), whose last row is
     scratch, and `length` int64 (2, W), the lanes' own J and I.
     """
@@ -37,6 +37,7 @@ class Chains(NamedTuple):
     lines: Rows
     expected: Array
     visits: Rows
+    close: Rows
     likelihood: Array
     length: Array
 
@@ -58,11 +59,14 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
             np.empty((2, cells * W), np.float32),
             np.empty((2, longest * W), np.float32),
             np.empty((2, longest * W), np.float32),
+            np.empty((2, CLOSE * longest * W), np.float32),
+            np.empty((2, CLOSE * longest * W), np.float32),
         ),
         np.empty(cells * W, np.float32),
         np.empty((4, (longest + 2 * REACH) * W), np.float32),
         np.empty(longest * STATISTICS * W, np.float32),
         np.empty((3, longest * W), np.float32),
+        np.empty((2, CLOSE * longest * W), np.float32),
         np.empty((3, W)),
         np.empty((2, W), np.int64),
     )
@@ -73,8 +77,9 @@ def edges_of(chains: Chains, d: int) -> Edges:
     """The edges of one direction."""
     both = chains.edges
     return Edges(
-        both.jumps[d], both.states[d], both.inside[d], both.far[d], both.leave[d], both.start[d], both.stop[d]
-    )
+        both.jumps[d], both.states[d], both.inside[d], both.far[d], both.leave[d], both.start[d],
+        both.stop[d], both.pull[d], both.pull_to[d],
+    )  # fmt: skip
 
 
 @kernel(allocates=False)
@@ -97,6 +102,7 @@ def prepare_edges(like: Vector, batch: Batch, block: Block, chains: Chains) -> N
         R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
         edges = edges_of(chains, d)
         gather_jumps(width(like), batch, d, block, edges.jumps)
+        gather_pulls(width(like), batch, d, block, edges.pull, edges.pull_to)
         fill_edges(like, R, S, block.weights[d], edges)
 
 
@@ -119,7 +125,7 @@ def passes_of(chains: Chains, d: int, collect: bool) -> Passes:
     """Where the posteriors of direction d go, and the statistics if asked to `collect` them."""
     return Passes(
         chains.posterior[d], chains.likelihood[d], chains.expected if collect else chains.expected[:0],
-        chains.visits, chains.mass, chains.lines, chains.likelihood[2],
+        chains.visits, chains.close, chains.mass, chains.lines, chains.likelihood[2],
     )  # fmt: skip
 
 
@@ -136,6 +142,7 @@ def run_chains(
         forward_backward(like, R, S, chain_of(E, d, block, chains), passes_of(chains, d, collect))
         if collect:
             add_statistics(width(like), batch, d, block, chains, tally)
+            add_close(width(like), batch, d, block, chains, tally)
 
 
 @kernel(allocates=False)
@@ -161,3 +168,22 @@ def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, t
                 tally.jumps[d, 1, e, k] += expected
                 tally.foreseen[d, 0, c, k] += guessed
                 tally.foreseen[d, 1, e, k] += guessed
+
+
+@kernel(allocates=False)
+def add_close(W: int, batch: Batch, d: int, block: Block, chains: Chains, tally: Tally) -> None:
+    """Add what is known of direction d's close jumps, for the chosen words that they leave and reach."""
+    S = batch.I if d == 0 else batch.J
+    for lane in range(batch.used):
+        words, classes = choosers(batch.pair[lane], 1 - d, block)
+        for i in range(len(words)):
+            c = class_of(words[i], classes)
+            for there in range(max(0, i - BESIDE), min(len(words), i + BESIDE + 1)):
+                k = there - i + BESIDE
+                e, at = class_of(words[there], classes), (k * S + i) * W + lane
+                expected = units(chains.close[0, at], UNIT)
+                guessed = units(chains.close[1, at], UNIT)
+                tally.chosen[d, 0, 0, c, k] += expected
+                tally.chosen[d, 0, 1, e, k] += expected
+                tally.chosen[d, 1, 0, c, k] += guessed
+                tally.chosen[d, 1, 1, e, k] += guessed

@@ -9,7 +9,7 @@ from dualign.core.jit import kernel
 from dualign.core.lanes import Vector, load, prefetch, spread, store, width
 from dualign.infer.blocks import Batch, Block
 from dualign.infer.cells import lengths_of
-from dualign.model.jumps import FLOOR, LEAST, NEAR, NULL_FLOOR
+from dualign.model.jumps import BESIDE, CLOSE, FLOOR, LEAST, NEAR, NULL_FLOOR
 
 
 @kernel(allocates=False)
@@ -120,6 +120,24 @@ def gather_jumps(W: int, batch: Batch, d: int, block: Block, jumps: Array) -> No
 
 
 @kernel(allocates=False)
+def gather_pulls(W: int, batch: Batch, d: int, block: Block, pull: Array, pull_to: Array) -> None:
+    """Fill the pulls of direction d's chains, flat (CLOSE, S, W): see `dualign.infer.chain.Edges`."""
+    chosen = block.jumps.chosen
+    S = batch.I if d == 0 else batch.J
+    for k in range(CLOSE * S * W):
+        pull[k] = pull_to[k] = np.float32(0)
+    for lane in range(W):
+        words, classes = choosers(batch.pair[lane], 1 - d, block)
+        for i in range(len(words)):
+            c = class_of(words[i], classes)
+            for there in range(max(0, i - BESIDE), min(len(words), i + BESIDE + 1)):
+                k = there - i + BESIDE
+                e = class_of(words[there], classes)
+                x = chosen[d, 0, c, k] * chosen[d, 1, e, k] - np.float32(1)
+                pull[(k * S + i) * W + lane] = pull_to[(k * S + there) * W + lane] = x
+
+
+@kernel(allocates=False)
 def choosers(n: int, d: int, block: Block) -> tuple[Array, Array]:
     """The words of pair n that choose in direction d, and the classes of their side's jumps."""
     pairs = block.pairs
@@ -145,3 +163,13 @@ def jumps_of(n: int, d: int, block: Block) -> Array:
     jumps = np.empty(R * NEAR, np.float32)
     gather_jumps(1, Batch(np.full(1, n), 1, I, J), d, block, jumps)
     return jumps.reshape(R, NEAR)
+
+
+@kernel()
+def pulls_of(n: int, d: int, block: Block) -> Array:
+    """What the chosen words of one chain of pair n add to the weights of close jumps, float32 (CLOSE, S)."""
+    I, J = lengths_of(n, block.pairs)
+    S = I if d == 0 else J
+    pull, pull_to = np.empty(CLOSE * S, np.float32), np.empty(CLOSE * S, np.float32)
+    gather_pulls(1, Batch(np.full(1, n), 1, I, J), d, block, pull, pull_to)
+    return pull.reshape(CLOSE, S)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -64,15 +64,17 @@ def encode_for(model: Model, text: Numbered | Iterable[Pair]) -> Encoded:
 def encode_lines(model: Model, source: bytes, target: bytes) -> Encoded:
     """The same for lines of both sides, each with its `\\n`, in the form of `dualign.text.lines`."""
     lowercase, ascii = model.options.lowercase, model.options.whitespace == "ascii"
-    left, new_left = number_lines(source, model.source.table, lowercase, ascii=ascii)
-    right, new_right = number_lines(target, model.target.table, lowercase, ascii=ascii)
+    (left, new_left), (right, new_right) = (
+        number_lines(lines, words.table, lowercase, ascii=ascii, is_lower=words.is_lower)
+        for lines, words in ((source, model.source), (target, model.target))
+    )
     return Encoded(Bitext(left, right), (new_left, new_right))
 
 
 def numbers_of(words: list[str], vocabulary: Vocabulary) -> tuple[Array, list[str]]:
     """The numbers of different words by a vocabulary, and those words that it lacks."""
     known = vocabulary.numbers
-    numbers = np.fromiter((known.get(word, -1) for word in words), np.int32, len(words))
+    numbers = np.fromiter(map(known.get, words, repeat(-1)), np.int32, len(words))
     new = np.flatnonzero(numbers < 0)
     numbers[new] = np.arange(len(known), len(known) + len(new))
     return numbers, [words[n] for n in new]
@@ -115,7 +117,9 @@ def _with_numbers(
     sentences: Sentences, numbers: Array, new: list[str], known: int
 ) -> tuple[Sentences, list[str]]:
     tokens = numbers[sentences.tokens]
-    unknown = np.flatnonzero(tokens >= known)
+    unknown = np.flatnonzero(tokens >= known) if new else ()
+    if len(unknown) == 0:
+        return Sentences(tokens, sentences.offsets), []
     words, places = np.unique(tokens[unknown], return_inverse=True)
     tokens[unknown] = known + places
     return Sentences(tokens, sentences.offsets), [new[word - known] for word in words.tolist()]

@@ -14,7 +14,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
-from dualign.model.jumps import NEAR, STARTS, STOPS
+from dualign.model.jumps import CLOSE, NEAR, STARTS, STOPS
 
 UNIT = 2.0**28
 """Units of an expected jump, start or stop: there is room for 30 billion of each."""
@@ -28,14 +28,17 @@ class Sums(NamedTuple):
 
     `jumps` float64 (2, 2, classes, 12): expected jumps of −5..5, and farther ones, from the words of each
     class (see `dualign.model.jumps`), then to them; `foreseen` likewise: how many of these jumps the weights
-    alone foresee, given where each begins, Σ w(d) / Z for each place; `starts` float64 (2, 11): first
-    positions 0..9 and beyond; `stops` float64 (2, 2, 11): rows at the last position, at those before it and
-    farther away, then how often a chain stopped there; `totals` float64 (4): log-likelihood, evaluations of
-    the chains, pairs, and Σ D(0) − D(λ), the divergence KL(q ‖ p) of the projections when ε = 0.
+    alone foresee, given where each begins, Σ w(d) / Z for each place; `chosen` float64 (2, 2, 2, classes, 5):
+    of the jumps of −2..2, those expected and those foreseen, by the chosen words that they leave, then reach;
+    `starts` float64 (2, 11): first positions 0..9 and beyond; `stops` float64 (2, 2, 11): rows at the last
+    position, at those before it and farther away, then how often a chain stopped there; `totals` float64 (4):
+    log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence KL(q ‖ p) of the
+    projections when ε = 0.
     """
 
     jumps: Array
     foreseen: Array
+    chosen: Array
     starts: Array
     stops: Array
     totals: Array
@@ -46,6 +49,7 @@ class Tally(NamedTuple):
 
     jumps: Array
     foreseen: Array
+    chosen: Array
     starts: Array
     stops: Array
     totals: Array
@@ -55,7 +59,8 @@ def new_tally(classes: int) -> Tally:
     """Zeros to add to; with no `classes`, no statistics but the totals."""
     directions = 2 if classes else 0
     by_class = directions, 2, classes, NEAR + 1
-    shapes = by_class, by_class, (directions, STARTS + 1), (directions, 2, STOPS + 1), (4,)
+    by_chosen = directions, 2, 2, classes, CLOSE
+    shapes = by_class, by_class, by_chosen, (directions, STARTS + 1), (directions, 2, STOPS + 1), (4,)
     return Tally(*(np.zeros(shape, np.int64) for shape in shapes))
 
 
@@ -77,8 +82,8 @@ def added(tallies: Iterable[Tally]) -> Tally:
 
 def in_numbers(tally: Tally) -> Sums:
     """What was tallied."""
-    jumps, foreseen, starts, stops = (array / UNIT for array in tally[:-1])
-    return Sums(jumps, foreseen, starts, stops, tally.totals / TOTAL_UNIT)
+    jumps, foreseen, chosen, starts, stops = (array / UNIT for array in tally[:-1])
+    return Sums(jumps, foreseen, chosen, starts, stops, tally.totals / TOTAL_UNIT)
 
 
 class Tallies:

@@ -18,7 +18,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.infer.cells import Cells, Pairs, lengths_of, pairs_of
-from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity
+from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity, stem_of
 from dualign.model.lexicon import Lexicon
 from dualign.model.vocabulary import Vocabulary
 from dualign.text.bitext import Bitext
@@ -66,7 +66,7 @@ def describe(vocabulary: Vocabulary, new: Sequence[str], stem_letters: int) -> W
     known = len(vocabulary)
     stems: dict[str, int] = {}
     for word in new:
-        stems.setdefault(word[:stem_letters], len(stems))
+        stems.setdefault(stem_of(word, stem_letters), len(stems))
     by_stem = vocabulary.stems(stem_letters)
     siblings = [by_stem.get(stem, []) for stem in stems]
     members = np.zeros(len(stems) + 1, np.int64)
@@ -74,7 +74,7 @@ def describe(vocabulary: Vocabulary, new: Sequence[str], stem_letters: int) -> W
     member = np.array([number for words in siblings for number in words], np.int32)
     stem = np.full(known + len(new), -1, np.int32)
     stem[member] = np.repeat(np.arange(len(stems), dtype=np.int32), np.diff(members))
-    stem[known:] = [stems[word[:stem_letters]] for word in new]
+    stem[known:] = [stems[stem_of(word, stem_letters)] for word in new]
     return Words(vocabulary.forms, forms_of(new), stem, members, member)
 
 

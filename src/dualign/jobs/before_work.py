@@ -9,12 +9,13 @@ from typing import Any
 from dualign.aligner import Aligner
 from dualign.core.cards import card_of
 from dualign.core.errors import DataError, UsageError
+from dualign.core.threads import available
 from dualign.jobs.gold_tuning import Tuning
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.resuming import check_resumable
 from dualign.jobs.running import Run, one_standard_input, separate_outputs
-from dualign.jobs.warming import compile_kernels, load_kernels
+from dualign.jobs.warming import compile_kernels, load_ahead, load_kernels
 from dualign.model.options import Options
 from dualign.model.storage import checked_path
 from dualign.text.conllu import is_conllu
@@ -120,10 +121,12 @@ def computing(run: Run) -> dict[str, Any]:
     return {"threads": run.threads, "device": run.device, "device_memory": run.device_memory}
 
 
-def compile_for(run: Run, *names: str) -> None:
-    """Compile kernels, and let the workers of a cluster load theirs while the text is read."""
+def compile_for(run: Run, *names: str, learns: bool = True) -> None:
+    """Compile kernels, and load them, here and on the workers of a cluster, while the text is read."""
     if run.crew is None:
         compile_kernels(run.note, *names)
+        if available(run.threads) > 1:
+            load_ahead(learns)
     else:
         compile_kernels(run.note, *names, "lines", "cluster")
         run.crew.prepare(load_kernels)

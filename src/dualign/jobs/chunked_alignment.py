@@ -54,8 +54,7 @@ def chunks_of_files(
     """
     for side in (model.source, model.target):
         # Now, because otherwise all threads would begin with it.
-        side.stems(model.options.stem_letters)
-        side.table, side.forms  # noqa: B018
+        side.table, side.is_lower  # noqa: B018
         if model.options.skipped:
             side.numbers  # noqa: B018
     for lines in text.blocks(size or chunk_size(model), begin):

@@ -99,7 +99,9 @@ def _entries(
     """The entries of a model, or of linked text, which may be linked now."""
     if text is None:
         if model is None:
-            raise UsageError(f"{given}: a file of links needs its text; give source= and target=, or a model")
+            raise UsageError(
+                f"{given}: a file of links needs its text; give source=FILE and target=FILE, or a model"
+            )
         return entries_of_model(model)
     one_standard_input(given, text.source, text.target)
     if not all(is_regular(path) for path in (text.source, text.target) if path is not None):

@@ -110,6 +110,7 @@ class DualignModel(WordAlignmentModel):  # type: ignore[misc]
         else:
             row = slice(lexicon.rows[number - 1], lexicon.rows[number])
             words, values = lexicon.columns[row], lexicon.table[row, 0]
+            values = values / max(values.sum(), np.finfo(np.float32).tiny)  # as in `lexicon.normalized`
         pairs = zip((words + 1).tolist(), values.tolist(), strict=True)
         return [(word, value) for word, value in pairs if value > threshold]
 

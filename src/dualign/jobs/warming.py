@@ -10,19 +10,24 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dualign.core.advancing import unwatched
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.compile_watch import announce, expecting, watched
 from dualign.core.jit import versions
 from dualign.core.kernel_folder import Mark, kernel_folder, remove_unused, with_kernel_folder
+from dualign.core.phases import unmeasured
 from dualign.core.threads import available
+from dualign.core.workspace import boundless
 from dualign.jobs.running import SILENT, Run
 from dualign.model.options import Options
 from dualign.text.bitext import Bitext, GrowingVocabulary, Numbered, encode
@@ -181,31 +186,65 @@ def compile_reading() -> None:
 
 def compile_usual() -> None:
     """The kernels of training and decoding that every run needs, except the posteriors'."""
-    from dualign.decode.links import decode
-    from dualign.infer.blocks import block_with
+    compile_training()
+    compile_choosing()
+
+
+def compile_training() -> None:
+    """The kernels of training, except the posteriors'."""
     from dualign.infer.cells import look_up, visit_rows
     from dualign.infer.posteriors import Output
     from dualign.learn.expected_counts import Counts, add_counts, add_null_counts
-    from dualign.learn.ibm1 import prune, train_ibm1
+    from dualign.learn.ibm1 import Whole, lift, prune, train_ibm1
     from dualign.learn.smoothing import make_priors, reestimate_lexicon, shift_numbers
-    from dualign.text.printing import print_links
+    from dualign.learn.training import frequencies
 
     model, bitext = untrained_model()
     words = model.source.words, model.target.words
-    lexicon = prune(train_ibm1(bitext, len(words[0]), len(words[1]), 2, 1), 1e-9, 1)
+    sizes = len(words[0]), len(words[1])
+    lexicon = prune(train_ibm1(bitext, *sizes, 2, 1), 1e-9, 1)
+    Whole(bitext, sizes, 1, boundless()).kept(1e-9)
+    sides = zip((bitext.source, bitext.target), sizes, strict=True)
+    source, target = (frequencies(side.tokens, size, 1) for side, size in sides)
+    lift(lexicon, (source, target), 1)
     priors = make_priors(lexicon, *words, 4, 1.0, 1.0, 1)
     shift_numbers(0, 0, lexicon, priors.stems, 0)  # that of ranges, and so few words have one
     counts = Counts(np.zeros(lexicon.table.shape), np.zeros(len(words[1])), np.zeros(len(words[0])))
     lexicon = reestimate_lexicon(lexicon, counts, priors, 1)
     lookup = look_up(bitext, lexicon)
     end = visit_rows(0, len(words[0]), lookup)
-    block = block_with(model, bitext, lookup.cells)
-    posterior, nulls = np.zeros((block.first[-1], 2), np.float32), np.zeros(len(SOURCE) * 3, np.float32)
-    output = Output(posterior, nulls, nulls, True)
+    nulls = np.zeros(len(SOURCE) * 3, np.float32)
+    output = Output(np.zeros((lookup.cells.first[-1], 2), np.float32), nulls, nulls, True)
     add_counts(0, len(words[0]), end, lookup, output, counts, 8.0)
     add_null_counts(lookup, output, counts, 8.0)
-    links = decode(model, model.options, [(posterior, block)], 1, np.zeros(len(bitext), np.bool_))
+
+
+def compile_choosing() -> None:
+    """Cells, links by the default decoder, and their printing."""
+    from dualign.decode.links import decode
+    from dualign.text.printing import print_links
+
+    model, block, posterior = untrained()
+    links = decode(model, model.options, [(posterior, block)], 1, np.zeros(len(SOURCE), np.bool_))
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
+
+
+def load_ahead(learns: bool) -> None:
+    """Load compiled kernels: those that read a text to learn from now, the others while it is read.
+
+    Threads that need one at the same moment would all wait for it, and each look it up by itself.
+    """
+    if learns:
+        compile_reading()
+    first = compile_training if learns else compile_lines
+    Thread(target=_load, args=((first, compile_chains, compile_choosing),)).start()
+
+
+def _load(compiles: Sequence[Callable[[], None]]) -> None:
+    # An error shows again where the kernel is used; nobody watches or measures what is done for practice.
+    with unmeasured(), unwatched(), suppress(Exception):
+        for compile in compiles:
+            compile()
 
 
 def load_kernels() -> None:

@@ -83,7 +83,8 @@ def align(
     others += ["lines"] if load is not None or target is None else []
     loaded = None if load is None else _loaded(load, tuning, known, run).set_options(**options)
     look_at(source, target, tuning, known, run, waits=outputs.at_once)
-    compile_for(run, *DECODERS.get(options.get("decoder", ""), WORD_ALIGNER), *others)
+    names = DECODERS.get(options.get("decoder", ""), WORD_ALIGNER)
+    compile_for(run, *names, *others, learns=load is None)
     bad = _BadLines(run)
     files = TextFiles(source, target, run.errors, tell=bad.tell if outputs.at_once else None)
     if loaded is not None:

@@ -31,6 +31,30 @@ def with_entries(lexicon: Lexicon, source: Array, target: Array) -> Lexicon:
     )
 
 
+def carried_over(values: Array, before: Array, after: Array) -> Array:
+    """Values of the entries of a lexicon for those it has after entries were added: 0 for the new ones.
+
+    `before`, `after`: the lexicon's `rows`.
+    """
+    if before[-1] == after[-1]:
+        return values
+    carried = np.zeros(after[-1], values.dtype)
+    added = np.diff(after) - np.diff(before)
+    carried[np.repeat(np.tile([True, False], len(added)), np.ravel((np.diff(before), added), "F"))] = values
+    return carried
+
+
+def entries_of(lexicon: Lexicon, source: Array, target: Array) -> Array:
+    """The numbers of the entries of these pairs of words, all of which the lexicon has."""
+    if len(source) == 0:
+        return np.zeros(0, np.int64)
+    words = len(lexicon.null_target)
+    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
+    keys = rows * words + lexicon.columns
+    order = np.argsort(keys)
+    return order[np.searchsorted(keys, source.astype(np.int64) * words + target, sorter=order)]
+
+
 def pinned_words(bitext: Bitext) -> tuple[Array, Array]:
     """The pairs of words of all known links."""
     pins = bitext.pins

@@ -21,6 +21,12 @@ from dualign.core.kernels.exact_sums import even_share
 from dualign.infer.cells import Pairs, lengths_of
 from dualign.model.lexicon import Lexicon
 
+MOST_TOGETHER = 1 << 30
+"""Words that occur together more often are counted as if they did not."""
+
+LIFT = 0.5
+"""How strongly the rounds after the first prefer words that occur together more often than by chance."""
+
 
 class Appearances(NamedTuple):
     """The sentences in which source word v occurs are `sentence[starts[v] : starts[v + 1]]`, in order.
@@ -38,6 +44,13 @@ class Corpus(NamedTuple):
     words: Appearances
     pairs: Pairs
     target_words: int
+
+
+@kernel()
+def count_words(tokens: Array, counts: Array) -> None:
+    """Add how often each word occurs among the tokens to `counts`, int32 or int64 (words)."""
+    for k in range(len(tokens)):
+        counts[tokens[k]] += 1
 
 
 @kernel()
@@ -251,3 +264,48 @@ def copy_kept(v0: int, v1: int, lexicon: Lexicon, least: float, kept: Lexicon) -
                 kept.table[to, 0] = t[m, 0]
                 kept.table[to, 1] = t[m, 1]
                 to += 1
+
+
+@kernel()
+def count_together(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, together: Array) -> None:
+    """`together[m]`, int32: how often the two words of entry m occur together, for rows v0..v1.
+
+    Each token of one with each of the other counts, up to MOST_TOGETHER.
+    """
+    index, pairs, target_words = corpus
+    rows, columns = lexicon.rows, lexicon.columns
+    number = np.zeros(target_words, np.int32)
+    for v in range(v0, v1):
+        for p in range(index.starts[v], index.starts[v + 1]):
+            n = index.sentence[p]
+            for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
+                w = pairs.target[k]
+                number[w] = min(number[w] + 1, MOST_TOGETHER)
+        for m in range(rows[v], rows[v + 1]):
+            together[m] = number[columns[m]]
+        for p in range(index.starts[v], index.starts[v + 1]):
+            n = index.sentence[p]
+            for k in range(pairs.target_offsets[n], pairs.target_offsets[n + 1]):
+                number[pairs.target[k]] = 0
+
+
+@kernel()
+def lift_rows(v0: int, v1: int, lexicon: Lexicon, shares: tuple[Array, Array], sums: Array) -> None:
+    """Multiply the entries of rows v0..v1 by lift^LIFT, with the first direction normalised again.
+
+    The lift of two words is √(p(w | v) / p(w) · p(v | w) / p(v)), how much more often they occur together
+    than by chance; `shares` float64: p(v), p(w). What the second direction has to be divided by is added to
+    `sums`, by w.
+    """
+    rows, columns, t = lexicon.rows, lexicon.columns, lexicon.table
+    for v in range(v0, v1):
+        z = 0.0
+        for m in range(rows[v], rows[v + 1]):
+            w = columns[m]
+            lift = np.sqrt(t[m, 0] / shares[1][w]) * np.sqrt(t[m, 1] / shares[0][v])
+            t[m, 0] *= lift**LIFT
+            t[m, 1] *= lift**LIFT
+            z += t[m, 0]
+            sums[w] += t[m, 1]
+        for m in range(rows[v], rows[v + 1]):
+            t[m, 0] = t[m, 0] / z if z > 0 else 0.0

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dualign.core.cards import Card, DeviceError
+from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace, boundless
 from dualign.infer.blocks import Warm
 from dualign.infer.cells import block_bounds
@@ -123,21 +124,37 @@ def maximised(
     workspace: Workspace,
 ) -> Round:
     """The M-step of such a round."""
-    sums, places = expected.sums, expected.places
-    lexicon = reestimate_lexicon(model.lexicon, expected.counts, priors, threads, workspace)
-    new = replace(model, lexicon=lexicon)
-    if places is not None:
-        new = replace(new, positions=Positions.estimate(places.lengths, places.counts))
-    elif constraint != "even":
-        lengths = bitext.source.lengths, bitext.target.lengths
-        step = SAFE if constraint == "none" else BOLD
-        new = replace(
-            new,
-            weights=update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
-            jumps=update_jumps(model.jumps, sums.jumps, sums.foreseen, model.options.jump_weight, step),
-        )
-    likelihood, evaluations, pairs, divergence = sums.totals
+
+    def words() -> Any:
+        return reestimate_lexicon(model.lexicon, expected.counts, priors, threads, workspace)
+
+    def chains() -> Any:
+        sums = expected.sums
+        return sums.totals, _chains_from(sums, expected.places, model, bitext, constraint)
+
+    # What is known of chains is added up and updated by one thread, while the others have the lexicon.
+    lexicon, (totals, changes) = ordered_map(lambda update: update(), (words, chains), min(threads, 2))
+    likelihood, evaluations, pairs, divergence = totals
+    new = replace(model, lexicon=lexicon, **changes)
     return Round(new, float(likelihood - divergence), float(evaluations / pairs))
+
+
+def _chains_from(
+    sums: Sums, places: Places | None, model: Model, bitext: Bitext, constraint: str
+) -> dict[str, Any]:
+    """What the M-step changes in a model apart from its lexicon."""
+    if places is not None:
+        return {"positions": Positions.estimate(places.lengths, places.counts)}
+    if constraint == "even":
+        return {}
+    lengths = bitext.source.lengths, bitext.target.lengths
+    step = SAFE if constraint == "none" else BOLD
+    return {
+        "weights": update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
+        "jumps": update_jumps(
+            model.jumps, sums.jumps, sums.foreseen, sums.chosen, model.options.jump_weight, step
+        ),
+    }
 
 
 def on_card(bitext: Bitext, options: Options, constraints: ConstraintSet | None) -> bool:

@@ -12,9 +12,8 @@ from dualign.core.workspace import Workspace
 from dualign.infer.blocks import Warm
 from dualign.infer.constraints import ConstraintSet
 from dualign.learn.em import Round, em_round, warm_starts
-from dualign.learn.ibm1 import Whole
+from dualign.learn.ibm1 import Kept, Whole
 from dualign.learn.smoothing import Priors
-from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.text.bitext import Numbered
 
@@ -32,7 +31,7 @@ class Engine:
         """Take up the text of a training."""
         self.bitext = bitext
 
-    def first_lexicon(self, sizes: tuple[int, int], least: float) -> Lexicon:
+    def first_lexicon(self, sizes: tuple[int, int], least: float) -> Kept:
         """The first round of Model 1, with that many words on each side; then `dualign.learn.ibm1.prune`."""
         return Whole(self.bitext, sizes, self.threads, self.workspace).kept(least)
 

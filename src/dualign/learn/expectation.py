@@ -22,7 +22,7 @@ from dualign.core.phases import timed
 from dualign.core.threads import Stage, Work, in_stages, pieces
 from dualign.core.workspace import Workspace
 from dualign.infer.blocks import Block, Rules, Warm, block_with
-from dualign.infer.cells import Lookup, Room, look_up, visit_rows
+from dualign.infer.cells import Lookup, Room, cells_up_to, look_up, visit_rows
 from dualign.infer.multipliers import Constraint
 from dualign.infer.posteriors import Job, Output, expectation_tasks, jobs_of
 from dualign.infer.tallies import Sums, Tallies, in_numbers
@@ -88,10 +88,11 @@ class Expectation:
 
         A block may have `jobs` that it was cut into before.
         """
-        source, target = self.bitext.source, self.bitext.target
-        begins = [begin for begin, _ in bounds]
-        slots = int(np.add.reduceat(source.lengths * target.lengths, begins).max())
-        tokens = [int(np.add.reduceat(side.lengths, begins).max()) for side in (source, target)]
+        cells, sides = cells_up_to(self.bitext), (self.bitext.source, self.bitext.target)
+        slots = max(int(cells[end - 1] - (cells[begin - 1] if begin else 0)) for begin, end in bounds)
+        tokens = [
+            max(int(side.offsets[end] - side.offsets[begin]) for begin, end in bounds) for side in sides
+        ]
         dense = self.model.positions is not None
         wanted = min(len(bounds), 1 if threads == 1 else 2 + min(threads // 2, MOST_MORE))
         at_once = self.workspace.at_once(wanted, Buffers.size(slots, dense))

@@ -7,7 +7,7 @@ and the same with the sides exchanged. Uniform start, so the first round only co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from dualign.core.advancing import advancing
 from dualign.core.arrays import Array
 from dualign.core.phases import timed
 from dualign.core.threads import ordered_map, pieces, spans
-from dualign.core.workspace import Workspace, boundless
+from dualign.core.workspace import COPIERS, Workspace, boundless
 from dualign.infer.cells import Pairs, pairs_of, word_ranges
 from dualign.learn import cooccurrence as kernels
 from dualign.learn.expectation import above_counts
@@ -59,7 +59,14 @@ class Range(NamedTuple):
     above: float
 
 
-def kept_entries(corpus: kernels.Corpus, words: Range, least: float) -> Lexicon:
+class Kept(NamedTuple):
+    """A lexicon after one round, pruned, and how often the words of each entry occur together, int32."""
+
+    lexicon: Lexicon
+    together: Array
+
+
+def kept_entries(corpus: kernels.Corpus, words: Range, least: float) -> Kept:
     """The rows of a range of words after one round, pruned (see `prune`); null has no probabilities."""
     v0, v1, column_sums, above = words
     rows, none = np.zeros(v1 - v0 + 1, np.int64), np.zeros(0, np.float32)
@@ -70,7 +77,10 @@ def kept_entries(corpus: kernels.Corpus, words: Range, least: float) -> Lexicon:
     columns, table = np.empty(rows[-1], np.int32), np.empty((rows[-1], 2), np.float32)
     lexicon = Lexicon(rows, columns, table, none, none)
     kernels.first_round(0, v1 - v0, corpus, lexicon, column_sums, above)
-    return prune(lexicon, least, 1)
+    lexicon = prune(lexicon, least, 1)
+    together = np.empty(len(lexicon.columns), np.int32)
+    kernels.count_together(0, v1 - v0, corpus, lexicon, together)
+    return Kept(lexicon, together)
 
 
 class Whole:
@@ -136,15 +146,17 @@ class Whole:
             source += shares[1]
         return (normal(target[:, 0]), normal(source)), np.ascontiguousarray(target[:, 1])
 
-    def kept(self, least: float) -> Lexicon:
+    def kept(self, least: float) -> Kept:
         """The lexicon after one round, pruned; what is dropped is never in memory all at once."""
         nulls, column_sums = self.even_shares()
 
-        def keep(bounds: tuple[int, int]) -> Lexicon:
+        def keep(bounds: tuple[int, int]) -> Kept:
             return kept_entries(self.corpus, Range(*bounds, column_sums, self.above), least)
 
-        works = ordered_map(timed("IBM 1: first round", keep), self.ranges, self.threads)
-        return joined_rows(list(advancing(works, len(self.ranges))), *nulls, self.workspace)
+        # All at once: what they return is kept anyway, and the first, of frequent words, take longest.
+        most = len(self.ranges)
+        works = ordered_map(timed("IBM 1: first round", keep), self.ranges, self.threads, ahead=most)
+        return joined_rows(list(advancing(works, most)), *nulls, self.workspace, self.threads)
 
     def _again(self, lexicon: Lexicon, total: Array) -> tuple[Lexicon, float]:
         """A further round, in the same table, and the log-likelihood before it; `total` is scratch."""
@@ -186,20 +198,30 @@ class Whole:
 
 
 def joined_rows(
-    parts: list[Lexicon], null_target: Array, null_source: Array, workspace: Workspace
-) -> Lexicon:
+    parts: list[Kept], null_target: Array, null_source: Array, workspace: Workspace, threads: int = 1
+) -> Kept:
     """The rows of consecutive ranges of words as one lexicon; the list is emptied."""
-    sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.rows) for part in parts)])
+    sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.lexicon.rows) for part in parts)])
     rows = np.cumsum(sizes)
     columns = workspace.empty(int(rows[-1]), np.int32, hot=True)
     table = workspace.empty((int(rows[-1]), 2), np.float32, hot=True)
-    end = len(columns)
-    while parts:
-        part = parts.pop()
-        begin = end - len(part.columns)
-        columns[begin:end], table[begin:end] = part.columns, part.table
-        end = begin
-    return Lexicon(rows, columns, table, null_target, null_source)
+    together = workspace.empty(int(rows[-1]), np.int32, hot=True)
+
+    def places() -> Iterator[tuple[slice, Kept]]:
+        end = len(columns)
+        while parts:
+            part = parts.pop()
+            yield slice(end - len(part.together), end), part
+            end -= len(part.together)
+
+    def copy(job: tuple[slice, Kept]) -> None:
+        place, part = job
+        columns[place], table[place] = part.lexicon.columns, part.lexicon.table
+        together[place] = part.together
+
+    for _ in ordered_map(copy, places(), min(threads, COPIERS)):
+        pass
+    return Kept(Lexicon(rows, columns, table, null_target, null_source), together)
 
 
 def appearances(
@@ -209,7 +231,9 @@ def appearances(
 
     def count(bounds: tuple[int, int]) -> Array:
         begin, end = pairs.source_offsets[bounds[0]], pairs.source_offsets[bounds[1]]
-        return np.bincount(pairs.source[begin:end], minlength=words).astype(np.int32)
+        found = np.zeros(words, np.int32)
+        kernels.count_words(pairs.source[begin:end], found)
+        return found
 
     counts = list(ordered_map(timed("IBM 1: index", count), parts, threads))
     starts = np.zeros(words + 1, np.int64)
@@ -233,6 +257,26 @@ def appearances(
 def normal(counts: Array) -> Array:
     """Counts to probabilities."""
     return (counts / max(counts.sum(), 1e-300)).astype(np.float32)
+
+
+def lift(lexicon: Lexicon, frequencies: tuple[Array, Array], threads: int) -> None:
+    """Make words that occur together more often than by chance more probable, in place.
+
+    Co-occurrence alone favours frequent words; a start that does not takes EM to a better lexicon (compare
+    Moore 2004). `frequencies`: how often the words of each side occur.
+    """
+    shares = frequencies[0] / max(frequencies[0].sum(), 1), frequencies[1] / max(frequencies[1].sum(), 1)
+
+    def run(bounds: tuple[int, int]) -> Array:
+        sums = np.zeros(len(shares[1]))
+        kernels.lift_rows(*bounds, lexicon, shares, sums)
+        return sums
+
+    total = np.zeros(len(shares[1]))
+    ranges = word_ranges(lexicon.rows, pieces(len(lexicon.columns), 1 << 16, PARTS))
+    for sums in ordered_map(timed("IBM 1: first round", run), ranges, threads):
+        total += sums
+    divide_columns(lexicon.table, lexicon.columns, total, threads)
 
 
 def prune(lexicon: Lexicon, least: float, threads: int, workspace: Workspace | None = None) -> Lexicon:

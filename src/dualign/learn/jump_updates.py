@@ -11,14 +11,16 @@ If each row has one set of weights, `w(d) ← w(d) · n_d / m_d` never lowers th
 minorise-maximise step of choice models. Starts are the case of one jump per sentence. (The usual weights are
 estimated anew each round, so they are not a fixed prior.)
 
-The weight of a jump is a product of two parts, of the word it leads from and of the word it leads to. Both
-are updated at once, from the same n and m by class:
+The weight of a jump is a product of up to four parts: of the word that jumps and of the next, and, if it is a
+short jump, of the words at the positions that it leaves and reaches. All are updated at once, each from the n
+and m of its own class:
 
-    weight(d) ← weight(d) · (n_d / m_d)^η,     factor(d) ← factor(d) · (n_d / m_d)^η.
+    part(d) ← part(d) · (n_d / m_d)^η.
 
-With η = ½ this never lowers the likelihood either: `w f ≤ ½ (w² f'/w' + f² w'/f')` for any w', f' bounds Z
-(generalised iterative scaling; Darroch and Ratcliff 1972). Where few rounds are made and they do not maximise
-the likelihood alone, a longer step is better (over-relaxation; the likelihood may then oscillate).
+With η = ¼ this never lowers the likelihood either: a product of four parts is at most the mean of their
+fourth powers, each taken relative to its present value, which bounds Z (generalised iterative scaling;
+Darroch and Ratcliff 1972). Where few rounds are made and they do not maximise the likelihood alone, a longer
+step is better (over-relaxation; the likelihood may then oscillate).
 """
 
 from __future__ import annotations
@@ -26,25 +28,38 @@ from __future__ import annotations
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.model.jumps import INITIAL, INITIAL_STOPS, LEAST, NEAR, START, STARTS, STOP, Jumps
+from dualign.model.jumps import (
+    BESIDE,
+    INITIAL,
+    INITIAL_STOPS,
+    LEAST,
+    LEAST_CHOSEN,
+    NEAR,
+    REACH,
+    START,
+    STARTS,
+    STOP,
+    Jumps,
+)
 
 STEPS = 20
 PRIOR = 1.0
 STOP_PRIOR = 10.0
 
-SAFE, BOLD = 0.5, 0.8
+SAFE, BOLD = 0.25, 0.8
 """Steps η: one that never lowers the likelihood, and a longer one."""
 
 
 def update_jumps(
-    jumps: Jumps, expected: Array, foreseen: Array, strength: float, step: float = SAFE
+    jumps: Jumps, expected: Array, foreseen: Array, close: Array, strength: float, step: float = SAFE
 ) -> Jumps:
-    """New jumps from the statistics of `dualign.infer.tallies.Sums`, float64 (2, 2, classes, NEAR + 1) both.
+    """New jumps from the statistics `jumps`, `foreseen` and `chosen` of `dualign.infer.tallies.Sums`.
 
     `strength`: how many jumps of the usual kind each word is taken to have made beside its own, and as many
-    to it. `step`: the exponent η; where no word has weights of its own there are no factors, and it is 1.
+    to it, from it and to it where it is chosen. `step`: the exponent η; where no word has weights of its own
+    there are no factors, and it is 1.
     """
-    weight, factor = jumps.weight.copy(), jumps.factor.copy()
+    weight, factor, chosen = jumps.weight.copy(), jumps.factor.copy(), jumps.chosen.copy()
     initial = INITIAL / INITIAL.sum()
     step = step if jumps.classes > 1 else 1.0
     for d in range(2):
@@ -66,7 +81,14 @@ def update_jumps(
         new = old * ((counts[1] + strength * usual) / (guesses[1] + strength * shares)) ** step
         # Class 0 stays what it is: weights and factors have one level between them.
         factor[d, 1:] = np.clip(new[:, :NEAR] / new[:, NEAR:], LEAST, 1 / LEAST)[1:]
-    return jumps._replace(weight=weight, factor=factor)
+        for role in range(2):
+            old = jumps.chosen[d, role].astype(float)
+            beside = usual[REACH - BESIDE : REACH + BESIDE + 1]
+            shares = beside * old / (1 - beside.sum() + (beside * old).sum(axis=1, keepdims=True))
+            counts, guesses = np.maximum(close[d, :, role], 0)
+            new = old * ((counts + strength * beside) / (guesses + strength * shares)) ** step
+            chosen[d, role, 1:] = np.clip(new, LEAST_CHOSEN, 1 / LEAST_CHOSEN)[1:]
+    return jumps._replace(weight=weight, factor=factor, chosen=chosen)
 
 
 def with_far(weight: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
-from dualign.learn.added_entries import with_entries
+from dualign.learn.added_entries import entries_of, with_entries
 from dualign.learn.expected_counts import Counts
 from dualign.model.jumps import Jumps
 from dualign.model.lexicon import Lexicon
@@ -132,17 +132,13 @@ def pseudo_counts(lexicon: Lexicon, prior: Prior, source: Array, target: Array) 
 
     `source`, `target` int32: the numbers of the prior's words in the lexicon.
     """
-    v, w = source[prior.source].astype(np.int64), target[prior.target].astype(np.int64)
+    v, w = source[prior.source], target[prior.target]
     lexicon = with_entries(lexicon, v, w)
-    words = len(lexicon.null_target)
-    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
-    keys = rows * words + lexicon.columns
-    order = np.argsort(keys)
-    entry = order[np.searchsorted(keys, v * words + w, sorter=order)]
+    entry = entries_of(lexicon, v, w)
     links = np.zeros(lexicon.table.shape)
     for d in range(2):
-        links[:, d] = np.bincount(entry, prior.counts[:, d], len(keys))
-    null_target = np.bincount(target, prior.null_target, words)
+        links[:, d] = np.bincount(entry, prior.counts[:, d], len(links))
+    null_target = np.bincount(target, prior.null_target, len(lexicon.null_target))
     null_source = np.bincount(source, prior.null_source, len(lexicon.null_source))
     return lexicon, Counts(links, null_target, null_source)
 
@@ -160,7 +156,7 @@ def with_counts(lexicon: Lexicon, pseudo: Counts, frequencies: tuple[Array, Arra
 
 def inherited(jumps: Jumps, begin: Model, source: list[str], target: list[str]) -> Jumps:
     """Jumps that begin with those of a model: each word's own if it has some there, else the usual ones."""
-    weight, factor = jumps.weight.copy(), jumps.factor.copy()
+    weight, factor, chosen = jumps.weight.copy(), jumps.factor.copy(), jumps.chosen.copy()
     old: tuple[tuple[Vocabulary, Array], ...] = (
         (begin.target, begin.jumps.by_target), (begin.source, begin.jumps.by_source)
     )  # fmt: skip
@@ -172,4 +168,5 @@ def inherited(jumps: Jumps, begin: Model, source: list[str], target: list[str]) 
             if known is not None:
                 weight[d, classes[number]] = begin.jumps.weight[d, before[known]]
                 factor[d, classes[number]] = begin.jumps.factor[d, before[known]]
-    return jumps._replace(weight=weight, factor=factor)
+                chosen[1 - d, :, classes[number]] = begin.jumps.chosen[1 - d, :, before[known]]
+    return jumps._replace(weight=weight, factor=factor, chosen=chosen)

@@ -1,12 +1,17 @@
 """The M-step of the lexicon: counts to probabilities, with priors that help rare words.
 
-    p(w | v) = (c(v, w) + κ_s · p(w | stem v) + κ_f · similarity(v, w)^4) / (sum over w)
+    p(w | v) = (ρ(v, w) · c(v, w) + κ_s · p(w | stem v) + κ_f · similarity(v, w)^4) / Σ_w (c + …)
+
+A count is partly a pair's own guess of the round before: if two words occur together once, all of it. EM
+believes such guesses more in every round. A sampler leaves the pair out that it is at; here the share of one
+of the n times that both words occur together is left out for all of them alike, `ρ = 1 − leave_out / n`. What
+is left out is nobody's: the sum in the denominator is that of all counts.
 
 `p(w | stem v) = C(stem v, stem w) / C(stem v) · c(w) / C(stem w)` pools the counts C of all words with the
 same first letters, so that a form seen twice borrows from its siblings; the last term makes names, numbers
 and cognates find each other. Both are pseudo-counts: what is seen often outweighs them. The other direction
 is the same. (This maximises the expected log-posterior under a Dirichlet prior whose base is recomputed each
-round; with κ = 0 it is plain maximum likelihood.)
+round; with κ_s = κ_f = 0 and ρ = 1 it is plain maximum likelihood.)
 """
 
 from __future__ import annotations
@@ -70,13 +75,15 @@ class Priors(NamedTuple):
     """What smoothing needs to know about the entries.
 
     `alike` float32 (entries): κ_f · similarity^4; `stem_weight`: κ_s. `pseudo`: counts that are known before
-    (see `dualign.learn.prior_counts`), to be added to those of the text; empty for none.
+    (see `dualign.learn.prior_counts`), to be added to those of the text; empty for none. `kept` float32
+    (entries): ρ(v, w), or empty if all is kept.
     """
 
     stems: Stems
     alike: Array
     stem_weight: float
     pseudo: Counts = NOTHING_COUNTED
+    kept: Array = np.zeros(0, np.float32)
 
 
 def make_priors(
@@ -102,6 +109,16 @@ def make_priors(
 
         list(ordered_map(timed("spelling", compare), stems.ranges(lexicon.rows, TASKS), threads))
     return Priors(stems, alike, stem_weight)
+
+
+def kept_shares(together: Array, leave_out: float) -> Array:
+    """ρ of the entries whose words occur together that often, int32; 0 for those of which all is kept."""
+    kept = together.astype(np.float32)
+    np.maximum(kept, 1, out=kept)
+    np.divide(-leave_out, kept, out=kept)
+    kept += 1
+    kept[together == 0] = 1
+    return kept
 
 
 def number_stems(lexicon: Lexicon, source_stem: Array, target_stem: Array, threads: int) -> Stems:
@@ -264,7 +281,7 @@ def smooth(
     What the second has to be divided by is added to `norm[:, 1]`, by target word.
     """
     rows, columns, stems = lexicon.rows, lexicon.columns, priors.stems
-    least, weight = 1e-300, priors.stem_weight
+    least, weight, kept, known = 1e-300, priors.stem_weight, priors.kept, priors.pseudo.links
     for k in range(k0, k1):
         v = stems.order[k]
         stem = stems.source[v]
@@ -276,12 +293,14 @@ def smooth(
             x = weight * pooled.stem_entries[s, 0] / there
             x /= max(pooled.target_stems[of_target, 0], least)
             c = counts.links[m, 0] + priors.alike[m] + x * pooled.by_target[w, 0]
-            table[m, 0] = c
+            # Of what a prior knows nothing is left out.
+            left = 1 - kept[m] if len(kept) else np.float32(0)
+            table[m, 0] = c - left * (counts.links[m, 0] - (known[m, 0] if len(known) else 0.0))
             z += c
             x = weight * pooled.stem_entries[s, 1] / back
             x /= max(pooled.target_stems[of_target, 1], least)
             c = counts.links[m, 1] + priors.alike[m] + x * pooled.by_source[v, 1]
-            table[m, 1] = c
+            table[m, 1] = c - left * (counts.links[m, 1] - (known[m, 1] if len(known) else 0.0))
             norm[w, 1] += c
         for m in range(rows[v], rows[v + 1]):
             table[m, 0] = table[m, 0] / z if z > 0 else 0.0

@@ -14,12 +14,13 @@ from dualign.core.phases import phase
 from dualign.core.threads import ordered_map, spans
 from dualign.core.workspace import Workspace
 from dualign.infer.constraints import ConstraintSet
-from dualign.learn.added_entries import pinned_words, with_entries
+from dualign.learn.added_entries import carried_over, entries_of, pinned_words, with_entries
+from dualign.learn.cooccurrence import count_words
 from dualign.learn.engine import Engine
 from dualign.learn.fertilities import estimate_fertilities
-from dualign.learn.ibm1 import prune, train_ibm1, uniform_likelihood
+from dualign.learn.ibm1 import lift, prune, train_ibm1, uniform_likelihood
 from dualign.learn.prior_counts import Prior, inherited, joined, pseudo_counts, with_counts
-from dualign.learn.smoothing import NOTHING_COUNTED, Priors, make_priors
+from dualign.learn.smoothing import NOTHING_COUNTED, Priors, kept_shares, make_priors
 from dualign.model.jumps import NULL, STOP, classes_of, initial_jumps, initial_weights
 from dualign.model.model import Model, Seen
 from dualign.model.options import Options
@@ -30,7 +31,7 @@ from dualign.text.bitext import Bitext, Numbered
 LAST_RESORT = 10_000_000
 """Most cells of a pair that is learnt from although it is too long, if there are no others."""
 
-BYTES_PER_ENTRY = 44
+BYTES_PER_ENTRY = 52
 """Of the lexicon in training: word, old and new probabilities, counts, and what smoothing knows of it."""
 
 STAGES = {"hmm": "HMM", "ibm1": "IBM 1", "ibm2": "IBM 2"}
@@ -140,16 +141,21 @@ class _Course:
         workspace.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
         tell = self.tell("IBM 1", self.ibm1_rounds)
         if self.whole_rounds == 1:
-            lexicon = self.engine.first_lexicon(sizes, options.prune)
+            lexicon, together = self.engine.first_lexicon(sizes, options.prune)
             tell(1, uniform_likelihood(bitext, *sizes))
         else:
             lexicon = train_ibm1(bitext, *sizes, self.whole_rounds, threads, tell, workspace)
             lexicon = prune(lexicon, options.prune, threads, workspace)
-        lexicon = with_entries(lexicon, *pinned_words(bitext))
+            together = np.zeros(len(lexicon.columns), np.int32)
+        rows = lexicon.rows
         seen = Seen(
             frequencies(bitext.source.tokens, sizes[0], threads),
             frequencies(bitext.target.tokens, sizes[1], threads),
         )
+        if options.model == "hmm":
+            lift(lexicon, seen, threads)
+        pinned = pinned_words(bitext)
+        lexicon = with_entries(lexicon, *pinned)
         own = options.jump_words if options.model == "hmm" else 0
         jumps = initial_jumps(classes_of(seen.target, own), classes_of(seen.source, own))
         weights, pseudo = initial_weights(options.null, options.floor), NOTHING_COUNTED
@@ -166,6 +172,10 @@ class _Course:
         priors = make_priors(
             lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
         )._replace(pseudo=pseudo)
+        if options.model == "hmm" and options.leave_out > 0:
+            together = carried_over(together, rows, lexicon.rows)
+            together[entries_of(lexicon, *pinned)] = 0  # what is known is no guess
+            priors = priors._replace(kept=kept_shares(together, options.leave_out))
         positions = None if options.model == "hmm" else Positions.uniform()
         words = Vocabulary(source), Vocabulary(target)
         return Model(*words, lexicon, weights, jumps, options, positions, seen=seen), priors
@@ -207,13 +217,15 @@ class _Course:
 
 
 def frequencies(tokens: Array, words: int, threads: int) -> Array:
-    """How often each word occurs; in pieces, because NumPy copies what it counts."""
+    """How often each word occurs, int64."""
 
     def count(bounds: tuple[int, int]) -> Array:
-        return np.bincount(tokens[slice(*bounds)], minlength=words)
+        found = np.zeros(words, np.int64)
+        count_words(tokens[slice(*bounds)], found)
+        return found
 
     total = np.zeros(words, np.int64)
-    for part in ordered_map(count, spans(len(tokens), 1 << 22), threads):
+    for part in ordered_map(count, spans(len(tokens), max(words, 1 << 20)), threads):
         total += part
     return total
 

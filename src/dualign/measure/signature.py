@@ -8,7 +8,7 @@ from dualign.measure.quality import Evaluation
 
 
 def signature(evaluation: Evaluation, interval: Interval | None = None) -> str:
-    """`aer|pairs:447|sure:4038|possible:17438|links:6321|boot:1000|level:0.95|seed:1|v:0.2.0`.
+    """`aer|pairs:447|sure:4038|possible:17438|links:6321|boot:1000|level:0.95|seed:1|v:0.3.0`.
 
     The three fields on resampling are there if the score goes with an interval.
     """

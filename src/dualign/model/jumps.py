@@ -9,6 +9,12 @@ word w a chain jumps by d with the weight
 
     w(d) = weight_v(d) · factor_w(d).
 
+The words that are chosen have a say as well: an adjective is followed by its noun, and a word that is often
+translated by two words is often chosen twice in a row. So a short jump, |d| ≤ BESIDE, from a position with
+the word x to one with the word y weighs
+
+    w(d) · leaving_x(d) · reaching_y(d).
+
 A word's own weights are drawn to the usual ones by pseudo-counts, its factors to 1
 (`dualign.learn.jump_updates`).
 
@@ -32,6 +38,10 @@ REACH = 5
 NEAR = 2 * REACH + 1
 """Jumps of −REACH … REACH have weights; every farther one weighs 1."""
 
+BESIDE = 2
+CLOSE = 2 * BESIDE + 1
+"""Jumps of −BESIDE … BESIDE have factors of the words that they leave and reach."""
+
 START, STARTS = 0, 10
 NULL = START + STARTS + 1
 FLOOR = NULL + 1
@@ -42,6 +52,9 @@ WEIGHTS = STOP + STOPS + 1
 
 LEAST = 1e-3
 """Least weight of a near jump where a far one weighs 1: chains compute with w − 1 in 32 bits."""
+
+LEAST_CHOSEN = 0.1
+"""Least factor of a chosen word, 10 the greatest: with both words', 32 bits still tell w · s from 0."""
 
 INITIAL = np.exp(-0.3 * np.abs(np.arange(-REACH, REACH + 2) - 1))
 """Weights of the jumps before training, the last of all far ones: a mild preference for one step forward."""
@@ -57,13 +70,16 @@ class Jumps(NamedTuple):
     Direction 0 first, in which target words choose: `by_target`, `by_source` int32 (words) are the classes of
     the words that choose. Words that have no weights of their own are of class 0, as are unknown ones.
     `factor` float32, likewise: what the weights of a jump are multiplied by if a word of this class comes
-    next; 1 for class 0.
+    next; 1 for class 0. `chosen` float32 (2, 2, classes, CLOSE): factors of the jumps of −BESIDE … BESIDE by
+    the class of the chosen word that they leave, then of the one that they reach; 1 for class 0. The words
+    that are chosen in direction 0 are those that choose in direction 1.
     """
 
     weight: Array
     by_target: Array
     by_source: Array
     factor: Array
+    chosen: Array
 
     @property
     def classes(self) -> int:
@@ -79,6 +95,9 @@ class Jumps(NamedTuple):
             and self.weight.dtype == np.float32
             and self.factor.shape == self.weight.shape
             and self.factor.dtype == np.float32
+            and self.chosen.shape == (2, 2, self.classes, CLOSE)
+            and self.chosen.dtype == np.float32
+            and bool(((self.chosen > 0.99 * LEAST_CHOSEN) & (self.chosen < 1.01 / LEAST_CHOSEN)).all())
             and all(bool((np.isfinite(x) & (x > 0)).all()) for x in (self.weight, self.factor))
             and all(
                 by.shape == (words,) and by.dtype == np.int32 and ((by >= 0) & (by < self.classes)).all()
@@ -100,7 +119,12 @@ def initial_jumps(by_target: Array, by_source: Array) -> Jumps:
     classes = 1 + int(max(by_target.max(initial=0), by_source.max(initial=0)))
     weight = (INITIAL[:NEAR] / INITIAL[NEAR]).astype(np.float32)
     weights = np.tile(weight, (2, classes, 1))
-    return Jumps(weights, by_target, by_source, np.ones_like(weights))
+    return Jumps(weights, by_target, by_source, np.ones_like(weights), no_preference(classes))
+
+
+def no_preference(classes: int) -> Array:
+    """`Jumps.chosen` of words that are all alike."""
+    return np.ones((2, 2, classes, CLOSE), np.float32)
 
 
 def initial_weights(null: float, floor: float) -> Array:

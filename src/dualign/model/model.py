@@ -12,7 +12,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import ModelError
 from dualign.model.fertility import Fertilities
-from dualign.model.jumps import NULL, STOP, WEIGHTS, Jumps
+from dualign.model.jumps import NULL, STOP, WEIGHTS, Jumps, no_preference
 from dualign.model.lexicon import Lexicon
 from dualign.model.options import Options
 from dualign.model.positions import Positions, are_probabilities
@@ -142,5 +142,6 @@ class Model:
 def stored_jumps(arrays: Mapping[str, Array]) -> Jumps:
     """The jumps of a model file; one without factors was written when there were none."""
     weight, by_target, by_source = (np.array(arrays[f"jumps_{name}"]) for name in Jumps._fields[:3])
-    factor = arrays.get("jumps_factor")
-    return Jumps(weight, by_target, by_source, np.ones_like(weight) if factor is None else np.array(factor))
+    factor = np.array(arrays.get("jumps_factor", np.ones_like(weight)))
+    chosen = np.array(arrays.get("jumps_chosen", no_preference(weight.shape[1] if weight.ndim == 3 else 0)))
+    return Jumps(weight, by_target, by_source, factor, chosen)

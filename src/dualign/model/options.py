@@ -58,6 +58,7 @@ _BIDIRECTIONAL: Values = {"decoder": ("bidirectional",)}
 _SUBMODULAR: Values = {"decoder": ("submodular",)}
 USED_WITH: dict[str, Values] = {
     "constraint": _NOT_IBM1,
+    "leave_out": _HMM,
     "jump_words": _HMM,
     "jump_weight": _HMM,
     "projection": _HMM,
@@ -87,7 +88,7 @@ DECODING = (
     "tokenize",
     "whitespace",
     "skip_tokens",
-    *(name for name in USED_WITH if name not in ("constraint", "jump_words", "jump_weight")),
+    *(name for name in USED_WITH if name not in ("constraint", "leave_out", "jump_words", "jump_weight")),
 )
 """Options that matter for aligning, and can be changed after training."""
 
@@ -127,6 +128,7 @@ class OptionValues(TypedDict, total=False):
     stem_letters: int
     stem_weight: float
     form_weight: float
+    leave_out: float
     jump_words: int
     jump_weight: float
     slack: float
@@ -186,9 +188,14 @@ class Options:
     null: float = option(0.2, "probability that a word is linked to nothing")
     floor: float = option(1e-6, "probability of a link between words that never occurred together")
     prune: float = option(3e-4, "minimum probability of an entry of the lexicon after IBM Model 1")
-    stem_letters: int = option(4, "words with the same first letters share evidence")
+    stem_letters: int = option(
+        4, "words with the same first letters, or the same first ideograph, share evidence"
+    )
     stem_weight: float = option(20.0, "how much, in pseudo-counts; 0 switches it off")
     form_weight: float = option(3.0, "pseudo-counts for words of similar spelling; 0 switches it off")
+    leave_out: float = option(
+        0.7, "share of one occurrence of a word pair that its count does without (hmm); 0 leaves nothing out"
+    )
     jump_words: int = option(
         3000, "how many words per side, the most frequent, have their own jump weights; at most 10000"
     )
@@ -250,6 +257,8 @@ class Options:
             self._at_least(name, 0)
         for name in ("source_limit", "target_limit", "nodes", "time_limit"):
             self._at_least(name, 0)
+        if not 0 <= self.leave_out <= 1:
+            raise UsageError(f"leave_out={self.leave_out} must be at least 0 and at most 1")
         if self.jump_words > MOST_JUMP_WORDS:
             raise UsageError(f"jump_words={self.jump_words} must be at most {MOST_JUMP_WORDS}")
         for name, least in (("null", 1e-6), ("floor", 1e-30)):

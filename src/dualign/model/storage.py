@@ -149,7 +149,7 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     if name.endswith(_COMPRESSED):
         raise UsageError(
             f"{name}: a compressed file cannot be memory-mapped, as a model is; "
-            f"name it without {os.path.splitext(name)[1]}"
+            f"give one that is not, without {os.path.splitext(name)[1]}"
         )
     return name
 

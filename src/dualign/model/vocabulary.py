@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import count
+from threading import Lock
 
 import numpy as np
 
 from dualign.core.arrays import Array
-from dualign.model.forms import Forms, forms_of
+from dualign.model.forms import Forms, forms_of, stem_of
 from dualign.text.word_table import Words, table_of
+
+_making = Lock()
+"""Held by the thread that works out what all others will need, too."""
 
 
 class Vocabulary:
@@ -47,7 +53,7 @@ class Vocabulary:
     @cached_property
     def numbers(self) -> dict[str, int]:
         """The number of each word."""
-        return {word: number for number, word in enumerate(self.words)}
+        return dict(zip(self.words, count()))
 
     @cached_property
     def table(self) -> Words:
@@ -55,17 +61,29 @@ class Vocabulary:
         return table_of(self._text)
 
     @cached_property
+    def is_lower(self) -> bool:
+        """Whether lower case leaves all words as they are."""
+        text = self._text.tobytes().decode("utf-8", "surrogatepass")
+        return text.lower() == text
+
+    @property
     def forms(self) -> Forms:
-        """How the words are written, to compare them with others."""
+        """How the words are written, to compare them with others; worked out once."""
+        with _making:
+            return self._forms
+
+    @cached_property
+    def _forms(self) -> Forms:
         return forms_of(self.words)
 
     def stems(self, letters: int) -> dict[str, list[int]]:
-        """The numbers of the words with the same first letters; worked out once."""
-        if letters not in self._stems:
-            groups: dict[str, list[int]] = {}
-            for number, word in enumerate(self.words):
-                groups.setdefault(word[:letters], []).append(number)
-            self._stems[letters] = groups
+        """The numbers of the words with the same stem; worked out once."""
+        with _making:
+            if letters not in self._stems:
+                groups: dict[str, list[int]] = defaultdict(list)
+                for number, word in enumerate(self.words):
+                    groups[stem_of(word, letters)].append(number)
+                self._stems[letters] = dict(groups)
         return self._stems[letters]
 
     def arrays(self) -> dict[str, Array]:

@@ -45,7 +45,8 @@ def read_blocks(path: str, size: int) -> Iterator[bytes]:
     held: list[bytes] = []
     known = 0
     first = True
-    for piece in _whole_lines(path):
+    # A little more than a block at once, so that lines are not put together from pieces.
+    for piece in _whole_lines(path, size + (size >> 4)):
         if first:
             refuse_packed(path, piece)
             first = False
@@ -166,11 +167,11 @@ def _texts(path: str, errors: str) -> Iterator[str]:
         number += piece.count(b"\n")
 
 
-def _whole_lines(path: str) -> Iterator[bytes]:
+def _whole_lines(path: str, size: int = _BLOCK) -> Iterator[bytes]:
     """The bytes of a file in pieces that end with a line; only the last may lack its `\\n`."""
     with open_input(path) as stream:
         begun: list[bytes] = []  # the line that the blocks so far have left open
-        while block := stream.read1(_BLOCK):
+        while block := stream.read1(size):
             end = block.rfind(b"\n") + 1
             if end:
                 begun.append(block[:end])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
@@ -102,12 +103,14 @@ def encode_files(
     reading = _Reading(workspace or boundless(), threads, (_expected(source), _expected(target)))
 
     def blocks() -> Iterator[tuple[int, Block]]:
+        lines_before = [0, 0]
         jobs = _by_turns(paths, threads)
         for side, lines, block in ordered_map(
             timed("reading", partial(_numbered, errors, cutting)), jobs, threads
         ):
             if block is None:
-                refuse_block(paths[side], lines, len(reading.sides[side]) + 1)
+                refuse_block(paths[side], lines, lines_before[side] + 1)
+            lines_before[side] += len(block.ends)
             yield side, block
 
     reading.add(blocks())
@@ -142,10 +145,22 @@ class _Reading:
         self.workspace, self.threads = workspace, threads
 
     def add(self, blocks: Iterator[tuple[int, Block]]) -> None:
-        """Add blocks, each with the number of its side, in the order of the text."""
-        placed = (self.sides[side].place(block) for side, block in blocks)
-        for _ in ordered_map(timed("reading", _renumber), placed, self.threads):
-            pass
+        """Add blocks, each with the number of its side, in the order of the text.
+
+        The blocks of a side are placed one after the other; a thread for each side lets the two not wait for
+        each other.
+        """
+        if self.threads == 1:
+            for side, block in blocks:
+                _renumber(self.sides[side].place(block))
+            return
+        with ThreadPoolExecutor(1) as left, ThreadPoolExecutor(1) as right:
+            placing = (left, right)
+            place = [timed("reading", side.place) for side in self.sides]
+            coming = (placing[side].submit(place[side], block) for side, block in blocks)
+            renumber = timed("reading", _renumber)
+            for _ in ordered_map(lambda placed: renumber(placed.result()), coming, self.threads):
+                pass
 
     def finished(self, lowercase: bool) -> Numbered:
         """The text; nothing is left here."""
@@ -195,20 +210,26 @@ def _numbered(
 
 
 def number_lines(
-    lines: bytes, table: Words, lowercase: bool = False, *, ascii: bool = False
+    lines: bytes, table: Words, lowercase: bool = False, *, ascii: bool = False, is_lower: bool = False
 ) -> tuple[Sentences, list[str]]:
     """The words of lines in normal form, each with its `\\n`, in the numbers of a table.
 
     Words that are not in it are numbered after it, in the order in which they occur; they are returned, too.
+    If the table `is_lower`, with words in lower case only, what it has need not be put in lower case first.
     """
     block = words = number_block(lines, ascii=ascii)
-    if lowercase:  # one word per line, which Python lowers by itself; it stays one token
-        lowered = _spelled(block, np.arange(block.known)).lower().encode()
-        words = number_block(lowered, block.known, ascii=ascii)
-    number, missing = _looked_up(words, table, len(table.begins))
-    new = _spelled(words, missing).split("\n")[:-1]
-    if lowercase:
-        number = number[words.tokens]
+    known = len(table.begins)
+    if lowercase and not is_lower:
+        number, missing = np.empty(block.known, np.int32), np.arange(block.known)
+    else:
+        number, missing = _looked_up(block, table, known)
+    if lowercase and len(missing):  # one word per line, which Python lowers by itself; it stays one token
+        lowered = _spelled(block, missing).lower().encode()
+        words = number_block(lowered, len(missing), ascii=ascii)
+        others, lacking = _looked_up(words, table, known)
+        number[missing] = others[words.tokens]
+        missing = lacking
+    new = _spelled(words, missing).split("\n")[:-1] if len(missing) else []
     tokens, offsets = np.empty(len(block.tokens), np.int32), np.zeros(len(block.ends) + 1, np.int64)
     renumber_block(block.tokens, block.ends, number, 0, tokens, offsets[1:])
     return Sentences(tokens, offsets), new
@@ -217,7 +238,8 @@ def number_lines(
 def number_block(lines: bytes, most: int = 0, *, ascii: bool = False) -> Block:
     """The words of lines in normal form, each with its `\\n`, in numbers of their own; `most` if known."""
     text, size = octets(lines), len(lines)
-    tokens, ends = np.empty(size // 2 + 1, np.int32), np.empty(lines.count(b"\n"), np.int64)
+    tokens = np.empty(size // 2 + 1, np.int32)
+    ends = np.empty(count_lines(np.frombuffer(lines, np.uint8)), np.int64)
     words = room_for_words(text, most or (_FEW if size < 1 << 17 else _MANY))
     done = np.zeros(4, np.int64)
     while not number_words(text, size, ascii, words, done, tokens, ends):
@@ -285,6 +307,15 @@ def _spelled(block: Block, which: Array) -> str:
 
 def _renumber(placed: Placed) -> None:
     renumber_block(*placed)
+
+
+@kernel()
+def count_lines(text: Array) -> int:
+    """How many `\\n` there are (uint8)."""
+    lines = 0
+    for octet in text:
+        lines += octet == 10
+    return lines
 
 
 @kernel()

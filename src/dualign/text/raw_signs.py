@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 SAMPLE = 20_000
@@ -22,9 +23,11 @@ def sign_of_raw_text(words: Sequence[str], side: str) -> str | None:
     """What speaks for raw text, with a figure; None for tokenised text. `words` are the first of a side."""
     if len(words) < LEAST:
         return None
-    spaceless = [word for word in words if _WITHOUT_BLANKS.search(word)]
-    if 2 * len(spaceless) > len(words):
-        length = sum(map(len, spaceless)) / len(spaceless)
+    counts = Counter(words)
+    spaceless = {word: count for word, count in counts.items() if _WITHOUT_BLANKS.search(word)}
+    if 2 * (number := sum(spaceless.values())) > len(words):
+        length = sum(len(word) * count for word, count in spaceless.items()) / number
         return f"the {side} words have {length:.0f} characters on average" if length > LENGTH else None
-    share = sum(1 for word in words if _ENDS_IN_PUNCTUATION.match(word)) / len(words)
+    ending = sum(count for word, count in counts.items() if _ENDS_IN_PUNCTUATION.match(word))
+    share = ending / len(words)
     return f"{100 * share:.0f} % of the {side} words end in punctuation" if share > SHARE else None

@@ -12,6 +12,7 @@ import numpy as np
 
 from dualign.core.arrays import Array
 from dualign.core.jit import kernel
+from dualign.core.lanes import prefetch
 from dualign.text.octets import BYTE, eight_bytes, octets, signed
 
 _NEWLINE = np.uint64(10)
@@ -89,8 +90,10 @@ def find_words(new: Words, table: Words, known: int, number: Array, missing: Arr
 
     `number` has one element per word. Returns how many are missing.
     """
-    found = 0
+    found, last = 0, len(table.slots) - 1
     for k in range(len(number)):
+        # The table of a file is larger than a cache, and words come in no order.
+        prefetch(table.slots, 2 * (signed(new.hashes[min(k + 8, len(number) - 1)]) & last))
         slot = slot_of(table, new.letters, new.begins[k], new.sizes[k], new.hashes[k])
         word = signed(table.slots[slot, 1] >> np.uint64(1)) - 1
         if word < 0:

@@ -13,24 +13,25 @@ from dualign.core.arrays import Array
 from dualign.core.jit import kernel
 from dualign.infer.blocks import Block
 from dualign.infer.chain import edges_alone
-from dualign.infer.emission import emissions, jumps_of
-from dualign.model.jumps import NULL, REACH
+from dualign.infer.emission import emissions, jumps_of, pulls_of
+from dualign.model.jumps import BESIDE, NULL, REACH
 
 
 @kernel()
 def potentials(n: int, block: Block) -> tuple[Array, Array]:
     """`theta` (I, J + 1, J + 1) and `omega` (J, I + 1, I + 1) of pair n, neither side of which is empty."""
     E0, E1, null0, null1 = emissions(n, block)
-    J, I = E0.shape
-    theta = chain_scores(I, J, E1, null1, block.weights[1], jumps_of(n, 1, block))
-    omega = chain_scores(J, I, E0, null0, block.weights[0], jumps_of(n, 0, block))
+    theta = chain_scores(E1, null1, block.weights[1], jumps_of(n, 1, block), pulls_of(n, 1, block))
+    omega = chain_scores(E0, null0, block.weights[0], jumps_of(n, 0, block), pulls_of(n, 0, block))
     return theta, omega
 
 
 @kernel()
-def chain_scores(R: int, S: int, E: Array, null: Array, weights: Array, jumps: Array) -> Array:
+def chain_scores(E: Array, null: Array, weights: Array, jumps: Array, pull: Array) -> Array:
     """Log-probabilities of one chain: [row, position before, position], 0 = null."""
-    edges = edges_alone(R, S, weights, jumps)
+    R, S = E.shape
+    edges = edges_alone(R, S, weights, jumps, pull)
+    pulled = np.log(1 + pull)
     word = 1.0 - weights[NULL]
     anywhere = np.log(word / S)
     near = np.zeros(2 * S - 1)
@@ -54,5 +55,7 @@ def chain_scores(R: int, S: int, E: Array, null: Array, weights: Array, jumps: A
             for before in range(S):
                 # Nothing comes before row 0.
                 jump = leave[before] + near[S - 1 + i - before] if r > 0 else 0.0
+                if r > 0 and abs(i - before) <= BESIDE:
+                    jump += pulled[i - before + BESIDE, before]
                 scores[r, before + 1, i + 1] = emission + jump
     return scores

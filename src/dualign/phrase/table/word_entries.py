@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dualign.model.lexicon import normalized
 from dualign.model.model import Model
 from dualign.text.alignment import Alignment
 from dualign.text.pairs import Pair
@@ -93,10 +94,10 @@ def entries_of_model(model: Model) -> list[WordEntry]:
     """The entries of a model's lexicon, in the order of their words, those with null included."""
     lexicon, source, target = model.lexicon, model.source.words, model.target.words
     rows = np.repeat(np.arange(len(source)), np.diff(lexicon.rows))
-    counts = np.zeros(len(rows))
+    counts, table = np.zeros(len(rows)), normalized(lexicon)
     if model.seen is not None:
-        counts = lexicon.table[:, 0] * model.seen.source[rows]
-    columns = rows.tolist(), lexicon.columns.tolist(), counts.tolist(), lexicon.table.tolist()
+        counts = table[:, 0] * model.seen.source[rows]
+    columns = rows.tolist(), lexicon.columns.tolist(), counts.tolist(), table.tolist()
     entries = [WordEntry(source[v], target[w], c, p, q) for v, w, c, (p, q) in zip(*columns, strict=True)]
     entries += [WordEntry("", w, 0, p, 0) for w, p in zip(target, lexicon.null_target.tolist(), strict=True)]
     entries += [WordEntry(v, "", 0, 0, q) for v, q in zip(source, lexicon.null_source.tolist(), strict=True)]

@@ -8,7 +8,7 @@ import pytest
 
 from dualign import UsageError
 from dualign.core import clocks
-from dualign.core.clocks import Clock, check_time_limit
+from dualign.core.clocks import Clock, Pace, check_time_limit
 
 
 @pytest.fixture
@@ -51,3 +51,38 @@ def test_a_limit_must_be_over_0(limit):
         check_time_limit(limit)
     check_time_limit(None)
     check_time_limit(0.1)
+
+
+def rounds_taken(time, limit, seconds_of, guess=0.0):
+    """The rounds that a pace asks for, one call after the other; round n takes `seconds_of(n)`."""
+    pace, taken = Pace(Clock(limit), 25), []
+    pace.each = guess
+
+    def work(rounds):
+        for number in range(sum(taken), sum(taken) + rounds):
+            time[0] += seconds_of(number)
+        taken.append(rounds)
+        return "done", rounds
+
+    while pace.take(work, 25) is not None and sum(taken) < 1000:
+        pass
+    return taken
+
+
+def test_rounds_that_slow_down_to_half_their_pace_end_in_time(time):
+    began = time[0]
+    taken = rounds_taken(time, 1.0, lambda n: 0.01 if n < 10 else 0.02)
+    assert taken[0] == 1
+    assert 0.9 < time[0] - began <= 1.0
+
+
+def test_a_guess_of_the_pace_is_used_for_one_round_only(time):
+    began = time[0]
+    taken = rounds_taken(time, 1.0, lambda _: 0.1, guess=0.001)
+    assert taken[:2] == [1, 4]
+    assert time[0] - began <= 1.0 + 1e-9
+    assert rounds_taken(time, 1.0, lambda _: 0.1, guess=2.0) == []
+
+
+def test_without_a_limit_each_call_takes_as_many_rounds(time):
+    assert rounds_taken(time, None, lambda n: 0.1 * n) == [25] * 40

@@ -46,26 +46,29 @@ class Clock:
 class Pace:
     """How many rounds of some work, all of about the same length, fit into what is left of a limit.
 
-    Without a limit it is always the same number. With one, the first round is taken alone, and in any case,
-    unless it is known how long one takes; when there is no time for another, the clock is over.
+    Without a limit it is always the same number. With one, the first round is taken alone: in any case, or if
+    it fits, where `each` says how long one may take. Later ones fill half of the time left, so that they may
+    be twice as long as those before without running past the limit. When there is no time for another, the
+    clock is over.
     """
 
-    __slots__ = ("chunk", "clock", "each")
+    __slots__ = ("chunk", "clock", "each", "measured")
 
-    def __init__(self, clock: Clock, chunk: int, each: float = 0.0) -> None:
-        self.clock, self.chunk, self.each = clock, chunk, each
+    def __init__(self, clock: Clock, chunk: int) -> None:
+        self.clock, self.chunk = clock, chunk
+        self.each, self.measured = 0.0, False
 
     def take(self, work: Callable[[int], tuple[R, int]], most: int) -> R | None:
         """What `work(rounds)` returns, with the number of rounds that it took; None if there is no time."""
         if self.clock.limit is None:
             return work(min(self.chunk, most))[0]
-        fitting = 1 if self.each <= 0 else int(self.clock.left / self.each)
+        fitting = self.clock.left / self.each if self.each > 0 else 1.0
         if fitting < 1:
             self.clock.limit = min(self.clock.limit, self.clock.seconds)
             return None
         began = self.clock.seconds
-        result, taken = work(min(self.chunk, most, fitting))
-        self.each = (self.clock.seconds - began) / max(taken, 1)
+        result, taken = work(min(self.chunk, most, max(1, int(fitting / 2))) if self.measured else 1)
+        self.each, self.measured = (self.clock.seconds - began) / max(taken, 1), True
         return result
 
 

@@ -73,18 +73,21 @@ class _Search:
         pair = Pair(self.problem, masks, multipliers, self.halves, self.incumbent, np.empty(2))
 
         def work(rounds: int) -> tuple[int, int]:
-            return descend(pair, record, rounds, self.tolerance), int(record.numbers[ROUNDS]) - before_rounds
+            done = int(record.numbers[ROUNDS])
+            return descend(pair, record, rounds, self.tolerance), int(record.numbers[ROUNDS]) - done
 
-        before, before_rounds = np.inf, 0
+        before, since = np.inf, 0  # the bound at a round, a chunk of rounds ago
         while True:
             outcome = self.pace.take(work, self.pace.chunk)
             bound, rounds = float(record.numbers[BOUND]), int(record.numbers[ROUNDS])
-            slow = before - bound < 0.1 * (bound - self.least)
+            later = rounds >= since + self.pace.chunk
+            slow = later and before - bound < 0.1 * (bound - self.least)
             # Halves that agree have no direction to step in; in soft agreement a gap may remain even so.
-            if outcome != OPEN or rounds >= most or (slow and rounds >= 2 * self.pace.chunk):
+            if outcome != OPEN or rounds >= most or slow:
                 self.rounds += rounds
                 return bound
-            before, before_rounds = bound, rounds
+            if later:
+                before, since = bound, rounds
 
     def split(self, bound: float, node: Node) -> Iterator[tuple[float, Node]]:
         """The two halves of a node's space, with their bounds."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
 
 # Kernels compile when first called, which no deadline allows for.
 settings.register_profile("dualign", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("quick", settings.get_profile("dualign"), max_examples=10)
-settings.load_profile("dualign")
+# What bounds checks look for does not need as many examples.
+settings.register_profile("checked", settings.get_profile("dualign"), max_examples=30)
+settings.load_profile("checked" if os.environ.get("NUMBA_BOUNDSCHECK") else "dualign")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

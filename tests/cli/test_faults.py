@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_damaged_files_end_in_a_message(tmp_path):
-    faults = [ended for ended in run_cases(tmp_path, 2, range(120)) if ended.fault]
+    faults = [ended for ended in run_cases(tmp_path, 2, range(80)) if ended.fault]
     assert faults == []
 
 

@@ -98,10 +98,11 @@ def main() -> None:
     # The lanes of a simulated warp wait for each other; they should not do so for long.
     sys.setswitchinterval(1e-5)
     logging.basicConfig(level="WARNING", format="%(message)s")
-    pairs = text(12, 6, seed=3)
+    pairs = text(8, 6, seed=3)
     # Not learnt from: an empty side, unknown words, and a sentence that is too long for the card.
-    more = [*text(5, 9, seed=4), (["s1"], []), (["new", "s2"], ["t2", "strange"]), (["s3"] * 130, ["t3"] * 3)]
-    more += [(["s4"], ["t4"] * 60), (["s5"] * 40, ["t5"])]
+    more = [*text(3, 8, seed=4), (["s1"], []), (["new", "s2"], ["t2", "strange"]), (["s3"] * 130, ["t3"] * 3)]
+    # More words than a warp has lanes.
+    longer = [(["s4"], ["t4"] * 40), (["s5"] * 36, ["t5"])]
     numbers = numbered(pairs, lowercase=True)
     results = {}
     for constraint in sys.argv[1:]:
@@ -110,12 +111,13 @@ def main() -> None:
         card = Aligner(device="cuda", **options).fit(numbers)
         # Another run, which the card has to cut into pieces.
         small = Aligner(device="cuda", device_memory="100K", **options).fit(numbers)
+        asked = more if results else [*more, *longer]  # once: the simulator takes seconds for them
         results[constraint] = {
             "difference": difference(plain, card),
             "in pieces": difference(card, small),
             "kept": sorted(card.card._kept),
-            "links": links(plain, more) == (found := links(card, more)),
-            "links in pieces": found == links(small, more),
+            "links": links(plain, asked) == (found := links(card, asked)),
+            "links in pieces": found == links(small, asked),
         }
     results["lost"] = {number: lost(numbers, more, number) for number in (0, 1, 3)}
     little = Aligner(device="auto", device_memory=200, threads=1, constraint="none", rounds=1).fit(numbers)

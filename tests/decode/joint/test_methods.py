@@ -299,10 +299,10 @@ def test_time_limit_holds_with_an_answer_and_a_bound(method, limit):
 @pytest.mark.slow
 def test_work_is_limited_at_the_same_place_every_time(monkeypatch):
     draw = np.random.default_rng(3)
-    scores = np.log(draw.random((14, 15, 15)))
+    scores = np.log(draw.random((12, 13, 13)))
     problem = problem_of(scores, scores[::-1].copy(), "adjacent", -1.0, None)
     free = exact_joint.search(problem, 1e-6, Clock(), 10**6)
-    monkeypatch.setattr(exact_joint, "MOST_STEPS", 150 * 14 * 14 * 28)
+    monkeypatch.setattr(exact_joint, "MOST_STEPS", 150 * 12 * 12 * 24)
     first, again = (exact_joint.search(problem, 1e-6, Clock(), 10**6) for _ in range(2))
     assert first.rounds < free.rounds
     assert (first.rounds, first.bound, first.nodes) == (again.rounds, again.bound, again.nodes)

@@ -191,7 +191,7 @@ class Aligner:
             self.history.append(progress)
             report(progress)
 
-        workspace = workspace or Workspace()
+        workspace = workspace or Workspace(threads=self.threads)
         workspace.card = self.card
         with engine_of(cluster, self.threads, workspace) as engine:
             try:

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from dualign.core import workspace
 from dualign.core.errors import DataError, UsageError
-from dualign.core.workspace import OWN, SMALL, Growing, Workspace, as_bytes, in_words, machine_memory
+from dualign.core.workspace import (
+    OWN,
+    PER_THREAD,
+    SMALL,
+    Growing,
+    Workspace,
+    as_bytes,
+    in_words,
+    machine_memory,
+)
 
 MIB = 1 << 20
 LARGE = 4 * MIB
@@ -110,7 +119,7 @@ def test_shape_and_type_are_as_asked(shape: int | tuple[int, ...], dtype: type, 
 
 
 def test_large_arrays_beyond_half_of_the_budget_are_scratch_files(tmp_path: Path) -> None:
-    room = Workspace(OWN + 4 * LARGE, str(tmp_path))
+    room = Workspace(OWN + PER_THREAD + 4 * LARGE, str(tmp_path))
     held = [room.empty(LARGE, np.uint8) for _ in range(3)]
     assert (room.used, room.on_disk) == (2 * LARGE, LARGE)
     held.append(room.empty(LARGE, np.uint8, hot=True))
@@ -151,7 +160,7 @@ def test_a_tiny_budget_still_works(tmp_path: Path) -> None:
 
 
 def test_how_many_pieces_of_work_fit() -> None:
-    room = Workspace(OWN + 10 * MIB)
+    room = Workspace(OWN + 3 * PER_THREAD + 10 * MIB, threads=3)
     assert [room.at_once(8, size) for size in (0, MIB, 3 * MIB, 10 * MIB, 11 * MIB)] == [8, 8, 3, 1, 1]
     assert room.at_once(0, 1) == 1
 

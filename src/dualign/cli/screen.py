@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dualign.cli.exits import say
 from dualign.cli.flags import as_typed
 from dualign.core import advancing, compile_watch
+from dualign.core.allocator import return_memory
 from dualign.core.clocks import Clock, in_words
 from dualign.jobs.running import Run
 
@@ -40,6 +41,8 @@ def on_screen(
     """
     screen = _Screen(rate)
     run = Run(threads, errors, warn=screen.warn, **settings)
+    if run.memory is not None:
+        return_memory()
     with _logged(screen.warn):
         if quiet:
             yield run

@@ -9,7 +9,6 @@ the command. `distributed` is imported when a cluster is asked for, and nowhere 
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import logging
 import os
 import re
@@ -17,12 +16,12 @@ import secrets
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
 from itertools import count
 from queue import Empty, Queue
 from typing import Any, NamedTuple
 
 from dualign.cluster.made_files import Arrays, is_whole, keep
+from dualign.core.allocator import hold_memory
 from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, DualignError, UsageError
 from dualign.core.release import release
@@ -47,7 +46,6 @@ LATE = 3.0
 MOST_LOCAL = 1024
 
 _EVERY = 1.0
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
 _REMEDY = "what is finished stays in the work folder: repeat the same command to go on"
 
 Made = tuple[Mapping[str, Any], Arrays]
@@ -73,7 +71,7 @@ def perform(task: Task, wanted: str) -> None:
         )
     if is_whole(task.path, task.mark):
         return
-    _hold_memory()
+    hold_memory()  # Dask starts workers so that they return every large array to the system
     try:
         header, arrays = task.function(*task.arguments)
         keep(task.path, task.mark, arrays, header)
@@ -83,19 +81,6 @@ def perform(task: Task, wanted: str) -> None:
         raise kind(str(error)) from None
     except MemoryError:
         raise DataError(f"{task.path}: too little memory on a worker to make it; give more") from None
-
-
-@cache
-def _hold_memory() -> None:
-    """Let this process keep memory that it will need again at once.
-
-    Dask starts workers with MALLOC_TRIM_THRESHOLD_, by which glibc returns every large array to the system;
-    kernels would take a quarter longer, because each job begins with fresh pages.
-    """
-    with suppress(OSError, AttributeError):
-        change = ctypes.CDLL(None).mallopt
-        change(_MMAP_THRESHOLD, 1 << 25)
-        change(_TRIM_THRESHOLD, 1 << 27)
 
 
 def _file(path: str) -> tuple[int, int]:

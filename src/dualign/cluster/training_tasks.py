@@ -17,7 +17,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, ModelError
 from dualign.core.jit import kernel
 from dualign.core.workspace import boundless
-from dualign.infer.blocks import Warm
+from dualign.infer.blocks import COLD, Warm
 from dualign.infer.cells import pairs_of
 from dualign.infer.posteriors import Job, jobs_of_shapes
 from dualign.learn.cooccurrence import Appearances, Corpus
@@ -127,9 +127,9 @@ def count_part(files: Counting, part: Part, asked: Asked) -> Made:
     """The expected counts and statistics of a part of a text."""
     bitext, blocks, jobs = part.of(text_of(files.text))
     model = model_of(files.model)
-    warm = _warm(bitext, blocks, files)
+    warm = _warm(bitext, files)
     step = Expectation(bitext, model, asked, boundless())
-    step.run(blocks, warm, 1, jobs)
+    step.run(1, warm, blocks, jobs)
     arrays = {"null_target": step.counts.null_target, "null_source": step.counts.null_source}
     arrays |= {f"tally_{name}": array for name, array in step.tallies.together()._asdict().items()}
     links = step.counts.links
@@ -142,23 +142,19 @@ def count_part(files: Counting, part: Part, asked: Asked) -> Made:
         arrays[f"links_{n:04}"] = mine
     if files.keep:
         for name in ("used", "key", "value"):
-            arrays[f"warm_{name}"] = np.concatenate([getattr(each, name) for each in warm])
+            arrays[f"warm_{name}"] = getattr(warm, name)
     return {}, arrays
 
 
-def _warm(bitext: Bitext, blocks: Sequence[tuple[int, int]], files: Counting) -> list[Warm]:
-    """The multipliers of each block, as the last round has left them."""
+def _warm(bitext: Bitext, files: Counting) -> Warm:
+    """The multipliers of each pair, as the last round has left them."""
     if not files.keep and files.warm is None:
-        return []
-    warm = warm_starts(bitext, boundless(), blocks)
+        return COLD
+    warm = warm_starts(bitext, boundless())
     if files.warm is not None:
         _, arrays = made(files.warm, ("warm_used", "warm_key", "warm_value"))
         for name in ("used", "key", "value"):
-            begin = 0
-            for each in warm:
-                room = getattr(each, name)
-                room[:] = arrays[f"warm_{name}"][begin : begin + len(room)]
-                begin += len(room)
+            getattr(warm, name)[:] = arrays[f"warm_{name}"]
     return warm
 
 

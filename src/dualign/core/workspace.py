@@ -34,8 +34,11 @@ from dualign.core.threads import ordered_map
 if TYPE_CHECKING:
     from dualign.core.cards import Card
 
-OWN = 250 << 20
+OWN = 240 << 20
 """What the program takes by itself: Python, its libraries, compiled kernels."""
+
+PER_THREAD = 5 << 20
+"""What a thread takes: a tally of its own, scratch of its chains, what the allocator keeps for it."""
 
 SHARE = 0.7
 """Of the memory there is, what is used unless a budget is given."""
@@ -108,10 +111,11 @@ def _group_limits(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/s
 class Workspace:
     """Hands out arrays. `memory`: the budget of the whole program in bytes; `folder`: for scratch files.
 
-    With a budget that is smaller than the program itself, all large arrays are in scratch files.
+    Of the budget, `own` is for the program itself and its `threads`, the rest for arrays. If it is smaller
+    than that, all large arrays are in scratch files.
     """
 
-    def __init__(self, memory: int | None = None, folder: str | None = None) -> None:
+    def __init__(self, memory: int | None = None, folder: str | None = None, threads: int = 1) -> None:
         if memory is not None and memory <= 0:
             raise UsageError(f"memory={memory} must be more than nothing; write a size such as 4G")
         if folder is not None:
@@ -119,6 +123,7 @@ class Workspace:
         self.given = memory is not None
         """Whether somebody has chosen the budget."""
         self.memory = int(SHARE * machine_memory()) if memory is None else memory
+        self.own = OWN + threads * PER_THREAD
         self.folder = _scratch_folder() if folder is None else folder
         self.card: Card | None = None
         """The graphics card to compute on, if any."""
@@ -143,7 +148,7 @@ class Workspace:
     @property
     def left(self) -> int:
         """Bytes of the budget that are not taken."""
-        return max(0, self.memory - OWN - self.used)
+        return max(0, self.memory - self.own - self.used)
 
     def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike, *, hot: bool = False) -> Array:
         """An array with no particular content.
@@ -180,12 +185,13 @@ class Workspace:
 
     def demand(self, size: int, what: str) -> None:
         """Raise a `UsageError` if the budget that was given has no room for arrays in memory of this size."""
-        if self.given and size + OWN > self.memory:
-            step = 1 << 20 if size + OWN < 1 << 30 else (1 << 30) // 10  # as exact as it is said, and enough
-            enough = -(-(size + OWN) // step) * step
+        size += self.own
+        if self.given and size > self.memory:
+            step = 1 << 20 if size < 1 << 30 else (1 << 30) // 10  # as exact as it is said, and enough
+            enough = -(-size // step) * step
             raise UsageError(
                 f"memory={in_words(self.memory)} is too little: {what} needs about {in_words(enough)}; "
-                "give more, or learn from fewer pairs"
+                "give more, use fewer threads, or learn from fewer pairs"
             )
 
     def expect(self, size: int) -> None:
@@ -204,7 +210,7 @@ class Workspace:
         """Count an array; whether it goes to a scratch file."""
         with self._lock:
             self._settle()
-            mapped = size > SMALL and not hot and self._sizes[False] + size > (self.memory - OWN) // 2
+            mapped = size > SMALL and not hot and self._sizes[False] + size > (self.memory - self.own) // 2
             self._sizes[mapped] += size
         return mapped
 

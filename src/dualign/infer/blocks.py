@@ -49,6 +49,14 @@ class Warm(NamedTuple):
     key: Array
     value: Array
 
+    def of_pairs(self, begin: int, end: int) -> Warm:
+        """Those of some consecutive pairs."""
+        if not len(self.used):
+            return self
+        room = self.begin[begin : end + 1]
+        part = slice(room[0], room[-1])
+        return Warm(room - room[0], self.used[begin:end], self.key[part], self.value[part])
+
 
 NOTHING_GIVEN = Given(
     np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.uint8),

@@ -159,7 +159,7 @@ def learn(
         compile_kernels(run.note, "long")
     sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
     note_raw(lambda side: sides[side], aligner.cutting, run)
-    if len(learnt) < LITTLE_TEXT and prior is None and constraints is None:
+    if 0 < len(learnt) < LITTLE_TEXT and prior is None and constraints is None:
         run.note(
             f"note: the text has only {number_of(len(text), 'pairs')} to learn from, so links are less "
             "certain than they seem; more text, a prior, a glossary or a model of other text helps"

@@ -70,6 +70,7 @@ class Run:
 
     def workspace(self) -> Workspace:
         """Room for large arrays, as `memory` and `scratch` say; refuses what cannot be had."""
+        from dualign.core.threads import available
         from dualign.core.workspace import Workspace, as_bytes
 
         memory = self.memory
@@ -80,7 +81,8 @@ class Run:
                 raise UsageError(f"memory={self.memory}: {error}") from None
         if memory is not None and (isinstance(memory, bool) or not hasattr(memory, "__index__")):
             raise UsageError(f"memory={memory!r} must be a number of bytes, or a size such as 4G")
-        return Workspace(memory, None if self.scratch is None else os.fspath(self.scratch))
+        folder = None if self.scratch is None else os.fspath(self.scratch)
+        return Workspace(memory, folder, available(self.threads))
 
     def wrote(self, count: int, units: str, output: str) -> None:
         """Tell how much a file has got; nothing where it went to standard output, and can be seen."""

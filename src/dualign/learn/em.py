@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -12,8 +11,7 @@ import numpy as np
 from dualign.core.cards import Card, DeviceError
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace, boundless
-from dualign.infer.blocks import Warm
-from dualign.infer.cells import block_bounds
+from dualign.infer.blocks import COLD, Warm
 from dualign.infer.constraints import ConstraintSet, give, stricter
 from dualign.infer.posteriors import constraint_of
 from dualign.infer.tallies import Sums
@@ -47,7 +45,7 @@ def em_round(
     constraint: str,
     threads: int,
     constraints: ConstraintSet | None = None,
-    warm: Sequence[Warm] = (),
+    warm: Warm = COLD,
     workspace: Workspace | None = None,
 ) -> Round:
     """One E-step over all pairs, none of them empty, block by block; then the M-step.
@@ -63,7 +61,7 @@ def em_round(
         expected = _found_on(room.card, bitext, model, asked)
     if expected is None:
         expected = here = Expectation(bitext, model, asked, room)
-        here.run(block_bounds(bitext), warm, threads)
+        here.run(threads, warm)
     return maximised(bitext, model, priors, constraint, expected, threads, room)
 
 
@@ -165,10 +163,8 @@ def on_card(bitext: Bitext, options: Options, constraints: ConstraintSet | None)
     return why_not(options, constraints, *known) is None and bool(fitting(bitext).all())
 
 
-def warm_starts(
-    bitext: Bitext, workspace: Workspace, blocks: Sequence[tuple[int, int]] | None = None
-) -> list[Warm]:
-    """Room for the multipliers of every pair, block by block, still empty: two for each word.
+def warm_starts(bitext: Bitext, workspace: Workspace) -> Warm:
+    """Room for the multipliers of every pair, still empty: two for each word.
 
     That is nearly all that a pair of ordinary length has. Those that find no room start at 0 again, which
     costs time and nothing else.
@@ -176,11 +172,5 @@ def warm_starts(
     lengths, widths = bitext.source.lengths, bitext.target.lengths
     room = np.concatenate(([0], np.cumsum(np.minimum(lengths * widths, 2 * (lengths + widths)))))
     size = int(room[-1])
-    # One array for all blocks: each may be a scratch file, and a process can have only so many open.
-    used = np.zeros(len(bitext), np.int32)
     key, value = workspace.empty(size, np.int32), workspace.empty(size, np.float32)
-    starts = []
-    for begin, end in blocks or block_bounds(bitext):
-        part = slice(room[begin], room[end])
-        starts.append(Warm(room[begin : end + 1] - room[begin], used[begin:end], key[part], value[part]))
-    return starts
+    return Warm(room, np.zeros(len(bitext), np.int32), key, value)

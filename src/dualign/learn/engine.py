@@ -6,10 +6,8 @@ machines or a device, overrides a method, and gives the same result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dualign.core.workspace import Workspace
-from dualign.infer.blocks import Warm
+from dualign.infer.blocks import COLD
 from dualign.infer.constraints import ConstraintSet
 from dualign.learn.em import Round, em_round, warm_starts
 from dualign.learn.ibm1 import Kept, Whole
@@ -25,7 +23,7 @@ class Engine:
 
     def __init__(self, threads: int, workspace: Workspace) -> None:
         self.threads, self.workspace = threads, workspace
-        self.warm: Sequence[Warm] = ()
+        self.warm = COLD
 
     def start(self, bitext: Numbered) -> None:
         """Take up the text of a training."""
@@ -39,7 +37,7 @@ class Engine:
         self, model: Model, priors: Priors, constraint: str, constraints: ConstraintSet | None, keep: bool
     ) -> Round:
         """A round over all pairs (see `em_round`); `keep` its multipliers: another projection follows."""
-        if keep and not self.warm:
+        if keep and not len(self.warm.used):
             self.warm = warm_starts(self.bitext, self.workspace)
         return em_round(
             self.bitext, model, priors, constraint, self.threads, constraints, self.warm, self.workspace

@@ -21,8 +21,8 @@ from dualign.core.kernels.exact_sums import above
 from dualign.core.phases import timed
 from dualign.core.threads import Stage, Work, in_stages, pieces
 from dualign.core.workspace import Workspace
-from dualign.infer.blocks import Block, Rules, Warm, block_with
-from dualign.infer.cells import Lookup, Room, cells_up_to, look_up, visit_rows
+from dualign.infer.blocks import COLD, Block, Rules, Warm, block_with
+from dualign.infer.cells import BLOCK_CELLS, Lookup, Room, block_bounds, cells_up_to, look_up, visit_rows
 from dualign.infer.multipliers import Constraint
 from dualign.infer.posteriors import Job, Output, expectation_tasks, jobs_of
 from dualign.infer.tallies import Sums, Tallies, in_numbers
@@ -36,6 +36,12 @@ RANGES = 24
 
 MOST_MORE = 8
 """Blocks under way at the same time beside two: one for every two threads, up to this number."""
+
+LEAST_CELLS = 1 << 20
+"""Slots of the smallest blocks that a lack of memory leads to. Finding cells takes longer in smaller ones."""
+
+ENOUGH = 3
+"""Blocks under way at the same time with which threads seldom wait; then larger ones are better than more."""
 
 
 class Asked(NamedTuple):
@@ -79,30 +85,39 @@ class Expectation:
 
     def run(
         self,
-        bounds: Sequence[tuple[int, int]],
-        warm: Sequence[Warm] = (),
         threads: int = 1,
+        warm: Warm = COLD,
+        bounds: Sequence[tuple[int, int]] = (),
         jobs: Sequence[list[Job] | None] = (),
     ) -> None:
-        """Add up the blocks with these bounds; `warm` has the multipliers of each, or is empty.
+        """Add up all pairs, block by block; their projections begin and end with the multipliers in `warm`.
 
-        A block may have `jobs` that it was cut into before.
+        Blocks may have `bounds` given, and `jobs` that they were cut into before.
         """
+        dense = self.model.positions is not None
+        wanted = 1 if threads == 1 else 2 + min(threads // 2, MOST_MORE)
+        bounds = bounds or self._bounds(wanted, dense)
         cells, sides = cells_up_to(self.bitext), (self.bitext.source, self.bitext.target)
         slots = max(int(cells[end - 1] - (cells[begin - 1] if begin else 0)) for begin, end in bounds)
         tokens = [
             max(int(side.offsets[end] - side.offsets[begin]) for begin, end in bounds) for side in sides
         ]
-        dense = self.model.positions is not None
-        wanted = min(len(bounds), 1 if threads == 1 else 2 + min(threads // 2, MOST_MORE))
-        at_once = self.workspace.at_once(wanted, Buffers.size(slots, dense))
+        at_once = self.workspace.at_once(min(len(bounds), wanted), Buffers.size(slots, dense))
         self._buffers = [Buffers(slots, tokens, dense) for _ in range(at_once)]
         given = jobs or [None] * len(bounds)
-        works = (self._block(*each, warm[n] if warm else None, given[n]) for n, each in enumerate(bounds))
+        works = (self._block(*each, warm.of_pairs(*each), given[n]) for n, each in enumerate(bounds))
         for _ in advancing(in_stages(works, threads, at_once), len(bounds)):
             pass
+        self._buffers.clear()
 
-    def _block(self, begin: int, end: int, warm: Warm | None, jobs: list[Job] | None) -> Work[None]:
+    def _bounds(self, wanted: int, dense: bool) -> list[tuple[int, int]]:
+        """Blocks small enough that some of those `wanted` find memory at the same time."""
+        cells, some = BLOCK_CELLS, min(wanted, ENOUGH)
+        while cells > LEAST_CELLS and self.workspace.at_once(some, Buffers.size(cells, dense)) < some:
+            cells //= 2
+        return block_bounds(self.bitext, cells)
+
+    def _block(self, begin: int, end: int, warm: Warm, jobs: list[Job] | None) -> Work[None]:
         buffers = self._buffers.pop()
         part = self.bitext.slice(begin, end)
         lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers.room)
@@ -114,9 +129,7 @@ class Expectation:
 
         find = timed("cells", find)
         yield Stage([partial(find, number) for number in range(len(ranges))])
-        block = block_with(self.model, part, lookup.cells, give=self.asked.rules)
-        if warm is not None:
-            block = block._replace(warm=warm)
+        block = block_with(self.model, part, lookup.cells, give=self.asked.rules)._replace(warm=warm)
         if jobs is None:
             jobs = timed("cutting jobs", jobs_of)(block)
         output = buffers.output(lookup, self.asked.agree)
@@ -144,8 +157,8 @@ class Buffers:
 
     @staticmethod
     def size(slots: int, dense: bool) -> int:
-        """About how many bytes they take: not all cells have an entry."""
-        return slots * (14 + (8 if dense else 0))
+        """About how many bytes they take."""
+        return slots * (16 + (8 if dense else 0))
 
     def output(self, lookup: Lookup, agree: bool) -> Output:
         """Where the posteriors of a block go."""

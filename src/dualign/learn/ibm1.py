@@ -30,6 +30,9 @@ RANGES = 128
 PARTS = 32
 """Most ranges of sentences, likewise."""
 
+ENTRY = 12
+"""Bytes of an entry: target word, two probabilities."""
+
 
 def train_ibm1(
     bitext: Bitext,
@@ -92,11 +95,12 @@ class Whole:
         cells = np.concatenate(([0], np.cumsum(bitext.source.lengths * bitext.target.lengths)))
         parts = pieces(len(self.pairs.source), 1 << 15, PARTS)
         self.parts = spans(len(bitext), max(1, -(-len(bitext) // parts)))
+        self.cells = int(cells[-1])
         index = appearances(self.pairs, words[0], self.parts, threads, workspace)
         self.corpus = kernels.Corpus(index, self.pairs, words[1])
-        self.ranges = word_ranges(index.starts, pieces(int(cells[-1]), 1 << 17, RANGES))
+        self.ranges = word_ranges(index.starts, pieces(self.cells, 1 << 17, RANGES))
         # Ranges of sentences that share nothing but the rows they read: few, as each reads all of them.
-        shares = np.linspace(0, cells[-1], (threads if threads <= 4 else 2 * threads) + 1)
+        shares = np.linspace(0, self.cells, (threads if threads <= 4 else 2 * threads) + 1)
         self.equal = [(a, b) for a, b in pairwise(np.searchsorted(cells, shares).tolist()) if a < b]
 
     def run(self, rounds: int, report: Callable[[int, float], None]) -> Lexicon:
@@ -153,9 +157,12 @@ class Whole:
         def keep(bounds: tuple[int, int]) -> Kept:
             return kept_entries(self.corpus, Range(*bounds, column_sums, self.above), least)
 
-        # All at once: what they return is kept anyway, and the first, of frequent words, take longest.
+        # All at once: what they return is kept anyway, and the first, of frequent words, take longest. Before
+        # it is pruned, a range of rare words has almost as many entries as cells; half as many again remain.
         most = len(self.ranges)
-        works = ordered_map(timed("IBM 1: first round", keep), self.ranges, self.threads, ahead=most)
+        each = ENTRY * self.cells // most
+        threads = self.workspace.at_once(self.threads, each + each // 2)
+        works = ordered_map(timed("IBM 1: first round", keep), self.ranges, threads, ahead=most)
         return joined_rows(list(advancing(works, most)), *nulls, self.workspace, self.threads)
 
     def _again(self, lexicon: Lexicon, total: Array) -> tuple[Lexicon, float]:

@@ -84,7 +84,7 @@ def train(
     the last quarter of the rounds. The `engine` does the rounds, and says how much memory may be used; it
     changes no result. What a `prior` knows of word pairs counts beside what is seen.
     """
-    engine = engine or Engine(threads, Workspace())
+    engine = engine or Engine(threads, Workspace(threads=threads))
     if constraints is not None and options.model != "hmm":
         raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
     if text.pins.pinned.any() and options.model != "hmm":

@@ -308,3 +308,18 @@ def test_a_disk_that_is_too_small_for_the_scratch_files_is_noticed_before_the_wo
     run = jobs.Run(memory=1, scratch=str(tmp_path))
     with pytest.raises(dualign.DataError, match=r"about 23 KiB of scratch files are needed, 4 KiB are free"):
         jobs.train(*text, str(tmp_path / "model"), run=run)
+
+
+def test_a_budget_limits_the_threads_that_align_and_changes_no_byte(tmp_path):
+    text = [str(tmp_path / name) for name in ("s", "t")]
+    for path in text:
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write("a b c\nc b\n" * 100)
+    links, model = [str(tmp_path / f"links{number}") for number in range(3)], str(tmp_path / "model")
+    some = jobs.Run(
+        threads=8, memory="400M"
+    )  # 240 for the program, 40 for threads that learn
+    assert jobs.align(*text, jobs.Outputs(links[0], model=model), run=jobs.Run(threads=1)).threads == 1
+    assert jobs.align(*text, links[1], run=some).threads == 2
+    assert jobs.align(*text, links[2], load=model, run=some).threads == 3
+    assert len({Path(path).read_bytes() for path in links}) == 1

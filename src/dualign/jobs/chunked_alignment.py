@@ -35,6 +35,9 @@ from dualign.text.raw_signs import SAMPLE, sign_of_raw_text
 MOSTLY = 0.5
 """With a larger share of unknown words at the beginning of a text, the model is hardly meant for it."""
 
+CHUNK_MEMORY = 40 << 20
+"""What a thread takes while it aligns a chunk, from the bytes of the text to those of the links."""
+
 
 class Chunk(NamedTuple):
     """Some consecutive pairs of a text, between two places, to be encoded on any thread."""

@@ -10,6 +10,7 @@ from dualign.aligner import Aligner
 from dualign.core.advancing import advance
 from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
+from dualign.core.workspace import OWN
 from dualign.jobs.before_work import (
     can_read_again,
     check_device,
@@ -21,7 +22,7 @@ from dualign.jobs.before_work import (
     note_device,
     note_idle,
 )
-from dualign.jobs.chunked_alignment import Chunk, align_chunks, chunks_of_files, chunks_of_text
+from dualign.jobs.chunked_alignment import CHUNK_MEMORY, Chunk, align_chunks, chunks_of_files, chunks_of_text
 from dualign.jobs.gold_tuning import Tuning, as_tuning, check_gold, tune_by
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.learning import TrainingText, learn
@@ -92,6 +93,7 @@ def align(
         note_idle(aligner.options, options, run, outputs)
         check_gold(tuning, outputs, aligner.options)
         aligner.constraints = known.read_glossary(run)
+        workspace.own = OWN + sum(array.nbytes for array in aligner.model.lexicon)
         text = _for_saved(aligner, files, tuning, outputs, run)
     else:
         try:
@@ -103,6 +105,7 @@ def align(
         text = _for_learnt(aligner, files, learnt, outputs)
     if outputs.model is not None:
         aligner.save(outputs.model)
+    aligner.threads = workspace.at_once(aligner.threads, CHUNK_MEMORY)
     if run.crew is not None:
         from dualign.jobs.cluster_alignment import align_on
 

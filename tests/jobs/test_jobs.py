@@ -316,9 +316,7 @@ def test_a_budget_limits_the_threads_that_align_and_changes_no_byte(tmp_path):
         with open(path, "w", encoding="utf-8") as stream:
             stream.write("a b c\nc b\n" * 100)
     links, model = [str(tmp_path / f"links{number}") for number in range(3)], str(tmp_path / "model")
-    some = jobs.Run(
-        threads=8, memory="400M"
-    )  # 240 for the program, 40 for threads that learn
+    some = jobs.Run(threads=8, memory="400M")  # 240 for the program, 40 for threads that learn
     assert jobs.align(*text, jobs.Outputs(links[0], model=model), run=jobs.Run(threads=1)).threads == 1
     assert jobs.align(*text, links[1], run=some).threads == 2
     assert jobs.align(*text, links[2], load=model, run=some).threads == 3

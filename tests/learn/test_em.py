@@ -11,10 +11,11 @@ from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 from tests.oracles.chain import enumerate_chain
 
 from dualign.infer.cells import block_bounds
-from dualign.learn import em
+from dualign.learn import em, expectation
 from dualign.learn.ibm1 import prune, train_ibm1
 from dualign.learn.jump_updates import BOLD, SAFE, update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import UNSEEN, make_priors
+from dualign.learn.training import train
 from dualign.model.jumps import (
     BESIDE,
     CLOSE,
@@ -32,6 +33,7 @@ from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.vocabulary import Vocabulary
+from dualign.text.bitext import numbered
 from dualign.text.synthetic import generate
 
 pytestmark = pytest.mark.kernel
@@ -218,19 +220,26 @@ def test_threads_do_not_change_a_bit(constraint):
 
 
 @pytest.mark.parametrize("limit", [1, 500, 20_000])
-def test_the_size_of_blocks_changes_no_bit_of_the_lexicon(limit, monkeypatch):
+def test_the_size_of_blocks_changes_no_bit(limit, monkeypatch):
     bitext, model, priors = start(synthetic_pairs(300), 60, Options())
     whole = em.em_round(bitext, model, priors, "agreement", 2)
-    monkeypatch.setattr(em, "block_bounds", lambda bitext: block_bounds(bitext, limit))
-    assert len(em.block_bounds(bitext)) > 1
+    monkeypatch.setattr(expectation, "BLOCK_CELLS", limit)
+    assert len(block_bounds(bitext, limit)) > 1
     cut = em.em_round(bitext, model, priors, "agreement", 2)
     assert_same_bits(whole.model.lexicon, cut.model.lexicon)
-    # Statistics are summed by shards of a block, so these agree up to rounding of 64 bits.
-    np.testing.assert_allclose(whole.model.weights, cut.model.weights, rtol=1e-6)
-    np.testing.assert_allclose(whole.model.jumps.weight, cut.model.jumps.weight, rtol=1e-6)
-    np.testing.assert_allclose(whole.model.jumps.factor, cut.model.jumps.factor, rtol=1e-6)
-    np.testing.assert_allclose(whole.model.jumps.chosen, cut.model.jumps.chosen, rtol=1e-6)
-    assert cut.objective == pytest.approx(whole.objective, rel=1e-12)
+    assert_same_bits(whole.model.jumps, cut.model.jumps)
+    np.testing.assert_array_equal(whole.model.weights, cut.model.weights)
+    assert cut.objective == whole.objective
+
+
+def test_many_rounds_of_agreement_settle():
+    """Steps as long as those of few rounds would overshoot, ever more, on a text of nearly monotone pairs."""
+    bitext = numbered([(s, t) for s, t, _ in generate(300, seed=5, vocabulary=300)], lowercase=True)
+    heard = []
+    train(bitext, Options(constraint="agreement", rounds=16), 1, heard.append)
+    objectives = [progress.likelihood for progress in heard if progress.stage == "HMM"]
+    assert len(objectives) == 16
+    assert np.all(np.diff(objectives) > 0)
 
 
 def test_symmetric_rounds_make_the_directions_agree():

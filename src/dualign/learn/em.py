@@ -17,7 +17,7 @@ from dualign.infer.posteriors import constraint_of
 from dualign.infer.tallies import Sums
 from dualign.learn.expectation import Asked, Expectation, Places, above_counts
 from dualign.learn.expected_counts import Counts
-from dualign.learn.jump_updates import BOLD, SAFE, update_jumps, update_starts, update_stops
+from dualign.learn.jump_updates import BOLD, FEW, SAFE, update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import Priors, reestimate_lexicon
 from dualign.model.model import Model
 from dualign.model.options import Options
@@ -146,7 +146,7 @@ def _chains_from(
     if constraint == "even":
         return {}
     lengths = bitext.source.lengths, bitext.target.lengths
-    step = SAFE if constraint == "none" else BOLD
+    step = SAFE if constraint == "none" else max(SAFE, BOLD * min(1, FEW / model.options.rounds))
     return {
         "weights": update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
         "jumps": update_jumps(

@@ -20,7 +20,8 @@ and m of its own class:
 With η = ¼ this never lowers the likelihood either: a product of four parts is at most the mean of their
 fourth powers, each taken relative to its present value, which bounds Z (generalised iterative scaling;
 Darroch and Ratcliff 1972). Where few rounds are made and they do not maximise the likelihood alone, a longer
-step is better (over-relaxation; the likelihood may then oscillate).
+step is better (over-relaxation). Many rounds of such steps would overshoot again and again, so that the more
+rounds there are, the shorter the steps.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ STOP_PRIOR = 10.0
 
 SAFE, BOLD = 0.25, 0.8
 """Steps η: one that never lowers the likelihood, and a longer one."""
+
+FEW = 4
+"""Rounds that take the longer step; of more rounds, each takes a shorter one."""
 
 
 def update_jumps(

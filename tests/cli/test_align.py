@@ -346,6 +346,8 @@ def test_notes_on_what_was_not_learnt_from(tmp_path, capsys):
     assert "round" in shown.err
     assert len(shown.out.splitlines()) == 4
     assert shown.out.splitlines()[1] == ""
+    assert run(["align", *(write_lines(tmp_path / side, ["a b"]) for side in "uv"), "--max-length", "1"]) == 0
+    assert "every pair has more than 1 word per side;" in capsys.readouterr().err
 
 
 def test_pairs_too_long_to_align_are_empty_flagged_and_mentioned(files, model, tmp_path, monkeypatch, capsys):
@@ -504,7 +506,8 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
         (["--threads", "0"], "threads"),
         (["--errors", "ignore"], "errors"),
         (["--set", "colour=red"], "--set colour=red: write NAME=VALUE with an option"),
-        (["--set", "threshold"], "--set threshold: write NAME=VALUE"),
+        (["--set", "threshold"], "--set threshold: no value; write --set threshold=VALUE"),
+        (["--set", "leave-out"], "--set leave-out: no value; write --set leave_out=VALUE"),
         (["--set", "slack=much"], "--set slack=much: not a number"),
         (["--set", "rounds=0.5"], "--set rounds=0.5: not a whole number"),
         (

@@ -358,6 +358,7 @@ def _note_unused(text: Bitext, learnt: Bitext, times: int, limit: int, run: Run)
     """Tell how many pairs took no part in training, and why; `learnt`: the text, repeated `times` times,
     and the background."""
     used = usable(learnt, limit)
+    most = number_of(limit, "words")
     lengths, widths = text.source.lengths, text.target.lengths
     if empty := int(((lengths == 0) | (widths == 0)).sum()):
         have = "has" if empty == 1 else "have"
@@ -366,14 +367,14 @@ def _note_unused(text: Bitext, learnt: Bitext, times: int, limit: int, run: Run)
         )
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
     if (long & used[: len(text)]).any():
-        run.note(f"note: every pair has more than {limit} words per side; they are used for training anyway")
+        run.note(f"note: every pair has more than {most} per side; they are used for training anyway")
     elif count := int(long.sum()):
         run.note(
-            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {limit} words per side; "
+            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {most} per side; "
             "aligned, but not used for training"
         )
     if lost := int((~used[times * len(text) :]).sum()):
         run.note(
             f"note: {number_of(lost, 'pairs')} of the background not learnt from: an empty side, or more "
-            f"than {limit} words"
+            f"than {most}"
         )

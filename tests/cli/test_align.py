@@ -692,7 +692,7 @@ def test_a_very_long_line_among_others(files, model, tmp_path, capsys):
 
 def test_an_empty_text_gives_an_empty_archive(model, tmp_path):
     empty = write_lines(tmp_path / "e", [])
-    for suffix in (".gz", ".xz", ".zst"):
+    for suffix in (".gz", ".bz2", ".xz", ".zst"):
         out = str(tmp_path / f"links{suffix}")
         assert run(["align", empty, empty, "--model", model, "-o", out, "--quiet"]) == 0
         with open_input(out) as stream:

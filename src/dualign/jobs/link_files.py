@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -13,7 +12,7 @@ from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step, same_ids
 from dualign.text.formats import FORMATS, read_links, write_links
 from dualign.text.places import in_place
-from dualign.text.streams import open_output
+from dualign.text.streams import open_output, plain_name
 from dualign.transfer.remap_files import Remapping, remapped
 from dualign.transfer.remap_files import Side as Side
 
@@ -53,14 +52,12 @@ def convert(
 
 
 def _by_suffix(path: str) -> str:
-    name, suffix = os.path.splitext(path)
-    if suffix in (".gz", ".xz", ".zst"):
-        suffix = os.path.splitext(name)[1]
-    if suffix[1:] not in FORMATS:
+    name, _, suffix = plain_name(path).rpartition(".")
+    if not name or suffix not in FORMATS:
         raise UsageError(
             f"cannot tell the format to write from the name {path}; say it, as in to_format=pharaoh"
         )
-    return suffix[1:]
+    return suffix
 
 
 @job

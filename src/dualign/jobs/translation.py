@@ -90,7 +90,7 @@ def train_translation(
         raise UsageError("the text to tune on must come with its trees if the other does, and only then")
     held_out = (None, None, None) if dev is None else (dev.source, dev.target, dev.trees)
     one_standard_input(text.source, text.target, text.trees, text.links, lm, *held_out)
-    model = None if lm is None else LanguageModel.read(lm)
+    model = None if lm is None else LanguageModel.read(lm, run.errors)
     if isinstance(model, KenlmModel):
         raise UsageError(
             f"lm={lm} is a binary model of KenLM, which a system cannot keep; give its ARPA file"
@@ -175,10 +175,12 @@ def translate(
             raise UsageError("a cluster neither reads nor writes forests; translate on one machine")
         files = [os.path.realpath(path) for path in (folder, lm) if path is not None]
         parts = [numbered[begin:end] for begin, end in spans(len(numbered), SHARD)]
-        settings = files, _stamp(files), count, options
+        settings = files, _stamp(files), count, options, run.errors
         results = mapped_parts(run.crew, "translate", _translated_part, parts, *settings)
         return _write_translations(results, output, report, run)
-    translator = Translator.load(folder, filter(None, sentences) if graphs is None else [], lm=lm)
+    translator = Translator.load(
+        folder, filter(None, sentences) if graphs is None else [], lm=lm, errors=run.errors
+    )
     if any(sentences):
         # No sentence shall pay for the kernels.
         compile_kernels(run.note, f"translation-{method}")
@@ -218,12 +220,20 @@ def _stamp(paths: Iterable[str]) -> list[tuple[str, int, int]]:
 
 
 def _translated_part(
-    items: list[tuple[int, Any]], files: list[str], stamp: object, count: int, options: dict[str, Any]
+    items: list[tuple[int, Any]],
+    files: list[str],
+    stamp: object,
+    count: int,
+    options: dict[str, Any],
+    errors: str,
 ) -> list[Any]:
     """Translations of some numbered sentences, on a worker."""
     try:
         translator = Translator.load(
-            files[0], [sentence for _, sentence in items if sentence], lm=files[1] if files[1:] else None
+            files[0],
+            [sentence for _, sentence in items if sentence],
+            lm=files[1] if files[1:] else None,
+            errors=errors,
         )
     except DataError as error:
         raise DataError(f"{error}; on a cluster, all machines must see the system's folder") from None

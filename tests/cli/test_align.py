@@ -346,8 +346,6 @@ def test_notes_on_what_was_not_learnt_from(tmp_path, capsys):
     assert "round" in shown.err
     assert len(shown.out.splitlines()) == 4
     assert shown.out.splitlines()[1] == ""
-    assert run(["align", *(write_lines(tmp_path / side, ["a b"]) for side in "uv"), "--max-length", "1"]) == 0
-    assert "every pair has more than 1 word per side;" in capsys.readouterr().err
 
 
 def test_pairs_too_long_to_align_are_empty_flagged_and_mentioned(files, model, tmp_path, monkeypatch, capsys):
@@ -363,7 +361,12 @@ def test_pairs_too_long_to_align_are_empty_flagged_and_mentioned(files, model, t
         if too_long:
             assert line == ""
             assert record["bound"] is None
-    assert f"{sum(long)} pairs are too long to align" in shown.err
+    said = f"{sum(long)} pairs are too long to align (over 10 million cells), and without links"
+    said = f"dualign: warning: {said}\n"
+    assert said in shown.err
+    # Links that are lost are no note, which --quiet would silence.
+    assert run(["align", *files, "--model", model, "--quiet"]) == 0
+    assert capsys.readouterr().err == said
 
 
 def test_windows_files_marks_and_wide_blanks_change_nothing(tmp_path, expected, capsys):
@@ -432,6 +435,20 @@ def test_a_note_on_a_text_that_is_small(tmp_path, capsys):
         paths = [write_lines(tmp_path / side, [f"{side} {k % 7}" for k in range(count)]) for side in "st"]
         assert run(["align", *paths, "-o", str(tmp_path / "links")]) == 0
         assert ("only 199 pairs to learn from" in capsys.readouterr().err) == noted
+
+
+def test_a_note_on_a_small_text_counts_the_pairs_that_are_learnt_from(tmp_path, capsys):
+    lines = ["a b"] * 3 + ["", "c " * 30]
+    pair = [write_lines(tmp_path / side, lines * 50) for side in "st"]
+    more = [write_lines(tmp_path / side, ["a b", "", "c " * 30]) for side in "uv"]
+    common = ["-o", str(tmp_path / "links"), "--rounds", "1", "--max-length", "20"]
+    assert run(["align", *pair, *common]) == 0
+    assert "note: the text has only 150 pairs to learn from" in capsys.readouterr().err
+    assert run(["align", *pair, *common, "--background", *more, "--background-ratio", "2"]) == 0
+    assert "note: the text has only 151 pairs to learn from" in capsys.readouterr().err
+    nothing = write_lines(tmp_path / "n", ["", "", ""])
+    assert run(["align", nothing, nothing, *common]) == 0
+    assert "to learn from, so" not in capsys.readouterr().err
 
 
 def test_missing_input_and_unwritable_output_are_named(files, model, tmp_path, capsys):
@@ -631,7 +648,7 @@ def test_joint_decoding_takes_no_glossary(files, model, tmp_path, capsys):
 def test_a_limit_that_leaves_nothing_is_lifted_and_says_so(files, capsys):
     assert run(["align", *files, "--rounds", "1", "--max-length", "1"]) == 0
     assert (
-        "every pair has more than 1 words per side; they are used for training anyway"
+        "every pair has more than 1 word per side; they are used for training anyway"
         in capsys.readouterr().err
     )
 

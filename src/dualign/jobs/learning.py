@@ -159,9 +159,12 @@ def learn(
         compile_kernels(run.note, "long")
     sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
     note_raw(lambda side: sides[side], aligner.cutting, run)
-    if 0 < len(learnt) < LITTLE_TEXT and prior is None and constraints is None:
+    used = usable(learnt, aligner.options.max_length, aligner.threads)
+    # Each pair once: those of the text stand `times` times before the background.
+    different = int(used[: len(text)].sum()) + int(used[times * len(text) :].sum())
+    if 0 < different < LITTLE_TEXT and prior is None and constraints is None:
         run.note(
-            f"note: the text has only {number_of(len(text), 'pairs')} to learn from, so links are less "
+            f"note: the text has only {number_of(different, 'pairs')} to learn from, so links are less "
             "certain than they seem; more text, a prior, a glossary or a model of other text helps"
         )
     if prior is not None and prior.begin is not None:
@@ -175,7 +178,7 @@ def learn(
         aligner.fit(learnt, report=run.round, judge=judge, gold=pinned, client=run.crew, **about)
     except NothingToLearn:
         raise NothingToLearn(len(text)) from None  # without the background
-    _note_unused(text, learnt, times, aligner.options.max_length, run)
+    _note_unused(text, used, times, aligner.options.max_length, run)
     if judge is not None:
         run.note(judge.kept(aligner))
     if pinned is not None and gold is not None and (count := linked(gold)) < LEAST_TO_TUNE:
@@ -354,10 +357,9 @@ def _note_other(model: Model, options: Options, text: Numbered, run: Run) -> Non
         note_unknown(name, sum(words[token] not in vocabulary.numbers for token in first), len(first), run)
 
 
-def _note_unused(text: Bitext, learnt: Bitext, times: int, limit: int, run: Run) -> None:
-    """Tell how many pairs took no part in training, and why; `learnt`: the text, repeated `times` times,
-    and the background."""
-    used = usable(learnt, limit)
+def _note_unused(text: Bitext, used: Array, times: int, limit: int, run: Run) -> None:
+    """Tell how many pairs took no part in training, and why; `used`: which did, of the text, repeated `times`
+    times, and the background."""
     most = number_of(limit, "words")
     lengths, widths = text.source.lengths, text.target.lengths
     if empty := int(((lengths == 0) | (widths == 0)).sum()):

@@ -154,7 +154,7 @@ def remap(work: Remapping, output: str = "-", *, skip: bool = False, run: Run = 
     """
     one_standard_input(work.links, work.source.given, work.source.new, work.target.given, work.target.new)
     skipped = 0
-    lines = remapped(work, lambda message: run.note(f"warning: {message}"), run.errors)
+    lines = remapped(work, run.warn, run.errors)
     with open_output(output) as stream:
         for line, problem in run.counted(lines, "remap"):
             if problem is not None:

@@ -47,8 +47,29 @@ def convert(
             run.note(f"note: the ids, or line numbers, before the tabs of {links} are left out")
     if swap:
         found = map(Alignment.transposed, found)
+    tail = _Tail()
     with in_place():  # nothing is lost, the links are the same
-        write_links(run.counted(found, "convert"), output, to_format)
+        write_links(run.counted(tail.of(found), "convert"), output, to_format)
+    if to_format == "naacl" and tail.unlinked:
+        pairs_have = "the last pair has" if tail.unlinked == 1 else f"the last {tail.unlinked:,} pairs have"
+        run.note(
+            f"note: {pairs_have} no links, so the NAACL file does not mention them; where it is read, say "
+            f"pairs={tail.pairs}"
+        )
+
+
+class _Tail:
+    """Counts pairs, and those without links at the end, as they pass."""
+
+    def __init__(self) -> None:
+        self.pairs = self.unlinked = 0
+
+    def of(self, alignments: Iterable[Alignment]) -> Iterator[Alignment]:
+        """The same alignments."""
+        for alignment in alignments:
+            self.pairs += 1
+            self.unlinked = 0 if alignment.links or alignment.possible else self.unlinked + 1
+            yield alignment
 
 
 def _by_suffix(path: str) -> str:

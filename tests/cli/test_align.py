@@ -557,6 +557,11 @@ def test_what_a_trained_model_cannot_change_is_told(files, model, arguments, mes
     assert message in failure(capsys, *files, "--model", model, *arguments, code=2)
 
 
+def test_memory_without_effect_is_noted(files, model, capsys):
+    assert run(["align", *files, "--model", model, "--memory", "2G"]) == 0
+    assert "dualign: note: --memory 2G has no effect with a saved model" in capsys.readouterr().err
+
+
 def test_one_place_for_two_things_is_refused(files, tmp_path, capsys):
     assert "only one file can be standard input" in failure(capsys, "-", "-", code=2)
     assert "only one file" in failure(capsys, "-", files[1], "--tune", "-", code=2)

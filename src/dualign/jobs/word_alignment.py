@@ -90,6 +90,11 @@ def align(
     if loaded is not None:
         aligner, files = loaded, files._replace(cutting=loaded.cutting)
         note_idle(aligner.options, options, run, outputs)
+        if run.memory is not None:
+            run.note(
+                f"note: memory={run.memory} has no effect with a saved model, which needs little memory "
+                "besides its own size"
+            )
         check_gold(tuning, outputs, aligner.options)
         aligner.constraints = known.read_glossary(run)
         text = _for_saved(aligner, files, tuning, outputs, run)

@@ -399,8 +399,40 @@ def test_text_without_anything_to_learn_from_gives_empty_lines_and_no_model(tmp_
     assert "none of the 2 sentence pairs has words on both sides" in shown.err
     assert "none of the 2 sentence pairs" in failure(capsys, *pair, "--save", str(tmp_path / "m"))
     assert not (tmp_path / "m").exists()
-    empty = write_lines(tmp_path / "e", [])
-    assert "none of the 0 sentence pairs" in failure(capsys, empty, empty)
+
+
+@pytest.mark.parametrize("stdin", [False, True])
+def test_text_of_no_lines_gives_no_lines_and_a_warning_that_names_it(tmp_path, stdin, monkeypatch, capsys):
+    empty, report = write_lines(tmp_path / "e", []), tmp_path / "r.gz"
+    with open(empty, encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        texts, name = (["-"], "standard input") if stdin else ([empty, empty], empty)
+        assert run(["align", *texts, "--report", str(report), "--quiet"]) == 0
+    shown = capsys.readouterr()
+    assert shown == ("", f"dualign: warning: {name}: no lines, so the output is empty, too\n")
+    assert gzip.decompress(report.read_bytes()) == b""
+    said = f"{empty}: no lines; nothing to learn from: give a text with words on both sides"
+    assert said in failure(capsys, empty, "--save", str(tmp_path / "m"))
+    assert run(["train", empty, empty, str(tmp_path / "m")]) == 1
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
+def test_text_without_anything_to_learn_from_gives_every_output_a_line_per_pair(tmp_path, capsys):
+    pair = write_lines(tmp_path / "s", ["", "a"]), write_lines(tmp_path / "t", ["x", ""])
+    names = ("--probabilities", "--report", "--scores", "--tokens")
+    outputs = [word for name in names for word in (name, str(tmp_path / name))]
+    assert run(["align", *pair, *outputs]) == 0
+    assert capsys.readouterr().out == "\n\n"
+    assert (tmp_path / "--probabilities").read_text() == "\n\n"
+    assert [json.loads(line)["links"] for line in (tmp_path / "--report").read_text().splitlines()] == [0, 0]
+    assert (tmp_path / "--scores").read_text() == "nan\tnan\t0.000000\t1.000000\n" * 2
+    assert (tmp_path / "--tokens").read_text() == "\tx\na\t\n"
+    table = write_lines(tmp_path / "table.tsv", ["p1\t\tx", "p2\ta\t"])
+    assert run(["align", table, "--columns", "source=2,target=3,id=1"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "p1\t\np2\t\n"
+    assert f"{table} (source) and {table} (target): none of the 2 sentence pairs" in shown.err
 
 
 def test_invalid_utf8_names_file_and_line_or_is_replaced(tmp_path, files, capsys):

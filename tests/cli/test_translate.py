@@ -117,9 +117,14 @@ def test_lm_writes_a_model_that_can_be_read(tmp_path):
         (["decode", "{folder}", "{text}", "-o", "x", "--report", "x"], 2, "same place"),
         (["train", "{text}", "{text}", "{folder}/m", "--dev-source", "{text}"], 2, "belong together"),
         (["train", "-", "-", "{folder}/m"], 2, "standard input"),
-        (["train", "{empty}", "{empty}", "{folder}/m", "--quiet"], 1, "no sentence pair"),
-        (["lm", "{empty}", "{folder}/lm.arpa"], 1, "no sentence"),
-        (["lm", "{bad}", "{folder}/lm.arpa"], 1, "sentence 1 has the word"),
+        (["train", "{empty}", "{empty}", "{folder}/m", "--quiet"], 1, "empty: no sentence pair to train on"),
+        (
+            ["train", "/dev/null", "/dev/null", "{folder}/m"],
+            1,
+            "/dev/null: no sentence pair to train on, there",
+        ),
+        (["lm", "{empty}", "{folder}/lm.arpa"], 1, "empty: no sentence to learn a language model from"),
+        (["lm", "{bad}", "{folder}/lm.arpa"], 1, "bad: sentence 1 has the word"),
     ],
 )
 def test_wrong_usage_and_bad_data_are_explained(tmp_path, arguments, code, message):

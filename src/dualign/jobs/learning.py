@@ -31,6 +31,7 @@ from dualign.jobs.chunked_alignment import note_raw, note_unknown
 from dualign.jobs.gold_tuning import Tuning, as_tuning, linked, tune_by
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Outputs
+from dualign.jobs.plain_files import names_of
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.learn.training import NothingToLearn, usable
@@ -177,7 +178,8 @@ def learn(
     try:
         aligner.fit(learnt, report=run.round, judge=judge, gold=pinned, client=run.crew, **about)
     except NothingToLearn:
-        raise NothingToLearn(len(text)) from None  # without the background
+        place = names_of(given.source, given.target)
+        raise NothingToLearn(len(text), place) from None  # without the background
     _note_unused(text, used, times, aligner.options.max_length, run)
     if judge is not None:
         run.note(judge.kept(aligner))

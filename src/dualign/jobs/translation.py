@@ -17,6 +17,7 @@ from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map, spans
 from dualign.jobs.cluster_map import mapped_parts
+from dualign.jobs.plain_files import names_of
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.text.arpa import write_arpa
@@ -96,6 +97,12 @@ def train_translation(
             f"lm={lm} is a binary model of KenLM, which a system cannot keep; give its ARPA file"
         )
     pairs, trees = text.read(run.errors)
+    if not any(source and target for source, target in pairs):
+        why = "one side of every line is empty" if pairs else "there are no lines"
+        raise DataError(
+            f"{names_of(text.source, text.target)}: no sentence pair to train on, {why}; "
+            "give a text with words on both sides"
+        )
     labelled = None
     if dev is not None:
         labelled, dev_trees = dev.read(run.errors)
@@ -128,7 +135,12 @@ def train_language_model(text: str, model: str, *, order: int = 3, run: Run = SI
 
     Returns the number of n-grams of each length.
     """
-    result = estimate((tokenize(line) for line in read_lines(text, run.errors)), order)
+    try:
+        result = estimate((tokenize(line) for line in read_lines(text, run.errors)), order)
+    except DataError as error:
+        if str(error).startswith(f"{text}:"):  # a line that cannot be read
+            raise
+        raise DataError(f"{names_of(text)}: {error}") from None
     write_arpa(result, model)
     counts = [len(grams.logprob) for grams in result.grams]
     run.note(", ".join(f"{count:,} {n}-grams" for n, count in enumerate(counts, 1)))

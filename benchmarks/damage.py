@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 import lzma
@@ -50,7 +51,7 @@ def damage(path: Path, draw: random.Random) -> str:
     content = path.read_bytes()
     if content[:2] == b"PK" or content[:6] == b"\x93NUMPY":
         kinds += [_arrays] * 4 + [_header] * 2
-    elif path.suffix in (".gz", ".xz", ".zst"):
+    elif path.suffix in (".gz", ".bz2", ".xz", ".zst"):
         kinds += [_packed] * 4
     elif _is_model(path):
         kinds += [_model] * 8
@@ -162,6 +163,7 @@ def _packed(path: Path, draw: random.Random) -> None:
 
     packers: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
         ".gz": (gzip.decompress, gzip.compress),
+        ".bz2": (bz2.decompress, bz2.compress),
         ".xz": (lzma.decompress, lzma.compress),
         ".zst": (
             lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),

@@ -16,6 +16,7 @@ convert links.talp OUT --to pharaoh
 convert links.naacl OUT --to pharaoh
 convert forward.A3.final OUT --to naacl
 convert links.gz OUT --to talp
+convert links.bz2 OUT --to talp
 convert links.xz OUT --from pharaoh --to talp
 convert links.zst OUT --to naacl
 convert probabilities OUT --to naacl --errors replace
@@ -150,7 +151,7 @@ def make(place: Path, size: int = 12) -> None:
     write("gold", [f"{pair[2]} 0?0" for pair in pairs])
     for name in ("links.talp", "links.naacl"):
         do("convert", links, *at(name))
-    for suffix in ("gz", "xz", "zst"):
+    for suffix in ("gz", "bz2", "xz", "zst"):
         do("convert", links, *at(f"links.{suffix}"), "--to", "pharaoh")
     write("forward.A3.final", [line for n, pair in enumerate(pairs, 1) for line in _giza(n, pair)])
     turned = [(t, s, [(j, i) for i, j in links]) for s, t, links in pairs]

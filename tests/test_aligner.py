@@ -187,6 +187,14 @@ def test_bad_bitexts_are_refused_with_their_place(bitext, message):
         Aligner(threads=1).fit(bitext)
 
 
+def test_a_text_without_anything_to_learn_from_has_no_links(caplog):
+    assert dualign.align([], []) == []
+    assert dualign.align([""], [""]) == [Alignment()]
+    found = dualign.align([("a b", ""), ("", "x")])
+    assert [(each.links, each.words) for each in found] == [((), (["a", "b"], [])), ((), ([], ["x"]))]
+    assert "none of the 2 sentence pairs has words on both sides, so there are no links" in caplog.text
+
+
 def test_two_lists_in_a_tuple_are_columns_and_in_a_list_they_are_pairs(aligner):
     sources, targets = ["das Haus", "ein Buch"], ["the house", "a book"]
     assert aligner.align((sources, targets)) == aligner.align(sources, targets)

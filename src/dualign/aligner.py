@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -23,7 +24,7 @@ from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
 from dualign.infer.posteriors import link_probabilities, posteriors_of_bitext
 from dualign.learn.prior_counts import Prior
-from dualign.learn.training import Progress, train
+from dualign.learn.training import NothingToLearn, Progress, train
 from dualign.model.model import Model
 from dualign.model.options import DECODING, Options, OptionValues
 from dualign.model.translations import Translation, translations
@@ -52,13 +53,17 @@ def align(
 
     The text is given as to `Aligner.fit`, usually as two parallel lists of sentences. A sentence is a list of
     tokens, or a string to be split at white space, or as `tokenize` says. `Aligner` describes the keywords.
+    Where no pair has words on both sides, there is nothing to learn from, and no pair has links.
     """
     aligner = Aligner(threads=threads, device=device, device_memory=device_memory, **options)
     pairs = as_text(source, target, aligner.cutting)
-    if isinstance(pairs, Numbered):
-        return aligner.fit(pairs).align(pairs)
-    text = numbered(pairs, aligner.options.lowercase)
-    return with_words(aligner.fit(text).align(text), pairs)
+    text = pairs if isinstance(pairs, Numbered) else numbered(pairs, aligner.options.lowercase)
+    try:
+        found = aligner.fit(text).align(text)
+    except NothingToLearn as error:
+        logging.getLogger("dualign").warning(f"{error.what}, so there are no links")
+        found = [Alignment(probabilities=()) for _ in range(len(text))]
+    return found if isinstance(pairs, Numbered) else with_words(found, pairs)
 
 
 class Aligner:

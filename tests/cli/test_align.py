@@ -361,7 +361,12 @@ def test_pairs_too_long_to_align_are_empty_flagged_and_mentioned(files, model, t
         if too_long:
             assert line == ""
             assert record["bound"] is None
-    assert f"{sum(long)} pairs are too long to align" in shown.err
+    said = f"{sum(long)} pairs are too long to align (over 10 million cells), and without links"
+    said = f"dualign: warning: {said}\n"
+    assert said in shown.err
+    # Links that are lost are no note, which --quiet would silence.
+    assert run(["align", *files, "--model", model, "--quiet"]) == 0
+    assert capsys.readouterr().err == said
 
 
 def test_windows_files_marks_and_wide_blanks_change_nothing(tmp_path, expected, capsys):
@@ -394,8 +399,40 @@ def test_text_without_anything_to_learn_from_gives_empty_lines_and_no_model(tmp_
     assert "none of the 2 sentence pairs has words on both sides" in shown.err
     assert "none of the 2 sentence pairs" in failure(capsys, *pair, "--save", str(tmp_path / "m"))
     assert not (tmp_path / "m").exists()
-    empty = write_lines(tmp_path / "e", [])
-    assert "none of the 0 sentence pairs" in failure(capsys, empty, empty)
+
+
+@pytest.mark.parametrize("stdin", [False, True])
+def test_text_of_no_lines_gives_no_lines_and_a_warning_that_names_it(tmp_path, stdin, monkeypatch, capsys):
+    empty, report = write_lines(tmp_path / "e", []), tmp_path / "r.gz"
+    with open(empty, encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        texts, name = (["-"], "standard input") if stdin else ([empty, empty], empty)
+        assert run(["align", *texts, "--report", str(report), "--quiet"]) == 0
+    shown = capsys.readouterr()
+    assert shown == ("", f"dualign: warning: {name}: no lines, so the output is empty, too\n")
+    assert gzip.decompress(report.read_bytes()) == b""
+    said = f"{empty}: no lines; nothing to learn from: give a text with words on both sides"
+    assert said in failure(capsys, empty, "--save", str(tmp_path / "m"))
+    assert run(["train", empty, empty, str(tmp_path / "m")]) == 1
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
+def test_text_without_anything_to_learn_from_gives_every_output_a_line_per_pair(tmp_path, capsys):
+    pair = write_lines(tmp_path / "s", ["", "a"]), write_lines(tmp_path / "t", ["x", ""])
+    names = ("--probabilities", "--report", "--scores", "--tokens")
+    outputs = [word for name in names for word in (name, str(tmp_path / name))]
+    assert run(["align", *pair, *outputs]) == 0
+    assert capsys.readouterr().out == "\n\n"
+    assert (tmp_path / "--probabilities").read_text() == "\n\n"
+    assert [json.loads(line)["links"] for line in (tmp_path / "--report").read_text().splitlines()] == [0, 0]
+    assert (tmp_path / "--scores").read_text() == "nan\tnan\t0.000000\t1.000000\n" * 2
+    assert (tmp_path / "--tokens").read_text() == "\tx\na\t\n"
+    table = write_lines(tmp_path / "table.tsv", ["p1\t\tx", "p2\ta\t"])
+    assert run(["align", table, "--columns", "source=2,target=3,id=1"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "p1\t\np2\t\n"
+    assert f"{table} (source) and {table} (target): none of the 2 sentence pairs" in shown.err
 
 
 def test_invalid_utf8_names_file_and_line_or_is_replaced(tmp_path, files, capsys):
@@ -430,6 +467,20 @@ def test_a_note_on_a_text_that_is_small(tmp_path, capsys):
         paths = [write_lines(tmp_path / side, [f"{side} {k % 7}" for k in range(count)]) for side in "st"]
         assert run(["align", *paths, "-o", str(tmp_path / "links")]) == 0
         assert ("only 199 pairs to learn from" in capsys.readouterr().err) == noted
+
+
+def test_a_note_on_a_small_text_counts_the_pairs_that_are_learnt_from(tmp_path, capsys):
+    lines = ["a b"] * 3 + ["", "c " * 30]
+    pair = [write_lines(tmp_path / side, lines * 50) for side in "st"]
+    more = [write_lines(tmp_path / side, ["a b", "", "c " * 30]) for side in "uv"]
+    common = ["-o", str(tmp_path / "links"), "--rounds", "1", "--max-length", "20"]
+    assert run(["align", *pair, *common]) == 0
+    assert "note: the text has only 150 pairs to learn from" in capsys.readouterr().err
+    assert run(["align", *pair, *common, "--background", *more, "--background-ratio", "2"]) == 0
+    assert "note: the text has only 151 pairs to learn from" in capsys.readouterr().err
+    nothing = write_lines(tmp_path / "n", ["", "", ""])
+    assert run(["align", nothing, nothing, *common]) == 0
+    assert "to learn from, so" not in capsys.readouterr().err
 
 
 def test_missing_input_and_unwritable_output_are_named(files, model, tmp_path, capsys):
@@ -504,7 +555,8 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
         (["--threads", "0"], "threads"),
         (["--errors", "ignore"], "errors"),
         (["--set", "colour=red"], "--set colour=red: write NAME=VALUE with an option"),
-        (["--set", "threshold"], "--set threshold: write NAME=VALUE"),
+        (["--set", "threshold"], "--set threshold: no value; write --set threshold=VALUE"),
+        (["--set", "leave-out"], "--set leave-out: no value; write --set leave_out=VALUE"),
         (["--set", "slack=much"], "--set slack=much: not a number"),
         (["--set", "rounds=0.5"], "--set rounds=0.5: not a whole number"),
         (
@@ -628,7 +680,7 @@ def test_joint_decoding_takes_no_glossary(files, model, tmp_path, capsys):
 def test_a_limit_that_leaves_nothing_is_lifted_and_says_so(files, capsys):
     assert run(["align", *files, "--rounds", "1", "--max-length", "1"]) == 0
     assert (
-        "every pair has more than 1 words per side; they are used for training anyway"
+        "every pair has more than 1 word per side; they are used for training anyway"
         in capsys.readouterr().err
     )
 
@@ -689,7 +741,7 @@ def test_a_very_long_line_among_others(files, model, tmp_path, capsys):
 
 def test_an_empty_text_gives_an_empty_archive(model, tmp_path):
     empty = write_lines(tmp_path / "e", [])
-    for suffix in (".gz", ".xz", ".zst"):
+    for suffix in (".gz", ".bz2", ".xz", ".zst"):
         out = str(tmp_path / f"links{suffix}")
         assert run(["align", empty, empty, "--model", model, "-o", out, "--quiet"]) == 0
         with open_input(out) as stream:

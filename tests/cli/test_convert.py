@@ -67,6 +67,29 @@ def test_number_of_pairs_brings_back_those_without_links(tmp_path):
     assert out.read_text() == "\n0-0\n\n\n"
 
 
+@pytest.mark.parametrize(("last", "said"), [("\n", "the last pair has"), ("\n\n", "the last 2 pairs have")])
+def test_pairs_at_the_end_that_naacl_cannot_mention_are_noted(tmp_path, capsys, last, said):
+    links = write(tmp_path / "links", "\n0-0\n" + last)
+    assert run(["convert", links, str(tmp_path / "out"), "--to", "naacl"]) == 0
+    noted = capsys.readouterr().err
+    assert f"note: {said} no links, so the NAACL file does not mention" in noted
+    assert f"--pairs {2 + len(last)}" in noted
+    assert run(["convert", links, str(tmp_path / "out"), "--to", "talp"]) == 0
+    assert run(["convert", write(tmp_path / "more", "\n0-0\n"), str(tmp_path / "out"), "--to", "naacl"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("format", ["naacl", "talp"])
+def test_what_is_written_can_be_read_again_or_is_refused(tmp_path, format, capsys):
+    out, back = str(tmp_path / "out"), tmp_path / "back"
+    assert run(["convert", write(tmp_path / "links", "999999998-0\n"), out, "--to", format]) == 0
+    assert run(["convert", out, str(back), "--from", format, "--to", "pharaoh"]) == 0
+    assert back.read_text() == "999999998-0\n"
+    assert run(["convert", write(tmp_path / "more", "0-0\n999999999-0\n"), out, "--to", format]) == 1
+    said = f"pair 2: link 999999999-0 cannot be written as {format}, whose numbers have up to nine digits"
+    assert said in capsys.readouterr().err
+
+
 def test_malformed_link_names_file_and_line_and_leaves_no_output(tmp_path, capsys):
     links = write(tmp_path / "links", "0-0\n0-x\n")
     assert run(["convert", links, str(tmp_path / "out"), "--to", "talp"]) == 1

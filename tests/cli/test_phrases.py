@@ -70,6 +70,17 @@ def test_methods_agree(text, capsys):
     assert all(greedy <= exact + 1e-9 for greedy, exact in pairs)
 
 
+def test_a_single_pair_is_told_in_the_singular(tmp_path, capsys):
+    source, target = write(tmp_path / "s", "a\n"), write(tmp_path / "t", "x\n")
+    table = write(tmp_path / "table", "a ||| x ||| 1\nb ||| y y y y y y y y ||| 1\n")
+    command = ["phrases", "align", table, source, target, "--method", "ilp", "--max-length", "7"]
+    assert run(command) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "0:1-0:1 ||| 0 ||| 0\n"
+    assert f"1 entry of {table} left out: a phrase of over --max-length 7 words" in shown.err
+    assert "1 pair aligned, 0 proved to have no alignment, 0 empty; 1 answer certified" in shown.err
+
+
 def test_evaluate_extracts_the_phrases_of_links(text, capsys):
     (source, target, links), _ = text
     assert run(["phrases", "evaluate", links, links, "--source", source, "--target", target]) == 0

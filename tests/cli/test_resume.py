@@ -84,7 +84,7 @@ def failure(capsys, *arguments: str, code: int = 1) -> str:
     return shown.err
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".xz"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".bz2", ".xz"])
 @pytest.mark.parametrize("pieces", [1, 40])
 def test_the_rest_is_added_and_the_bytes_are_the_same(
     files, model, tmp_path, often, monkeypatch, capsys, pieces, suffix

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import LINES, SOURCE, TARGET, write_bitext
+from tests.cli.bitexts import LINES, SOURCE, TARGET, write_bitext, write_lines
 from tests.cli.command import dualign
 
 from dualign import jobs
@@ -129,6 +129,17 @@ def test_texts_beside_the_main_one_may_be_conllu(folder, tmp_path, capsys):
             shown.append(capsys.readouterr())
         assert shown[0].out
         assert shown[0] == shown[1]
+
+
+def test_an_output_that_is_read_for_tuning_is_refused_before_the_work(folder, tmp_path, capsys):
+    lines, tree = write_bitext(tmp_path), tmp_path / "s.conllu"
+    tree.write_text("1\tein" + "\t_" * 8 + "\n\n")
+    gold, target = write_lines(tmp_path / "gold", ["0-0"]), write_lines(tmp_path / "target", ["a"])
+    beside = ["--tune", gold, "--tune-source", str(tree), "--tune-target", target]
+    assert run(["align", *lines, *beside, "-o", str(tree)]) == 2
+    shown = capsys.readouterr().err
+    assert f"{tree} is both read and written, and would be lost" in shown
+    assert "round" not in shown
 
 
 def test_a_job_without_the_words_of_a_tree_says_so(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.command import dualign, write
 
 from dualign.cli.main import run
-from dualign.core.errors import UsageError
+from dualign.core.errors import DataError, UsageError
 from dualign.core.temporaries import Temporary
 from dualign.jobs import translation
 from dualign.translate import LanguageModel
@@ -72,6 +72,21 @@ def test_the_report_of_tightening_has_the_number_of_partitions(system):
     assert all(record["certified"] and record["partitions"] >= 1 for record in records)
 
 
+def test_errors_replace_holds_for_a_language_model_too(system, tmp_path, capsys):
+    text, lm = write(tmp_path / "new", SOURCE[0] + "\n"), tmp_path / "lm.arpa"
+    plain = write(tmp_path / "text", "\n".join(TARGET) + "\ngr@n\n")
+    assert run(["translate", "lm", plain, str(lm), "-q"]) == 0
+    lm.write_bytes(lm.read_bytes().replace(b"gr@n", b"gr\xfcn"))
+    command = ["translate", "decode", str(system / "model"), text, "--lm", str(lm), "-q"]
+    assert run(command) == 1
+    assert "invalid UTF-8" in capsys.readouterr().err
+    assert run([*command, "--errors", "replace"]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+    with pytest.raises(DataError, match="invalid UTF-8"):
+        LanguageModel.read(str(lm))
+    assert "gr\ufffdn" in LanguageModel.read(str(lm), "replace").words
+
+
 def test_threads_change_nothing(system, capsys):
     text = write(system / "new", "\n".join(SOURCE))
     outputs = []
@@ -102,9 +117,14 @@ def test_lm_writes_a_model_that_can_be_read(tmp_path):
         (["decode", "{folder}", "{text}", "-o", "x", "--report", "x"], 2, "same place"),
         (["train", "{text}", "{text}", "{folder}/m", "--dev-source", "{text}"], 2, "belong together"),
         (["train", "-", "-", "{folder}/m"], 2, "standard input"),
-        (["train", "{empty}", "{empty}", "{folder}/m", "--quiet"], 1, "no sentence pair"),
-        (["lm", "{empty}", "{folder}/lm.arpa"], 1, "no sentence"),
-        (["lm", "{bad}", "{folder}/lm.arpa"], 1, "sentence 1 has the word"),
+        (["train", "{empty}", "{empty}", "{folder}/m", "--quiet"], 1, "empty: no sentence pair to train on"),
+        (
+            ["train", "/dev/null", "/dev/null", "{folder}/m"],
+            1,
+            "/dev/null: no sentence pair to train on, there",
+        ),
+        (["lm", "{empty}", "{folder}/lm.arpa"], 1, "empty: no sentence to learn a language model from"),
+        (["lm", "{bad}", "{folder}/lm.arpa"], 1, "bad: sentence 1 has the word"),
     ],
 )
 def test_wrong_usage_and_bad_data_are_explained(tmp_path, arguments, code, message):

@@ -57,3 +57,12 @@ def test_what_fails_in_another_process_is_compiled_where_it_is_used(monkeypatch,
     warming.compile_kernels(notes.append, "cutting", "lines")
     assert [note.split()[0] for note in notes] == ["compiling"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_kernels_that_were_all_in_the_cache_are_not_said_to_be_compiled(monkeypatch, tmp_path):
+    monkeypatch.setattr(folders, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(warming, "_compile", lambda name: None)
+    monkeypatch.setattr(warming, "available", lambda: 1)
+    notes: list[str] = []
+    warming.compile_kernels(notes.append, "cutting", "lines")
+    assert [note.split()[0] for note in notes] == ["compiling"]

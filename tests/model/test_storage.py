@@ -169,6 +169,7 @@ def test_other_format_versions_say_what_to_do(tmp_path: Path, version: int, mess
     ("content", "message"),
     [
         (gzip.compress(b"DUALIGN\0"), "gzip data; decompress"),
+        (b"BZh91AY&SY", "bzip2 data"),
         (b"\xfd7zXZ\0\0\0", "xz data"),
         (b"\x28\xb5\x2f\xfd\0", "zstd data"),
         (b"PK\x03\x04zip", "zip archive"),
@@ -262,7 +263,7 @@ def test_missing_files_directories_and_pipes_are_refused(tmp_path: Path) -> None
         read_container("a\0b")
 
 
-@pytest.mark.parametrize("name", ["-", "m.gz", "m.xz", "m.zst"])
+@pytest.mark.parametrize("name", ["-", "m.gz", "m.bz2", "m.xz", "m.zst"])
 def test_names_that_cannot_be_mapped_are_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

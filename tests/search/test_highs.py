@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from math import inf
+from math import copysign, inf
 
 import numpy as np
 import pytest
@@ -123,3 +123,11 @@ def test_numerical_trouble_proves_nothing():
     program.add_entries(np.full(2, row), names, 1.0)
     found = program.solve()
     assert found.bound >= -1e30
+
+
+def test_a_bound_of_zero_is_not_negative_zero():
+    program = Program()
+    name = program.add_variables([0.0], whole=True)
+    row = program.add_constraints([1.0], [1.0])
+    program.add_entries(row, name, 1.0)
+    assert copysign(1.0, program.solve().bound) == 1.0

@@ -88,7 +88,7 @@ def test_naacl_keeps_probabilities_exactly(
     assert alignment.probabilities == (probabilities or None)
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst"])
 def test_written_text(tmp_path: Path, suffix: str) -> None:
     corpus = [Alignment.of([(1, 2), (0, 0)], [(0, 3)]), Alignment(), Alignment(((0, 0),), (), (0.25,))]
     expected = {
@@ -360,7 +360,7 @@ def test_guessed_format(tmp_path: Path, name: str, text: str, links: tuple[tuple
     assert links_of(tmp_path, text, None, name)[0].links == links
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
 def test_compression_suffix_does_not_hide_the_name(tmp_path: Path, suffix: str) -> None:
     path = str(tmp_path / f"a.talp{suffix}")
     write_links([Alignment(((0, 0),))], path, "talp")

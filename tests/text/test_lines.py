@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
@@ -103,6 +104,8 @@ def test_compressed_data_without_suffix_are_recognised(tmp_path: Path, errors: s
     text = b"das Haus\n"
     for method, data, suffix in (
         ("gzip", gzip.compress(text), "gz"),
+        ("bzip2", bz2.compress(text), "bz2"),
+        ("bzip2", bz2.compress(b"", 1), "bz2"),
         ("xz", lzma.compress(text), "xz"),
         ("zstd", b"\x28\xb5\x2f\xfd rest", "zst"),
     ):

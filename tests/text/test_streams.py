@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import gzip
 import io
@@ -20,7 +21,7 @@ import zstandard
 from dualign.core.errors import DataError
 from dualign.text.streams import check_output, open_binary_output, open_input, open_output
 
-SUFFIXES = ["", ".gz", ".xz", ".zst"]
+SUFFIXES = ["", ".gz", ".bz2", ".xz", ".zst"]
 # Does not compress away to nothing, so that cutting a file in half cuts the text.
 NOISE = np.random.default_rng(1).bytes(300_000).hex().encode()
 
@@ -29,6 +30,8 @@ def pack(suffix: str, data: bytes) -> bytes:
     """Compress with the library itself, not with the module under test."""
     if suffix == ".gz":
         return gzip.compress(data)
+    if suffix == ".bz2":
+        return bz2.compress(data)
     if suffix == ".xz":
         return lzma.compress(data)
     return zstandard.ZstdCompressor().compress(data) if suffix == ".zst" else data
@@ -37,6 +40,8 @@ def pack(suffix: str, data: bytes) -> bytes:
 def unpack(suffix: str, data: bytes) -> bytes:
     if suffix == ".gz":
         return gzip.decompress(data)
+    if suffix == ".bz2":
+        return bz2.decompress(data)
     if suffix == ".xz":
         return lzma.decompress(data)
     return zstandard.ZstdDecompressor().decompressobj().decompress(data) if suffix == ".zst" else data
@@ -97,14 +102,14 @@ def test_numpy_archives_can_be_written(tmp_path: Path) -> None:
         np.testing.assert_array_equal(arrays["other"], np.ones((3, 4)))
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", SUFFIXES[1:])
 def test_archives_glued_together_are_read_to_the_end(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text{suffix}"
     path.write_bytes(pack(suffix, b"one\n") + pack(suffix, NOISE) + pack(suffix, b"three\n"))
     assert read(path) == b"one\n" + NOISE + b"three\n"
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", SUFFIXES[1:])
 @pytest.mark.parametrize("keep", [0, 1, 5, 20, 100_000, -1])
 def test_truncated_archive_is_a_data_error_that_names_the_file(
     tmp_path: Path, suffix: str, keep: int
@@ -115,7 +120,7 @@ def test_truncated_archive_is_a_data_error_that_names_the_file(
         read(path)
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", SUFFIXES[1:])
 def test_truncated_second_frame_is_a_data_error(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text{suffix}"
     path.write_bytes(pack(suffix, b"one\n") + pack(suffix, NOISE)[:-3])
@@ -123,7 +128,7 @@ def test_truncated_second_frame_is_a_data_error(tmp_path: Path, suffix: str) -> 
         read(path)
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", SUFFIXES[1:])
 def test_text_that_is_not_compressed_at_all_is_a_data_error(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text{suffix}"
     path.write_bytes(b"just a line\n")
@@ -419,7 +424,7 @@ def test_unwritable_directory_is_a_data_error(tmp_path: Path, monkeypatch: pytes
         write_nothing(str(tmp_path / "out"))
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", SUFFIXES[1:])
 def test_compressed_output_depends_on_the_content_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
@@ -440,7 +445,7 @@ def test_import_is_light() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
         "import dualign.text.formats, dualign.text.pairs\n"
-        "print({'gzip', 'lzma', 'zstandard', 'numpy', 'numba'} & (set(sys.modules) - before))"
+        "print({'gzip', 'bz2', 'lzma', 'zstandard', 'numpy', 'numba'} & (set(sys.modules) - before))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300

@@ -23,7 +23,10 @@ Sentences = Sequence[Sequence[str]]
 
 def demo(
     files: Annotated[
-        str | None, option("DIR", "Only copy the sample's files into this folder, to try commands on.")
+        str | None,
+        option(
+            "DIR", "Only copy the sample's files into this folder, created if necessary, to try commands on."
+        ),
     ] = None,
     threads: Threads = None,
     quiet: Quiet = False,

@@ -192,7 +192,8 @@ def _dualign(
 ) -> None:
     """Word alignment with a probability on every link, and a proof where one exists.
 
-    A file name may be - for standard input or output. Names that end in .gz, .xz or .zst are compressed.
+    A file name may be - for standard input or output. Files whose names end in .gz, .bz2, .xz or .zst are
+    compressed.
     """
     _overview(context)
 

@@ -103,8 +103,10 @@ def chosen(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
     for assignment in assignments or ():
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
-        if not equals or name not in types:
+        if name not in types:
             raise UsageError(f"--set {assignment}: write NAME=VALUE with an option; {suggestion(name)}")
+        if not equals:
+            raise UsageError(f"--set {assignment}: no value; write --set {name}=VALUE")
         value = _value(name, text.strip(), types[name])
         if given.get(name) not in (None, value):
             raise UsageError(

@@ -62,6 +62,28 @@ class Links:
         return len(self.count)
 
 
+def no_links(pairs: int) -> Links:
+    """What is known, without any model, of pairs that all have an empty side."""
+    whole, real = np.zeros(pairs, np.int64), np.zeros(pairs)
+    none, of_links = np.zeros(pairs, np.bool_), np.zeros(0, np.int32)
+    return Links(
+        begin=whole,
+        count=whole,
+        source=of_links,
+        target=of_links,
+        probability=np.zeros(0, np.float32),
+        score=real,
+        bound=real,
+        certified=np.ones(pairs, np.bool_),
+        rounds=whole,
+        seconds=real,
+        trace=np.zeros(0, object),
+        too_long=none,
+        lengths=np.zeros((pairs, 2), np.int64),
+        likelihood=np.zeros((pairs, 2)),
+    )
+
+
 def align_bitext(
     model: Model,
     text: Encoded,

@@ -11,8 +11,8 @@ Each verb of the command line that reads files and writes files or a report call
     )
     print(jobs.evaluate("links", "gold", first=True).as_text())
 
-A file name is a `str` or a `pathlib.Path`; `-` is standard input or output, and names that end in .gz, .xz or
-.zst are compressed. Outputs are written completely or not at all, and no input is overwritten.
+A file name is a `str` or a `pathlib.Path`; `-` is standard input or output, and names that end in .gz,
+.bz2, .xz or .zst are compressed. Outputs are written completely or not at all, and no input is overwritten.
 `run=jobs.Run(...)` sets the number of threads and the functions to call with notes, progress and rounds of
 training:
 

@@ -165,7 +165,7 @@ def _note_unknown(model: Model, text: Encoded, run: Run) -> None:
 def note_unknown(name: str, unknown: int, tokens: int, run: Run) -> None:
     """Warn where most of the first tokens of a side are words that the model does not know."""
     if unknown > MOSTLY * tokens:
-        run.note(
-            f"warning: the model does not know {100 * unknown / tokens:.0f} % of the first {name} words; "
+        run.warn(
+            f"the model does not know {100 * unknown / tokens:.0f} % of the first {name} words; "
             "was it trained on these languages, in this order?"
         )

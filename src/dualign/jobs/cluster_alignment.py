@@ -157,7 +157,8 @@ def align_shard(
     """What is written about the lines of a shard."""
     aligner = _aligner(model, known)
     notes: list[str] = []
-    run = Run(1, files.errors, note=notes.append, warn=notes.append)
+    warnings: list[str] = []
+    run = Run(1, files.errors, note=notes.append, warn=warnings.append)
     keep_lines = outputs.reads_lines
     chunks = (
         Chunk(block.begin, partial(encode_chunk, aligner.model, block, files, keep_lines), block.end)
@@ -171,7 +172,7 @@ def align_shard(
     }
     # A text that was learnt from was looked at before.
     notes = [] if learnt else [note for note in notes if "kernels" not in note]
-    return {"counts": list(counts), "notes": notes}, arrays
+    return {"counts": list(counts), "notes": notes, "warnings": [] if learnt else warnings}, arrays
 
 
 def pieces_of(tasks: Iterable[Task], run: Run) -> Iterator[Piece]:
@@ -180,5 +181,7 @@ def pieces_of(tasks: Iterable[Task], run: Run) -> Iterator[Piece]:
         header, arrays = made(task.path)
         for note in header["notes"]:
             run.note(note)
+        for warning in header.get("warnings", ()):  # none in files of an earlier version
+            run.warn(warning)
         contents = tuple(arrays[f"stream_{n}"].tobytes() for n in range(len(arrays)))
         yield Piece(Place(), contents, Counts(*header["counts"]), None)

@@ -97,10 +97,12 @@ class Knowledge:
             return Prior.of_model(Model.load(self.prior)).scaled(self.weight)
         pairs = read_word_pairs(self.prior, run.errors)
         if pairs.phrases:
+            entries = number_of(pairs.phrases, "entries")
             run.note(
-                f"note: {self.prior}: {pairs.phrases:,} entries have several words on a side and are passed "
-                "over; a glossary can have phrases"
+                f"note: {self.prior}: {entries} with several words on a side passed over; "
+                "a glossary can have phrases"
             )
         if pairs.others:
-            run.note(f"note: {self.prior}: {pairs.others:,} lines on jumps and fertilities are passed over")
+            lines = number_of(pairs.others, "lines")
+            run.note(f"note: {self.prior}: {lines} on jumps and fertilities passed over")
         return Prior.of_pairs(pairs.source, pairs.target, pairs.weight).scaled(self.weight)

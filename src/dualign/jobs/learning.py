@@ -31,6 +31,7 @@ from dualign.jobs.chunked_alignment import note_raw, note_unknown
 from dualign.jobs.gold_tuning import Tuning, as_tuning, linked, tune_by
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Outputs
+from dualign.jobs.plain_files import names_of
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.learn.training import NothingToLearn, usable
@@ -159,9 +160,12 @@ def learn(
         compile_kernels(run.note, "long")
     sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
     note_raw(lambda side: sides[side], aligner.cutting, run)
-    if 0 < len(learnt) < LITTLE_TEXT and prior is None and constraints is None:
+    used = usable(learnt, aligner.options.max_length, aligner.threads)
+    # Each pair once: those of the text stand `times` times before the background.
+    different = int(used[: len(text)].sum()) + int(used[times * len(text) :].sum())
+    if 0 < different < LITTLE_TEXT and prior is None and constraints is None:
         run.note(
-            f"note: the text has only {number_of(len(text), 'pairs')} to learn from, so links are less "
+            f"note: the text has only {number_of(different, 'pairs')} to learn from, so links are less "
             "certain than they seem; more text, a prior, a glossary or a model of other text helps"
         )
     if prior is not None and prior.begin is not None:
@@ -174,8 +178,9 @@ def learn(
     try:
         aligner.fit(learnt, report=run.round, judge=judge, gold=pinned, client=run.crew, **about)
     except NothingToLearn:
-        raise NothingToLearn(len(text)) from None  # without the background
-    _note_unused(text, learnt, times, aligner.options.max_length, run)
+        place = names_of(given.source, given.target)
+        raise NothingToLearn(len(text), place) from None  # without the background
+    _note_unused(text, used, times, aligner.options.max_length, run)
     if judge is not None:
         run.note(judge.kept(aligner))
     if pinned is not None and gold is not None and (count := linked(gold)) < LEAST_TO_TUNE:
@@ -354,10 +359,10 @@ def _note_other(model: Model, options: Options, text: Numbered, run: Run) -> Non
         note_unknown(name, sum(words[token] not in vocabulary.numbers for token in first), len(first), run)
 
 
-def _note_unused(text: Bitext, learnt: Bitext, times: int, limit: int, run: Run) -> None:
-    """Tell how many pairs took no part in training, and why; `learnt`: the text, repeated `times` times,
-    and the background."""
-    used = usable(learnt, limit)
+def _note_unused(text: Bitext, used: Array, times: int, limit: int, run: Run) -> None:
+    """Tell how many pairs took no part in training, and why; `used`: which did, of the text, repeated `times`
+    times, and the background."""
+    most = number_of(limit, "words")
     lengths, widths = text.source.lengths, text.target.lengths
     if empty := int(((lengths == 0) | (widths == 0)).sum()):
         have = "has" if empty == 1 else "have"
@@ -366,14 +371,14 @@ def _note_unused(text: Bitext, learnt: Bitext, times: int, limit: int, run: Run)
         )
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
     if (long & used[: len(text)]).any():
-        run.note(f"note: every pair has more than {limit} words per side; they are used for training anyway")
+        run.note(f"note: every pair has more than {most} per side; they are used for training anyway")
     elif count := int(long.sum()):
         run.note(
-            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {limit} words per side; "
+            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {most} per side; "
             "aligned, but not used for training"
         )
     if lost := int((~used[times * len(text) :]).sum()):
         run.note(
             f"note: {number_of(lost, 'pairs')} of the background not learnt from: an empty side, or more "
-            f"than {limit} words"
+            f"than {most}"
         )

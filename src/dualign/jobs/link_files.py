@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -13,7 +12,7 @@ from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step, same_ids
 from dualign.text.formats import FORMATS, read_links, write_links
 from dualign.text.places import in_place
-from dualign.text.streams import open_output
+from dualign.text.streams import open_output, plain_name
 from dualign.transfer.remap_files import Remapping, remapped
 from dualign.transfer.remap_files import Side as Side
 
@@ -48,19 +47,38 @@ def convert(
             run.note(f"note: the ids, or line numbers, before the tabs of {links} are left out")
     if swap:
         found = map(Alignment.transposed, found)
+    tail = _Tail()
     with in_place():  # nothing is lost, the links are the same
-        write_links(run.counted(found, "convert"), output, to_format)
+        write_links(run.counted(tail.of(found), "convert"), output, to_format)
+    if to_format == "naacl" and tail.unlinked:
+        pairs_have = "the last pair has" if tail.unlinked == 1 else f"the last {tail.unlinked:,} pairs have"
+        run.note(
+            f"note: {pairs_have} no links, so the NAACL file does not mention them; where it is read, say "
+            f"pairs={tail.pairs}"
+        )
+
+
+class _Tail:
+    """Counts pairs, and those without links at the end, as they pass."""
+
+    def __init__(self) -> None:
+        self.pairs = self.unlinked = 0
+
+    def of(self, alignments: Iterable[Alignment]) -> Iterator[Alignment]:
+        """The same alignments."""
+        for alignment in alignments:
+            self.pairs += 1
+            self.unlinked = 0 if alignment.links or alignment.possible else self.unlinked + 1
+            yield alignment
 
 
 def _by_suffix(path: str) -> str:
-    name, suffix = os.path.splitext(path)
-    if suffix in (".gz", ".xz", ".zst"):
-        suffix = os.path.splitext(name)[1]
-    if suffix[1:] not in FORMATS:
+    name, _, suffix = plain_name(path).rpartition(".")
+    if not name or suffix not in FORMATS:
         raise UsageError(
             f"cannot tell the format to write from the name {path}; say it, as in to_format=pharaoh"
         )
-    return suffix[1:]
+    return suffix
 
 
 @job
@@ -157,7 +175,7 @@ def remap(work: Remapping, output: str = "-", *, skip: bool = False, run: Run = 
     """
     one_standard_input(work.links, work.source.given, work.source.new, work.target.given, work.target.new)
     skipped = 0
-    lines = remapped(work, lambda message: run.note(f"warning: {message}"), run.errors)
+    lines = remapped(work, run.warn, run.errors)
     with open_output(output) as stream:
         for line, problem in run.counted(lines, "remap"):
             if problem is not None:

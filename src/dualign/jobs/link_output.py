@@ -236,9 +236,7 @@ def note_counts(counts: Counts, aligner: Aligner, seconds: float, run: Run) -> N
         run.note(f"{counts.proved:,} of {counts.pairs:,} alignments are proved optimal")
     if counts.too_long:
         has = "pair is" if counts.too_long == 1 else "pairs are"
-        run.note(
-            f"warning: {counts.too_long:,} {has} too long to align (over 10 million cells), and without links"
-        )
+        run.warn(f"{counts.too_long:,} {has} too long to align (over 10 million cells), and without links")
 
 
 def write_report(

@@ -111,7 +111,7 @@ def extract_phrases(
         scratch,
     )
     run.note(
-        f"{built.phrase_pairs:,} phrase pairs, {built.instances:,} times in all, of "
+        f"{number_of(built.phrase_pairs, 'phrase pairs')}, {built.instances:,} times in all, of "
         f"{number_of(built.sentence_pairs, 'sentence pairs')}"
     )
     return built
@@ -156,12 +156,12 @@ def align_phrases(
             counts["without"] += not record["feasible"]
     if occurrences.too_long:
         run.note(
-            f"note: {occurrences.too_long:,} entries of {text.table} were left out: they have a phrase "
-            f"of over max_length={text.max_length} words"
+            f"note: {number_of(occurrences.too_long, 'entries')} of {text.table} left out: a phrase of over "
+            f"max_length={text.max_length} words"
         )
     run.note(
-        f"{counts['aligned']:,} pairs aligned, {counts['without']:,} proved to have no alignment, "
-        f"{counts['empty']:,} empty; {counts['certified']:,} answers certified"
+        f"{number_of(counts['aligned'], 'pairs')} aligned, {counts['without']:,} proved to have no "
+        f"alignment, {counts['empty']:,} empty; {number_of(counts['certified'], 'answers')} certified"
     )
     return counts
 
@@ -206,8 +206,9 @@ def train_phrases(
     def report(reached: Round) -> None:
         history.append(reached)
         run.note(
-            f"round {reached.number}: objective {reached.objective:.6f}, {reached.aligned:,} pairs "
-            f"aligned ({reached.certified:,} certified), {reached.entries:,} phrase pairs"
+            f"round {reached.number}: objective {reached.objective:.6f}, "
+            f"{number_of(reached.aligned, 'pairs')} aligned ({reached.certified:,} certified), "
+            f"{number_of(reached.entries, 'phrase pairs')}"
         )
 
     with open_output(output) as out:

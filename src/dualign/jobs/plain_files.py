@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from dualign.core.errors import DataError, UsageError
@@ -19,6 +20,15 @@ from dualign.text.pair_blocks import TextFiles
 from dualign.text.places import kept_apart
 from dualign.text.row_files import Columns, kind_of, parse_columns, read_rows
 from dualign.text.streams import explaining
+
+_originals: ContextVar[dict[str, str]] = ContextVar("_originals")
+
+
+def names_of(*paths: str | None) -> str:
+    """The names of a text's files for a message: of what was copied, where they are copies."""
+    copies = _originals.get({})
+    names = (copies.get(path, path) for path in paths if path is not None)
+    return " and ".join(dict.fromkeys("standard input" if name == "-" else name for name in names))
 
 
 class PlainText(NamedTuple):
@@ -101,7 +111,8 @@ def _plain_files(source: str, target: str | None, columns: str | None, run: Run)
 
 @contextmanager
 def _naming(*copies: tuple[str, str]) -> Iterator[None]:
-    """Errors about copies name what was copied."""
+    """Errors about copies name what was copied, and so does `names_of`."""
+    before = _originals.set({**_originals.get({}), **dict(copies)})
     try:
         yield
     except DataError as error:
@@ -110,6 +121,8 @@ def _naming(*copies: tuple[str, str]) -> Iterator[None]:
             message = message.replace(copy, name)
         error.args = (message,)
         raise
+    finally:
+        _originals.reset(before)
 
 
 def _copied_rows(path: str, columns: Columns | None, folder: str, run: Run) -> PlainText:

@@ -17,6 +17,7 @@ from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
 from dualign.core.threads import available, ordered_map, spans
 from dualign.jobs.cluster_map import mapped_parts
+from dualign.jobs.plain_files import names_of
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.text.arpa import write_arpa
@@ -90,12 +91,18 @@ def train_translation(
         raise UsageError("the text to tune on must come with its trees if the other does, and only then")
     held_out = (None, None, None) if dev is None else (dev.source, dev.target, dev.trees)
     one_standard_input(text.source, text.target, text.trees, text.links, lm, *held_out)
-    model = None if lm is None else LanguageModel.read(lm)
+    model = None if lm is None else LanguageModel.read(lm, run.errors)
     if isinstance(model, KenlmModel):
         raise UsageError(
             f"lm={lm} is a binary model of KenLM, which a system cannot keep; give its ARPA file"
         )
     pairs, trees = text.read(run.errors)
+    if not any(source and target for source, target in pairs):
+        why = "one side of every line is empty" if pairs else "there are no lines"
+        raise DataError(
+            f"{names_of(text.source, text.target)}: no sentence pair to train on, {why}; "
+            "give a text with words on both sides"
+        )
     labelled = None
     if dev is not None:
         labelled, dev_trees = dev.read(run.errors)
@@ -128,7 +135,12 @@ def train_language_model(text: str, model: str, *, order: int = 3, run: Run = SI
 
     Returns the number of n-grams of each length.
     """
-    result = estimate((tokenize(line) for line in read_lines(text, run.errors)), order)
+    try:
+        result = estimate((tokenize(line) for line in read_lines(text, run.errors)), order)
+    except DataError as error:
+        if str(error).startswith(f"{text}:"):  # a line that cannot be read
+            raise
+        raise DataError(f"{names_of(text)}: {error}") from None
     write_arpa(result, model)
     counts = [len(grams.logprob) for grams in result.grams]
     run.note(", ".join(f"{count:,} {n}-grams" for n, count in enumerate(counts, 1)))
@@ -175,10 +187,12 @@ def translate(
             raise UsageError("a cluster neither reads nor writes forests; translate on one machine")
         files = [os.path.realpath(path) for path in (folder, lm) if path is not None]
         parts = [numbered[begin:end] for begin, end in spans(len(numbered), SHARD)]
-        settings = files, _stamp(files), count, options
+        settings = files, _stamp(files), count, options, run.errors
         results = mapped_parts(run.crew, "translate", _translated_part, parts, *settings)
         return _write_translations(results, output, report, run)
-    translator = Translator.load(folder, filter(None, sentences) if graphs is None else [], lm=lm)
+    translator = Translator.load(
+        folder, filter(None, sentences) if graphs is None else [], lm=lm, errors=run.errors
+    )
     if any(sentences):
         # No sentence shall pay for the kernels.
         compile_kernels(run.note, f"translation-{method}")
@@ -218,12 +232,20 @@ def _stamp(paths: Iterable[str]) -> list[tuple[str, int, int]]:
 
 
 def _translated_part(
-    items: list[tuple[int, Any]], files: list[str], stamp: object, count: int, options: dict[str, Any]
+    items: list[tuple[int, Any]],
+    files: list[str],
+    stamp: object,
+    count: int,
+    options: dict[str, Any],
+    errors: str,
 ) -> list[Any]:
     """Translations of some numbered sentences, on a worker."""
     try:
         translator = Translator.load(
-            files[0], [sentence for _, sentence in items if sentence], lm=files[1] if files[1:] else None
+            files[0],
+            [sentence for _, sentence in items if sentence],
+            lm=files[1] if files[1:] else None,
+            errors=errors,
         )
     except DataError as error:
         raise DataError(f"{error}; on a cluster, all machines must see the system's folder") from None

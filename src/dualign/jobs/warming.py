@@ -79,7 +79,8 @@ def compile_kernels(note: Callable[[str], None], *names: str) -> None:
     for mark in marks.values():
         mark.set()
     remove_unused()
-    note(f"kernels compiled in {clock.seconds:.0f} s")
+    if clock.seconds >= 1:  # else they were all in the cache
+        note(f"kernels compiled in {clock.seconds:.0f} s")
 
 
 def _shared_out(names: Iterable[str], processes: int) -> list[list[str]]:

@@ -11,6 +11,7 @@ from dualign.core.advancing import advance
 from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
 from dualign.core.workspace import OWN
+from dualign.decode.links import no_links
 from dualign.jobs.before_work import (
     can_read_again,
     check_device,
@@ -26,7 +27,18 @@ from dualign.jobs.chunked_alignment import CHUNK_MEMORY, Chunk, align_chunks, ch
 from dualign.jobs.gold_tuning import Tuning, as_tuning, check_gold, tune_by
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.learning import TrainingText, learn
-from dualign.jobs.link_output import Counts, Ids, Outputs, Piece, note_counts, write, write_page, write_pieces
+from dualign.jobs.link_output import (
+    Counts,
+    Ids,
+    Outputs,
+    Piece,
+    Printed,
+    note_counts,
+    printed,
+    write,
+    write_page,
+    write_pieces,
+)
 from dualign.jobs.resuming import Resumable, about_run, extra_places
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER
@@ -37,7 +49,7 @@ from dualign.text.bitext import Numbered
 from dualign.text.checks import number_of
 from dualign.text.line_blocks import BEGINNING, Place
 from dualign.text.pair_blocks import TextFiles
-from dualign.text.streams import check_input, open_output, text_size
+from dualign.text.streams import check_input, text_size
 
 
 @job
@@ -99,8 +111,9 @@ def align(
         try:
             learnt, aligner = learn(TrainingText(source, target), options, tuning, known, run, workspace)
         except NothingToLearn as error:
-            _write_nothing(error, outputs, run)
-            return Aligner(**computing(run), **options)
+            aligner = Aligner(**computing(run), **options)
+            _write_nothing(error, files._replace(cutting=aligner.cutting), outputs, run)
+            return aligner
         files = files._replace(cutting=aligner.cutting)
         text = _for_learnt(aligner, files, learnt, outputs)
     if outputs.model is not None:
@@ -194,13 +207,21 @@ def _for_learnt(aligner: Aligner, files: TextFiles, text: Numbered, outputs: Out
     return _Text(chunks, Place(len(text)))
 
 
-def _write_nothing(error: NothingToLearn, outputs: Outputs, run: Run) -> None:
-    """Empty lines for a text of empty lines, unless something is to be written that needs a model."""
-    if error.pairs == 0 or outputs.model or outputs.page or outputs.scores or outputs.posteriors:
+def _write_nothing(error: NothingToLearn, files: TextFiles, outputs: Outputs, run: Run) -> None:
+    """A line without links for each pair of a text in which no pair has words on both sides, unless something
+    is to be written that needs a model."""
+    pairs = error.pairs
+    if outputs.model or outputs.page or (pairs and outputs.posteriors):
         raise error
-    run.warn(f"{error}: all {error.pairs} lines of the output are empty")
-    with open_output(outputs.links) as out:
-        out.write("\n" * error.pairs)
+    written = f"all {pairs} lines of the output are empty" if pairs > 1 else "the line of the output is empty"
+    run.warn(f"{error.what}, so {written if pairs else 'the output is empty, too'}")
+    lines = None
+    if outputs.reads_lines:
+        tokens = "".join(f"{' '.join(left)}\t{' '.join(right)}\n" for left, right in files.pairs())
+        lines = Printed(lambda _: b"\n" * pairs, tokens.encode())
+    ids = None if outputs.ids is None else Ids(outputs.ids).of(0, pairs)
+    piece = printed(no_links(pairs), outputs, BEGINNING, Place(pairs), 0.0, lines, ids)
+    write([piece] if pairs else [], outputs, run)
 
 
 def _write_all(

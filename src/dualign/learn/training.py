@@ -38,11 +38,15 @@ STAGES = {"hmm": "HMM", "ibm1": "IBM 1", "ibm2": "IBM 2"}
 
 
 class NothingToLearn(DataError):  # noqa: N818 - what happened, in words
-    """No sentence pair has words on both sides."""
+    """No sentence pair has words on both sides; `place` names the text, if it has a name."""
 
-    def __init__(self, pairs: int) -> None:
-        super().__init__(f"none of the {pairs} sentence pairs has words on both sides; nothing to learn from")
+    def __init__(self, pairs: int, place: str = "") -> None:
         self.pairs = pairs
+        self.what = f"none of the {pairs} sentence pairs has words on both sides"
+        if place:
+            self.what = f"{place}: {self.what if pairs else 'no lines'}"
+        remedy = ": give a text with words on both sides" if place else ""
+        super().__init__(f"{self.what}; nothing to learn from{remedy}")
 
 
 @dataclass(frozen=True, slots=True)

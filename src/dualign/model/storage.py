@@ -55,9 +55,10 @@ _ALIGNMENT = 64
 # A header is a few kilobytes; the bound keeps a foreign file from being read into memory as one.
 _LONGEST_HEADER = 1 << 26
 _DTYPES = ("|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
-_COMPRESSED = (".gz", ".xz", ".zst")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _FOREIGN = {
     b"\x1f\x8b": "gzip data; decompress it first",
+    b"BZh": "bzip2 data; decompress it first",
     b"\xfd7zXZ\0": "xz data; decompress it first",
     b"\x28\xb5\x2f\xfd": "zstd data; decompress it first",
     b"PK\x03\x04": "a zip archive, as NumPy and PyTorch write",

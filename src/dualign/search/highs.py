@@ -121,7 +121,7 @@ class Program:
             bound = float(info.mip_dual_bound)
         else:
             bound = float(info.objective_function_value) if ended else inf
-        return Solved(values, bound, ended, nodes, iterations)
+        return Solved(values, bound + 0.0, ended, nodes, iterations)  # HiGHS's zero may be negative
 
     def _model(self, highspy: Any) -> Any:
         costs, upper, whole = _joined(self._columns, 3)

@@ -48,9 +48,9 @@ class Arpa:
     grams: list[Grams]
 
 
-def read_arpa(path: str) -> Arpa:
-    """Read a model; errors name file and line."""
-    lines = _Lines(path)
+def read_arpa(path: str, errors: str = "strict") -> Arpa:
+    """Read a model; errors name file and line. `errors`: as in `read_lines`."""
+    lines = _Lines(path, errors)
     counts = _header(lines)
     number: dict[str, int] = {}
     grams = []
@@ -66,11 +66,11 @@ def read_arpa(path: str) -> Arpa:
 class _Lines:
     """Lines with their numbers; `current` is stripped, `advance` skips empty ones."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, errors: str) -> None:
         self.path = path
         self.number = 0
         self.current = ""
-        self._rest: Iterator[str] = read_lines(path)
+        self._rest: Iterator[str] = read_lines(path, errors)
 
     def advance(self) -> str:
         for line in self._rest:

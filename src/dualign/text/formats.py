@@ -47,6 +47,7 @@ L = TypeVar("L", bound=tuple[Any, ...])
 
 # At most nine digits, so that a line full of digits is not converted.
 NUMBER = r"[0-9]{1,9}"
+_LARGEST = 10**9 - 1
 REAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 _BARE_LINKS = re.compile(rf"(?:{NUMBER}+-{NUMBER}+(?: |\Z))*+")
 _SCORED_LINKS = re.compile(rf"(?:{NUMBER}+-{NUMBER}+:[01]\.?[0-9]*(?: |\Z))++")
@@ -95,7 +96,20 @@ def write_links(alignments: Iterable[Alignment], path: str, format: str = "phara
     if format not in _WRITERS:
         raise UsageError(f"unknown link format {quoted(format)}; can be written: {', '.join(_WRITERS)}")
     with open_output(path) as stream:
-        stream.writelines(map(_WRITERS[format], alignments, count(1)))
+        stream.writelines(map(_WRITERS[format], _small_enough(alignments, format), count(1)))
+
+
+def _small_enough(alignments: Iterable[Alignment], format: str) -> Iterator[Alignment]:
+    """The same alignments; a position that the reader would refuse is an error."""
+    largest = _LARGEST - (format != "pharaoh")  # the other formats count from 1
+    for number, alignment in enumerate(alignments, 1):
+        for link in alignment.links + alignment.possible:
+            if link[0] > largest or link[1] > largest:
+                raise DataError(
+                    f"pair {number}: link {link[0]}-{link[1]} cannot be written as {format}, whose numbers "
+                    f"have up to nine digits; correct the link"
+                )
+        yield alignment
 
 
 def like_links(text: str) -> bool:

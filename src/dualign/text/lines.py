@@ -22,13 +22,12 @@ from typing import NoReturn, TypeVar
 from unicodedata import is_normalized, normalize
 
 from dualign.core.errors import DataError, UsageError
-from dualign.text.streams import open_input, packed_by
+from dualign.text.streams import SUFFIXES, open_input, packed_by
 
 T = TypeVar("T")
 
 _BLOCK = 1 << 18
 _BOM = "\ufeff"
-_SUFFIXES = {"gzip": ".gz", "xz": ".xz", "zstd": ".zst"}
 
 
 def read_lines(path: str, errors: str = "strict") -> Iterator[str]:
@@ -97,7 +96,7 @@ def refuse_block(path: str, block: bytes, number: int) -> NoReturn:
 def refuse_packed(path: str, beginning: bytes) -> None:
     """Compressed data are recognised by their suffix only; refuse them without it, and UTF-16."""
     if method := packed_by(beginning):
-        remedy = "decompress it first" if path == "-" else f"name the file {_SUFFIXES[method]}"
+        remedy = "decompress it first" if path == "-" else f"name the file {SUFFIXES[method]}"
         raise DataError(f"{path}: looks like {method} data; {remedy}")
     if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in beginning[:4096]:
         raise DataError(f"{path}: looks like UTF-16; convert it to UTF-8, for example with iconv")

@@ -90,7 +90,11 @@ def _lost(path: str) -> UsageError:
 
 
 def refuse_inputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
-    """The same check before the work, for a command that knows its files."""
+    """The same check before the work, for a command that knows its files; some may have been read already."""
+    places = _current.get()
+    for output in filter(None, outputs):
+        if places is not None and _file(output) in places.read:
+            raise _lost(output)
     for output, other in product(filter(None, outputs), filter(None, inputs)):
         same = False
         with suppress(OSError, ValueError):

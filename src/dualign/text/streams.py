@@ -1,7 +1,7 @@
 """Streams by file name: compression by suffix, output whole or not at all, errors that name the file.
 
-Files called `.gz`, `.xz` and `.zst` are (de)compressed; `-` is standard input or output. Paths with a scheme
-(`s3://…`) and several files as one are in `dualign.text.remote_files`.
+Files called `.gz`, `.bz2`, `.xz` and `.zst` are (de)compressed; `-` is standard input or output. Paths with a
+scheme (`s3://…`) and several files as one are in `dualign.text.remote_files`.
 
 Reading. Any failure, when opening or in the middle of a damaged archive, is a `DataError` that names the
 file. An archive that ends early is an error, never a short text.
@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 18
 _PACKED_BY = 4  # how much larger a compressed text is, about
 _MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-_METHODS = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
+# Of bzip2, a level and the first block, or the end, follow three letters that may begin a text, too.
+_MAGIC |= {b"BZh%d%b" % (n, after): "bzip2" for n in range(1, 10) for after in (b"1AY&", b"\x17rE8")}
+SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}
+"""The suffix of names of files that are compressed by each method."""
+_METHODS = {suffix: method for method, suffix in SUFFIXES.items()}
 # Opening the second by its name would truncate a file that the shell has redirected us to.
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
 _DESCRIPTORS = ("/dev/stderr", "/dev/fd/", "/proc/")
@@ -383,6 +387,10 @@ def _decompressor(
         import zlib
 
         return gzip.GzipFile(fileobj=file, mode="rb"), (gzip.BadGzipFile, zlib.error, EOFError)
+    if method == "bzip2":
+        import bz2
+
+        return bz2.BZ2File(file, "rb"), (OSError, EOFError)
     if method == "xz":
         import lzma
 
@@ -397,6 +405,10 @@ def _compressor(file: BinaryIO, method: str) -> Any:
         import gzip
 
         return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
+    if method == "bzip2":
+        import bz2
+
+        return bz2.BZ2File(file, "wb")
     if method == "xz":
         import lzma
 

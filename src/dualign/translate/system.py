@@ -109,16 +109,21 @@ class Translator:
 
     @classmethod
     def load(
-        cls, folder: str, sentences: Iterable[Source] | None = None, *, lm: str | None = None
+        cls,
+        folder: str,
+        sentences: Iterable[Source] | None = None,
+        *,
+        lm: str | None = None,
+        errors: str = "strict",
     ) -> Translator:
         """Read a folder; with `sentences`, only the rules that these can use, otherwise rules are parsed when
-        they are needed. `lm`: a file with another language model."""
+        they are needed. `lm`: a file with another language model, read as `errors` says."""
         settings = read_settings(folder)
         rules = os.path.join(folder, "rules.gz")
         grammar = RuleFile(rules) if sentences is None else Grammar(read_rules(rules, _words(sentences)))
         if lm is None:
             return cls(grammar, LanguageModel.load(os.path.join(folder, "model.npz")), settings)
-        model = LanguageModel.read(lm)
+        model = LanguageModel.read(lm, errors)
         return cls(grammar, model, replace(settings, order=max(settings.order, model.order)))
 
 

@@ -38,8 +38,8 @@ def extract(
 ) -> None:
     """Extract phrase pairs from linked text, and write a Moses phrase table.
 
-    The table is sorted, and compressed if its name ends in .gz, .xz or .zst. Memory does not grow with the
-    text.
+    The table is sorted, and compressed if its name ends in .gz, .bz2, .xz or .zst. Memory does not grow with
+    the text.
     """
     if not 2 <= len(files) <= 3:
         raise UsageError(

@@ -8,6 +8,7 @@ from dualign import jobs
 from dualign.cli.options import Columns, Errors, OnErrors, Quiet, Threads, argument, flag, option
 from dualign.cli.screen import on_screen
 from dualign.core.errors import UsageError
+from dualign.text.checks import number_of
 
 
 def train(
@@ -66,7 +67,9 @@ def train(
         raise UsageError("--source-trees with --dev-source needs --dev-source-trees, the trees of that text")
     named = [*files, *([] if output is None else [output])]
     if not 2 <= len(named) <= 3:
-        raise UsageError(f"{len(named)} files named; write SOURCE TARGET -o DIR, or BITEXT -o DIR")
+        raise UsageError(
+            f"{number_of(len(named), 'files')} named; write SOURCE TARGET -o DIR, or BITEXT -o DIR"
+        )
     source, *others, folder = named
     dev = None
     if dev_source is not None and dev_target is not None:

@@ -95,7 +95,7 @@ def _text(sentences: Iterable[Sequence[str]]) -> tuple[Array, Array, list[str]]:
         tokens += [begin, *coded, end]
         ends.append(len(tokens))
     if not ends:
-        raise DataError("no sentence to learn a language model from; all are empty")
+        raise DataError("no sentence to learn a language model from, all are empty; give some with words")
     bounds = np.array(ends)
     text = np.array(tokens, np.int64)
     return text, np.repeat(bounds, np.diff(bounds, prepend=0)), list(number)

@@ -52,15 +52,16 @@ class LanguageModel:
         self.depth = np.repeat(np.arange(self.order + 1, dtype=np.int8), np.diff(level))
 
     @classmethod
-    def read(cls, path: str) -> LanguageModel:
+    def read(cls, path: str, errors: str = "strict") -> LanguageModel:
         """Read an ARPA file, or a binary file of KenLM where its package is installed; log10 becomes the
-        natural logarithm."""
+        natural logarithm. Bytes of an ARPA file that are not UTF-8 are an error, or U+FFFD if `errors` is
+        `replace`."""
         with open_input(path) as stream:
             binary = stream.peek(len(_KENLM)).startswith(_KENLM)
         if binary:
             return KenlmModel(KenlmFile(path))
         try:
-            return cls.of_arpa(read_arpa(path))
+            return cls.of_arpa(read_arpa(path, errors))
         except DataError as error:
             message = str(error)
             raise (error if message.startswith(path) else DataError(f"{path}: {message}")) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from unicodedata import is_normalized, normalize
 from dualign.core.errors import DataError
 from dualign.text.checks import number_of
 from dualign.text.lines import read_lines
+from dualign.text.streams import FilePath
 
 _BATCH = 1 << 15
 _BARS = " ||| "
@@ -32,7 +34,7 @@ def escape(word: str) -> str:
 
 
 def read_table(
-    path: str,
+    path: FilePath,
     errors: str = "strict",
     *,
     wanted: Callable[[Sequence[str], Sequence[str]], Sequence[bool]] | None = None,
@@ -43,6 +45,7 @@ def read_table(
     lines (except the first) only the number of fields is checked, which is several times faster. An empty
     table is an error.
     """
+    path = os.fspath(path)
     lines = read_lines(path, errors)
     number = 1
     scores = 0  # in the first line

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.search.inside import Weighted, inside, outside
-from dualign.text.streams import open_input, open_output
+from dualign.text.streams import FilePath, open_input, open_output
 
 _RESERVED = ("<s>", "</s>")
 
@@ -312,14 +313,15 @@ class Hypergraph:
         except DataError as error:
             raise DataError(f"{place}: {error}") from None
 
-    def write(self, path: str) -> None:
+    def write(self, path: FilePath) -> None:
         """Write the JSON form to a file."""
         with open_output(path) as stream:
             stream.write(self.as_json() + "\n")
 
     @classmethod
-    def read(cls, path: str) -> Hypergraph:
+    def read(cls, path: FilePath) -> Hypergraph:
         """Read a file in the JSON form."""
+        path = os.fspath(path)
         with open_input(path) as stream:
             content = stream.read()
         try:

@@ -236,6 +236,17 @@ def test_out_of_time_there_is_still_an_answer_and_a_bound(method):
     assert answer.certified == (answer.bound - answer.score <= 1e-6 * max(1, abs(answer.score)))
 
 
+@methods
+@pytest.mark.parametrize("limit", [inf, 1e10])
+def test_an_endless_time_limit_is_none(method, limit):
+    instance = hmm_like(1, 4, 5, AGREEMENTS[1])
+    free = bidirectional(instance.theta, instance.omega, method=method, **instance.options)
+    answer = bidirectional(
+        instance.theta, instance.omega, method=method, time_limit=limit, **instance.options
+    )
+    assert (answer.score, answer.bound, answer.trace) == (free.score, free.bound, free.trace)
+
+
 def test_the_clock_is_looked_at_more_often_where_rounds_take_longer():
     steps = [I * J * (I + J) * rounds_at_once(I, J) for I, J in ((1, 1), (60, 60), (120, 120), (1, 2000))]
     assert max(steps) <= WORK

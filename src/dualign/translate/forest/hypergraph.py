@@ -87,6 +87,10 @@ class Hypergraph:
         )
         self._check_leaves()
         self.order = self._ordered()
+        if len(self.order) < count and (unused := int(np.sum(~np.isin(self.head, self.order)))):
+            _log.warning(
+                "the root %d leads to all but %d of the forest's edges; these are ignored", self.root, unused
+            )
 
     @classmethod
     def trusted(
@@ -95,8 +99,8 @@ class Hypergraph:
         edges: Sequence[tuple[int, Sequence[int], float]],
         root: int,
     ) -> Hypergraph:
-        """For edges that a program has made: heads and tails are taken as they are, leaves have
-        words, and everything is connected."""
+        """For edges that a program has made: heads and tails are taken as they are, leaves have words, and
+        nothing is said of what the root does not lead to."""
         result = cls.__new__(cls)
         result._fill([_checked_vertex(*vertex) for vertex in enumerate(vertices)], edges, root)
         for number in np.flatnonzero(~(np.abs(result.edge_weight) <= MOST_WEIGHT)).tolist():
@@ -203,10 +207,6 @@ class Hypergraph:
                             stack.append(child)
             if start == self.root:
                 reached = finished
-        if len(reached) < len(self.labels) and (unused := int(np.sum(~np.isin(self.head, reached)))):
-            _log.warning(
-                "the root %d leads to all but %d of the forest's edges; these are ignored", self.root, unused
-            )
         return np.array(reached, np.int32)
 
     # Sums and maxima over all derivations

@@ -68,6 +68,24 @@ def test_all_methods_against_enumeration(kind):
                 assert best == -inf, (seed, method)
 
 
+@methods
+@pytest.mark.parametrize("scale", [1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-3, 1e3, 1e6])
+def test_bounds_hold_at_any_scale(method, scale):
+    for seed, kind in enumerate(AGREEMENTS * 3):
+        plain = random_instance(seed, kind)
+        costs = (cost if np.isinf(cost) else cost * scale for cost in (plain.alpha, plain.gamma))
+        instance = Instance(plain.theta * scale, plain.omega * scale, plain.agreement, *costs)
+        if (best := instance.best().score) == -inf:
+            continue
+        answer = bidirectional(instance.theta, instance.omega, method=method, **instance.options)
+        rounding = 1e-12 * scale
+        assert answer.bound >= best - rounding, seed
+        assert all(bound >= best - rounding for bound, _ in answer.trace), seed
+        assert answer.score <= best + rounding, seed
+        if method in EXACT:
+            assert answer.certified, seed
+
+
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(AGREEMENTS))
 @settings(max_examples=120)
 def test_exact_is_exact(seed, kind):

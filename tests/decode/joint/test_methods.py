@@ -86,6 +86,24 @@ def test_bounds_hold_at_any_scale(method, scale):
             assert answer.certified, seed
 
 
+@methods
+@kinds
+@pytest.mark.parametrize(("I", "J"), [(3, 0), (0, 2), (0, 0)])
+def test_where_a_side_has_no_words_the_other_is_null(method, kind, I, J):
+    random = np.random.default_rng(I + J)
+    theta, omega = random.normal(size=(I, J + 1, J + 1)), random.normal(size=(J, I + 1, I + 1))
+    instance = Instance(theta, omega, *kind)
+    answer = bidirectional(theta, omega, method=method, **instance.options)
+    assert [chain.tolist() for chain in answer.solution] == [[0] * I, [0] * J]
+    assert answer.score == pytest.approx(theta[:, 0, 0].sum() + omega[:, 0, 0].sum())
+    assert answer.bound == answer.score
+    assert answer.certified
+    if I + J:
+        (theta if I else omega)[-1] = -inf
+        with pytest.raises(dualign.Infeasible):
+            bidirectional(theta, omega, method=method, **instance.options)
+
+
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(AGREEMENTS))
 @settings(max_examples=120)
 def test_exact_is_exact(seed, kind):

@@ -65,11 +65,11 @@ def submodular(
 def matching(scores: npt.ArrayLike) -> Links:
     """The links of the maximum-weight bipartite matching: no word has two, and Σ s_ij is the greatest.
 
-    `scores` (I, J) ≥ 0; links with score 0 are left out. The bound is that of the dual prices (see
-    `dualign.decode.matchings.assignment`).
+    `scores` (I, J); links with score 0 or less are left out, for without them the sum is no smaller. The
+    bound is that of the dual prices (see `dualign.decode.matchings.assignment`).
     """
     clock = Clock()
-    S = as_scores(scores)
+    S = as_scores(scores, negative="clip")
     chosen = np.zeros(S.shape, np.uint8)
     bound = match(S, chosen)
     score = float(S[chosen > 0].sum())

@@ -16,7 +16,7 @@ from dualign.text.streams import FilePath
 
 _BATCH = 1 << 15
 _BARS = " ||| "
-_END = " |||"
+_BAR = "|||"
 
 
 class TableLine(NamedTuple):
@@ -71,18 +71,29 @@ def read_table(
 
 def _few_fields(place: str, line: str) -> list[str]:
     """The fields of a line with fewer than four, of which the last may end in bars."""
-    fields = " ".join(line.split()).removesuffix(_END).split(_BARS, 3)
+    fields = " ".join(line.split()).removesuffix(f" {_BAR}").split(_BARS, 3)
     if len(fields) < 3:
+        if len(fields) == 2 and any(map(_is_empty, fields)):
+            raise _empty_phrase(place)
         raise DataError(
             f"{place}: {len(fields)} fields instead of 3; expected `source ||| target ||| scores ||| …`"
         )
     return fields
 
 
+def _is_empty(phrase: str) -> bool:
+    """Whether there is no phrase: without blanks between, the bars that end it begin the next field."""
+    return not phrase or phrase == _BAR or phrase.startswith(f"{_BAR} ")
+
+
+def _empty_phrase(place: str) -> DataError:
+    return DataError(f"{place}: an empty phrase; expected `source ||| target ||| scores`")
+
+
 def _line(place: str, number: int, fields: list[str], count: int) -> TableLine:
     source, target, numbers = fields[0].strip(), fields[1].strip(), fields[2]
-    if not source or not target:
-        raise DataError(f"{place}: an empty phrase; expected `source ||| target ||| scores`")
+    if _is_empty(source) or _is_empty(target):
+        raise _empty_phrase(place)
     try:
         scores = [float(score) for score in numbers.split()]
     except ValueError:
@@ -90,6 +101,8 @@ def _line(place: str, number: int, fields: list[str], count: int) -> TableLine:
     if not all(0 <= score < math.inf for score in scores):
         raise DataError(f"{place}: `{numbers:.60}` has a score that is negative or not finite")
     if not scores or (count and len(scores) != count):
-        expected = f"the first line has {count}" if count else "at least one is needed"
+        expected = "at least one is needed"
+        if count:
+            expected = f"the first line has {count}; give all lines the same number of scores"
         raise DataError(f"{place}: {number_of(len(scores), 'scores')}; {expected}")
     return TableLine(number, source, target, scores)

@@ -44,10 +44,7 @@ from dualign.text.formats import read_links
 from dualign.transfer.sentences import Settings
 
 CORPORA = {"hansards-fr-en": "fr", "europarl-de-en": "de"}
-DUALIGN_SYSTEMS = {
-    "S-HMM": [],
-    "HMM": ["--constraint", "none", "--set", "projection=none"],
-}
+DUALIGN_SYSTEMS = {"S-HMM": [], "HMM": ["--constraint", "none", "--set", "projection=none"]}
 STEPS = {"intersection": 1.0, "grow-diag": 0.8, "grow-diag-final-and": 0.6, "union": 0.4}
 HEAD = (
     "from", "to", "pairs", "part of speech", "system", "seconds", "% right at share",

@@ -157,6 +157,17 @@ def test_case_matters_only_if_asked_to():
     assert verb[0, 1] > 0.5 > verb[0, 0]
 
 
+def test_tokens_may_be_in_arrays(aligner):
+    sources, targets = [["das", "Haus"], ["ein"]], [["the", "house"], ["a"]]
+    arrays = [np.array(each) for each in sources], [np.array(each, object) for each in targets]
+    assert aligner.align(*arrays) == aligner.align(sources, targets)
+    (of_strings,) = aligner.align(*(np.array([" ".join(side[0])]) for side in (sources, targets)))
+    assert of_strings == aligner.align(sources, targets)[0]
+    found = dualign.align(*arrays, threads=1)
+    assert found == dualign.align(sources, targets, threads=1)
+    assert {type(word) for each in found for side in each.words for word in side} == {str}
+
+
 @pytest.mark.parametrize("method", ["align", "posteriors"])
 def test_an_aligner_without_a_model_says_what_to_do(method):
     with pytest.raises(UsageError, match=r"no model yet; call fit\(bitext\), or Aligner.load\(path\)"):
@@ -178,6 +189,9 @@ def test_an_aligner_without_a_model_says_what_to_do(method):
         ([("a", "x"), (b"bytes", "y")], "source sentence 1 has a token that is not a word"),
         ([("a", ["line\nfeed"])], "target sentence 0 has a token that is not a word"),
         ([(5, "x")], "source sentence 0 is neither a string nor a list of tokens: 5"),
+        ([({"a": 0}, "x")], "source sentence 0 is neither a string nor a list of tokens"),
+        ([(np.array("a"), "x")], "source sentence 0 is neither a string nor a list of tokens"),
+        ([(np.array([1]), "x")], "source sentence 0 has a token that is not a word"),
         ([("", "x"), ("a", "")], "none of the 2 sentence pairs has words on both sides"),
         ([], "none of the 0 sentence pairs has words on both sides"),
     ],

@@ -30,7 +30,7 @@ from dualign.model.options import DECODING, Options, OptionValues
 from dualign.model.translations import Translation, translations
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Numbered, Pins, numbered
-from dualign.text.checks import links_inside, number_of, same_length
+from dualign.text.checks import is_list, links_inside, number_of, same_length
 from dualign.text.cutting import PLAIN, Cutting, cutting_of
 from dualign.text.pairs import Pair
 
@@ -447,7 +447,7 @@ def as_text(
         raise DataError(f"a bitext is an iterable of (source, target) pairs, not {bitext!r:.60}")
     pairs = []
     for n, pair in enumerate(bitext):
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        if not is_list(pair) or len(pair) != 2:
             raise DataError(f"item {n} of the bitext is not a pair (source, target): {pair!r:.60}")
         pairs.append((as_tokens(pair[0], 0, n, cutting), as_tokens(pair[1], 1, n, cutting)))
     return pairs
@@ -474,11 +474,12 @@ def as_tokens(sentence: Sentence, at: int, number: int, cutting: Cutting = PLAIN
     if isinstance(sentence, str):
         return cutting.tokens(at, sentence)
     side = ("source", "target")[at]
-    if not isinstance(sentence, Sequence):
+    if not is_list(sentence):
         raise DataError(
             f"{side} sentence {number} is neither a string nor a list of tokens: {sentence!r:.60}"
         )
     for token in sentence:
         if not isinstance(token, str) or "\n" in token:
             raise DataError(f"{side} sentence {number} has a token that is not a word: {token!r:.60}")
-    return sentence
+    # The strings of an array are of its own kind.
+    return sentence if isinstance(sentence, Sequence) else list(map(str, sentence))

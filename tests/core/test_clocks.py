@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from math import inf, nan
 
+import numpy as np
 import pytest
 
 from dualign import UsageError
 from dualign.core import clocks
+from dualign.core.alarms import alarm
 from dualign.core.clocks import Clock, Pace, check_time_limit
 
 
@@ -45,7 +47,16 @@ def test_a_clock_that_starts_again_counts_from_there(time):
     assert not clock.is_over
 
 
-@pytest.mark.parametrize("limit", [0, -1.0, nan])
+@pytest.mark.parametrize("limit", [inf, 1e10, np.float32(1e30), 10**400])
+def test_a_limit_of_more_than_a_life_is_none(limit):
+    check_time_limit(limit)
+    clock = Clock(limit)
+    assert clock.left == inf
+    with alarm(clock) as flag:
+        assert not flag.any()
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, nan, "1", [1.0], 1j])
 def test_a_limit_must_be_over_0(limit):
     with pytest.raises(UsageError, match="time_limit="):
         check_time_limit(limit)

@@ -173,6 +173,7 @@ def test_one_line_instead_of_a_list_is_refused() -> None:
         ([(0, 0, 0)], "expected links"),
         ([0, 0], "expected links"),
         (None, "got `None`"),
+        ((0, 0), "got `(0, 0)`; give a list with one item for each sentence pair"),
         (list(range(99)), "…`"),
     ],
 )

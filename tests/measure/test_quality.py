@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from tests.measure.strategies import evaluations
 from tests.oracles import quality as oracle
 
-from dualign.core.errors import DataError
+from dualign.core.errors import DataError, UsageError
 from dualign.measure.quality import evaluate
 from dualign.text.alignment import Alignment
 
@@ -132,6 +132,13 @@ def test_different_lengths_name_both_counts():
 def test_bad_links_are_named(links, message):
     with pytest.raises(DataError, match=message):
         evaluate(links, ["", ""])
+
+
+def test_what_is_no_list_is_named():
+    with pytest.raises(UsageError, match="links is None; give a list with one set of links for each"):
+        evaluate(None, None)
+    with pytest.raises(UsageError, match="gold is 7; give a list"):
+        evaluate([""], 7)
 
 
 def test_bad_gold_is_called_gold():

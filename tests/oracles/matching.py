@@ -59,13 +59,14 @@ def optimum_of_one_a_column(scores: Matrix, alpha: float) -> float:
 
 
 def best_matching(scores: Matrix) -> float:
-    """Every way to give the words of the shorter side different partners."""
+    """Every way to give the words of the shorter side different partners, less the links that cost."""
     rows, columns = len(scores), len(scores[0]) if scores else 0
     if rows > columns:
         scores = [[scores[i][j] for i in range(rows)] for j in range(columns)]
         rows, columns = columns, rows
     return max(
-        sum(scores[i][j] for i, j in enumerate(places)) for places in permutations(range(columns), rows)
+        sum(max(0.0, scores[i][j]) for i, j in enumerate(places))
+        for places in permutations(range(columns), rows)
     )
 
 

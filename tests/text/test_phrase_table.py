@@ -50,9 +50,15 @@ def test_compressed_tables_and_only_the_lines_that_are_wanted(tmp_path):
         ("a ||| x ||| nan 0.5", "negative or not finite"),
         ("a ||| x ||| -1 0.5", "negative or not finite"),
         ("a ||| x ||| inf 0.5", "negative or not finite"),
-        ("a ||| x ||| 0.5", "1 score; the first line has 2"),
+        ("a ||| x ||| 0.5", "1 score; the first line has 2; give all lines the same number of scores"),
         ("a ||| x ||| 0.5 1 1", "3 scores; the first line has 2"),
-        ("a |||  ||| 0.5 1 ||| |||", "fields|empty phrase"),
+        ("a |||  ||| 0.5 1 ||| |||", "an empty phrase"),
+        ("a ||| ||| 0.5 1", "an empty phrase"),
+        ("a |||  ||| 0.5 1 ||| 0-0 ||| 1", "an empty phrase"),
+        (" ||| x ||| 0.5 1", "an empty phrase"),
+        (" ||| x ||| 0.5 1 ||| 0-0 ||| 1", "an empty phrase"),
+        ("  ||| x ||| 0.5 1 ||| 0-0", "an empty phrase"),
+        ("||| x ||| 0.5 1", "an empty phrase"),
     ],
 )
 def test_wrong_lines_are_named(tmp_path, line, message):

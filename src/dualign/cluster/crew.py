@@ -26,7 +26,7 @@ from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, DualignError, UsageError
 from dualign.core.release import release
 from dualign.core.temporaries import temporary_folder
-from dualign.text.streams import explaining
+from dualign.text.streams import FilePath, explaining
 
 PATIENCE = 5.0
 """Seconds to wait for a scheduler, or for the answers of its workers."""
@@ -220,12 +220,13 @@ def _late(left: set[int], tries: list[int], times: list[float], now: float) -> l
 
 @contextmanager
 def connected(
-    address: str, work: str | None, tell: Callable[[str, int, int, int], None] = lambda *_: None
+    address: FilePath, work: FilePath | None, tell: Callable[[str, int, int, int], None] = lambda *_: None
 ) -> Iterator[Crew]:
     """The crew of a cluster: the address of a scheduler, its file, or `local:4` for workers of our own.
 
     Without a folder for `work`, a temporary one is used, which only workers on this machine see.
     """
+    address = os.fspath(address)
     client_of = _imported().Client
     with ExitStack() as stack:
         if match := re.fullmatch(r"local:(\d+)", address):
@@ -252,9 +253,7 @@ def connected(
 
 @contextmanager
 def crew_of(
-    client: Any,
-    work: str | os.PathLike[str] | None,
-    tell: Callable[[str, int, int, int], None] = lambda *_: None,
+    client: Any, work: FilePath | None, tell: Callable[[str, int, int, int], None] = lambda *_: None
 ) -> Iterator[Crew]:
     """The crew of a Dask client; see `connected`."""
     with ExitStack() as stack:

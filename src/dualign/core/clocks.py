@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from numbers import Real
 from time import perf_counter, process_time, thread_time
 from typing import TypeVar
 
@@ -11,15 +12,18 @@ from dualign.core.errors import UsageError
 
 R = TypeVar("R")
 
+FOREVER = 1e9
+"""Seconds, some thirty years: a limit of as many is none, for threads cannot wait that much longer."""
+
 
 class Clock:
-    """Runs from the moment it is made; with a limit in seconds, it also runs out."""
+    """Runs from the moment it is made; with a limit in seconds, below `FOREVER`, it also runs out."""
 
     __slots__ = ("began", "limit")
 
     def __init__(self, limit: float | None = None) -> None:
         self.began = perf_counter()
-        self.limit = limit
+        self.limit = None if limit is None or limit >= FOREVER else limit
 
     @property
     def seconds(self) -> float:
@@ -95,6 +99,6 @@ def all_processor_seconds() -> float:
 
 
 def check_time_limit(time_limit: float | None) -> None:
-    """Refuse a limit that is not a number of seconds over 0; None stands for no limit."""
-    if time_limit is not None and not time_limit > 0:
-        raise UsageError(f"time_limit={time_limit} must be a number of seconds over 0, or None")
+    """Refuse a limit that is not a number of seconds over 0; None and infinity stand for no limit."""
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
+        raise UsageError(f"time_limit={time_limit!r} must be a number of seconds over 0, or None")

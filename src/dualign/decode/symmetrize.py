@@ -20,7 +20,7 @@ a word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, compress
 from operator import index
 
@@ -31,7 +31,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.core.jit import kernel
 from dualign.model.options import SHORT_NAMES, SYMMETRIZATIONS
 from dualign.text.alignment import Alignment, Link
-from dualign.text.checks import same_length
+from dualign.text.checks import is_list, same_length
 
 METHODS = SYMMETRIZATIONS
 """The methods; the kernel's `method` is the position in this tuple."""
@@ -63,11 +63,7 @@ def symmetrize(
     if method not in METHODS:
         raise UsageError(f"method={method!r} is not one of {', '.join(METHODS)}")
     for name, side in (("forward", forward), ("backward", backward)):
-        if (
-            isinstance(side, str | Mapping)
-            or not hasattr(side, "__len__")
-            or not hasattr(side, "__getitem__")
-        ):
+        if not is_list(side):
             what = "one string" if isinstance(side, str) else f"a {type(side).__name__}"
             raise UsageError(f"{name} is {what}; give a list with one item for each sentence pair")
     same_length(("forward", len(forward)), ("backward", len(backward)), unit="alignments")
@@ -97,7 +93,7 @@ def _links(item: str | Iterable[Link], side: str, number: int) -> list[Link]:
     except (TypeError, ValueError):
         raise DataError(
             f"{side}[{number}]: expected links, pairs of whole numbers (i, j), or a line `0-0 1-2`; "
-            f"got {_quoted(item)}"
+            f"got {_quoted(item)}{_remedy(item)}"
         ) from None
     for i, j in links:
         if not (0 <= i < _POSITION_LIMIT and 0 <= j < _POSITION_LIMIT):
@@ -157,6 +153,12 @@ def _close_gaps(pair: Array, positions: Array, pairs: int) -> tuple[Array, Array
     sizes = np.zeros(pairs, np.int64)
     np.maximum.at(sizes, owner, compact + 1)
     return compact[inverse], sizes
+
+
+def _remedy(item: object) -> str:
+    """What to say where an item is one link, of a single pair that was given without a list around it."""
+    is_link = isinstance(item, list | tuple) and len(item) == 2 and all(hasattr(i, "__index__") for i in item)
+    return "; give a list with one item for each sentence pair" if is_link else ""
 
 
 def _quoted(item: object) -> str:

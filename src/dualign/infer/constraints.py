@@ -27,6 +27,7 @@ a few lines:
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -42,6 +43,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.infer.blocks import Block, Given
 from dualign.model.options import Options
 from dualign.text.lines import read_lines, tokenize
+from dualign.text.streams import FilePath
 
 LEAST_EVALUATIONS = 100
 MOST_SLACK = 0.3
@@ -106,12 +108,13 @@ class Glossary:
                 self.phrases[left[0]].append((left, right))
 
     @classmethod
-    def read(cls, path: str, strength: float = 0.9, errors: str = "strict") -> Glossary:
+    def read(cls, path: FilePath, strength: float = 0.9, errors: str = "strict") -> Glossary:
         """Read lines `source<TAB>target`, words or phrases; empty lines are passed over.
 
         Further columns are ignored, and so is a first line of titles over them, `source<TAB>target<TAB>…`: a
         glossary of `dualign dictionary` can be read.
         """
+        path = os.fspath(path)
         entries = []
         for number, line in enumerate(read_lines(path, errors), 1):
             fields = line.split("\t")

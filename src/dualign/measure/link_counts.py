@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign.core.errors import DataError
+from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment, Link
 from dualign.text.checks import same_length
 from dualign.text.formats import parse_pharaoh
@@ -36,6 +36,8 @@ def as_alignments(items: Iterable[LinkSet], name: str) -> list[Alignment]:
     """Read each item as an `Alignment`; error messages begin with `name` and the sentence number."""
     if isinstance(items, str | Alignment):
         raise DataError(f"{name}: expected one set of links for each sentence pair, not a single one")
+    if not isinstance(items, Iterable):
+        raise UsageError(f"{name} is {items!r:.60}; give a list with one set of links for each sentence pair")
     return [_as_alignment(item, f"{name}, sentence {number}") for number, item in enumerate(items, 1)]
 
 

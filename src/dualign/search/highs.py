@@ -1,11 +1,17 @@
-"""Linear and integer programs on HiGHS: built in blocks, solved on one thread, within a time limit."""
+"""Linear and integer programs on HiGHS: built in blocks, solved on one thread, within a time limit.
+
+**What a bound of HiGHS proves.** HiGHS compares objectives with absolute tolerances: it drops a part of the
+search whose bound is less than `TOLERANCE` above the best solution, and takes reduced costs as small as that
+for 0. So objectives whose numbers are all small are multiplied by a power of two, which changes no digit, and
+bounds are raised by `TOLERANCE`. Large ones stay: made smaller, their differences would be below it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import inf
+from math import frexp, inf, ldexp
 from threading import Thread
 from typing import Any
 
@@ -16,6 +22,9 @@ from dualign.core.clocks import Clock
 
 RATE = 1_000_000
 """Entries of a program that can be built, handed over and looked through in a second, with some to spare."""
+
+TOLERANCE = 1e-7
+"""How far HiGHS's bound may be below the optimum."""
 
 LATE = 0.03, 0.05
 """HiGHS may exceed its time limit by these seconds, or this share of it; then it is left to itself."""
@@ -28,7 +37,7 @@ def fits(entries: float, seconds: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """How HiGHS ended: the values of the variables, if it found any, and a proved upper bound.
+    """How HiGHS ended: the values of the variables, if it found any, and an upper bound.
 
     The bound is −∞ if there is no solution at all. `ended` is false if the time limit stopped the search.
     """
@@ -53,6 +62,7 @@ class Program:
         self._rows: list[tuple[Array, Array]] = []
         self._entries: list[tuple[Array, Array, Array]] = []
         self._solver: Any = None
+        self._scale = 1.0
 
     def add_variables(
         self, costs: Sequence[float] | Array, *, whole: bool = False, upper: float = 1.0
@@ -94,9 +104,11 @@ class Program:
             self._solver = highspy.Highs()
             for name, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0)):
                 self._solver.setOptionValue(name, value)
+            for name in ("mip_feasibility_tolerance", "dual_feasibility_tolerance"):
+                self._solver.setOptionValue(name, TOLERANCE)
             self._solver.passModel(self._model(highspy))
         solver = self._solver
-        solver.setOptionValue("mip_abs_gap", gap)
+        solver.setOptionValue("mip_abs_gap", gap * self._scale)
         solver.setOptionValue("time_limit", max(0.0, clock.left))
         if not _run(solver, clock.left):
             self._solver = None  # somebody else's now
@@ -121,7 +133,7 @@ class Program:
             bound = float(info.mip_dual_bound)
         else:
             bound = float(info.objective_function_value) if ended else inf
-        return Solved(values, bound + 0.0, ended, nodes, iterations)  # HiGHS's zero may be negative
+        return Solved(values, (bound + TOLERANCE) / self._scale, ended, nodes, iterations)
 
     def _model(self, highspy: Any) -> Any:
         costs, upper, whole = _joined(self._columns, 3)
@@ -131,7 +143,8 @@ class Program:
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = self.variables, self.constraints
         model.sense_ = highspy.ObjSense.kMaximize
-        model.col_cost_, model.col_lower_, model.col_upper_ = costs, np.zeros(len(costs)), upper
+        self._scale = _scale(costs)
+        model.col_cost_, model.col_lower_, model.col_upper_ = costs * self._scale, np.zeros(len(costs)), upper
         model.row_lower_, model.row_upper_ = low, high
         model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         model.a_matrix_.start_ = np.searchsorted(columns[order], np.arange(self.variables + 1)).astype(
@@ -143,6 +156,12 @@ class Program:
             kinds = np.array([highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger])
             model.integrality_ = kinds[whole.astype(np.int64)].tolist()
         return model
+
+
+def _scale(costs: Array) -> float:
+    """The power of two, at least 1, that brings the largest of small costs near 1."""
+    _, exponent = frexp(np.abs(costs).max(initial=0.0))
+    return ldexp(1.0, min(max(0, -exponent), 1000))
 
 
 def _run(solver: Any, seconds: float) -> bool:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dualign.core.errors import UsageError
-from dualign.text.streams import open_binary_output
+from dualign.text.streams import FilePath, open_binary_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,11 +81,12 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 @style()
-def save(figure: Figure, path: str) -> str:
+def save(figure: Figure, path: FilePath) -> str:
     """Write SVG, PDF or PNG by the name's suffix, whole or not at all; without a date.
 
     Returns the letters that no installed font has, which are drawn as boxes.
     """
+    path = os.fspath(path)
     kind = FORMATS.get(os.path.splitext(path)[1].lower())
     if kind is None:
         raise UsageError(f"{path}: figures are written as {', '.join(FORMATS)}; end the name in one of them")

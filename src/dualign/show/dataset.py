@@ -45,6 +45,13 @@ class Files:
     ids: str | None = None
     """A file with the id of each pair."""
 
+    def __post_init__(self) -> None:
+        for name in ("source", "target", "gold", "ids"):
+            if (path := getattr(self, name)) is not None:
+                object.__setattr__(self, name, os.fspath(path))
+        for name in ("links", "probabilities", "reports"):
+            object.__setattr__(self, name, tuple(map(os.fspath, getattr(self, name))))
+
     def inputs(self) -> list[str | None]:
         """Every path, without names."""
         items = chain(self.links, self.probabilities, self.reports)

@@ -15,6 +15,7 @@ Logarithms have base 10; a missing back-off weight is 0. Blanks or tabs separate
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError
 from dualign.text.checks import number_of
 from dualign.text.lines import read_lines
-from dualign.text.streams import open_output
+from dualign.text.streams import FilePath, open_output
 
 _SECTION = re.compile(r"\\(?:[0-9]*-grams:|[0-9]*end\\)")
 
@@ -48,8 +49,9 @@ class Arpa:
     grams: list[Grams]
 
 
-def read_arpa(path: str, errors: str = "strict") -> Arpa:
+def read_arpa(path: FilePath, errors: str = "strict") -> Arpa:
     """Read a model; errors name file and line. `errors`: as in `read_lines`."""
+    path = os.fspath(path)
     lines = _Lines(path, errors)
     counts = _header(lines)
     number: dict[str, int] = {}
@@ -140,7 +142,7 @@ def _section(lines: _Lines, n: int, count: int, number: dict[str, int]) -> Grams
     return Grams(np.array(words, np.int32).reshape(-1, n), np.array(logprob), np.array(backoff))
 
 
-def write_arpa(model: Arpa, path: str) -> None:
+def write_arpa(model: Arpa, path: FilePath) -> None:
     """Write a model to a file, whole or not at all; n-grams in the order given, seven digits."""
     words = np.array(model.words, dtype=object)
     last = len(model.grams)

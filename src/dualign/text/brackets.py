@@ -8,6 +8,7 @@ outermost brackets often is, becomes `TOP`. Words write brackets as `-LRB-`, `-R
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from sys import intern
 from dualign.core.errors import DataError
 from dualign.text.checks import in_step
 from dualign.text.lines import parsed, read_lines, tokenize
+from dualign.text.streams import FilePath
 
 _SYMBOL = re.compile(r"[()]|[^()\s]+")
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "|||": "-BARS-"}
@@ -113,9 +115,10 @@ def parse_tree(text: str) -> Tree:
     return Tree(tuple(tokens), tuple(after), (*words, count))
 
 
-def read_trees(path: str, errors: str = "strict") -> Iterator[Tree | None]:
+def read_trees(path: FilePath, errors: str = "strict") -> Iterator[Tree | None]:
     """The trees of a file, one per line; None for an empty line, and for `()` and `(())`, which parsers write
     if they fail."""
+    path = os.fspath(path)
     return parsed(path, read_lines(path, errors), _tree_or_none)
 
 

@@ -5,7 +5,7 @@ Every message names the files or the place, the numbers that disagree, and a rem
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from math import inf
 from typing import Any, TypeVar, overload
@@ -27,6 +27,16 @@ def number_of(count: int, units: str) -> str:
     if count != 1:
         return f"{count:,} {units}"
     return f"1 {units[:-3]}y" if units.endswith("ies") else f"1 {units.removesuffix('s')}"
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value has items by number, like a list or an array; a string and a mapping are none."""
+    if isinstance(value, str | Mapping) or not hasattr(value, "__getitem__"):
+        return False
+    try:
+        return len(value) >= 0
+    except TypeError:  # such as an array without axes
+        return False
 
 
 def same_length(*counts: tuple[str, int], unit: str = "lines", remedy: str = SAME_SENTENCES) -> None:

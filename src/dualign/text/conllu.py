@@ -17,6 +17,7 @@ https://universaldependencies.org/format.html
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from typing import TextIO
 from dualign.core.errors import DataError
 from dualign.text.checks import number_of
 from dualign.text.lines import read_lines, tokenize
-from dualign.text.streams import open_output, plain_name
+from dualign.text.streams import FilePath, open_output, plain_name
 
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -136,8 +137,9 @@ def find_cycle(heads: list[int]) -> list[int]:
     return []
 
 
-def read_conllu(path: str, errors: str = "strict") -> Iterator[Sentence]:
+def read_conllu(path: FilePath, errors: str = "strict") -> Iterator[Sentence]:
     """Yield the sentences of `path` one after the other; `errors` as in `read_lines`."""
+    path = os.fspath(path)
     return _read(path, read_lines(path, errors))
 
 
@@ -165,7 +167,7 @@ def _of_lines(path: str, errors: str) -> Iterator[Sentence]:
         yield Sentence.of_tokens(tokens, [f"# text = {' '.join(tokens)}"], place=path)
 
 
-def write_conllu(sentences: Iterable[Sentence], path: str) -> None:
+def write_conllu(sentences: Iterable[Sentence], path: FilePath) -> None:
     """Write sentences to `path`, whole or not at all."""
     with open_output(path) as stream:
         for sentence in sentences:

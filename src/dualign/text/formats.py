@@ -41,7 +41,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment, Link
 from dualign.text.checks import plausible_number, same_length
 from dualign.text.lines import parsed, read_lines
-from dualign.text.streams import open_output, plain_name
+from dualign.text.streams import FilePath, open_output, plain_name
 
 L = TypeVar("L", bound=tuple[Any, ...])
 
@@ -63,7 +63,7 @@ _GIZA = re.compile(
 
 
 def read_links(
-    path: str, format: str | None = None, errors: str = "strict", *, count: int | None = None
+    path: FilePath, format: str | None = None, errors: str = "strict", *, count: int | None = None
 ) -> Iterator[Alignment]:
     """Yield the alignment of each sentence pair of `path`.
 
@@ -72,6 +72,7 @@ def read_links(
     links, so without `count` those at the end are missed. `errors` as in `read_lines`. Memory is bounded,
     except for a NAACL file that is not sorted by sentence or comes through a pipe: it is held and sorted.
     """
+    path = os.fspath(path)
     if format is not None and format not in _READERS:
         raise UsageError(f"unknown link format {quoted(format)}; known are {', '.join(FORMATS)}")
     if count is not None and count < 0:
@@ -87,7 +88,7 @@ def pharaoh(alignment: Alignment) -> str:
     )
 
 
-def write_links(alignments: Iterable[Alignment], path: str, format: str = "pharaoh") -> None:
+def write_links(alignments: Iterable[Alignment], path: FilePath, format: str = "pharaoh") -> None:
     """Write alignments to `path`, whole or not at all; GIZA files cannot be written."""
     if format == "giza":
         raise UsageError(

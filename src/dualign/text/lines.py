@@ -17,12 +17,13 @@ The rules, the same for both sides of a bitext and for every file that dualign r
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import NoReturn, TypeVar
 from unicodedata import is_normalized, normalize
 
 from dualign.core.errors import DataError, UsageError
-from dualign.text.streams import SUFFIXES, open_input, packed_by
+from dualign.text.streams import SUFFIXES, FilePath, open_input, packed_by
 
 T = TypeVar("T")
 
@@ -30,8 +31,9 @@ _BLOCK = 1 << 18
 _BOM = "\ufeff"
 
 
-def read_lines(path: str, errors: str = "strict") -> Iterator[str]:
+def read_lines(path: FilePath, errors: str = "strict") -> Iterator[str]:
     """Yield the lines of `path` (see `open_input`) by the rules above, in memory for the longest line."""
+    path = os.fspath(path)
     return _lines(path, checked(errors))
 
 

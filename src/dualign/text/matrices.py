@@ -25,6 +25,7 @@ from dualign.core.errors import DataError, UsageError
 from dualign.text.json_lines import parse_json
 from dualign.text.lines import parsed, read_lines
 from dualign.text.places import reading
+from dualign.text.streams import FilePath
 
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})\.npy")
 
@@ -53,8 +54,9 @@ class MatrixArchive:
         self._archive.fp = None
 
 
-def read_matrices(path: str, errors: str = "strict") -> Iterator[tuple[str, Any]]:
+def read_matrices(path: FilePath, errors: str = "strict") -> Iterator[tuple[str, Any]]:
     """Yield the place of each matrix, for messages, and its content, which is not checked yet."""
+    path = os.fspath(path)
     if os.path.isdir(path):
         return _from_directory(path)
     if path.endswith(".npz"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 from dualign.core.errors import DataError, UsageError
 from dualign.text.checks import in_step
 from dualign.text.lines import read_lines, tokenize
+from dualign.text.streams import FilePath
 
 _BARS = "|||"
 
@@ -14,7 +16,7 @@ Pair = tuple[Sequence[str], Sequence[str]]
 """The tokens of a source sentence and of its translation."""
 
 
-def read_pairs(source: str, target: str | None = None, *, errors: str = "strict") -> Iterator[Pair]:
+def read_pairs(source: FilePath, target: FilePath | None = None, *, errors: str = "strict") -> Iterator[Pair]:
     """Yield the token lists of each sentence pair, one pair per line, in bounded memory.
 
     With `target`, two parallel files; one of them may be `-`. Without, one file whose lines are `source |||
@@ -22,8 +24,10 @@ def read_pairs(source: str, target: str | None = None, *, errors: str = "strict"
     that is not empty decides which; bars win over a tab. Every other line must have that separator exactly
     once, or be empty, which is an empty pair. Either side may be empty. `errors` as in `read_lines`.
     """
+    source = os.fspath(source)
     if target is None:
         return _pairs_of_one(source, read_lines(source, errors))
+    target = os.fspath(target)
     if source == target == "-":
         raise UsageError("source and target cannot both be standard input; name a file for one of them")
     lines = in_step((source, read_lines(source, errors)), (target, read_lines(target, errors)))

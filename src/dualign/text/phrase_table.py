@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -11,10 +12,11 @@ from unicodedata import is_normalized, normalize
 from dualign.core.errors import DataError
 from dualign.text.checks import number_of
 from dualign.text.lines import read_lines
+from dualign.text.streams import FilePath
 
 _BATCH = 1 << 15
 _BARS = " ||| "
-_END = " |||"
+_BAR = "|||"
 
 
 class TableLine(NamedTuple):
@@ -32,7 +34,7 @@ def escape(word: str) -> str:
 
 
 def read_table(
-    path: str,
+    path: FilePath,
     errors: str = "strict",
     *,
     wanted: Callable[[Sequence[str], Sequence[str]], Sequence[bool]] | None = None,
@@ -43,6 +45,7 @@ def read_table(
     lines (except the first) only the number of fields is checked, which is several times faster. An empty
     table is an error.
     """
+    path = os.fspath(path)
     lines = read_lines(path, errors)
     number = 1
     scores = 0  # in the first line
@@ -68,18 +71,29 @@ def read_table(
 
 def _few_fields(place: str, line: str) -> list[str]:
     """The fields of a line with fewer than four, of which the last may end in bars."""
-    fields = " ".join(line.split()).removesuffix(_END).split(_BARS, 3)
+    fields = " ".join(line.split()).removesuffix(f" {_BAR}").split(_BARS, 3)
     if len(fields) < 3:
+        if len(fields) == 2 and any(map(_is_empty, fields)):
+            raise _empty_phrase(place)
         raise DataError(
             f"{place}: {len(fields)} fields instead of 3; expected `source ||| target ||| scores ||| …`"
         )
     return fields
 
 
+def _is_empty(phrase: str) -> bool:
+    """Whether there is no phrase: without blanks between, the bars that end it begin the next field."""
+    return not phrase or phrase == _BAR or phrase.startswith(f"{_BAR} ")
+
+
+def _empty_phrase(place: str) -> DataError:
+    return DataError(f"{place}: an empty phrase; expected `source ||| target ||| scores`")
+
+
 def _line(place: str, number: int, fields: list[str], count: int) -> TableLine:
     source, target, numbers = fields[0].strip(), fields[1].strip(), fields[2]
-    if not source or not target:
-        raise DataError(f"{place}: an empty phrase; expected `source ||| target ||| scores`")
+    if _is_empty(source) or _is_empty(target):
+        raise _empty_phrase(place)
     try:
         scores = [float(score) for score in numbers.split()]
     except ValueError:
@@ -87,6 +101,8 @@ def _line(place: str, number: int, fields: list[str], count: int) -> TableLine:
     if not all(0 <= score < math.inf for score in scores):
         raise DataError(f"{place}: `{numbers:.60}` has a score that is negative or not finite")
     if not scores or (count and len(scores) != count):
-        expected = f"the first line has {count}" if count else "at least one is needed"
+        expected = "at least one is needed"
+        if count:
+            expected = f"the first line has {count}; give all lines the same number of scores"
         raise DataError(f"{place}: {number_of(len(scores), 'scores')}; {expected}")
     return TableLine(number, source, target, scores)

@@ -8,6 +8,7 @@ are shown unchanged.
 from __future__ import annotations
 
 import json
+import os
 from math import isfinite, nan
 from typing import Any
 
@@ -15,16 +16,18 @@ from dualign.core.errors import DataError
 from dualign.text.checks import number_of, plausible_number
 from dualign.text.json_lines import parse_json
 from dualign.text.lines import read_lines
+from dualign.text.streams import FilePath
 
 Record = dict[str, Any]
 
 
-def read_records(path: str, count: int | None = None, errors: str = "strict") -> list[str | None]:
+def read_records(path: FilePath, count: int | None = None, errors: str = "strict") -> list[str | None]:
     """The line, strict JSON, about each of `count` pairs; None if the report has none about a pair.
 
     Lines may come in any order; a line without the key `line` is about the pair of its own number. Without
     `count` there are as many pairs as the largest `line` says.
     """
+    path = os.fspath(path)
     found: dict[int, str] = {}
     for number, line in enumerate(read_lines(path, errors), 1):
         if not line.strip():

@@ -13,6 +13,7 @@ counterpart.
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -20,7 +21,7 @@ from pathlib import Path
 from dualign.core.errors import DataError, UsageError
 from dualign.text.alignment import Alignment
 from dualign.text.formats import parse_pharaoh
-from dualign.text.streams import explaining
+from dualign.text.streams import FilePath, explaining
 
 _NAMES = ("sample.de", "sample.en", "sample.gold", "sample.de.conllu", "sample.en.conllu")
 
@@ -48,11 +49,12 @@ def sample_path(name: str) -> Traversable:
     return files("dualign.text").joinpath("sample", name)
 
 
-def write_sample(folder: str) -> list[str]:
+def write_sample(folder: FilePath) -> list[str]:
     """Copy the sample's files into `folder`, which is created if necessary, and return their paths.
 
     Raises `DataError` if there is a file of the same name with other content: it would be lost.
     """
+    folder = os.fspath(folder)
     place = Path(folder)
     contents = {place / name: sample_path(name).read_bytes() for name in _NAMES}
     with explaining(folder, "write"):

@@ -34,6 +34,9 @@ from dualign.text.remote_files import Joined, is_remote, is_several, listed, ope
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
+FilePath = str | os.PathLike[str]
+"""How a caller may name a file; here it becomes a string."""
+
 _BLOCK = 1 << 18
 _PACKED_BY = 4  # how much larger a compressed text is, about
 _MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -47,12 +50,13 @@ _STANDARD_OUTPUT = ("-", "/dev/stdout")
 _DESCRIPTORS = ("/dev/stderr", "/dev/fd/", "/proc/")
 
 
-def open_input(path: str, begin: int = 0) -> io.BufferedReader:
+def open_input(path: FilePath, begin: int = 0) -> io.BufferedReader:
     """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open, and is
     decompressed if it begins like compressed data.
 
     The first `begin` bytes are passed over: at no cost in a plain file.
     """
+    path = os.fspath(path)
     if path == "-":
         buffer = getattr(sys.stdin, "buffer", None)
         if buffer is None:
@@ -111,7 +115,7 @@ def _after(begin: int, name: str, stream: io.BufferedReader) -> io.BufferedReade
 
 
 @contextmanager
-def open_output(path: str) -> Iterator[TextIO]:
+def open_output(path: FilePath) -> Iterator[TextIO]:
     """Write UTF-8 text with `\\n` line ends to `path`, whole or not at all."""
     with open_binary_output(path) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
@@ -158,11 +162,12 @@ def pack(data: bytes, path: str) -> bytes:
 
 
 @contextmanager
-def open_binary_output(path: str, *, packed: bool = False, sync: bool = True) -> Iterator[BinaryIO]:
+def open_binary_output(path: FilePath, *, packed: bool = False, sync: bool = True) -> Iterator[BinaryIO]:
     """Write bytes to `path`, whole or not at all, without seeking; `packed` ones are not compressed.
 
     `sync`: the file gets its name when it is on the disk.
     """
+    path = os.fspath(path)
     if is_remote(path):
         from tempfile import TemporaryDirectory
 

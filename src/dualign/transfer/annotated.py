@@ -7,6 +7,7 @@ record's `"id"`, are copied.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from dualign.core.errors import DataError
 from dualign.text.json_lines import parse_json
 from dualign.text.lines import parsed, read_lines, tokenize
+from dualign.text.streams import FilePath
 from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tokens import Interval, locate, overlaps
 from dualign.transfer.weighted_links import WeightedLink
@@ -31,8 +33,9 @@ class AnnotatedText:
     id: Any = None
 
 
-def read_annotated(path: str, errors: str = "strict") -> Iterator[AnnotatedText]:
+def read_annotated(path: FilePath, errors: str = "strict") -> Iterator[AnnotatedText]:
     """Yield the texts of a file of JSON lines; `errors` as in `read_lines`."""
+    path = os.fspath(path)
     return parsed(path, read_lines(path, errors), _parse)
 
 

@@ -27,7 +27,7 @@ from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
 from dualign.text.pairs import Pair
 from dualign.text.places import in_place
-from dualign.text.streams import explaining, open_input, open_output
+from dualign.text.streams import FilePath, explaining, open_input, open_output
 from dualign.translate.forest.chart import parse
 from dualign.translate.forest.forest_builder import Parsed
 from dualign.translate.forest.hypergraph import MOST_WEIGHT, Derivation, Hypergraph
@@ -110,14 +110,15 @@ class Translator:
     @classmethod
     def load(
         cls,
-        folder: str,
+        folder: FilePath,
         sentences: Iterable[Source] | None = None,
         *,
-        lm: str | None = None,
+        lm: FilePath | None = None,
         errors: str = "strict",
     ) -> Translator:
         """Read a folder; with `sentences`, only the rules that these can use, otherwise rules are parsed when
         they are needed. `lm`: a file with another language model, read as `errors` says."""
+        folder = os.fspath(folder)
         settings = read_settings(folder)
         rules = os.path.join(folder, "rules.gz")
         grammar = RuleFile(rules) if sentences is None else Grammar(read_rules(rules, _words(sentences)))
@@ -235,7 +236,7 @@ class Recipe:
 
 def train_system(
     pairs: Sequence[Pair],
-    folder: str,
+    folder: FilePath,
     *,
     dev: Sequence[tuple[Source, Sequence[str]]] | None = None,
     trees: Sequence[Tree | None] | None = None,
@@ -248,6 +249,7 @@ def train_system(
     Without `dev`, some pairs are kept apart for tuning. With `trees`, one for each pair or None, rules are
     tree-to-string rules, and the sources of `dev` are trees. Options are those of `Recipe`.
     """
+    folder = os.fspath(folder)
     recipe = Recipe(**options)
     if recipe.links is not None:
         same_length(("the text", len(pairs)), ("the links", len(recipe.links)), unit="sentence pairs")

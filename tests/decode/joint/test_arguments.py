@@ -23,7 +23,8 @@ def with_value(array: np.ndarray, value: float) -> np.ndarray:
         (np.zeros((2, 4, 3)), OMEGA, r"theta has shape \(2, 4, 3\)"),
         (THETA, np.zeros((3, 4, 4)), r"omega has shape \(3, 4, 4\).*must be \(3, 3, 3\)"),
         (np.zeros((2, 4)), OMEGA, "theta has shape .* three dimensions"),
-        (THETA, np.zeros((0, 3, 3)), "omega has shape .* none of them empty"),
+        (THETA, np.zeros((3, 0, 3)), "omega has shape .* only the first may be empty"),
+        (THETA, np.zeros((0, 3, 3)), r"theta has shape \(2, 4, 4\).*must be \(2, 1, 1\)"),
         (with_value(THETA, np.nan), OMEGA, r"theta\[1, 2, 0\] is nan"),
         (THETA, with_value(OMEGA, np.inf), r"omega\[1, 2, 0\] is inf"),
         (with_value(THETA, 1e13), OMEGA, "theta has a score of size 1e"),
@@ -40,7 +41,11 @@ def test_scores_that_are_none(theta, omega, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"penalty": 0.5}, "penalty=0.5 must be at most 0"),
+        ({"penalty": 0.5}, "penalty=0.5 must be a number at most 0"),
+        ({"penalty": None}, "penalty=None must be a number at most 0"),
+        ({"penalty": "-1"}, "penalty='-1' must be a number at most 0"),
+        ({"agreement": "soft", "unsupported": "-2"}, "unsupported='-2' must be a number at most penalty=-1"),
+        ({"time_limit": "1"}, "time_limit='1' must be a number of seconds"),
         ({"penalty": np.nan}, "penalty=nan"),
         ({"agreement": "half"}, 'agreement="half" is not known; use one of full, adjacent, soft'),
         ({"agreement": "soft"}, "unsupported=None must be a number"),

@@ -68,6 +68,42 @@ def test_all_methods_against_enumeration(kind):
                 assert best == -inf, (seed, method)
 
 
+@methods
+@pytest.mark.parametrize("scale", [1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-3, 1e3, 1e6])
+def test_bounds_hold_at_any_scale(method, scale):
+    for seed, kind in enumerate(AGREEMENTS * 3):
+        plain = random_instance(seed, kind)
+        costs = (cost if np.isinf(cost) else cost * scale for cost in (plain.alpha, plain.gamma))
+        instance = Instance(plain.theta * scale, plain.omega * scale, plain.agreement, *costs)
+        if (best := instance.best().score) == -inf:
+            continue
+        answer = bidirectional(instance.theta, instance.omega, method=method, **instance.options)
+        rounding = 1e-12 * scale
+        assert answer.bound >= best - rounding, seed
+        assert all(bound >= best - rounding for bound, _ in answer.trace), seed
+        assert answer.score <= best + rounding, seed
+        if method in EXACT:
+            assert answer.certified, seed
+
+
+@methods
+@kinds
+@pytest.mark.parametrize(("I", "J"), [(3, 0), (0, 2), (0, 0)])
+def test_where_a_side_has_no_words_the_other_is_null(method, kind, I, J):
+    random = np.random.default_rng(I + J)
+    theta, omega = random.normal(size=(I, J + 1, J + 1)), random.normal(size=(J, I + 1, I + 1))
+    instance = Instance(theta, omega, *kind)
+    answer = bidirectional(theta, omega, method=method, **instance.options)
+    assert [chain.tolist() for chain in answer.solution] == [[0] * I, [0] * J]
+    assert answer.score == pytest.approx(theta[:, 0, 0].sum() + omega[:, 0, 0].sum())
+    assert answer.bound == answer.score
+    assert answer.certified
+    if I + J:
+        (theta if I else omega)[-1] = -inf
+        with pytest.raises(dualign.Infeasible):
+            bidirectional(theta, omega, method=method, **instance.options)
+
+
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(AGREEMENTS))
 @settings(max_examples=120)
 def test_exact_is_exact(seed, kind):
@@ -234,6 +270,17 @@ def test_out_of_time_there_is_still_an_answer_and_a_bound(method):
     assert answer.bound >= optimum - CLOSE
     assert answer.score == pytest.approx(instance.score(*answer.solution), abs=1e-7)
     assert answer.certified == (answer.bound - answer.score <= 1e-6 * max(1, abs(answer.score)))
+
+
+@methods
+@pytest.mark.parametrize("limit", [inf, 1e10])
+def test_an_endless_time_limit_is_none(method, limit):
+    instance = hmm_like(1, 4, 5, AGREEMENTS[1])
+    free = bidirectional(instance.theta, instance.omega, method=method, **instance.options)
+    answer = bidirectional(
+        instance.theta, instance.omega, method=method, time_limit=limit, **instance.options
+    )
+    assert (answer.score, answer.bound, answer.trace) == (free.score, free.bound, free.trace)
 
 
 def test_the_clock_is_looked_at_more_often_where_rounds_take_longer():

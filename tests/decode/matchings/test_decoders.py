@@ -25,6 +25,9 @@ pytestmark = pytest.mark.kernel
 
 CLOSE = 1e-9
 
+# Ties, and scores that a matching leaves out.
+SIGNED = st.sampled_from([-1.0, -0.25, 0.0, 0.25, 1.0])
+
 
 @given(instances())
 def test_greedy_has_its_share_of_the_optimum_and_its_bound_holds(case: Instance) -> None:
@@ -190,13 +193,18 @@ def test_an_integer_program_out_of_time_keeps_greedys_answer_and_bound() -> None
     assert found.bound <= greedy.bound
 
 
-@given(instances(most_cells=36))
+@given(instances(most_cells=36) | instances(most_cells=36, score=st.one_of(SIGNED, st.floats(-1, 1))))
 def test_a_matching_has_the_largest_sum_there_is(case: Instance) -> None:
     found = matching(case.scores)
     assert found.certified
     assert found.score == pytest.approx(oracle.best_matching(case.scores.tolist()), rel=CLOSE)
     assert oracle.within(frozenset(found.solution), [1] * case.scores.shape[0], [1] * case.scores.shape[1])
     assert all(case.scores[link] > 0 for link in found.solution)
+
+
+def test_a_matching_of_negative_scores_is_empty_and_certified() -> None:
+    found = matching([[-1.0, -np.inf], [-0.5, 0.0]])
+    assert (found.solution, found.score, found.bound, found.certified) == (set(), 0.0, 0.0, True)
 
 
 @pytest.mark.parametrize("shape", [(30, 30), (12, 40), (40, 12)])
@@ -286,6 +294,8 @@ def test_arrays_of_any_kind_are_read() -> None:
 )
 def test_bad_scores_are_refused_with_their_place(scores: object, message: str) -> None:
     for decode in (submodular, matching, lambda S: penalized(S, row_costs=[], column_costs=[])):
+        if decode is matching and " is -" in message:
+            continue
         with pytest.raises(DataError, match=re.escape(message)):
             decode(scores)
 

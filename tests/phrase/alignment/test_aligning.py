@@ -109,6 +109,16 @@ def test_time_limit_keeps_the_bound_honest():
     assert result.bound >= align(weights, 20, 20).score
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("limit", [math.inf, 1e10])
+def test_an_endless_time_limit_is_none(method, limit):
+    weights = filled(random.Random(1), 5, 5, 0.2, 3)
+    free = align(weights, 5, 5, method=method)
+    result = align(weights, 5, 5, method=method, time_limit=limit)
+    assert (result.solution, result.bound) == (free.solution, free.bound)
+    assert decide(weights, 5, 5, free.score - 1, time_limit=limit)
+
+
 def dense(length, most, seed=1):
     spans = [(i, j) for i in range(length) for j in range(i + 1, min(length, i + most) + 1)]
     weights = np.log(np.random.default_rng(seed).random((len(spans), len(spans)))).tolist()

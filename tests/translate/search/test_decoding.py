@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from math import inf
 
 import pytest
 from tests.oracles.translation import derivations
@@ -13,7 +14,7 @@ from tests.translate.forests import random_forest, random_model
 
 import dualign
 from dualign.translate import Hypergraph, LanguageModel, decode
-from dualign.translate.search.decoding import decode_different
+from dualign.translate.search.decoding import METHODS, decode_different
 
 pytestmark = pytest.mark.kernel
 
@@ -204,6 +205,24 @@ def test_forests_with_free_reordering_are_proved_and_cube_pruning_is_never_bette
         assert result.score == pytest.approx(whole.score, abs=1e-6)
         for beam in (5, 50, 500):
             assert decode(graph, model, method="cube", beam=beam).score <= result.score + 1e-9
+
+
+@pytest.mark.parametrize("limit", [inf, 1e10])
+@pytest.mark.parametrize("method", METHODS)
+def test_an_endless_time_limit_is_none(method, limit):
+    _, order, graph, model, _ = next(problems(1))
+    free = decode(graph, model, method=method, order=order)
+    result = decode(graph, model, method=method, order=order, time_limit=limit)
+    assert (result.solution, result.bound) == (free.solution, free.bound)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_is_said_of_forests_that_the_user_has_not_made(method, caplog):
+    # Both 1 and 2 lead to 3, so the integer program puts a copy in the place of 2.
+    vertices = [(None, 0.0), (None, 0.0), (None, 0.0), (None, 0.0), ("a", 0.0), ("b", 0.0)]
+    edges = [(0, [1, 2], 0.0), (1, [3], 0.0), (2, [3], 0.0), (3, [4, 5], 0.0), (3, [5, 4], -0.5)]
+    decode(Hypergraph(vertices, edges, 0), LanguageModel.train([["a", "b"]], 2), method=method)
+    assert caplog.text == ""
 
 
 def test_a_time_limit_is_kept_where_a_search_takes_longer():

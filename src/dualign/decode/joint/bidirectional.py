@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from dualign.decode.joint import exact_joint as exact
 from dualign.decode.joint.baselines import constrain, decomposition, relax
 from dualign.decode.joint.baselines import joint_program as ilp
 from dualign.decode.joint.objective import Problem, score
-from dualign.decode.joint.primal import Outcome
+from dualign.decode.joint.primal import Outcome, new_incumbent
 from dualign.model.options import AGREEMENTS
 from dualign.search.certificate import PRECISION, certify
 from dualign.search.dual import IMPOSSIBLE, NEVER
@@ -48,8 +49,8 @@ def bidirectional(
     `omega[j − 1, i_before, i]`, shape (J, I + 1, I + 1), likewise; 0 is null, −inf forbids. Links cost
     nothing where the directions agree; with `agreement` "adjacent", `penalty` ≤ 0 where they are one position
     off; with "soft" also `unsupported` ≤ penalty where a link has no counterpart. The solution is (a, b),
-    integer arrays of lengths I and J, 0 = null. With a time limit in seconds, it is the best one found by
-    then, with a valid bound.
+    integer arrays of lengths I and J, 0 = null; where a side has no words, the other is all null. With a time
+    limit in seconds, it is the best one found by then, with a valid bound.
     """
     problem = problem_of(theta, omega, agreement, penalty, unsupported)
     if method not in METHODS:
@@ -61,13 +62,21 @@ def bidirectional(
 def solve(problem: Problem, method: str, time_limit: float | None = None) -> Certified[tuple[Array, Array]]:
     """Run a method on a problem that is known to be sound."""
     clock, tolerance = Clock(time_limit), tolerance_of(problem)
-    return certified(problem, METHODS[method](problem, tolerance, clock), method, clock, tolerance)
+    search = METHODS[method] if len(problem.theta) and len(problem.omega) else only_nulls
+    return certified(problem, search(problem, tolerance, clock), method, clock, tolerance)
+
+
+def only_nulls(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
+    """The only alignment there is where a side has no words."""
+    incumbent = new_incumbent(len(problem.theta), len(problem.omega))
+    value = float(score(problem, incumbent.a, incumbent.b))
+    return Outcome(incumbent, value, trace=((value, value),))
 
 
 def tolerance_of(problem: Problem) -> float:
     """`PRECISION`, or the rounding error of sums of that many scores of that size, if that is more."""
     heaviest = max(
-        float(np.abs(part, where=part > IMPOSSIBLE, out=np.zeros_like(part)).max())
+        float(np.abs(part, where=part > IMPOSSIBLE, out=np.zeros_like(part)).max(initial=0.0))
         for part in (problem.theta, problem.omega)
     )
     return max(PRECISION, 1e-14 * heaviest * (len(problem.theta) + len(problem.omega)))
@@ -97,12 +106,12 @@ def problem_of(
     """Check the arguments of `bidirectional`."""
     if agreement not in AGREEMENTS:
         raise UsageError(f'agreement="{agreement}" is not known; use one of {", ".join(AGREEMENTS)}')
-    if not penalty <= 0:
-        raise UsageError(f"penalty={penalty} must be at most 0")
+    if not (isinstance(penalty, Real) and penalty <= 0):
+        raise UsageError(f"penalty={penalty!r} must be a number at most 0")
     if agreement == "soft":
-        if unsupported is None or not unsupported <= penalty:
+        if not (isinstance(unsupported, Real) and unsupported <= penalty):
             raise UsageError(
-                f"unsupported={unsupported} must be a number at most penalty={penalty} for soft agreement"
+                f"unsupported={unsupported!r} must be a number at most penalty={penalty} for soft agreement"
             )
     elif unsupported is not None:
         raise UsageError(f'unsupported={unsupported} is for agreement="soft" only')
@@ -126,8 +135,10 @@ def scores(array: npt.ArrayLike, name: str) -> Array:
         values = np.array(array, np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} is not an array of numbers: {error}") from None
-    if values.ndim != 3 or 0 in values.shape:
-        raise DataError(f"{name} has shape {values.shape}; it must have three dimensions, none of them empty")
+    if values.ndim != 3 or 0 in values.shape[1:]:
+        raise DataError(
+            f"{name} has shape {values.shape}; it must have three dimensions, only the first may be empty"
+        )
     if np.isnan(values).any() or (values == np.inf).any():
         place = tuple(int(k) for k in np.argwhere(np.isnan(values) | (values == np.inf))[0])
         raise DataError(f"{name}{list(place)} is {values[place]}; scores are numbers or -inf")

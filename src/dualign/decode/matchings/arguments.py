@@ -46,6 +46,8 @@ def as_scores(scores: Any, name: str = "scores", negative: str = "refuse") -> Ar
         remedy = (
             f"scores are at most {HUGE:g}; divide all of them"
             if matrix[i, j] > 0
+            else "scores are numbers"
+            if negative == "clip"
             else "scores are numbers and not negative; shift or clip similarities, exponentiate logarithms"
         )
         raise DataError(f"{name}[{i}, {j}] is {matrix[i, j]:g}; {remedy}")

@@ -39,8 +39,8 @@ def submodular(
     1/(m+1) of the optimum where m sides have limits; `iterations` counts their evaluations of a gain. "exact"
     is an integer program on HiGHS, for small matrices; at `time_limit` seconds it returns the best so far.
     """
-    clock = Clock(time_limit)
     check_time_limit(time_limit)
+    clock = Clock(time_limit)
     if method not in METHODS:
         raise UsageError(f'method="{method}" is not one of {", ".join(METHODS)}')
     if time_limit is not None and method != "exact":
@@ -65,11 +65,11 @@ def submodular(
 def matching(scores: npt.ArrayLike) -> Links:
     """The links of the maximum-weight bipartite matching: no word has two, and Σ s_ij is the greatest.
 
-    `scores` (I, J) ≥ 0; links with score 0 are left out. The bound is that of the dual prices (see
-    `dualign.decode.matchings.assignment`).
+    `scores` (I, J); links with score 0 or less are left out, for without them the sum is no smaller. The
+    bound is that of the dual prices (see `dualign.decode.matchings.assignment`).
     """
     clock = Clock()
-    S = as_scores(scores)
+    S = as_scores(scores, negative="clip")
     chosen = np.zeros(S.shape, np.uint8)
     bound = match(S, chosen)
     score = float(S[chosen > 0].sum())
@@ -91,8 +91,8 @@ def penalized(
     there are levels. One list of levels serves all words. A link with score 0 is never taken, whatever
     `link_cost` is.
     """
-    clock = Clock(time_limit)
     check_time_limit(time_limit)
+    clock = Clock(time_limit)
     S = as_scores(scores)
     costs = (as_costs(row_costs, S.shape[0], "row_costs"), as_costs(column_costs, S.shape[1], "column_costs"))
     if not isinstance(link_cost, int | float | np.number) or not np.isfinite(link_cost):

@@ -23,6 +23,7 @@ from dualign.phrase.alignment.weighted import WeightedPair
 from dualign.text.bitext import GrowingVocabulary, Sentences, encode
 from dualign.text.checks import number_of
 from dualign.text.phrase_table import TableLine, escape, read_table
+from dualign.text.streams import FilePath
 
 _BATCH = 1 << 16  # table entries at a time
 
@@ -109,7 +110,7 @@ class Occurrences:
     def __len__(self) -> int:
         return len(self.source.sentences)
 
-    def read(self, path: str, errors: str = "strict") -> Occurrences:
+    def read(self, path: FilePath, errors: str = "strict") -> Occurrences:
         """Take the entries of a table that occur in the text; of equal ones the last counts."""
         parts = []
         lines = read_table(path, errors, wanted=self._likely)

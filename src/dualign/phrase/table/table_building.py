@@ -35,7 +35,7 @@ from dualign.text.bitext import GrowingVocabulary
 from dualign.text.checks import links_inside
 from dualign.text.pairs import Pair
 from dualign.text.phrase_table import escape
-from dualign.text.streams import open_binary_output, open_output, pack
+from dualign.text.streams import FilePath, open_binary_output, open_output, pack
 
 _CHUNK = 2500  # sentence pairs: some half million phrase pairs
 _ROWS = 1 << 17  # phrase pairs that are scored at a time
@@ -66,14 +66,14 @@ class Built:
 
 def build_table(
     pairs: Iterable[tuple[Pair, Alignment]],
-    table: str,
+    table: FilePath,
     *,
     max_length: int = 7,
-    reordering: str | None = None,
-    dictionary: str | None = None,
+    reordering: FilePath | None = None,
+    dictionary: FilePath | None = None,
     threads: int | None = None,
     place: str = "pair",
-    scratch: str | None = None,
+    scratch: FilePath | None = None,
 ) -> Built:
     """Extract phrase pairs from sentence pairs with links, and write the phrase table `table`.
 
@@ -81,7 +81,10 @@ def build_table(
     `place` begins the message about a link outside its pair; `scratch` is the folder for scratch files.
     """
     spread = on_threads(available(threads))
-    return write_tables(pairs, Tables(table, reordering, dictionary), max_length, spread, place, scratch)
+    given = (None if path is None else os.fspath(path) for path in (reordering, dictionary, scratch))
+    reordering, dictionary, scratch = given
+    files = Tables(os.fspath(table), reordering, dictionary)
+    return write_tables(pairs, files, max_length, spread, place, scratch)
 
 
 def on_threads(threads: int) -> Spread:

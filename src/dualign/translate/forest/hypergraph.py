@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ import numpy as np
 from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.search.inside import Weighted, inside, outside
-from dualign.text.streams import open_input, open_output
+from dualign.text.streams import FilePath, open_input, open_output
 
 _RESERVED = ("<s>", "</s>")
 
@@ -86,6 +87,10 @@ class Hypergraph:
         )
         self._check_leaves()
         self.order = self._ordered()
+        if len(self.order) < count and (unused := int(np.sum(~np.isin(self.head, self.order)))):
+            _log.warning(
+                "the root %d leads to all but %d of the forest's edges; these are ignored", self.root, unused
+            )
 
     @classmethod
     def trusted(
@@ -94,8 +99,8 @@ class Hypergraph:
         edges: Sequence[tuple[int, Sequence[int], float]],
         root: int,
     ) -> Hypergraph:
-        """For edges that a program has made: heads and tails are taken as they are, leaves have
-        words, and everything is connected."""
+        """For edges that a program has made: heads and tails are taken as they are, leaves have words, and
+        nothing is said of what the root does not lead to."""
         result = cls.__new__(cls)
         result._fill([_checked_vertex(*vertex) for vertex in enumerate(vertices)], edges, root)
         for number in np.flatnonzero(~(np.abs(result.edge_weight) <= MOST_WEIGHT)).tolist():
@@ -202,10 +207,6 @@ class Hypergraph:
                             stack.append(child)
             if start == self.root:
                 reached = finished
-        if len(reached) < len(self.labels) and (unused := int(np.sum(~np.isin(self.head, reached)))):
-            _log.warning(
-                "the root %d leads to all but %d of the forest's edges; these are ignored", self.root, unused
-            )
         return np.array(reached, np.int32)
 
     # Sums and maxima over all derivations
@@ -312,14 +313,15 @@ class Hypergraph:
         except DataError as error:
             raise DataError(f"{place}: {error}") from None
 
-    def write(self, path: str) -> None:
+    def write(self, path: FilePath) -> None:
         """Write the JSON form to a file."""
         with open_output(path) as stream:
             stream.write(self.as_json() + "\n")
 
     @classmethod
-    def read(cls, path: str) -> Hypergraph:
+    def read(cls, path: FilePath) -> Hypergraph:
         """Read a file in the JSON form."""
+        path = os.fspath(path)
         with open_input(path) as stream:
             content = stream.read()
         try:

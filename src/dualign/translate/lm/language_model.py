@@ -6,6 +6,7 @@ the context `<s>` and ends with `</s>`; both are implicit. Words outside the voc
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from math import isfinite, log
 
@@ -15,7 +16,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, ModelError, UsageError
 from dualign.text.arpa import Arpa, read_arpa
 from dualign.text.lines import tokenize
-from dualign.text.streams import open_binary_output, open_input
+from dualign.text.streams import FilePath, open_binary_output, open_input
 from dualign.translate.lm import trie
 from dualign.translate.lm.kenlm_model import KenlmFile
 from dualign.translate.lm.stored_trie import flaw
@@ -52,10 +53,11 @@ class LanguageModel:
         self.depth = np.repeat(np.arange(self.order + 1, dtype=np.int8), np.diff(level))
 
     @classmethod
-    def read(cls, path: str, errors: str = "strict") -> LanguageModel:
+    def read(cls, path: FilePath, errors: str = "strict") -> LanguageModel:
         """Read an ARPA file, or a binary file of KenLM where its package is installed; log10 becomes the
         natural logarithm. Bytes of an ARPA file that are not UTF-8 are an error, or U+FFFD if `errors` is
         `replace`."""
+        path = os.fspath(path)
         with open_input(path) as stream:
             binary = stream.peek(len(_KENLM)).startswith(_KENLM)
         if binary:
@@ -100,7 +102,7 @@ class LanguageModel:
         split = [tokenize(each) if isinstance(each, str) else each for each in sentences]
         return cls.of_arpa(estimate(split, order))
 
-    def save(self, path: str) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the arrays to one file, whole or not at all; `load` reads it much faster than ARPA."""
         text = np.frombuffer("\n".join(self.words).encode("utf-8", "surrogatepass"), np.uint8)
         arrays = {name: getattr(self, name) for name in _ARRAYS}
@@ -108,8 +110,9 @@ class LanguageModel:
             np.savez(stream, words=text, **arrays)
 
     @classmethod
-    def load(cls, path: str) -> LanguageModel:
+    def load(cls, path: FilePath) -> LanguageModel:
         """Read what `save` wrote; runs no code."""
+        path = os.fspath(path)
         try:
             # Opened here: if the content is not an archive, NumPy leaves its own file open.
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as content:
@@ -213,7 +216,7 @@ class KenlmModel(LanguageModel):
         self._model = model
         self._weight = weight
 
-    def save(self, path: str) -> None:
+    def save(self, path: FilePath) -> None:
         """Refused: there is nothing to save."""
         raise UsageError(f"{path}: a binary model of KenLM cannot be saved in another form; keep its file")
 

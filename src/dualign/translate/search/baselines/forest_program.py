@@ -119,8 +119,8 @@ def single_use(graph: Hypergraph) -> tuple[Hypergraph, list[int]] | None:
         root = add(graph.root, {})
     except OverflowError:
         return None
-    # Leaves that were replaced by copies are left over.
-    return Hypergraph(labels, edges, root), origin
+    # What was replaced by copies is left over.
+    return Hypergraph.trusted(labels, edges, root), origin
 
 
 @dataclass

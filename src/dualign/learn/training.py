@@ -20,7 +20,7 @@ from dualign.learn.engine import Engine
 from dualign.learn.fertilities import estimate_fertilities
 from dualign.learn.ibm1 import lift, prune, train_ibm1, uniform_likelihood
 from dualign.learn.prior_counts import Prior, inherited, joined, pseudo_counts, with_counts
-from dualign.learn.smoothing import NOTHING_COUNTED, Priors, kept_shares, make_priors
+from dualign.learn.smoothing import NOTHING_KNOWN, Priors, kept_shares, make_priors
 from dualign.model.jumps import NULL, STOP, classes_of, initial_jumps, initial_weights
 from dualign.model.model import Model, Seen
 from dualign.model.options import Options
@@ -158,7 +158,7 @@ class _Course:
         lexicon = with_entries(lexicon, *pinned)
         own = options.jump_words if options.model == "hmm" else 0
         jumps = initial_jumps(classes_of(seen.target, own), classes_of(seen.source, own))
-        weights, pseudo = initial_weights(options.null, options.floor), NOTHING_COUNTED
+        weights, pseudo = initial_weights(options.null, options.floor), NOTHING_KNOWN
         if prior is not None:
             lexicon, pseudo = pseudo_counts(lexicon, prior, prior_source, prior_target)
             lexicon = with_counts(lexicon, pseudo, seen)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,9 +24,9 @@ from dualign.core.release import release
 from dualign.infer import posteriors
 from dualign.infer.cells import block_bounds
 from dualign.jobs.cluster_alignment import cut_evenly
-from dualign.learn import em
+from dualign.learn import expectation
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import numbered
+from dualign.text.bitext import Bitext, numbered
 from dualign.text.line_blocks import PairedLines, Place
 
 PAIRS = [(s.split(), t.split()) for s, t in zip(SOURCE, TARGET, strict=True)]
@@ -41,10 +40,14 @@ SMALL = 3000
 """Cells of a block: the text has a dozen of them."""
 
 
+def small_blocks(bitext: Bitext, limit: int = SMALL) -> list[tuple[int, int]]:
+    return block_bounds(bitext, min(limit, SMALL))
+
+
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    for module in (em, cluster_engine):
-        monkeypatch.setattr(module, "block_bounds", partial(block_bounds, limit=SMALL))
+    for module in (expectation, cluster_engine):
+        monkeypatch.setattr(module, "block_bounds", small_blocks)
     monkeypatch.setattr("dualign.infer.encoding.CHUNK", 4)
     monkeypatch.setattr(cluster_engine, "RANGE_ENTRIES", 1 << 10)
 
@@ -59,7 +62,7 @@ def expected(tmp_path_factory) -> dict[str, bytes]:
     """The models that a single machine learns, in other blocks than the cluster's: counts do not mind."""
     folder = tmp_path_factory.mktemp("expected")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(em, "block_bounds", partial(block_bounds, limit=SMALL))
+        patch.setattr(expectation, "block_bounds", small_blocks)
         return {
             kind: bytes_of(Aligner(threads=2, **options).fit(PAIRS), folder)
             for kind, options in KINDS.items()
@@ -270,14 +273,13 @@ def test_a_worker_may_join_late(cluster, client, expected, tmp_path):
 
 DRIVER = """
 import os, signal, sys
-from functools import partial
 import dualign.infer.encoding as encoding
 from dualign import jobs
 from dualign.cluster import cluster_engine
 from dualign.infer.cells import block_bounds
-from dualign.learn import em
-for module in (em, cluster_engine):
-    module.block_bounds = partial(block_bounds, limit=3000)
+from dualign.learn import expectation
+for module in (expectation, cluster_engine):
+    module.block_bounds = lambda bitext, limit=3000: block_bounds(bitext, min(limit, 3000))
 encoding.CHUNK, cluster_engine.RANGE_ENTRIES = 4, 1 << 10
 address, work, source, target, links, *moments = sys.argv[1:]
 def tell(what, done, tasks, written):

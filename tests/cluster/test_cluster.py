@@ -24,7 +24,8 @@ from dualign.core.release import release
 from dualign.infer import posteriors
 from dualign.infer.cells import block_bounds
 from dualign.jobs.cluster_alignment import cut_evenly
-from dualign.learn import expectation
+from dualign.learn import expectation, training
+from dualign.learn.smoothing import kept_shares
 from dualign.text.alignment import Alignment
 from dualign.text.bitext import Bitext, numbered
 from dualign.text.line_blocks import PairedLines, Place
@@ -103,6 +104,18 @@ def test_a_block_may_be_cut_between_its_jobs(kind, workers, tmp_path, monkeypatc
     crew = Alone(tmp_path / "work", workers)
     aligner = Aligner(threads=1, **KINDS[kind]).fit(PAIRS, client=crew, **options)
     assert bytes_of(aligner, tmp_path) == expected
+
+
+def test_a_round_is_made_again_if_other_shares_of_counts_are_kept(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    for share in (1.0, 0.5):
+        monkeypatch.setattr(
+            training,
+            "kept_shares",
+            lambda together, leave_out, share=share: kept_shares(together, share * leave_out),
+        )
+        aligner = Aligner(threads=1).fit(PAIRS, client=Alone(tmp_path / "work", 2))
+        assert bytes_of(aligner, tmp_path) == bytes_of(Aligner(threads=1).fit(PAIRS), tmp_path)
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 5, 13, 1000])

@@ -11,7 +11,7 @@ from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 from tests.oracles.chain import enumerate_chain
 
 from dualign.infer.cells import block_bounds
-from dualign.learn import em
+from dualign.learn import em, expectation
 from dualign.learn.ibm1 import prune, train_ibm1
 from dualign.learn.jump_updates import BOLD, SAFE, update_jumps, update_starts, update_stops
 from dualign.learn.smoothing import UNSEEN, make_priors
@@ -221,8 +221,8 @@ def test_threads_do_not_change_a_bit(constraint):
 def test_the_size_of_blocks_changes_no_bit_of_the_lexicon(limit, monkeypatch):
     bitext, model, priors = start(synthetic_pairs(300), 60, Options())
     whole = em.em_round(bitext, model, priors, "agreement", 2)
-    monkeypatch.setattr(em, "block_bounds", lambda bitext: block_bounds(bitext, limit))
-    assert len(em.block_bounds(bitext)) > 1
+    monkeypatch.setattr(expectation, "BLOCK_CELLS", limit)
+    assert len(block_bounds(bitext, limit)) > 1
     cut = em.em_round(bitext, model, priors, "agreement", 2)
     assert_same_bits(whole.model.lexicon, cut.model.lexicon)
     # Statistics are summed by shards of a block, so these agree up to rounding of 64 bits.

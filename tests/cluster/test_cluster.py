@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,9 +24,10 @@ from dualign.core.release import release
 from dualign.infer import posteriors
 from dualign.infer.cells import block_bounds
 from dualign.jobs.cluster_alignment import cut_evenly
-from dualign.learn import em
+from dualign.learn import expectation, training
+from dualign.learn.smoothing import kept_shares
 from dualign.text.alignment import Alignment
-from dualign.text.bitext import numbered
+from dualign.text.bitext import Bitext, numbered
 from dualign.text.line_blocks import PairedLines, Place
 
 PAIRS = [(s.split(), t.split()) for s, t in zip(SOURCE, TARGET, strict=True)]
@@ -41,10 +41,14 @@ SMALL = 3000
 """Cells of a block: the text has a dozen of them."""
 
 
+def small_blocks(bitext: Bitext, limit: int = SMALL) -> list[tuple[int, int]]:
+    return block_bounds(bitext, min(limit, SMALL))
+
+
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    for module in (em, cluster_engine):
-        monkeypatch.setattr(module, "block_bounds", partial(block_bounds, limit=SMALL))
+    for module in (expectation, cluster_engine):
+        monkeypatch.setattr(module, "block_bounds", small_blocks)
     monkeypatch.setattr("dualign.infer.encoding.CHUNK", 4)
     monkeypatch.setattr(cluster_engine, "RANGE_ENTRIES", 1 << 10)
 
@@ -59,7 +63,7 @@ def expected(tmp_path_factory) -> dict[str, bytes]:
     """The models that a single machine learns, in other blocks than the cluster's: counts do not mind."""
     folder = tmp_path_factory.mktemp("expected")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(em, "block_bounds", partial(block_bounds, limit=SMALL))
+        patch.setattr(expectation, "block_bounds", small_blocks)
         return {
             kind: bytes_of(Aligner(threads=2, **options).fit(PAIRS), folder)
             for kind, options in KINDS.items()
@@ -100,6 +104,18 @@ def test_a_block_may_be_cut_between_its_jobs(kind, workers, tmp_path, monkeypatc
     crew = Alone(tmp_path / "work", workers)
     aligner = Aligner(threads=1, **KINDS[kind]).fit(PAIRS, client=crew, **options)
     assert bytes_of(aligner, tmp_path) == expected
+
+
+def test_a_round_is_made_again_if_other_shares_of_counts_are_kept(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    for share in (1.0, 0.5):
+        monkeypatch.setattr(
+            training,
+            "kept_shares",
+            lambda together, leave_out, share=share: kept_shares(together, share * leave_out),
+        )
+        aligner = Aligner(threads=1).fit(PAIRS, client=Alone(tmp_path / "work", 2))
+        assert bytes_of(aligner, tmp_path) == bytes_of(Aligner(threads=1).fit(PAIRS), tmp_path)
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 5, 13, 1000])
@@ -270,14 +286,13 @@ def test_a_worker_may_join_late(cluster, client, expected, tmp_path):
 
 DRIVER = """
 import os, signal, sys
-from functools import partial
 import dualign.infer.encoding as encoding
 from dualign import jobs
 from dualign.cluster import cluster_engine
 from dualign.infer.cells import block_bounds
-from dualign.learn import em
-for module in (em, cluster_engine):
-    module.block_bounds = partial(block_bounds, limit=3000)
+from dualign.learn import expectation
+for module in (expectation, cluster_engine):
+    module.block_bounds = lambda bitext, limit=3000: block_bounds(bitext, min(limit, 3000))
 encoding.CHUNK, cluster_engine.RANGE_ENTRIES = 4, 1 << 10
 address, work, source, target, links, *moments = sys.argv[1:]
 def tell(what, done, tasks, written):

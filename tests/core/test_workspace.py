@@ -162,6 +162,7 @@ def test_a_tiny_budget_still_works(tmp_path: Path) -> None:
 def test_how_many_pieces_of_work_fit() -> None:
     room = Workspace(OWN + 3 * PER_THREAD + 10 * MIB, threads=3)
     assert [room.at_once(8, size) for size in (0, MIB, 3 * MIB, 10 * MIB, 11 * MIB)] == [8, 8, 3, 1, 1]
+    assert [room.at_once(8, MIB, share) for share in (1, 0.5, 0.01)] == [8, 5, 1]
     assert room.at_once(0, 1) == 1
 
 

@@ -21,6 +21,8 @@ from tests.cli.bitexts import GOLD, LINES, write_bitext, write_lines
 import dualign
 from dualign import jobs
 from dualign.cli.main import run as command
+from dualign.model.model import Model
+from dualign.model.vocabulary import Vocabulary
 from dualign.text.synthetic import generate
 
 pytestmark = pytest.mark.kernel
@@ -55,6 +57,15 @@ def test_importing_the_room_imports_nothing_heavy():
 @pytest.mark.parametrize("name", jobs.__all__)
 def test_every_public_name_is_there_and_described(name):
     assert inspect.getdoc(getattr(jobs, name))
+
+
+def test_nothing_is_put_in_lower_case_for_a_model_that_keeps_case(files, tmp_path, monkeypatch):
+    model = str(tmp_path / "model")
+    quietly("train", *files[:2], model, "--keep-case")
+    asked = []
+    monkeypatch.setattr(Vocabulary, "is_lower", property(lambda side: asked.append(side.words)))
+    quietly("align", *files[:2], "--model", model, "-o", str(tmp_path / "links"))
+    assert {*Model.load(model).source.words}.isdisjoint(word for words in asked for word in words)
 
 
 def test_align_with_everything_is_the_command(files, tmp_path):

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 from tests.oracles import ibm1 as oracle
 
-from dualign.core.workspace import boundless
+from dualign.core.threads import ordered_map
+from dualign.core.workspace import Workspace, boundless
+from dualign.learn import ibm1
 from dualign.learn.added_entries import carried_over, with_entries
 from dualign.learn.cooccurrence import LIFT
-from dualign.learn.ibm1 import Whole, lift, prune, train_ibm1
+from dualign.learn.ibm1 import BYTES_BEFORE_PRUNING, Whole, lift, prune, train_ibm1
 
 pytestmark = pytest.mark.kernel
 
@@ -135,6 +137,23 @@ def test_words_are_counted_together_once_for_each_pair_of_their_tokens(threads, 
     assert dict(zip(entries(lexicon), together.tolist(), strict=True)) == {
         cell: expected[cell] for cell in entries(lexicon)
     }
+
+
+def test_ranges_worked_on_together_leave_room_for_what_remains(monkeypatch):
+    monkeypatch.setattr(Workspace, "left", 3 << 20)
+    whole = Whole(encoded(random_pairs(1, 9, 5, 6, 5)), (5, 6), 8, boundless())
+    # A range takes at most half a MiB: four fit into two thirds of what is left.
+    whole.cells = len(whole.ranges) * (1 << 19) // BYTES_BEFORE_PRUNING
+    used = []
+
+    def watched(function, jobs, threads, **more):
+        used.append(threads)
+        return ordered_map(function, jobs, threads, **more)
+
+    monkeypatch.setattr(ibm1, "ordered_map", watched)
+    whole.kept(0.05)
+    assert 4 in used
+    assert {*used} <= {1, 4, 8}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -15,10 +15,12 @@ from dualign.learn.added_entries import with_entries
 from dualign.learn.expected_counts import Counts
 from dualign.learn.ibm1 import train_ibm1
 from dualign.learn.prior_counts import Prior, inherited, pseudo_counts, with_counts
-from dualign.learn.smoothing import make_priors, reestimate_lexicon
-from dualign.model.jumps import classes_of, initial_jumps
+from dualign.learn.smoothing import Pseudo, make_priors, reestimate_lexicon
+from dualign.model.jumps import classes_of, initial_jumps, initial_weights
 from dualign.model.lexicon import Lexicon
-from dualign.model.model import Model
+from dualign.model.model import Model, Seen
+from dualign.model.options import Options
+from dualign.model.vocabulary import Vocabulary
 from dualign.text.synthetic import generate
 
 pytestmark = pytest.mark.kernel
@@ -68,8 +70,9 @@ def test_pseudo_counts_lie_with_their_entries_and_add_up(seed, entries):
     expected: dict[tuple[int, int], float] = defaultdict(float)
     for v, w, count in entries:
         expected[v, w] += count
-    for key, found in as_dict(lexicon, pseudo.links).items():
+    for key, found in as_dict(lexicon, pseudo.counts.links).items():
         assert found == (expected[key], expected[key])
+    assert not np.any(pseudo.left_out)
 
 
 @given(st.integers(0, 50), ENTRIES)
@@ -82,10 +85,10 @@ def test_the_m_step_adds_them_to_what_was_counted(seed, entries):
     ]
     lexicon, pseudo = pseudo_counts(lexicon_of(seed), prior, *places)
     random = np.random.default_rng(seed)
-    counts = [random.exponential(size=array.shape) for array in pseudo]
+    counts = [random.exponential(size=array.shape) for array in pseudo.counts]
     priors = make_priors(lexicon, names, names, 4, 10.0, 3.0, 1)
     expected = reestimate_lexicon(
-        lexicon, Counts(*(a + b for a, b in zip(counts, pseudo, strict=True))), priors, 1
+        lexicon, Counts(*(a + b for a, b in zip(counts, pseudo.counts, strict=True))), priors, 1
     )
     found = reestimate_lexicon(lexicon, Counts(*counts), priors._replace(pseudo=pseudo), 1)
     for a, b in zip(expected, found, strict=True):
@@ -97,10 +100,11 @@ def test_the_first_lexicon_counts_them_too(seed, entries):
     lexicon = lexicon_of(seed)
     lexicon = with_entries(lexicon, *(np.array([e[k] for e in entries], np.int64) for k in (0, 1)))
     random = np.random.default_rng(seed)
-    pseudo = Counts(random.exponential(size=lexicon.table.shape), np.zeros(WORDS), np.zeros(WORDS))
+    counts = Counts(random.exponential(size=lexicon.table.shape), np.zeros(WORDS), np.zeros(WORDS))
+    pseudo = Pseudo(counts, (random.exponential(size=WORDS), random.exponential(size=WORDS)))
     often = random.integers(0, 9, WORDS), random.integers(0, 9, WORDS)
-    old, more = as_dict(lexicon, lexicon.table), as_dict(lexicon, pseudo.links)
-    sums = [defaultdict(float), defaultdict(float)]
+    old, more = as_dict(lexicon, lexicon.table), as_dict(lexicon, counts.links)
+    sums = [dict(enumerate(side)) for side in pseudo.left_out]
     counted = {}
     for (v, w), p in old.items():
         counted[v, w] = [p[d] * often[d][(v, w)[d]] + more[v, w][d] for d in (0, 1)]
@@ -110,6 +114,54 @@ def test_the_first_lexicon_counts_them_too(seed, entries):
     for (v, w), found in as_dict(after, after.table).items():
         expected = [counted[v, w][d] / sums[d][(v, w)[d]] for d in (0, 1)]
         assert found == pytest.approx(expected, rel=1e-5)
+
+
+@given(st.integers(0, 50), st.sampled_from([0.25, 1.0, 3.0]))
+def test_a_model_that_sees_nothing_new_stays_what_it_is(seed, weight):
+    # Counts of rare pairs are partly left out of it: its probabilities add up to less than 1.
+    lexicon, random = lexicon_of(seed), np.random.default_rng(seed)
+    lexicon.table[:] *= random.uniform(0.1, 1, lexicon.table.shape).astype(np.float32)
+    names = [f"w{n}" for n in range(WORDS)]
+    often = Seen(*(random.integers(1, 9, WORDS) for _ in range(2)))
+    model = Model(
+        Vocabulary(names), Vocabulary(names), lexicon, initial_weights(0.2, 1e-6),
+        initial_jumps(np.zeros(WORDS), np.zeros(WORDS)), Options(), seen=often,
+    )  # fmt: skip
+    # The new text has the words in another order.
+    other = np.array([3, 0, 5, 1, 4, 2], np.int32)
+    nothing = np.zeros(WORDS)
+    empty = Lexicon(
+        np.zeros(WORDS + 1, np.int64), np.zeros(0, np.int32), np.zeros((0, 2), np.float32), nothing, nothing
+    )
+    known, pseudo = pseudo_counts(empty, Prior.of_model(model).scaled(weight), other, other)
+    expected = {(other[v], other[w]): p for (v, w), p in as_dict(lexicon, lexicon.table).items()}
+    first = with_counts(known, pseudo, (nothing, nothing))
+    priors = make_priors(known, names, names, 4, 0.0, 0.0, 1)._replace(pseudo=pseudo)
+    later = reestimate_lexicon(known, Counts(np.zeros(known.table.shape), nothing, nothing), priors, 1)
+    for found in (first, later):
+        assert as_dict(found, found.table) == {key: pytest.approx(p, rel=1e-5) for key, p in expected.items()}
+
+
+def test_what_is_left_out_of_words_that_become_one_adds_up():
+    prior = Prior.of_pairs(["Haus", "haus"], ["house", "House"], [3.0, 4.0])
+    prior = prior._replace(left_out=(np.array([1.0, 0.5]), np.array([0.25, 2.0]))).scaled(2.0).lowered()
+    assert [side.tolist() for side in prior.left_out] == [[3.0], [4.5]]
+
+
+def test_what_was_left_out_stays_left_out_when_a_model_goes_on():
+    pairs = [(source, target) for source, target, _ in generate(200, seed=5, vocabulary=300, mean_length=6)]
+    options = {"stem_weight": 0.0, "form_weight": 0.0}  # they are no guesses: nothing is left out of them
+    old = Aligner(threads=1, **options).fit(pairs).model
+    new = Aligner(threads=1, **options).fit(pairs[:5], prior=Prior.of_model(old, begin=True)).model
+    again = {word for source, _ in pairs[:5] for word in source}
+    rare = [v for v, word in enumerate(old.source.words) if old.seen.source[v] == 1 and word not in again]
+    assert len(rare) > 20
+    before, after = (
+        [model.lexicon.table[slice(*model.lexicon.rows[v : v + 2]), 0].sum() for v in words]
+        for model, words in ((old, rare), (new, [new.source.numbers[old.source.words[v]] for v in rare]))
+    )
+    assert np.mean(before) < 0.5
+    np.testing.assert_allclose(after, before, rtol=1e-5)
 
 
 def test_a_dictionary_decides_what_the_text_leaves_open():

@@ -10,7 +10,7 @@ from tests.learn.corpora import assert_same_bits, encoded, entries, random_pairs
 
 from dualign.learn.expected_counts import Counts
 from dualign.learn.ibm1 import train_ibm1
-from dualign.learn.smoothing import UNSEEN, kept_shares, make_priors, reestimate_lexicon
+from dualign.learn.smoothing import UNSEEN, Pseudo, kept_shares, make_priors, reestimate_lexicon
 from dualign.model.forms import ALIKE, POWER, forms_of, similarity
 from dualign.model.lexicon import Lexicon
 
@@ -146,7 +146,8 @@ def test_nothing_is_left_out_of_what_a_prior_knows():
     nulls = np.ones(len(TARGET)), np.ones(len(SOURCE))
     kept = np.full(len(counts), 0.25, np.float32)
     plain = make_priors(lexicon, SOURCE, TARGET, 4, 0.0, 0.0, 1)
-    pseudo = Counts(3 * counts, *nulls)
+    none = np.zeros(len(SOURCE)), np.zeros(len(TARGET))
+    pseudo = Pseudo(Counts(3 * counts, *nulls), none)
 
     def table(text: np.ndarray, **priors) -> np.ndarray:
         return reestimate_lexicon(lexicon, Counts(text.copy(), *nulls), plain._replace(**priors), 1).table
@@ -154,3 +155,19 @@ def test_nothing_is_left_out_of_what_a_prior_knows():
     everything = table(4 * counts)
     with_prior = table(counts, pseudo=pseudo, kept=kept)
     np.testing.assert_allclose(with_prior, everything * (3 + 0.25) / 4, rtol=1e-5)
+
+
+def test_what_a_prior_leaves_out_is_in_the_denominator_alone():
+    lexicon, counts = small_lexicon(0)
+    nulls = np.ones(len(TARGET)), np.ones(len(SOURCE))
+    priors = make_priors(lexicon, SOURCE, TARGET, 4, 0.0, 0.0, 1)
+    left_out = np.arange(1.0, len(SOURCE) + 1), np.arange(2.0, len(TARGET) + 2)
+    pseudo = Pseudo(Counts(np.zeros(counts.shape), *nulls), left_out)
+    cells = list(entries(lexicon))
+    sums = [left_out[d].copy() for d in range(2)]
+    for cell, count in zip(cells, counts, strict=True):
+        for d in range(2):
+            sums[d][cell[d]] += count[d]
+    new = reestimate_lexicon(lexicon, Counts(counts.copy(), *nulls), priors._replace(pseudo=pseudo), 1)
+    for cell, count, found in zip(cells, counts, new.table, strict=True):
+        assert found == pytest.approx([count[d] / sums[d][cell[d]] for d in range(2)], rel=1e-5)

@@ -9,10 +9,12 @@ import pytest
 
 from dualign.aligner import Aligner
 from dualign.core.errors import ModelError
+from dualign.model import model as models
 from dualign.model.lexicon import normalized
 from dualign.model.model import Model
 from dualign.model.options import Options
 from dualign.model.storage import read_container, write_container
+from dualign.model.translations import translations
 from dualign.text.synthetic import generate
 
 pytestmark = pytest.mark.kernel
@@ -145,6 +147,17 @@ def test_forged_arrays_are_refused(aligner, tmp_path, forgery):
         write_container(path, header, arrays | {name: FORGERIES[forgery](array)})
         with pytest.raises(ModelError, match="another version of dualign"):
             Model.load(path)
+
+
+def test_a_lexicon_is_normalized_once_for_all_words_that_are_asked(aligner, monkeypatch):
+    model = aligner.model.with_options(aligner.options)
+    asked = []
+    monkeypatch.setattr(models, "normalized", lambda lexicon: asked.append(1) or normalized(lexicon))
+    for of, vocabulary in (("source", model.source), ("target", model.target)):
+        for word in vocabulary.words[:3]:
+            found = translations(model, word, len(model.lexicon.columns), of)
+            assert sum(each.probability for each in found) == pytest.approx(1)
+    assert asked == [1]
 
 
 def test_a_normalized_lexicon_has_distributions_for_words_of_both_sides(aligner):

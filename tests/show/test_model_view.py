@@ -44,26 +44,18 @@ def test_lines_have_every_cell_that_can_be_seen(trained):
         assert not found[:, :, ~visible].any()
 
 
-def test_candidates_are_the_best_entries_of_the_lexicon(trained):
+def test_candidates_are_the_best_translations(trained):
     path, aligner, pairs = trained
     there, back = ModelView(path).candidates(pairs)
     model = aligner.model
-    rows, columns, table, *_ = model.lexicon
-    entries = [
-        (model.source.words[v], model.target.words[columns[e]], table[e])
-        for v in range(len(model.source))
-        for e in range(rows[v], rows[v + 1])
-    ]
-    for lines, side in ((there, 0), (back, 1)):
+    for lines, side, of in ((there, 0, "source"), (back, 1, "target")):
         words = {word.lower() for pair in pairs for word in pair[side]}
-        assert {line.split("\t")[0] for line in lines} == words & {entry[side] for entry in entries}
+        assert {line.split("\t")[0] for line in lines} == words & {*(model.source, model.target)[side].words}
         for line in lines:
             word, *rest = line.split("\t")
-            values = sorted((float(entry[2][side]) for entry in entries if entry[side] == word), reverse=True)
-            assert [int(value) for value in rest[1::2]] == [
-                round(1000 * value) for value in values[: len(rest) // 2]
-            ]
-            assert len(rest) // 2 == min(6, len(values))
+            best = aligner.translations(word, 6, of=of)
+            found = [(each.word, str(round(1000 * each.probability))) for each in best]
+            assert [*zip(rest[::2], rest[1::2], strict=True)] == found
 
 
 def test_a_text_of_words_that_the_model_does_not_know_has_no_candidates(trained):

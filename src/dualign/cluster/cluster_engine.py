@@ -145,7 +145,8 @@ class ClusterEngine(Engine):
         self.number += 1
         state = self._mark_of(model)
         rules = b"" if constraints is None else self.crew.pickled(constraints)
-        mark = mark_of(self.mark, self.tasks, state, constraint, rules, keep, *priors.pseudo, priors.alike)
+        known = *priors.pseudo.counts, *priors.pseudo.left_out, priors.alike, priors.kept
+        mark = mark_of(self.mark, self.tasks, state, constraint, rules, keep, *known)
         record = self.crew.place(f"round-{mark[:12]}-{self.number}")
         if (done := self._finished(record, mark, model)) is not None:
             return done

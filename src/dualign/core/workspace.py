@@ -179,9 +179,10 @@ class Workspace:
             self._alive[id(reference)] = reference, mapped, size
         return base.view(dtype).reshape(shape)
 
-    def at_once(self, wanted: int, size: int) -> int:
-        """How many of the `wanted` pieces of work, each with arrays of `size` bytes, fit side by side."""
-        return max(1, min(wanted, self.left // max(size, 1)))
+    def at_once(self, wanted: int, size: int, share: float = 1) -> int:
+        """How many of the `wanted` pieces of work, each with arrays of `size` bytes, fit side by side into a
+        share of what is left."""
+        return max(1, min(wanted, int(share * self.left) // max(size, 1)))
 
     def demand(self, size: int, what: str) -> None:
         """Raise a `UsageError` if the budget that was given has no room for arrays in memory of this size."""

@@ -65,7 +65,7 @@ def encode_lines(model: Model, source: bytes, target: bytes) -> Encoded:
     """The same for lines of both sides, each with its `\\n`, in the form of `dualign.text.lines`."""
     lowercase, ascii = model.options.lowercase, model.options.whitespace == "ascii"
     (left, new_left), (right, new_right) = (
-        number_lines(lines, words.table, lowercase, ascii=ascii, is_lower=words.is_lower)
+        number_lines(lines, words.table, lowercase, ascii=ascii, is_lower=lowercase and words.is_lower)
         for lines, words in ((source, model.source), (target, model.target))
     )
     return Encoded(Bitext(left, right), (new_left, new_right))

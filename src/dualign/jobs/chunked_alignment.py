@@ -57,7 +57,9 @@ def chunks_of_files(
     """
     for side in (model.source, model.target):
         # Now, because otherwise all threads would begin with it.
-        side.table, side.is_lower  # noqa: B018
+        side.table  # noqa: B018
+        if model.options.lowercase:
+            side.is_lower  # noqa: B018
         if model.options.skipped:
             side.numbers  # noqa: B018
     for lines in text.blocks(size or chunk_size(model), begin):

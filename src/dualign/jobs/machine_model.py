@@ -102,15 +102,14 @@ class DualignModel(WordAlignmentModel):  # type: ignore[misc]
         self, source_word: str | int | None, threshold: float = 0
     ) -> Iterable[tuple[int, float]]:
         """Numbers of target words with p(target | source) over the threshold; of null for None or 0."""
-        lexicon, number = self.aligner.model.lexicon, self._number(source_word, self.source_words)
+        model, number = self.aligner.model, self._number(source_word, self.source_words)
         if number is None:
             return []
         if number == 0:
-            words, values = np.arange(len(lexicon.null_target)), lexicon.null_target
+            words, values = np.arange(len(model.target)), model.lexicon.null_target
         else:
-            row = slice(lexicon.rows[number - 1], lexicon.rows[number])
-            words, values = lexicon.columns[row], lexicon.table[row, 0]
-            values = values / max(values.sum(), np.finfo(np.float32).tiny)  # as in `lexicon.normalized`
+            row = slice(*model.lexicon.rows[number - 1 : number + 1])
+            words, values = model.lexicon.columns[row], model.distributions[row, 0]
         pairs = zip((words + 1).tolist(), values.tolist(), strict=True)
         return [(word, value) for word, value in pairs if value > threshold]
 

@@ -30,8 +30,13 @@ RANGES = 128
 PARTS = 32
 """Most ranges of sentences, likewise."""
 
-ENTRY = 12
-"""Bytes of an entry: target word, two probabilities."""
+BYTES_BEFORE_PRUNING = 12
+"""Of an entry of the lexicon: its target word and two probabilities."""
+
+SHARE_OF_RANGES = 2 / 3
+"""Of the memory that is left: what ranges that are worked on at the same time may take. The rest is for what
+remains of all ranges, 16 bytes per entry. A third is enough for that if training, which takes over 48 per
+entry, is to fit later. What remains is there twice while it is joined, but then no range is worked on."""
 
 
 def train_ibm1(
@@ -157,11 +162,11 @@ class Whole:
         def keep(bounds: tuple[int, int]) -> Kept:
             return kept_entries(self.corpus, Range(*bounds, column_sums, self.above), least)
 
-        # All at once: what they return is kept anyway, and the first, of frequent words, take longest. Before
-        # it is pruned, a range of rare words has almost as many entries as cells; half as many again remain.
+        # All at once: what they return is kept anyway, and the first, of frequent words, take longest.
+        # A range of rare words has almost as many entries as cells.
         most = len(self.ranges)
-        each = ENTRY * self.cells // most
-        threads = self.workspace.at_once(self.threads, each + each // 2)
+        each = BYTES_BEFORE_PRUNING * self.cells // most
+        threads = self.workspace.at_once(self.threads, each, SHARE_OF_RANGES)
         works = ordered_map(timed("IBM 1: first round", keep), self.ranges, threads, ahead=most)
         return joined_rows(list(advancing(works, most)), *nulls, self.workspace, self.threads)
 

@@ -55,7 +55,7 @@ FEW = 4
 
 
 def update_jumps(
-    jumps: Jumps, expected: Array, foreseen: Array, close: Array, strength: float, step: float = SAFE
+    jumps: Jumps, expected: Array, foreseen: Array, chosen: Array, strength: float, step: float = SAFE
 ) -> Jumps:
     """New jumps from the statistics `jumps`, `foreseen` and `chosen` of `dualign.infer.tallies.Sums`.
 
@@ -63,7 +63,7 @@ def update_jumps(
     to it, from it and to it where it is chosen. `step`: the exponent η; where no word has weights of its own
     there are no factors, and it is 1.
     """
-    weight, factor, chosen = jumps.weight.copy(), jumps.factor.copy(), jumps.chosen.copy()
+    after = jumps._replace(weight=jumps.weight.copy(), factor=jumps.factor.copy(), chosen=jumps.chosen.copy())
     initial = INITIAL / INITIAL.sum()
     step = step if jumps.classes > 1 else 1.0
     for d in range(2):
@@ -79,20 +79,20 @@ def update_jumps(
         base = np.tile(usual, (jumps.classes, 1))
         base[0] = initial
         new = old * ((counts[0] + prior * base) / (guesses[0] + prior * shares)) ** step
-        weight[d] = np.maximum(new[:, :NEAR] / new[:, NEAR:], LEAST)
+        after.weight[d] = np.maximum(new[:, :NEAR] / new[:, NEAR:], LEAST)
         old = with_far(jumps.factor[d])
         shares = usual * old / (usual * old).sum(axis=1, keepdims=True)
         new = old * ((counts[1] + strength * usual) / (guesses[1] + strength * shares)) ** step
         # Class 0 stays what it is: weights and factors have one level between them.
-        factor[d, 1:] = np.clip(new[:, :NEAR] / new[:, NEAR:], LEAST, 1 / LEAST)[1:]
+        after.factor[d, 1:] = np.clip(new[:, :NEAR] / new[:, NEAR:], LEAST, 1 / LEAST)[1:]
         for role in range(2):
             old = jumps.chosen[d, role].astype(float)
             beside = usual[REACH - BESIDE : REACH + BESIDE + 1]
             shares = beside * old / (1 - beside.sum() + (beside * old).sum(axis=1, keepdims=True))
-            counts, guesses = np.maximum(close[d, :, role], 0)
+            counts, guesses = np.maximum(chosen[d, :, role], 0)
             new = old * ((counts + strength * beside) / (guesses + strength * shares)) ** step
-            chosen[d, role, 1:] = np.clip(new, LEAST_CHOSEN, 1 / LEAST_CHOSEN)[1:]
-    return jumps._replace(weight=weight, factor=factor, chosen=chosen)
+            after.chosen[d, role, 1:] = np.clip(new, LEAST_CHOSEN, 1 / LEAST_CHOSEN)[1:]
+    return after
 
 
 def with_far(weight: Array) -> Array:

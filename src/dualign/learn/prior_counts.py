@@ -3,7 +3,9 @@
 A pseudo-count c(v, w) counts like as many links that were seen: the M-step adds it to the expected counts of
 both directions (`dualign.learn.smoothing`), so that what is seen often outweighs it. It also shapes the
 lexicon that the HMM begins with. A model stands for the text that it was trained on: c(v, w) is p(w | v)
-times the number of times that v was seen, and the same in the other direction.
+times the number of times that v was seen, and the same in the other direction. Where the probabilities of a
+word add up to less than 1, because counts of rare pairs were partly left out, the rest stays left out: it is
+nobody's, but the M-step includes it in the sum that it divides by.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import UsageError
 from dualign.learn.added_entries import entries_of, with_entries
 from dualign.learn.expected_counts import Counts
+from dualign.learn.smoothing import Pseudo
 from dualign.model.jumps import Jumps
 from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
@@ -35,8 +38,9 @@ class Prior(NamedTuple):
 
     Entry k is about `source_words[source[k]]` and `target_words[target[k]]` (int32), with `counts` float64
     (entries, 2), the direction p(target | source) first. `null_target` and `null_source` float64 (words): of
-    words that are linked to nothing. `seen` float64 (words) of either side: how often they were seen.
-    `begin`: the model whose chains training begins with, if any.
+    words that are linked to nothing. `seen` float64 (words) of either side: how often they were seen;
+    `left_out`, likewise: what was left out of their counts. `begin`: the model whose chains training begins
+    with, if any.
     """
 
     source_words: list[str]
@@ -47,6 +51,7 @@ class Prior(NamedTuple):
     null_target: Array
     null_source: Array
     seen: tuple[Array, Array]
+    left_out: tuple[Array, Array]
     begin: Model | None = None
 
     @classmethod
@@ -72,8 +77,8 @@ class Prior(NamedTuple):
         left, right, weights = zip(*kept, strict=True) if kept else ((), (), ())
         counts = np.repeat(np.array(weights, np.float64)[:, None], 2, axis=1)
         places = np.array(left, np.int32), np.array(right, np.int32)
-        seen = np.zeros(len(words[0])), np.zeros(len(words[1]))
-        return cls(list(words[0]), list(words[1]), *places, counts, nulls[1], nulls[0], seen)
+        none = np.zeros(len(words[0])), np.zeros(len(words[1]))
+        return cls(list(words[0]), list(words[1]), *places, counts, nulls[1], nulls[0], none, none)
 
     @classmethod
     def of_model(cls, model: Model, *, begin: bool = False) -> Prior:
@@ -84,11 +89,15 @@ class Prior(NamedTuple):
         if model.seen is not None:
             seen = model.seen.source.astype(np.float64), model.seen.target.astype(np.float64)
         counts = lexicon.table * np.stack((seen[0][source], seen[1][lexicon.columns]), axis=1)
+        sums = (
+            np.bincount(word, counts[:, d], len(seen[d])) for d, word in enumerate((source, lexicon.columns))
+        )
+        left, right = (np.maximum(often - s, 0) for often, s in zip(seen, sums, strict=True))
         null_target = lexicon.null_target * model.options.null * seen[1].sum()
         null_source = lexicon.null_source * model.options.null * seen[0].sum()
         return cls(
             list(model.source.words), list(model.target.words), source, lexicon.columns, counts,
-            null_target, null_source, seen, model if begin else None,
+            null_target, null_source, seen, (left, right), model if begin else None,
         )  # fmt: skip
 
     def scaled(self, weight: float) -> Prior:
@@ -98,6 +107,7 @@ class Prior(NamedTuple):
             null_target=self.null_target * weight,
             null_source=self.null_source * weight,
             seen=(self.seen[0] * weight, self.seen[1] * weight),
+            left_out=(self.left_out[0] * weight, self.left_out[1] * weight),
         )
 
     def lowered(self) -> Prior:
@@ -116,6 +126,7 @@ class Prior(NamedTuple):
             left, right, of_source[self.source], of_target[self.target], self.counts,
             added(self.null_target, of_target, len(right)), added(self.null_source, of_source, len(left)),
             (added(self.seen[0], of_source, len(left)), added(self.seen[1], of_target, len(right))),
+            (added(self.left_out[0], of_source, len(left)), added(self.left_out[1], of_target, len(right))),
             self.begin,
         )  # fmt: skip
 
@@ -127,8 +138,8 @@ def joined(words: list[str], more: list[str]) -> tuple[list[str], Array]:
     return list(numbers), places
 
 
-def pseudo_counts(lexicon: Lexicon, prior: Prior, source: Array, target: Array) -> tuple[Lexicon, Counts]:
-    """The lexicon with all entries of a prior, and its counts by entry.
+def pseudo_counts(lexicon: Lexicon, prior: Prior, source: Array, target: Array) -> tuple[Lexicon, Pseudo]:
+    """The lexicon with all entries of a prior, and what it knows by entry and word.
 
     `source`, `target` int32: the numbers of the prior's words in the lexicon.
     """
@@ -138,18 +149,22 @@ def pseudo_counts(lexicon: Lexicon, prior: Prior, source: Array, target: Array) 
     links = np.zeros(lexicon.table.shape)
     for d in range(2):
         links[:, d] = np.bincount(entry, prior.counts[:, d], len(links))
-    null_target = np.bincount(target, prior.null_target, len(lexicon.null_target))
-    null_source = np.bincount(source, prior.null_source, len(lexicon.null_source))
-    return lexicon, Counts(links, null_target, null_source)
+    sizes = len(lexicon.null_source), len(lexicon.null_target)
+    null_target = np.bincount(target, prior.null_target, sizes[1])
+    null_source = np.bincount(source, prior.null_source, sizes[0])
+    left_out = (
+        np.bincount(source, prior.left_out[0], sizes[0]), np.bincount(target, prior.left_out[1], sizes[1])
+    )  # fmt: skip
+    return lexicon, Pseudo(Counts(links, null_target, null_source), left_out)
 
 
-def with_counts(lexicon: Lexicon, pseudo: Counts, frequencies: tuple[Array, Array]) -> Lexicon:
+def with_counts(lexicon: Lexicon, pseudo: Pseudo, frequencies: tuple[Array, Array]) -> Lexicon:
     """The probabilities of a lexicon, taken as counts of words of these frequencies, with pseudo-counts."""
     rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
     table = np.empty_like(lexicon.table)
     for d, word in enumerate((rows, lexicon.columns)):
-        counts = lexicon.table[:, d] * frequencies[d][word] + pseudo.links[:, d]
-        sums = np.bincount(word, counts, len(frequencies[d]))[word]
+        counts = lexicon.table[:, d] * frequencies[d][word] + pseudo.counts.links[:, d]
+        sums = (np.bincount(word, counts, len(frequencies[d])) + pseudo.left_out[d])[word]
         table[:, d] = np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0)
     return lexicon._replace(table=table)
 

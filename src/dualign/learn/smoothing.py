@@ -5,7 +5,8 @@
 A count is partly a pair's own guess of the round before: if two words occur together once, all of it. EM
 believes such guesses more in every round. A sampler leaves the pair out that it is at; here the share of one
 of the n times that both words occur together is left out for all of them alike, `ρ = 1 − leave_out / n`. What
-is left out is nobody's: the sum in the denominator is that of all counts.
+is left out is nobody's: the sum in the denominator is that of all counts. If known counts come from a model
+that was trained so, the sum includes what was left out of them, too.
 
 `p(w | stem v) = C(stem v, stem w) / C(stem v) · c(w) / C(stem w)` pools the counts C of all words with the
 same first letters, so that a form seen twice borrows from its siblings; the last term makes names, numbers
@@ -31,8 +32,6 @@ from dualign.learn.expected_counts import Counts
 from dualign.model.forms import ALIKE, POWER, Forms, forms_of, similarity, stems_of
 from dualign.model.lexicon import Lexicon, divide_columns
 from dualign.text.bitext import GrowingVocabulary
-
-NOTHING_COUNTED = Counts(np.zeros((0, 2)), np.zeros(0), np.zeros(0))
 
 UNSEEN = 200.0
 """Pseudo-counts of null for words beyond the text: in a small text null must not be sure of anything."""
@@ -71,18 +70,31 @@ class Stems(NamedTuple):
         return [(a, b) for a, b in pairwise(edges.tolist()) if a < b]
 
 
+class Pseudo(NamedTuple):
+    """What is known before training (see `dualign.learn.prior_counts`).
+
+    `counts`: to be added to those of the text. `left_out` float64 (words) of either side: what else the sum
+    over a word's counts includes. All are empty if nothing is known.
+    """
+
+    counts: Counts
+    left_out: tuple[Array, Array]
+
+
+NOTHING_KNOWN = Pseudo(Counts(np.zeros((0, 2)), np.zeros(0), np.zeros(0)), (np.zeros(0), np.zeros(0)))
+
+
 class Priors(NamedTuple):
     """What smoothing needs to know about the entries.
 
-    `alike` float32 (entries): κ_f · similarity^4; `stem_weight`: κ_s. `pseudo`: counts that are known before
-    (see `dualign.learn.prior_counts`), to be added to those of the text; empty for none. `kept` float32
-    (entries): ρ(v, w), or empty if all is kept.
+    `alike` float32 (entries): κ_f · similarity^4; `stem_weight`: κ_s. `pseudo`: what is known before. `kept`
+    float32 (entries): ρ(v, w), or empty if all is kept.
     """
 
     stems: Stems
     alike: Array
     stem_weight: float
-    pseudo: Counts = NOTHING_COUNTED
+    pseudo: Pseudo = NOTHING_KNOWN
     kept: Array = np.zeros(0, np.float32)
 
 
@@ -146,8 +158,9 @@ def reestimate_lexicon(
     lexicon: Lexicon, counts: Counts, priors: Priors, threads: int, workspace: Workspace | None = None
 ) -> Lexicon:
     """New probabilities from expected counts, to which those of the priors are added in place."""
-    if len(priors.pseudo.links) > 0:
-        for expected, known in zip(counts, priors.pseudo, strict=True):
+    pseudo, left_out = priors.pseudo
+    if len(pseudo.links) > 0:
+        for expected, known in zip(counts, pseudo, strict=True):
             expected += known
     table = (workspace or boundless()).empty(lexicon.table.shape, np.float32, hot=True)
     stems = priors.stems
@@ -175,7 +188,8 @@ def reestimate_lexicon(
     for d in range(2):
         pooled.source_stems[:, d] = np.bincount(stems.source, pooled.by_source[:, d], source_words + 1)
         pooled.target_stems[:, d] = np.bincount(stems.target, pooled.by_target[:, d], target_words + 1)
-    divide_columns(table, lexicon.columns, by_target(smooth)[:, 1], threads)
+    sums = by_target(smooth)[:, 1]
+    divide_columns(table, lexicon.columns, sums + left_out[1] if len(left_out[1]) else sums, threads)
     nulls = [
         (count / (count.sum() + UNSEEN)).astype(np.float32)
         for count in (counts.null_target, counts.null_source)
@@ -281,12 +295,13 @@ def smooth(
     What the second has to be divided by is added to `norm[:, 1]`, by target word.
     """
     rows, columns, stems = lexicon.rows, lexicon.columns, priors.stems
-    least, weight, kept, known = 1e-300, priors.stem_weight, priors.kept, priors.pseudo.links
+    least, weight, kept, known = 1e-300, priors.stem_weight, priors.kept, priors.pseudo.counts.links
+    left_out = priors.pseudo.left_out[0]
     for k in range(k0, k1):
         v = stems.order[k]
         stem = stems.source[v]
         there, back = max(pooled.source_stems[stem, 0], least), max(pooled.source_stems[stem, 1], least)
-        z = 0.0
+        z = left_out[v] if len(left_out) else 0.0
         for m in range(rows[v], rows[v + 1]):
             w, s = columns[m], stems.entry[m]
             of_target = stems.target[w]

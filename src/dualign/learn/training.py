@@ -20,8 +20,9 @@ from dualign.learn.engine import Engine
 from dualign.learn.fertilities import estimate_fertilities
 from dualign.learn.ibm1 import lift, prune, train_ibm1, uniform_likelihood
 from dualign.learn.prior_counts import Prior, inherited, joined, pseudo_counts, with_counts
-from dualign.learn.smoothing import NOTHING_COUNTED, Priors, kept_shares, make_priors
+from dualign.learn.smoothing import NOTHING_KNOWN, Priors, kept_shares, make_priors
 from dualign.model.jumps import NULL, STOP, classes_of, initial_jumps, initial_weights
+from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model, Seen
 from dualign.model.options import Options
 from dualign.model.positions import Positions
@@ -143,14 +144,7 @@ class _Course:
         # Sums by word, of every thread and of both sides, and what IBM Model 1 knows of every target token.
         by_word = 24 * (threads + 4) * sum(sizes)
         workspace.demand(by_word + 4 * len(bitext.target.tokens), f"a text of {len(bitext):,} pairs")
-        tell = self.tell("IBM 1", self.ibm1_rounds)
-        if self.whole_rounds == 1:
-            lexicon, together = self.engine.first_lexicon(sizes, options.prune)
-            tell(1, uniform_likelihood(bitext, *sizes))
-        else:
-            lexicon = train_ibm1(bitext, *sizes, self.whole_rounds, threads, tell, workspace)
-            lexicon = prune(lexicon, options.prune, threads, workspace)
-            together = np.zeros(len(lexicon.columns), np.int32)
+        lexicon, together = self._first(sizes)
         rows = lexicon.rows
         seen = Seen(
             frequencies(bitext.source.tokens, sizes[0], threads),
@@ -162,7 +156,7 @@ class _Course:
         lexicon = with_entries(lexicon, *pinned)
         own = options.jump_words if options.model == "hmm" else 0
         jumps = initial_jumps(classes_of(seen.target, own), classes_of(seen.source, own))
-        weights, pseudo = initial_weights(options.null, options.floor), NOTHING_COUNTED
+        weights, pseudo = initial_weights(options.null, options.floor), NOTHING_KNOWN
         if prior is not None:
             lexicon, pseudo = pseudo_counts(lexicon, prior, prior_source, prior_target)
             lexicon = with_counts(lexicon, pseudo, seen)
@@ -176,13 +170,26 @@ class _Course:
         priors = make_priors(
             lexicon, source, target, options.stem_letters, options.stem_weight, options.form_weight, threads
         )._replace(pseudo=pseudo)
-        if options.model == "hmm" and options.leave_out > 0:
+        if together is not None:
             together = carried_over(together, rows, lexicon.rows)
             together[entries_of(lexicon, *pinned)] = 0  # what is known is no guess
             priors = priors._replace(kept=kept_shares(together, options.leave_out))
         positions = None if options.model == "hmm" else Positions.uniform()
         words = Vocabulary(source), Vocabulary(target)
         return Model(*words, lexicon, weights, jumps, options, positions, seen=seen), priors
+
+    def _first(self, sizes: tuple[int, int]) -> tuple[Lexicon, Array | None]:
+        """The lexicon after the rounds of Model 1 over all co-occurrences, pruned; and how often the words of
+        its entries occur together, if part of their counts is to be left out."""
+        bitext, options = self.bitext, self.options
+        threads, workspace = self.engine.threads, self.engine.workspace
+        tell = self.tell("IBM 1", self.ibm1_rounds)
+        if self.whole_rounds > 1:
+            lexicon = train_ibm1(bitext, *sizes, self.whole_rounds, threads, tell, workspace)
+            return prune(lexicon, options.prune, threads, workspace), None
+        lexicon, together = self.engine.first_lexicon(sizes, options.prune)
+        tell(1, uniform_likelihood(bitext, *sizes))
+        return lexicon, together if options.model == "hmm" and options.leave_out > 0 else None
 
     def go_on(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from dualign.core.arrays import Array
 from dualign.core.errors import ModelError
 from dualign.model.fertility import Fertilities
 from dualign.model.jumps import NULL, STOP, WEIGHTS, Jumps, no_preference
-from dualign.model.lexicon import Lexicon
+from dualign.model.lexicon import Lexicon, normalized
 from dualign.model.options import Options
 from dualign.model.positions import Positions, are_probabilities
 from dualign.model.storage import read_container, write_container
@@ -36,7 +37,7 @@ class Seen(NamedTuple):
         return Seen(*(np.minimum(array, MOST_SEEN).astype(np.int64) for array in sums))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Model:
     """Vocabularies, lexicon, the chains' weights (see `dualign.model.jumps`) and jumps, the user's options.
 
@@ -57,6 +58,11 @@ class Model:
     def with_options(self, options: Options) -> Model:
         """The same parameters, decoded differently."""
         return replace(self, options=options)
+
+    @cached_property
+    def distributions(self) -> Array:
+        """The lexicon's table, `normalized`; worked out once."""
+        return normalized(self.lexicon)
 
     def arrays(self) -> dict[str, Array]:
         """All parameters."""

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign.core.errors import UsageError
-from dualign.model.lexicon import normalized
 from dualign.model.model import Model
 
 
@@ -29,7 +28,7 @@ def translations(model: Model, word: str, most: int, of: str) -> list[Translatio
     number = ours.numbers.get(word.lower() if model.options.lowercase else word)
     if number is None:
         return []
-    rows, columns, table = model.lexicon.rows, model.lexicon.columns, normalized(model.lexicon)
+    rows, columns, table = model.lexicon.rows, model.lexicon.columns, model.distributions
     if of == "source":
         entries = np.arange(rows[number], rows[number + 1])
         words, there = columns[entries], 0

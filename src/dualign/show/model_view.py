@@ -19,7 +19,6 @@ from dualign.core.threads import available
 from dualign.decode.links import MOST_CELLS
 from dualign.infer.encoding import parts_of
 from dualign.infer.posteriors import posteriors_of_bitext
-from dualign.model.lexicon import Lexicon
 from dualign.model.model import Model
 from dualign.model.vocabulary import Vocabulary
 from dualign.text.pairs import Pair
@@ -93,8 +92,8 @@ class ModelView:
         for pair in pairs:
             for words, known in zip(pair, seen, strict=True):
                 known.update(map(str.lower, words) if lower else words)
-        there = _best(model.lexicon, 0, _chosen(seen[0], model.source))
-        back = _best(model.lexicon, 1, _chosen(seen[1], model.target))
+        there = _best(model, 0, _chosen(seen[0], model.source))
+        back = _best(model, 1, _chosen(seen[1], model.target))
         return (_as_lines(there, model.source, model.target), _as_lines(back, model.target, model.source))
 
 
@@ -103,18 +102,19 @@ def _chosen(words: set[str], vocabulary: Vocabulary) -> Array:
     return np.array([word in words for word in vocabulary.words], bool)
 
 
-def _best(lexicon: Lexicon, side: int, wanted: Array) -> Iterator[tuple[int, Array, Array]]:
+def _best(model: Model, side: int, wanted: Array) -> Iterator[tuple[int, Array, Array]]:
     """Word, its best translations and their probabilities, for the wanted words of a side."""
+    lexicon, table = model.lexicon, model.distributions
     owner = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
     word, other = (owner, lexicon.columns) if side == 0 else (lexicon.columns, owner)
     kept = np.flatnonzero(wanted[word])
-    value = lexicon.table[kept, side]
+    value = table[kept, side]
     order = kept[np.lexsort((other[kept], -value, word[kept]))]
     words, starts = np.unique(word[order], return_index=True)
     ends = np.append(starts, len(order))[1:]
     for v, begin, end in zip(words.tolist(), starts.tolist(), ends.tolist(), strict=True):
         best = order[begin : min(end, begin + CANDIDATES)]
-        yield v, other[best], lexicon.table[best, side]
+        yield v, other[best], table[best, side]
 
 
 def _as_lines(

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.model.lexicon import normalized
 from dualign.model.model import Model
 from dualign.text.alignment import Alignment
 from dualign.text.pairs import Pair
@@ -94,7 +93,7 @@ def entries_of_model(model: Model) -> list[WordEntry]:
     """The entries of a model's lexicon, in the order of their words, those with null included."""
     lexicon, source, target = model.lexicon, model.source.words, model.target.words
     rows = np.repeat(np.arange(len(source)), np.diff(lexicon.rows))
-    counts, table = np.zeros(len(rows)), normalized(lexicon)
+    counts, table = np.zeros(len(rows)), model.distributions
     if model.seen is not None:
         counts = table[:, 0] * model.seen.source[rows]
     columns = rows.tolist(), lexicon.columns.tolist(), counts.tolist(), table.tolist()

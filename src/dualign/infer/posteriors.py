@@ -139,18 +139,19 @@ class Job(NamedTuple):
     alone: bool
 
 
-def jobs_of(block: Block) -> list[Job]:
+def jobs_of(block: Block, *, whole: bool = False) -> list[Job]:
     """Cut the pairs of a block, but those with an empty side, into jobs for `expect`.
 
     Pairs of much the same shape go together, the largest first: a batch has the size of its longest
     sentences, and threads should not wait for a large job at the end. What is computed for a pair does not
-    depend on its job.
+    depend on its job. Where the block is for one thread, it may be `whole`: every call of a kernel with so
+    many arrays takes time that threads cannot share.
     """
     source, target = block.pairs.source_offsets, block.pairs.target_offsets
-    return jobs_of_shapes(source[1:] - source[:-1], target[1:] - target[:-1])
+    return jobs_of_shapes(source[1:] - source[:-1], target[1:] - target[:-1], whole=whole)
 
 
-def jobs_of_shapes(lengths: Array, widths: Array) -> list[Job]:
+def jobs_of_shapes(lengths: Array, widths: Array, *, whole: bool = False) -> list[Job]:
     """The jobs of a block with pairs of these lengths."""
     cells = lengths * widths
     # Within the pairs of one length the other goes up and down in turn, so that neighbours are close.
@@ -158,6 +159,8 @@ def jobs_of_shapes(lengths: Array, widths: Array) -> list[Job]:
     order = np.lexsort((turned, -lengths))
     order = order[cells[order] > 0]
     alone = np.maximum(lengths, widths)[order] > LONGEST_IN_STEP
+    if whole:
+        return [Job(part, kind) for part, kind in ((order[alone], True), (order[~alone], False)) if len(part)]
     return [Job(part, True) for part in cut(order[alone], cells, 1)] + [
         Job(part, False) for part in cut(order[~alone], cells, LANES)
     ]
@@ -198,7 +201,8 @@ def expectations(
 ) -> Sums:
     """Posteriors of all pairs into `posterior`; what they add up to, also statistics to `collect`."""
     tallies = Tallies(block.jumps.classes if collect else 0)
-    tasks = expectation_tasks(block, jobs_of(block), constraint, only_posteriors(posterior), tallies)
+    jobs = jobs_of(block, whole=threads == 1)
+    tasks = expectation_tasks(block, jobs, constraint, only_posteriors(posterior), tallies)
     for _ in ordered_map(lambda task: task(), tasks, threads):
         pass
     return in_numbers(tallies.together())

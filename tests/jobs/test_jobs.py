@@ -21,6 +21,7 @@ from tests.cli.bitexts import GOLD, LINES, write_bitext, write_lines
 import dualign
 from dualign import jobs
 from dualign.cli.main import run as command
+from dualign.jobs import chunked_alignment
 from dualign.model.model import Model
 from dualign.model.vocabulary import Vocabulary
 from dualign.text.synthetic import generate
@@ -321,14 +322,22 @@ def test_a_disk_that_is_too_small_for_the_scratch_files_is_noticed_before_the_wo
         jobs.train(*text, str(tmp_path / "model"), run=run)
 
 
-def test_a_budget_limits_the_threads_that_align_and_changes_no_byte(tmp_path):
+def test_a_budget_limits_the_threads_that_align_and_changes_no_byte(tmp_path, monkeypatch):
     text = [str(tmp_path / name) for name in ("s", "t")]
     for path in text:
         with open(path, "w", encoding="utf-8") as stream:
             stream.write("a b c\nc b\n" * 100)
     links, model = [str(tmp_path / f"links{number}") for number in range(3)], str(tmp_path / "model")
-    some = jobs.Run(threads=8, memory="400M")  # 240 for the program, 40 for threads that learn
-    assert jobs.align(*text, jobs.Outputs(links[0], model=model), run=jobs.Run(threads=1)).threads == 1
-    assert jobs.align(*text, links[1], run=some).threads == 2
-    assert jobs.align(*text, links[2], load=model, run=some).threads == 3
+    used = []
+
+    def noted(work, chunks, threads):
+        used.append(threads)
+        return map(work, chunks)
+
+    monkeypatch.setattr(chunked_alignment, "ordered_map", noted)
+    some = jobs.Run(threads=8, memory="400M")  # 240 for the program, 40 for its threads
+    jobs.align(*text, jobs.Outputs(links[0], model=model), run=jobs.Run(threads=1))
+    assert jobs.align(*text, links[1], run=some).threads == 8
+    assert jobs.align(*text, links[2], load=model, run=some).threads == 8
+    assert used == [1, 2, 2]
     assert len({Path(path).read_bytes() for path in links}) == 1

@@ -78,7 +78,8 @@ def test_the_cut_of_the_text_changes_no_bit(text, options, monkeypatch):
     assert_same(whole, train(text, options, 2))
 
 
-def test_blocks_get_smaller_where_memory_is_short(text, monkeypatch):
+@pytest.mark.parametrize(("threads", "blocks"), [(1, 1), (2, 3)])
+def test_blocks_get_smaller_where_memory_is_short(text, threads, blocks, monkeypatch):
     monkeypatch.setattr(expectation, "BLOCK_CELLS", 1 << 14)
     monkeypatch.setattr(expectation, "LEAST_CELLS", 1 << 10)
     cut, options = [], Options(rounds=1, jump_words=20)
@@ -90,9 +91,9 @@ def test_blocks_get_smaller_where_memory_is_short(text, monkeypatch):
     monkeypatch.setattr(expectation, "block_bounds", bounds)
     models = []
     for buffers_fit in (1 << 14, 1 << 12, 1):
-        left = 3 * expectation.Buffers.size(buffers_fit, dense=False)
+        left = blocks * expectation.Buffers.size(buffers_fit, dense=False)
         monkeypatch.setattr(Workspace, "left", property(lambda room, left=left: left))
-        models.append(train(text, options, 2))
+        models.append(train(text, options, threads))
         assert cut == [max(buffers_fit, 1 << 10)] * len(cut)
         cut.clear()
     for model in models[1:]:

@@ -147,3 +147,13 @@ def test_a_bound_of_zero_is_not_negative_zero():
     row = program.add_constraints([1.0], [1.0])
     program.add_entries(row, name, 1.0)
     assert copysign(1.0, program.solve().bound) == 1.0
+
+
+def test_one_large_cost_does_not_hide_many_small_ones():
+    """HiGHS takes costs as small as its tolerance for 0, one by one."""
+    for whole in (False, True):
+        program = Program()
+        program.add_variables([1.0, *[5e-8] * 100], whole=whole)
+        found = program.solve()
+        assert found.bound >= 1 + 5e-6
+        assert found.bound == pytest.approx(1 + 5e-6, abs=1e-9)

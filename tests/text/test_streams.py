@@ -128,6 +128,24 @@ def test_truncated_second_frame_is_a_data_error(tmp_path: Path, suffix: str) -> 
         read(path)
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_damage_in_a_second_frame_is_a_data_error(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"text{suffix}"
+    second = bytearray(pack(suffix, NOISE))
+    for place in (2, len(second) // 2):
+        damaged = second.copy()
+        damaged[place] ^= 1
+        path.write_bytes(pack(suffix, b"one\n") + damaged)
+        with pytest.raises(DataError, match=rf"text\{suffix}: corrupt"):
+            read(path)
+
+
+def test_zeros_between_streams_of_xz_are_padding(tmp_path: Path) -> None:
+    path = tmp_path / "text.xz"
+    path.write_bytes(pack(".xz", b"one\n") + bytes(8) + pack(".xz", b"two\n") + bytes(4))
+    assert read(path) == b"one\ntwo\n"
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES[1:])
 def test_text_that_is_not_compressed_at_all_is_a_data_error(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text{suffix}"

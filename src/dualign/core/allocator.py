@@ -29,5 +29,5 @@ def return_memory() -> None:
 
 
 def _change(parameter: int, value: int) -> None:
-    with suppress(OSError, AttributeError):
+    with suppress(OSError, AttributeError, TypeError):  # the last of Windows, which knows no `None` there
         ctypes.CDLL(None).mallopt(parameter, value)

@@ -179,6 +179,10 @@ class Workspace:
             self._alive[id(reference)] = reference, mapped, size
         return base.view(dtype).reshape(shape)
 
+    def reserve(self, size: int) -> None:
+        """Take bytes of the budget for arrays that are in memory, and not from here."""
+        self.own += size
+
     def at_once(self, wanted: int, size: int, share: float = 1) -> int:
         """How many of the `wanted` pieces of work, each with arrays of `size` bytes, fit side by side into a
         share of what is left."""

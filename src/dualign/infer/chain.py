@@ -1,7 +1,7 @@
 """The hidden Markov chain: forward-backward in time linear in the number of cells, several chains in step.
 
 A chain has `R` rows (the words that choose) and `S` states (the positions they choose from). With emission
-`E[j, i]`, null emission `null[j]` and null probability `p0`, the model of MATH §1 is
+`E[j, i]`, null emission `null[j]` and null probability `p0`, the model (docs/model.md) is
 
     p(words, b) = Π_j p_d(b_j | b_{j−1}) p_t(word_j | b_j),
     p_d(i | i') = (1 − p0) w(i − i') s(i', i) / Z(i'),

@@ -16,7 +16,7 @@ from dualign.aligner import Aligner
 from dualign.core.arrays import Array
 from dualign.core.clocks import Clock
 from dualign.core.phases import phase
-from dualign.core.threads import ordered_map
+from dualign.core.threads import available, ordered_map
 from dualign.infer.desk import Desk
 from dualign.infer.encoding import Encoded, Lines, chunk_size, encode_lines, unencoded_parts
 from dualign.infer.posteriors import LONGEST_IN_STEP
@@ -111,7 +111,7 @@ def align_chunks(
             piece = printed(links, outputs, chunk.begin, end, clock.seconds, lines, names)
         return piece if matrices is None else piece._replace(matrices=matrices)
 
-    return ordered_map(work, chunks, aligner.threads)
+    return ordered_map(work, chunks, available(run.threads))
 
 
 class _LongPairs:

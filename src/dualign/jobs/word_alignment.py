@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -10,7 +11,6 @@ from dualign.aligner import Aligner
 from dualign.core.advancing import advance
 from dualign.core.clocks import Clock
 from dualign.core.errors import DataError, UsageError
-from dualign.core.workspace import OWN
 from dualign.decode.links import no_links
 from dualign.jobs.before_work import (
     can_read_again,
@@ -105,7 +105,7 @@ def align(
         note_idle(aligner.options, options, run, outputs)
         check_gold(tuning, outputs, aligner.options)
         aligner.constraints = known.read_glossary(run)
-        workspace.own = OWN + sum(array.nbytes for array in aligner.model.lexicon)
+        workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
         text = _for_saved(aligner, files, tuning, outputs, run)
     else:
         try:
@@ -118,7 +118,7 @@ def align(
         text = _for_learnt(aligner, files, learnt, outputs)
     if outputs.model is not None:
         aligner.save(outputs.model)
-    aligner.threads = workspace.at_once(aligner.threads, CHUNK_MEMORY)
+    run = replace(run, threads=workspace.at_once(aligner.threads, CHUNK_MEMORY))
     if run.crew is not None:
         from dualign.jobs.cluster_alignment import align_on
 

@@ -113,7 +113,7 @@ class Expectation:
     def _bounds(self, wanted: int, dense: bool) -> list[tuple[int, int]]:
         """Blocks small enough that some of those `wanted` find memory at the same time."""
         cells, some = BLOCK_CELLS, min(wanted, ENOUGH)
-        while cells > LEAST_CELLS and self.workspace.at_once(some, Buffers.size(cells, dense)) < some:
+        while cells > LEAST_CELLS and self.workspace.left < some * Buffers.size(cells, dense):
             cells //= 2
         return block_bounds(self.bitext, cells)
 

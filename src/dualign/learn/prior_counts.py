@@ -4,8 +4,8 @@ A pseudo-count c(v, w) counts like as many links that were seen: the M-step adds
 both directions (`dualign.learn.smoothing`), so that what is seen often outweighs it. It also shapes the
 lexicon that the HMM begins with. A model stands for the text that it was trained on: c(v, w) is p(w | v)
 times the number of times that v was seen, and the same in the other direction. Where the probabilities of a
-word add up to less than 1, because counts of rare pairs were partly left out, the rest stays left out: it is
-nobody's, but the M-step includes it in the sum that it divides by.
+word add up to less than 1, because counts of rare pairs were partly left out, or improbable ones pruned, the
+rest stays left out: it is nobody's, but the M-step includes it in the sum that it divides by.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 **What a bound of HiGHS proves.** HiGHS compares objectives with absolute tolerances: it drops a part of the
 search whose bound is less than `TOLERANCE` above the best solution, and takes reduced costs as small as that
-for 0. So objectives whose numbers are all small are multiplied by a power of two, which changes no digit, and
-bounds are raised by `TOLERANCE`. Large ones stay: made smaller, their differences would be below it.
+for 0. So objectives are multiplied by a power of two, which changes no digit, until their largest number is
+about a million, and bounds are raised by what the tolerance allows, in the search and for every variable
+with a limit.
+Larger ones stay: made smaller, their differences would be below the tolerance.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ RATE = 1_000_000
 """Entries of a program that can be built, handed over and looked through in a second, with some to spare."""
 
 TOLERANCE = 1e-7
-"""How far HiGHS's bound may be below the optimum."""
+"""What HiGHS takes for 0 in an objective."""
+
+MAGNITUDE = 20
+"""Binary digits before the point of the largest cost that HiGHS is given, if it has not more by itself."""
 
 LATE = 0.03, 0.05
 """HiGHS may exceed its time limit by these seconds, or this share of it; then it is left to itself."""
@@ -133,7 +138,9 @@ class Program:
             bound = float(info.mip_dual_bound)
         else:
             bound = float(info.objective_function_value) if ended else inf
-        return Solved(values, (bound + TOLERANCE) / self._scale, ended, nodes, iterations)
+        _, upper, _ = _joined(self._columns, 3)
+        missed = TOLERANCE * (1 + float(upper[upper < inf].sum()))
+        return Solved(values, (bound + missed) / self._scale, ended, nodes, iterations)
 
     def _model(self, highspy: Any) -> Any:
         costs, upper, whole = _joined(self._columns, 3)
@@ -159,9 +166,9 @@ class Program:
 
 
 def _scale(costs: Array) -> float:
-    """The power of two, at least 1, that brings the largest of small costs near 1."""
+    """The power of two, at least 1, that brings the largest cost to `MAGNITUDE`."""
     _, exponent = frexp(np.abs(costs).max(initial=0.0))
-    return ldexp(1.0, min(max(0, -exponent), 1000))
+    return ldexp(1.0, min(max(0, MAGNITUDE - exponent), 1000))
 
 
 def _run(solver: Any, seconds: float) -> bool:

@@ -22,7 +22,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
@@ -315,15 +315,15 @@ class _Sink(io.RawIOBase):
                     stream.close()
 
 
-class _ZstdReader(io.RawIOBase):
-    """All frames of a zstd file. (`zstandard`'s own reader does not notice that a file is cut off.)"""
+class _Frames(io.RawIOBase):
+    """The content of all frames of a packed file, each unpacked by what `begin` makes; `padding` in between.
 
-    def __init__(self, file: BinaryIO) -> None:
-        import zstandard
+    The libraries' own readers take damage after the first frame for the end, or do not notice that a file is
+    cut off.
+    """
 
-        # Files made with `zstd --long=31` need this window.
-        self._decompressor = zstandard.ZstdDecompressor(max_window_size=1 << 31)
-        self._file = file
+    def __init__(self, file: BinaryIO, begin: Callable[[], Any], padding: bytes = b"") -> None:
+        self._file, self._begin, self._padding = file, begin, padding
         self._frame: Any = None
         self._packed = b""
         self._plain = memoryview(b"")
@@ -335,12 +335,15 @@ class _ZstdReader(io.RawIOBase):
         while not self._plain:
             if not self._packed:
                 self._packed = self._file.read(1 << 16)
-            if not self._packed:
-                if self._frame is not None:
+                if not self._packed and self._frame is not None:
                     raise EOFError("the last frame is not complete")
-                return 0
+                if not self._packed:
+                    return 0
             if self._frame is None:
-                self._frame = self._decompressor.decompressobj()
+                self._packed = self._packed.lstrip(self._padding)
+                if not self._packed:
+                    continue
+                self._frame = self._begin()
             self._plain = memoryview(self._frame.decompress(self._packed))
             self._packed = b""
             if self._frame.eof:
@@ -395,14 +398,16 @@ def _decompressor(
     if method == "bzip2":
         import bz2
 
-        return bz2.BZ2File(file, "rb"), (OSError, EOFError)
+        return io.BufferedReader(_Frames(file, bz2.BZ2Decompressor)), (OSError, EOFError)
     if method == "xz":
         import lzma
 
-        return lzma.LZMAFile(file, "rb"), (lzma.LZMAError, EOFError)
+        return io.BufferedReader(_Frames(file, lzma.LZMADecompressor, b"\0")), (lzma.LZMAError, EOFError)
     import zstandard
 
-    return io.BufferedReader(_ZstdReader(file)), (zstandard.ZstdError, EOFError)
+    # Files made with `zstd --long=31` need this window.
+    frames = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+    return io.BufferedReader(_Frames(file, frames.decompressobj)), (zstandard.ZstdError, EOFError)
 
 
 def _compressor(file: BinaryIO, method: str) -> Any:

@@ -43,7 +43,7 @@ def bidirectional(
     method: str = "exact",
     time_limit: float | None = None,
 ) -> Certified[tuple[Array, Array]]:
-    """The best alignment of two directional chains that agree (MATH §2).
+    """The best alignment of two directional chains that agree (Chang et al. 2014, §4; docs/agreement.md).
 
     `theta[i − 1, j_before, j]`, shape (I, J + 1, J + 1), scores a_i = j after a_{i−1} = j_before;
     `omega[j − 1, i_before, i]`, shape (J, I + 1, I + 1), likewise; 0 is null, −inf forbids. Links cost

@@ -1,4 +1,4 @@
-"""What is maximised: two chains, and what their links cost each other (MATH §2).
+"""What is maximised: two chains, and what their links cost each other (docs/agreement.md).
 
     Σ_i θ(a_{i−1}, i, a_i) + Σ_j ω(b_{j−1}, b_j, j) + Σ_{a_i>0} cost(i, b_{a_i}) + Σ_{b_j>0} cost(j, a_{b_j})
 

@@ -1,4 +1,4 @@
-"""θ and ω of a sentence pair, from the HMM that was trained on it (MATH §2).
+"""θ and ω of a sentence pair, from the HMM that was trained on it (Chang et al. 2014, §4; docs/agreement.md).
 
 The chain of joint decoding does not remember the position behind a null: from a null every position is
 equally near, and the end is as far as it is on average. Otherwise the scores are the logarithms of the

@@ -1,4 +1,4 @@
-"""The states of a chain that knows its links' counterparts (MATH §2, "The row chain").
+"""The states of a chain that knows its links' counterparts (docs/agreement.md).
 
 A row i that picks column j > 0 is in one of 16 states (u, S):
 

@@ -1,4 +1,4 @@
-"""`ilp`: the whole problem as one integer program, for HiGHS (MATH §2).
+"""`ilp`: the whole problem as one integer program, for HiGHS (Chang et al. 2014, §4; docs/agreement.md).
 
 Each chain is a flow: f(i, j', j) ∈ {0, 1} is the transition from a_{i−1} = j' to a_i = j, and what enters a
 cell leaves it. With x(i, j) = Σ_{j'} f(i, j', j), and y(i, j) likewise from the other chain's flow, what
@@ -107,5 +107,5 @@ def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
     if found.values is not None:
         offer(problem, read_chain(found.values, x), read_chain(found.values, y.T), incumbent)
     score = float(incumbent.value[0])
-    bound = max(min(bound, found.bound), score)
-    return Outcome(incumbent, bound, found.iterations, ((bound, score),), found.nodes)
+    bound = min(bound, found.bound)
+    return Outcome(incumbent, bound, found.iterations, ((max(bound, score), score),), found.nodes)

@@ -57,7 +57,7 @@ def program(
         return bound, False
     solved = columns.program(len(paths.head), whole).solve(max(clock.left, 0.01))
     if isfinite(solved.bound):
-        bound = min(bound, solved.bound + 1e-7 * (1.0 + abs(solved.bound)))
+        bound = min(bound, solved.bound)
     what = "cut off"
     if solved.values is not None:
         y = solved.values[: len(paths.head)]

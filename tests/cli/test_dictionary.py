@@ -68,7 +68,7 @@ def test_a_dictionary_is_a_glossary(folder, capsys):
     entries = {tuple(row.lower().split("\t")[:2]) for row in rows}
     assert {(s, t) for s, known in glossary.translations.items() for t in known} == entries
     assert "source" not in glossary.translations
-    with pytest.raises(DataError, match="bad:1: write a source word"):
+    with pytest.raises(DataError, match="bad:1: no translation on the line"):
         Glossary.read(write_lines(folder / "bad", ["Markt\t\tmarket"]))
     assert Glossary.read(write_lines(folder / "two", ["source\ttarget"])).translations == {
         "source": {"target": None}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -250,7 +252,23 @@ def test_rules_that_are_not_met_are_said_once_and_those_that_are_met_never(caplo
     for _ in range(2):
         aligner.align(PAIRS)
     (record,) = caplog.records
-    assert "the rules of some pairs are not met within slack + tolerance, 0.02" in (record.getMessage())
+    message = record.getMessage()
+    assert message.startswith("some rules could not be followed everywhere, such as `")
+    assert "more than slack + tolerance, 0.02" in message
+
+
+def test_entries_that_cannot_be_followed_are_named_with_their_pair(caplog):
+    pairs = [(["das", "haus", "steht"], ["the", "house", "stands"]), (["ein", "haus"], ["a", "house"])] * 20
+    exact = {"slack": 0.01, "tolerance": 0.01, "evaluations": 100}
+    aligner = Aligner(threads=1, rounds=1, **exact).fit(pairs)
+    # A word chooses once, so a phrase of it and another word cannot be linked to both with 0.9.
+    aligner.constraints = Glossary([("das", "house stands"), ("haus", "house stands")], strength=1)
+    aligner.align(pairs)
+    (record,) = caplog.records
+    message = record.getMessage()
+    assert message.startswith("some entries of the glossary could not be followed everywhere, such as `")
+    assert "in the pair `das haus steht` - `the house stands`" in message
+    assert "try more evaluations" in message
 
 
 @pytest.mark.parametrize(("slack", "tolerance"), [(0.0, 1e-3), (0.001, 0.001), (0.3, 0.03)])
@@ -506,11 +524,22 @@ def test_a_glossary_is_read_from_a_file(tmp_path):
     }
 
 
-@pytest.mark.parametrize("bad", ["haus", "haus house", "haus\t", "\thouse", "\thouse\tc"])
-def test_a_bad_line_of_a_glossary_is_named(bad, tmp_path):
+@pytest.mark.parametrize(
+    ("bad", "what"),
+    [
+        ("haus", "no tab on the line 'haus'"),
+        ("haus house", "no tab on the line 'haus house'"),
+        ("x" * 100, f"no tab on the line '{'x' * 39}…'"),
+        ("haus\t", r"no translation on the line 'haus\t'"),
+        ("\thouse", r"no source on the line '\thouse'"),
+        ("\thouse\tc", r"no source on the line '\thouse\tc'"),
+    ],
+)
+def test_a_bad_line_of_a_glossary_is_named_and_quoted(bad, what, tmp_path):
     path = write_lines(tmp_path / "glossary", ["und\tand", "", bad])
-    with pytest.raises(DataError, match="glossary:3: write a source word or phrase, a tab"):
+    with pytest.raises(DataError) as error:
         Glossary.read(path)
+    assert str(error.value) == f"{path}:3: {what}; write a source word or phrase, a tab and its translation"
 
 
 @pytest.mark.parametrize("entry", [("", "x"), ("a", ""), (" ", "x y")])
@@ -620,6 +649,66 @@ def test_a_set_that_lists_nothing_changes_no_bit_of_a_constrained_model():
     assert told.align(PAIRS) == plain.align(PAIRS)
 
 
+@pytest.mark.parametrize("constraint", ["none", "agreement", "symmetric", "bijective"])
+@pytest.mark.parametrize("projection", ["none", "symmetric", "bijective"])
+def test_a_glossary_that_never_matches_changes_no_bit(constraint, projection):
+    for entries in ([], [("xyzzy", "plugh"), ("xyz zy", "plugh")]):
+        options = {"rounds": 2, "constraint": constraint, "projection": projection}
+        plain = Aligner(threads=1, **options).fit(PAIRS)
+        for threads in (1, 3):
+            told = Aligner(threads=threads, **options).fit(PAIRS, constraints=Glossary(entries))
+            np.testing.assert_array_equal(told.model.lexicon.table, plain.model.lexicon.table)
+            np.testing.assert_array_equal(told.model.weights, plain.model.weights)
+            for there, back in zip(told.model.jumps, plain.model.jumps, strict=True):
+                np.testing.assert_array_equal(there, back)
+            assert told.align(PAIRS) == plain.align(PAIRS)
+
+
+@cache
+def fitted() -> Model:
+    return Aligner(threads=1, rounds=2).fit(PAIRS).model
+
+
+class Sometimes:
+    """Rules for the pairs whose source begins with one of these words."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = set(words)
+
+    def rules(self, source: Sequence[str], target: Sequence[str]) -> Iterable[Rule]:
+        if source and target and source[0] in self.words:
+            yield Rule.at_least(0.9, [(0, 0, len(target) - 1)])
+
+
+@pytest.mark.parametrize("projection", ["none", "symmetric", "bijective"])
+@given(st.sets(st.sampled_from(sorted({source[0] for source, _ in PAIRS}))), st.sampled_from([1, 3]))
+def test_pairs_without_rules_are_aligned_as_without_a_set(projection, words, threads):
+    model = fitted()
+    options = replace(model.options, projection=projection)
+    aligner = Aligner.of_model(model.with_options(options), threads)
+    plain, links = aligner.posteriors(PAIRS), aligner.align(PAIRS)
+    aligner.constraints = Sometimes(words)
+    told, new_links = aligner.posteriors(PAIRS), aligner.align(PAIRS)
+    changed = 0
+    for n, (source, _) in enumerate(PAIRS):
+        if source[0] in words:
+            changed += not np.array_equal(told[n], plain[n])
+        else:
+            np.testing.assert_array_equal(told[n], plain[n])
+            assert new_links[n] == links[n]
+    assert changed > 0 or not words
+
+
+def test_a_glossary_that_was_used_is_pickled_to_the_same_bytes():
+    glossary = Glossary([("a", "x"), ("a b", "x y"), ("c", "z")])
+    before = pickle.dumps(glossary)
+    give(glossary, [(["A", "b"], ["x", "Y"])])
+    assert glossary.asked
+    assert glossary.found == {("a", "x"), ("a b", "x y")}
+    assert glossary.size == 3
+    assert pickle.dumps(glossary) == before
+
+
 def test_threads_do_not_change_a_bit_of_a_model_with_rules():
     fits = [Aligner(threads=n, rounds=2).fit(PAIRS * 3, constraints=Fertility(1.2)) for n in (1, 3)]
     np.testing.assert_array_equal(fits[0].model.lexicon.table, fits[1].model.lexicon.table)
@@ -658,10 +747,37 @@ def test_a_bad_glossary_is_bad_data_with_its_line(tmp_path, capsys):
     path = write_lines(tmp_path / "glossary", ["das\tthe", "das Haus"])
     for verb in (["align", *files], ["train", *files, str(tmp_path / "model")]):
         assert run([*verb, "--glossary", path, "--quiet"]) == 1
-        assert f"{path}:2: write a source word or phrase" in capsys.readouterr().err
+        assert f"{path}:2: no tab on the line 'das Haus'; write a source word" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
     assert run(["align", *files, "--glossary", str(tmp_path / "none"), "--quiet"]) == 1
     assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+def test_a_glossary_is_split_into_tokens_as_the_text_is(tmp_path, capsys):
+    source = write_lines(tmp_path / "source", ["Das Haus, groß.", "Ein Haus."] * 3)
+    target = write_lines(tmp_path / "target", ["The house, big.", "A house."] * 3)
+    path = write_lines(tmp_path / "glossary", ["haus\thouse", "haus,\thouse,"])
+    command = ["align", source, target, "-o", str(tmp_path / "links"), "--glossary", path, "--rounds", "1"]
+    assert run(command) == 0
+    assert "glossary: 1 of 2 entries occurs" in capsys.readouterr().err
+    assert run([*command, "--tokenize", "simple"]) == 0
+    assert "glossary: 2 of 2 entries occur in" in capsys.readouterr().err
+
+
+def test_the_command_says_how_many_entries_occur(tmp_path, capsys):
+    files = list(write_bitext(tmp_path))
+    s, t = PAIRS[0][0][0], PAIRS[0][1][0]
+    fast = ["--rounds", "1", "--threads", "2"]
+    out = ["-o", str(tmp_path / "links")]
+
+    def told(*lines: str) -> str:
+        path = write_lines(tmp_path / "glossary", list(lines))
+        assert run(["align", *files, *out, "--glossary", path, *fast]) == 0
+        return capsys.readouterr().err
+
+    assert "glossary: 1 of 2 entries occurs in the text" in told(f"{s}\t{t}", "xyzzy\tplugh", f"{s}\t{t}")
+    assert "no entry of the glossary occurs in the text" in told("xyzzy\tplugh")
+    assert "the glossary has no entries" in told("")
 
 
 def test_options_of_the_mixture_reach_the_kernels():

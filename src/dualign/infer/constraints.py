@@ -21,19 +21,20 @@ a few lines:
 
     Aligner().fit(bitext, constraints=SameNumbers())
 
-`Glossary` is such a set. The symmetric and bijective sets are built into the kernels.
+`Glossary` is such a set. Pairs without rules are left as they are without a set. The symmetric and bijective
+sets are built into the kernels.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
 from threading import Lock
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -42,7 +43,8 @@ from dualign.core.arrays import Array
 from dualign.core.errors import DataError, UsageError
 from dualign.infer.blocks import Block, Given
 from dualign.model.options import Options
-from dualign.text.lines import read_lines, tokenize
+from dualign.text.cutting import PLAIN, Cutting
+from dualign.text.lines import read_lines
 from dualign.text.streams import FilePath
 
 LEAST_EVALUATIONS = 100
@@ -98,6 +100,10 @@ class Glossary:
         """Sets in the order of the entries: a glossary is pickled to the same bytes in every process."""
         self.phrases: dict[str, list[tuple[list[str], list[str]]]] = {}
         """Pairs of phrases, by the first word of the source side."""
+        self.asked = False
+        """Whether anybody has asked for the rules of a pair."""
+        self.found: set[tuple[str, str]] = set()
+        """Entries both of whose sides occurred in such a pair, in lower case."""
         for source, target in entries:
             left, right = source.lower().split(), target.lower().split()
             if not left or not right:
@@ -107,22 +113,37 @@ class Glossary:
             elif (left, right) not in self.phrases.setdefault(left[0], []):
                 self.phrases[left[0]].append((left, right))
 
+    @property
+    def size(self) -> int:
+        """The number of entries, each once."""
+        return sum(map(len, self.translations.values())) + sum(map(len, self.phrases.values()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was found: a glossary is the same after it was used."""
+        return {**self.__dict__, "asked": False, "found": set()}
+
     @classmethod
-    def read(cls, path: FilePath, strength: float = 0.9, errors: str = "strict") -> Glossary:
+    def read(
+        cls, path: FilePath, strength: float = 0.9, errors: str = "strict", cutting: Cutting = PLAIN
+    ) -> Glossary:
         """Read lines `source<TAB>target`, words or phrases; empty lines are passed over.
 
         Further columns are ignored, and so is a first line of titles over them, `source<TAB>target<TAB>…`: a
-        glossary of `dualign dictionary` can be read.
+        glossary of `dualign dictionary` can be read. `cutting` is how the text is split into tokens.
         """
         path = os.fspath(path)
         entries = []
         for number, line in enumerate(read_lines(path, errors), 1):
             fields = line.split("\t")
-            sides = [tokenize(side) for side in fields[:2]]
+            sides = [cutting.tokens(at, side) for at, side in enumerate(fields[:2])]
             if sides == [[]] or (number == 1 and fields[:2] == ["source", "target"] and len(fields) > 2):
                 continue
             if len(sides) != 2 or not all(sides):
-                raise DataError(f"{path}:{number}: write a source word or phrase, a tab and its translation")
+                missing = "no tab" if len(sides) != 2 else "no source" if not sides[0] else "no translation"
+                raise DataError(
+                    f"{path}:{number}: {missing} on the line {shortened(line)!r}; "
+                    "write a source word or phrase, a tab and its translation"
+                )
             entries.append((" ".join(sides[0]), " ".join(sides[1])))
         return cls(entries, strength)
 
@@ -132,6 +153,7 @@ class Glossary:
         Of words that translate each other, the rarer side has the rules: two occurrences of a word cannot
         both be linked to the only occurrence of its translation.
         """
+        self.asked = True
         if self.phrases:
             yield from self._rules_of_phrases([w.lower() for w in source], [w.lower() for w in target])
         links = [
@@ -141,6 +163,7 @@ class Glossary:
             for j, other in enumerate(target)
             if other.lower() in known
         ]
+        self.found.update((source[i].lower(), target[j].lower()) for i, j in links)
         while links:
             group = {links[0]}
             while (
@@ -165,6 +188,8 @@ class Glossary:
             here, there = places(left, source), places(right, target)
             I = sorted({i + k for i in here for k in range(len(left))})
             J = sorted({j + k for j in there for k in range(len(right))})
+            if here and there:
+                self.found.add((" ".join(left), " ".join(right)))
             if here and len(here) <= len(there):
                 yield from (Rule.at_least(self.strength, [(1, i, j) for j in J]) for i in I)
             if there and len(there) <= len(here):
@@ -222,8 +247,9 @@ def scaled(rule: Rule) -> Rule:
     return replace(rule, coefficients=coefficients, bound=rule.bound / most)
 
 
-def violations(given: Given, block: Block, posterior: Array) -> Array:
-    """By what norm the rules of each pair of a block are broken, float64, by posteriors (slots, 2)."""
+def violations(block: Block, posterior: Array) -> tuple[Array, Array]:
+    """By how much posteriors (slots, 2) break each rule of a block, and the pair of each: float64, int64."""
+    given = block.given
     pairs = np.repeat(np.arange(len(given.pair_begin) - 1), np.diff(given.pair_begin))
     rules = np.repeat(np.arange(len(pairs)), np.diff(given.node_begin))
     d, i, j = given.node.T.astype(np.int64)
@@ -231,11 +257,22 @@ def violations(given: Given, block: Block, posterior: Array) -> Array:
     terms = given.coefficient.astype(np.float64) * posterior[slots, d]
     excess = np.bincount(rules, terms, len(pairs)) - given.bound
     excess[given.signed > 0] = np.maximum(excess[given.signed > 0], 0)
-    return np.sqrt(np.bincount(pairs, excess * excess, len(given.pair_begin) - 1))
+    return excess, pairs
 
 
-def tell_violations(constraints: ConstraintSet, broken: Array, most: float) -> None:
-    """Log a warning, once for a set of constraints, if the rules of a pair are broken by more than `most`."""
+def tell_violations(
+    constraints: ConstraintSet,
+    block: Block,
+    posterior: Array,
+    most: float,
+    words: Callable[[], Sequence[tuple[Sequence[str], Sequence[str]]]],
+) -> None:
+    """Log a warning, once for a set of constraints, if the rules of a pair are broken by more than `most`.
+
+    The pair whose rules are broken most is an example; `words` has those of each pair.
+    """
+    excess, pairs = violations(block, posterior)
+    broken = np.sqrt(np.bincount(pairs, excess * excess))
     if not (broken > most + ROUNDING).any():
         return
     try:
@@ -244,11 +281,32 @@ def tell_violations(constraints: ConstraintSet, broken: Array, most: float) -> N
         _TOLD.add(constraints)
     except TypeError:
         pass  # an object of the user's that cannot be remembered: told again
+    what = "some entries of the glossary" if isinstance(constraints, Glossary) else "some rules"
+    of_worst = np.flatnonzero(pairs == broken.argmax())
+    worst = int(of_worst[excess[of_worst].argmax()])
+    pair = words()[int(pairs[worst])]
     logging.getLogger("dualign").warning(
-        f"the rules of some pairs are not met within slack + tolerance, {most:g}: those of one "
-        f"are broken by {broken.max():.3g} in all; they may "
-        "contradict each other or the model, or need more evaluations"
+        f"{what} could not be followed everywhere, such as {example(block.given, worst, *pair)}, whose rules "
+        f"are broken by {broken.max():.3g} in all, more than slack + tolerance, {most:g}. They may "
+        "contradict each other, or be very improbable to the model: correct or leave out what is wrong; "
+        "if all is right, try more evaluations, such as evaluations=1000"
     )
+
+
+def example(given: Given, rule: int, source: Sequence[str], target: Sequence[str]) -> str:
+    """The words that a rule is about, and the pair that they are from, both cut short."""
+    nodes = given.node[given.node_begin[rule] : given.node_begin[rule + 1]]
+    sides = [
+        shortened(" ".join(words[n] for n in sorted({*nodes[:, column].tolist()})))
+        for column, words in ((1, source), (2, target))
+    ]
+    there = [shortened(" ".join(words)) for words in (source, target)]
+    return "`{}` - `{}` in the pair `{}` - `{}`".format(*sides, *there)
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def stricter(options: Options) -> Options:

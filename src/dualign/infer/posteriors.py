@@ -14,7 +14,7 @@ from dualign.core.jit import kernel
 from dualign.core.lanes import LANES, Vector, eight, greater, load, spread, store, width
 from dualign.core.phases import timed
 from dualign.core.threads import ordered_map
-from dualign.infer.blocks import Batch, Block, batch_of, block_with
+from dualign.infer.blocks import NOTHING_GIVEN, Batch, Block, Given, batch_of, block_with, words_of
 from dualign.infer.cells import block_bounds, find_cells, lengths_of
 from dualign.infer.chains import Chains, make_chains, prepare, prepare_edges, run_chains, run_evenly
 from dualign.infer.choices import independent, priors_of
@@ -93,43 +93,57 @@ def posteriors_of_parts(
 ) -> Iterator[tuple[Array, Block]]:
     """Posteriors and blocks of a bitext, a few thousand pairs at a time.
 
-    A set of `constraints` joins the projection that the model's options name. With a `desk`, what is yielded
-    is gone when the next is asked for.
+    A set of `constraints` joins the projection that the model's options name, for the pairs that it has rules
+    for. With a `desk`, what is yielded is gone when the next is asked for.
     """
-    options, kind, rules_of = model.options, model.options.projection, None
+    options, rules_of, ruled = model.options, None, None
     if constraints is not None:
-        from dualign.infer.constraints import give, stricter, tell_violations, violations
+        from dualign.infer.constraints import give, tell_violations
 
         if model.positions is not None:
             raise UsageError("constraints are for the HMM; IBM models 1 and 2 have no chain to constrain")
-        options, rules_of = stricter(options), partial(give, constraints)
-        kind = "given" if kind == "none" else kind
+        rules_of, ruled = partial(give, constraints), constraint_with_rules(options, options.projection)
     for begin, end in block_bounds(text.bitext):
         part = text.bitext.slice(begin, end)
         slots = int((part.source.lengths * part.target.lengths).sum())
         cells = find_cells(part, model.lexicon, threads, desk.room(slots) if desk else None)
         block = block_with(model, part, cells, text.unknown, rules_of)
         block = block._replace(likelihood=np.zeros((len(part), 2)))
-        posterior = posteriors_of_block(options, block, kind, threads, desk)
-        if constraints is not None and not options.mixture:
-            broken = violations(block.given, block, posterior)
-            tell_violations(constraints, broken, options.slack + options.tolerance)
+        posterior = posteriors_of_block(options, block, options.projection, threads, desk, ruled)
+        if constraints is not None and ruled is not None and not options.mixture:
+            words = partial(words_of, model, part, text.unknown)
+            tell_violations(constraints, block, posterior, ruled.slack + ruled.tolerance, words)
         yield posterior, block
 
 
 def posteriors_of_block(
-    options: Options, block: Block, kind: str, threads: int, desk: Desk | None = None
+    options: Options,
+    block: Block,
+    kind: str,
+    threads: int,
+    desk: Desk | None = None,
+    ruled: Constraint | None = None,
 ) -> Array:
-    """Posteriors of all cells of a block, projected by one of `KINDS`: float32 (slots, 2)."""
+    """Posteriors of all cells of a block, projected by one of `KINDS`: float32 (slots, 2).
+
+    Pairs with rules of their own are projected as `ruled` says.
+    """
     slots = int(block.first[-1])
     posterior = desk.posterior(slots) if desk else np.empty((slots, 2), np.float32)
-    expectations(block, constraint_of(options, kind), threads, posterior)
+    expectations(block, constraint_of(options, kind), threads, posterior, ruled=ruled)
     return posterior
 
 
 def constraint_of(options: Options, kind: str) -> Constraint:
     """One of `KINDS`, as exact as the options ask for."""
     return Constraint(KINDS[kind], options.slack, options.tolerance, options.evaluations, options.mixture)
+
+
+def constraint_with_rules(options: Options, kind: str) -> Constraint:
+    """What holds for pairs with rules of the user's own, where for others it is one of `KINDS`."""
+    from dualign.infer.constraints import stricter
+
+    return constraint_of(stricter(options), kind if KINDS[kind] >= SYMMETRIC else "given")
 
 
 class Job(NamedTuple):
@@ -175,6 +189,15 @@ def cut(order: Array, cells: Array, lanes: int) -> list[Array]:
     return np.split(order, lanes * (1 + np.flatnonzero(np.diff(job))))
 
 
+def parted(jobs: Sequence[Job], given: Given) -> tuple[list[Job], list[Job]]:
+    """The same jobs for the pairs without rules, and for those with rules."""
+    has_rules = given.pair_begin[1:] > given.pair_begin[:-1]
+    without, ruled = (
+        [Job(job.pairs[has_rules[job.pairs] == which], job.alone) for job in jobs] for which in (False, True)
+    )
+    return [job for job in without if len(job.pairs)], [job for job in ruled if len(job.pairs)]
+
+
 class Output(NamedTuple):
     """Where the posteriors of a block's pairs go; empty arrays for what is not wanted.
 
@@ -197,23 +220,40 @@ def only_posteriors(posterior: Array) -> Output:
 
 
 def expectations(
-    block: Block, constraint: Constraint, threads: int, posterior: Array, collect: bool = False
+    block: Block,
+    constraint: Constraint,
+    threads: int,
+    posterior: Array,
+    collect: bool = False,
+    ruled: Constraint | None = None,
 ) -> Sums:
-    """Posteriors of all pairs into `posterior`; what they add up to, also statistics to `collect`."""
+    """Posteriors of all pairs into `posterior`; what they add up to, also statistics to `collect`.
+
+    For `ruled` see `expectation_tasks`.
+    """
     tallies = Tallies(block.jumps.classes if collect else 0)
     jobs = jobs_of(block, whole=threads == 1)
-    tasks = expectation_tasks(block, jobs, constraint, only_posteriors(posterior), tallies)
+    tasks = expectation_tasks(block, jobs, constraint, only_posteriors(posterior), tallies, ruled)
     for _ in ordered_map(lambda task: task(), tasks, threads):
         pass
     return in_numbers(tallies.together())
 
 
 def expectation_tasks(
-    block: Block, jobs: Sequence[Job], constraint: Constraint, output: Output, tallies: Tallies
+    block: Block,
+    jobs: Sequence[Job],
+    constraint: Constraint,
+    output: Output,
+    tallies: Tallies,
+    ruled: Constraint | None = None,
 ) -> list[Callable[[], None]]:
-    """A task for each job; it fills its part of the output, and adds to its thread's tally."""
+    """A task for each job; it fills its part of the output, and adds to its thread's tally.
 
-    def task(job: Job) -> None:
+    With `ruled`, the constraint of pairs with rules of their own, these have jobs for themselves: other pairs
+    get what they get where nobody has any rules.
+    """
+
+    def task(job: Job, block: Block, constraint: Constraint) -> None:
         own = tallies.own()
         if len(block.prior) > 0:
             expect_alone(job.pairs, block, own, output)
@@ -221,7 +261,12 @@ def expectation_tasks(
             (expect_long if job.alone else expect)(job.pairs, block, constraint, own, output)
 
     measured = timed("posteriors", task)
-    return [partial(measured, job) for job in jobs]
+    if ruled is None:
+        return [partial(measured, job, block, constraint) for job in jobs]
+    others, slow = parted(jobs, block.given)
+    without = block._replace(given=NOTHING_GIVEN)
+    tasks: list[Callable[[], None]] = [partial(measured, job, block, ruled) for job in slow]
+    return tasks + [partial(measured, job, without, constraint) for job in others]
 
 
 @kernel()

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from dualign.core.errors import DataError, UsageError
-from dualign.infer.constraints import Glossary
+from dualign.infer.constraints import ConstraintSet, Glossary
 from dualign.jobs.running import Run
 from dualign.learn.prior_counts import Prior
 from dualign.model.model import Model
 from dualign.model.storage import is_model_file
 from dualign.text.bitext import Numbered
 from dualign.text.checks import number_of
+from dualign.text.cutting import Cutting
 from dualign.text.matrices import read_matrices
 from dualign.text.prior_files import read_word_pairs
 from dualign.text.similarities import similarities
@@ -68,9 +69,27 @@ class Knowledge:
         """Every path."""
         return self.glossary, self.prior, self.model, self.similarity, *(self.background or ())
 
-    def read_glossary(self, run: Run) -> Glossary | None:
-        """The glossary, if there is one."""
-        return None if self.glossary is None else Glossary.read(self.glossary, errors=run.errors)
+    def read_glossary(self, run: Run, cutting: Cutting) -> Glossary | None:
+        """The glossary, if there is one, split into tokens as the text is."""
+        if self.glossary is None:
+            return None
+        return Glossary.read(self.glossary, errors=run.errors, cutting=cutting)
+
+    def note_found(self, constraints: ConstraintSet | None, run: Run) -> None:
+        """Tell how many entries of the glossary the text has had; a cluster does not say."""
+        if self.glossary is None or run.crew is not None or not isinstance(constraints, Glossary):
+            return
+        size, found = constraints.size, len(constraints.found)
+        if not size:
+            run.warn(f"{self.glossary}: the glossary has no entries, so it has no effect")
+        elif constraints.asked and not found:
+            run.warn(
+                f"{self.glossary}: no entry of the glossary occurs in the text, both sides in a pair, so "
+                "it has no effect; the source comes first, and words must be as they are in the text"
+            )
+        elif found:
+            occur = "occurs" if found == 1 else "occur"
+            run.note(f"glossary: {found:,} of {number_of(size, 'entries')} {occur} in the text")
 
     def read_similarities(self, run: Run) -> Iterator[tuple[str, Any]]:
         """The matrices, each with its place; none if there is no file of them."""

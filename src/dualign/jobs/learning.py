@@ -115,6 +115,7 @@ def train(
     text = TrainingText(source, target, size, seed)
     numbered_text, aligner = learn(text, options, tuning, known, run, workspace)
     aligner.save(output)
+    known.note_found(aligner.constraints, run)
     run.note(f"learnt from {number_of(len(numbered_text), 'pairs')} in {in_words(clock.seconds)}: {output}")
     return aligner
 
@@ -128,10 +129,11 @@ def learn(
     workspace: Workspace,
 ) -> tuple[Numbered, Aligner]:
     """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner."""
-    prior, constraints = known.read_prior(run), known.read_glossary(run)
+    prior = known.read_prior(run)
     if prior is not None and prior.begin is not None:
         options = prior.begin.options.as_dict() | options
     aligner = Aligner(**computing(run), **options)
+    constraints = known.read_glossary(run, aligner.cutting)
     if run.crew is not None:
         check_model(aligner.options.model)
         if known.similarity is not None:

@@ -287,5 +287,5 @@ def serve(
     aligner = Aligner.load(model, threads=run.threads).set_options(**options)
     cutting = () if aligner.cutting.plain else ("cutting",)
     compile_kernels(run.note, *DECODERS.get(aligner.options.decoder, WORD_ALIGNER), "lines", *cutting)
-    aligner.constraints = Knowledge(glossary).read_glossary(run)
+    aligner.constraints = Knowledge(glossary).read_glossary(run, aligner.cutting)
     return Server(aligner, host, port, token, run)

@@ -104,7 +104,7 @@ def align(
         aligner, files = loaded, files._replace(cutting=loaded.cutting)
         note_idle(aligner.options, options, run, outputs)
         check_gold(tuning, outputs, aligner.options)
-        aligner.constraints = known.read_glossary(run)
+        aligner.constraints = known.read_glossary(run, aligner.cutting)
         workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
         text = _for_saved(aligner, files, tuning, outputs, run)
     else:
@@ -129,6 +129,8 @@ def align(
         counts = _go_on(Resumable(outputs, about), aligner, text, outputs, run)
     else:
         counts = _write_all(aligner, text, files, outputs, load, run)
+    if not resume:  # which may have looked at a part of the text alone
+        known.note_found(aligner.constraints, run)
     note_counts(counts, aligner, clock.seconds, run)
     if bad.count:
         raise DataError(f"no links for {number_of(bad.count, 'bad lines')}; see the warnings")

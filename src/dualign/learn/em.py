@@ -12,8 +12,8 @@ from dualign.core.cards import Card, DeviceError
 from dualign.core.threads import ordered_map
 from dualign.core.workspace import Workspace, boundless
 from dualign.infer.blocks import COLD, Warm
-from dualign.infer.constraints import ConstraintSet, give, stricter
-from dualign.infer.posteriors import constraint_of
+from dualign.infer.constraints import ConstraintSet, give
+from dualign.infer.posteriors import constraint_of, constraint_with_rules
 from dualign.infer.tallies import Sums
 from dualign.learn.expectation import Asked, Expectation, Places, above_counts
 from dualign.learn.expected_counts import Counts
@@ -79,13 +79,20 @@ def _found_on(card: Card, bitext: Bitext, model: Model, asked: Asked) -> Found |
 
 def asked_for(model: Model, bitext: Bitext, constraint: str, constraints: ConstraintSet | None) -> Asked:
     """What the E-step of such a round computes."""
-    options, rules_of = model.options, None
-    if constraints is not None:
-        options, rules_of = stricter(options), partial(give, constraints)
-    # Rules of the user's own join whatever the options ask for.
-    agree = constraint == "agreement" or (constraint == "given" and options.constraint == "agreement")
-    agree = agree or (constraint == "even" and options.constraint != "none")
-    return Asked(constraint_of(options, constraint), agree, above_counts(bitext), rules_of)
+    options = model.options
+    usual = without_rules(constraint, options)
+    agree = usual == "agreement" or (usual == "even" and options.constraint != "none")
+    asked = Asked(constraint_of(options, usual), agree, above_counts(bitext))
+    if constraints is None:
+        return asked
+    return asked._replace(rules=partial(give, constraints), ruled=constraint_with_rules(options, usual))
+
+
+def without_rules(constraint: str, options: Options) -> str:
+    """The constraint of pairs that have no rules of the user's own, which join what the options ask for."""
+    if constraint != "given":
+        return constraint
+    return "agreement" if options.constraint == "agreement" else "none"
 
 
 class Expected(Protocol):
@@ -146,7 +153,8 @@ def _chains_from(
     if constraint == "even":
         return {}
     lengths = bitext.source.lengths, bitext.target.lengths
-    step = SAFE if constraint == "none" else max(SAFE, BOLD * min(1, FEW / model.options.rounds))
+    usual = without_rules(constraint, model.options)
+    step = SAFE if usual == "none" else max(SAFE, BOLD * min(1, FEW / model.options.rounds))
     return {
         "weights": update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
         "jumps": update_jumps(

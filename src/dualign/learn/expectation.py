@@ -48,14 +48,15 @@ class Asked(NamedTuple):
     """What an E-step computes.
 
     `agree`: both directions count the product of their posteriors (Liang et al. 2006). `rules`, if given,
-    turn pairs into constraints on their posteriors. `above`: see `Counts`; it is that of the whole text, also
-    where only a part of it is counted.
+    turn pairs into constraints on their posteriors, and pairs that have any are constrained as `ruled` says.
+    `above`: see `Counts`; it is that of the whole text, also where only a part of it is counted.
     """
 
     constraint: Constraint
     agree: bool
     above: float
     rules: Rules | None = None
+    ruled: Constraint | None = None
 
 
 def above_counts(bitext: Bitext) -> float:
@@ -133,7 +134,8 @@ class Expectation:
         if jobs is None:
             jobs = timed("cutting jobs", jobs_of)(block)
         output = buffers.output(lookup, self.asked.agree)
-        yield Stage(expectation_tasks(block, jobs, self.asked.constraint, output, self.tallies))
+        asked = self.asked
+        yield Stage(expectation_tasks(block, jobs, asked.constraint, output, self.tallies, asked.ruled))
         count, count_nulls = timed("counts", add_counts), timed("counts of null", add_null_counts)
         above = self.asked.above
         tasks = [

@@ -341,7 +341,7 @@ def test_notes_on_what_was_not_learnt_from(tmp_path, capsys):
     pair = write_lines(tmp_path / "s", source), write_lines(tmp_path / "t", target)
     assert run(["align", *pair, "--max-length", "20"]) == 0
     shown = capsys.readouterr()
-    assert "1 of 4 pairs has an empty side" in shown.err
+    assert "1 of 4 pairs has an empty side (pair " in shown.err
     assert "1 pair has more than 20 words per side" in shown.err
     assert "round" in shown.err
     assert len(shown.out.splitlines()) == 4
@@ -399,6 +399,25 @@ def test_text_without_anything_to_learn_from_gives_empty_lines_and_no_model(tmp_
     assert "none of the 2 sentence pairs has words on both sides" in shown.err
     assert "none of the 2 sentence pairs" in failure(capsys, *pair, "--save", str(tmp_path / "m"))
     assert not (tmp_path / "m").exists()
+
+
+def test_the_first_pair_with_an_empty_side_is_named(tmp_path, capsys):
+    pair = write_lines(tmp_path / "s", ["a", "", "a", "a"]), write_lines(tmp_path / "t", ["x", "x", "", "x"])
+    assert run(["align", *pair, "--rounds", "1"]) == 0
+    said = "2 of 4 pairs have an empty side (the first is pair 2); skipped"
+    assert said in capsys.readouterr().err
+    assert run(["train", *pair, str(tmp_path / "m"), "--sample", "4"]) == 0
+    assert "2 of 4 pairs have an empty side; skipped" in capsys.readouterr().err
+
+
+def test_a_text_that_is_its_own_translation_is_suspected(files, tmp_path, capsys):
+    link = tmp_path / "other"
+    link.symlink_to(files[0])
+    assert run(["align", files[0], str(link), "--quiet", *FAST]) == 0
+    said = f"warning: {files[0]}: both the source and the target text; name the file of the other language"
+    assert capsys.readouterr().err.splitlines() == [f"dualign: {said}"]
+    assert run(["align", *files, "--quiet", *FAST]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("stdin", [False, True])
@@ -529,7 +548,9 @@ def test_files_that_are_no_models_are_refused(files, model, tmp_path, capsys):
 
 def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
     beyond = write_lines(tmp_path / "beyond", [*GOLD[:4], "0-0 999-0"])
-    assert f"{beyond}:5: link 999-0 is outside the pair" in failure(capsys, *files, "--tune", beyond, *FAST)
+    shown = failure(capsys, *files, "--tune", beyond, *FAST)
+    assert f"{beyond}:5: link 999-0 is outside the pair" in shown
+    assert "if they belong to another text, name it: --tune-source, --tune-target" in shown
     more = write_lines(tmp_path / "more", ["0-0"] * (LINES + 1))
     shown = failure(capsys, *files, "--tune", more, *FAST)
     assert f"{more} has {LINES + 1} pairs but the input has {LINES};" in shown

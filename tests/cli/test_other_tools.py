@@ -48,6 +48,29 @@ def test_fast_aligns_other_options_are_taken(folder, capsys):
     assert fast_align(folder, capsys, "-q", "0.9", "--quiet") != plain
 
 
+def test_options_without_effect_are_named_in_one_note(folder, capsys):
+    text = str(folder / "text.de-en")
+    assert run(["fast-align", "-i", text, "-I", "0", "-T", "4.0", "-m", "9.9", "-q", "0.1"]) == 0
+    shown = capsys.readouterr().err
+    assert "dualign: note: -I, -T and -m have no effect here\n" in shown
+    assert shown.count("no effect") == 1
+    command = ["eflomal", "-i", text, "-f", str(folder / "ignored"), "--overwrite"]
+    assert run([*command, "-M", "2", "--debug"]) == 0
+    assert capsys.readouterr().err == "dualign: note: -M and --debug have no effect here\n"
+    assert run([*command, "--n-samplers", "2"]) == 0
+    assert capsys.readouterr().err == "dualign: note: --n-samplers has no effect here\n"
+    assert run([*command, "--debug", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_fast_align_proposes_for_two_files_what_takes_two(folder, capsys):
+    assert run(["fast-align", "-i", str(folder / "text.de")]) == 1
+    shown = capsys.readouterr().err
+    assert "no separator; write `source ||| target`" in shown
+    assert "for two files there is `dualign align SOURCE TARGET`" in shown
+    assert "or name two files" not in shown
+
+
 def test_a_model_is_saved_and_forced(folder, capsys):
     model = str(folder / "parameters")
     forward = fast_align(folder, capsys, "-d", "-p", model, "--quiet")

@@ -31,7 +31,7 @@ def test_from_links_to_a_table_to_alignments_to_a_better_table(text, capsys):
     report, out = place / "report.jsonl", place / "phrases"
     command = ["phrases", "align", table, source, target, "-o", str(out), "--report", str(report)]
     assert run([*command, "--threads", "2"]) == 0
-    assert "proved to have no alignment" in capsys.readouterr().err
+    assert "cannot cover, 1 empty; " in capsys.readouterr().err
     lines = out.read_text().splitlines()
     records = [json.loads(line) for line in report.read_text().splitlines()]
     assert len(lines) == len(records) == 41
@@ -80,7 +80,18 @@ def test_a_single_pair_is_told_in_the_singular(tmp_path, capsys):
     assert (links, score) == ("0:1-0:1", "0")
     assert 0 <= float(bound) < 1e-6
     assert f"1 entry of {table} left out: a phrase of over --max-length 7 words" in shown.err
-    assert "1 pair aligned, 0 proved to have no alignment, 0 empty; 1 answer certified" in shown.err
+    assert (
+        "1 pair aligned, 0 that the table's phrases cannot cover, 0 empty; 1 answer certified\n" in shown.err
+    )
+
+
+def test_pairs_that_the_table_cannot_make_are_told_with_a_remedy(tmp_path, capsys):
+    source, target = write(tmp_path / "s", "a\nb\n"), write(tmp_path / "t", "x\ny\n")
+    table = write(tmp_path / "table", "a ||| x ||| 1\n")
+    assert run(["phrases", "align", table, source, target]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[1] == "||| -inf ||| -inf"
+    assert "1 that the table's phrases cannot cover, 0 empty; 2 answers certified; a table of" in shown.err
 
 
 def test_evaluate_extracts_the_phrases_of_links(text, capsys):

@@ -47,6 +47,46 @@ def test_links_are_on_the_tokens_that_are_written(folder):
     assert target.split()[8] == "house"
 
 
+def test_links_on_tokens_that_nobody_sees_are_told(folder, tmp_path, capsys):
+    texts, links = [str(folder / "s"), str(folder / "t")], ["-o", str(tmp_path / "links")]
+    said = (
+        "note: links count tokens as --tokenize simple cuts them, not the words of your files; "
+        "--positions words counts words, --tokens FILE writes the tokens\n"
+    )
+    for how in (["--tokenize", "simple"], ["--model", str(folder / "model")]):
+        assert run(["align", *texts, *links, *how]) == 0
+        assert capsys.readouterr().err.count(said) == 1
+        for more in (["--positions", "words"], ["--tokens", str(tmp_path / "tokens")]):
+            assert run(["align", *texts, *links, *how, *more]) == 0
+            assert "links count tokens" not in capsys.readouterr().err
+    assert run(["align", *texts, *links]) == 0
+    assert "links count tokens" not in capsys.readouterr().err
+
+
+def test_raw_text_is_told_once_for_both_sides(folder, tmp_path, capsys):
+    texts, model = [str(folder / "s"), str(folder / "t")], str(tmp_path / "model")
+    links = ["-o", str(tmp_path / "links")]
+    sign = r"note: \d+ % of the source and \d+ % of the target words end in punctuation; if this text is not "
+    advice = sign + "tokenised, train with --tokenize simple"
+    for command, more in (
+        (
+            ["align", *texts, *links],
+            ", and align with --positions words for links on the words of your files",
+        ),
+        (["align", *texts, *links, "--positions", "words"], ""),
+        (["train", *texts, model], ""),
+        (["align", *texts, *links, "--model", model, "--positions", "characters"], ""),
+    ):
+        assert run(command) == 0
+        shown = capsys.readouterr().err
+        assert re.search(f"{advice}{more}\n", shown)
+        assert shown.count("punctuation") == 1
+    cut = tmp_path / "cut"
+    cut.write_text((folder / "t").read_text().replace(",", " ,").replace(".", " ."))
+    assert run(["align", texts[0], str(cut), *links]) == 0
+    assert re.search(r"note: \d+ % of the source words end in punctuation; if", capsys.readouterr().err)
+
+
 def test_links_on_characters_and_words_are_those_that_remap_makes(folder):
     model = ["--model", str(folder / "model")]
     aligned(folder, *model, "--tokens", str(folder / "tokens"))
@@ -84,8 +124,8 @@ def test_decomposed_letters_count_as_they_are_written(folder, tmp_path):
 
 def test_raw_text_is_noticed(folder, capsys):
     assert run(["align", str(folder / "s"), str(folder / "t"), "-o", str(folder / "x")]) == 0
-    assert "43 % of the source words end in punctuation" in (shown := capsys.readouterr().err)
-    assert "set --tokenize simple" in shown
+    assert "43 % of the source and 43 % of the target words end in" in (shown := capsys.readouterr().err)
+    assert "train with --tokenize simple" in shown
     assert (
         run(["align", str(folder / "s"), str(folder / "t"), "-o", str(folder / "x"), "--tokenize", "simple"])
         == 0

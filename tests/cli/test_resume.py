@@ -251,6 +251,24 @@ def test_another_text_model_or_option_is_refused(begun, files, folder, tmp_path,
     assert str(text) in failure(capsys, *begun)
 
 
+def test_after_texts_of_unequal_length_the_files_to_remove_are_named(files, model, tmp_path, capsys):
+    target = write_lines(tmp_path / "short", TARGET)
+    links = tmp_path / "links"
+    arguments = [files[0], target, "--model", model, "-o", str(links), "--resume"]
+    assert "give the same sentences in the same order" in failure(capsys, *arguments)
+    kept = [tmp_path / "links.resume", tmp_path / "links.part"]
+    assert all(path.exists() for path in kept)
+    assert not links.exists()
+    Path(target).write_bytes(Path(files[1]).read_bytes())
+    shown = failure(capsys, *arguments)
+    assert "the target text changed" in shown
+    assert shown.splitlines()[-1].endswith(f"remove {kept[0]} and {kept[1]} to start afresh")
+    for path in kept:
+        path.unlink()
+    assert run(["align", *arguments, "--quiet"]) == 0
+    assert len(links.read_text().splitlines()) == len(Path(files[0]).read_text("utf-8").splitlines())
+
+
 def test_a_copy_of_the_model_is_the_same_model(begun, tmp_path):
     copy = tmp_path / "copy"
     copy.write_bytes((tmp_path / "model").read_bytes())

@@ -296,7 +296,8 @@ def test_a_text_without_a_usable_pair_is_warned_about(tmp_path, caplog):
         jobs.align(blank, blank, str(out))
     assert "all 2 lines of the output are empty" in caplog.text
     warned: list[str] = []
-    jobs.align(blank, blank, str(out), run=jobs.Run(warn=warned.append))
+    other = write_lines(tmp_path / "other", ["", ""])
+    jobs.align(blank, other, str(out), run=jobs.Run(warn=warned.append))
     assert len(warned) == 1
     assert out.read_text() == "\n\n"
 

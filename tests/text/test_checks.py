@@ -54,6 +54,8 @@ def test_links_outside_their_pair_are_refused_and_others_are_not(source, target)
 
 def test_an_unknown_length_is_not_checked():
     links_inside([(0, 99)], 1, None)
+    with pytest.raises(DataError, match=r"`align --tokens` writes .*`align --positions words` counts uncut"):
+        links_inside([(9, 9)], 2, 2)
     with pytest.raises(DataError, match=r"link 1-0 is outside the pair, which has 1 source words"):
         links_inside([(1, 0)], 1, None)
 

@@ -149,9 +149,11 @@ def test_zeros_between_streams_of_xz_are_padding(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES[1:])
 def test_text_that_is_not_compressed_at_all_is_a_data_error(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text{suffix}"
-    path.write_bytes(b"just a line\n")
-    with pytest.raises(DataError, match=rf"text\{suffix}: corrupt"):
-        read(path)
+    for text in (b"x", b"just a line\n", b"just a line\n" * 9):
+        path.write_bytes(text)
+        said = rf"text\{suffix}: is not \w+ data, though its name ends in \{suffix}; rename it"
+        with pytest.raises(DataError, match=said):
+            read(path)
 
 
 def test_damage_in_the_middle_shows_after_the_good_beginning(tmp_path: Path) -> None:
@@ -485,3 +487,14 @@ def test_standard_input_is_decompressed_by_its_beginning(suffix, monkeypatch):
             pytest.raises(DataError, match="standard input: corrupt or truncated"),
         ):
             stream.read()
+
+
+def test_packed_data_with_another_name_or_cut_off_are_told_apart(tmp_path):
+    path = tmp_path / "text.xz"
+    path.write_bytes(gzip.compress(b"text"))
+    with pytest.raises(DataError, match=r"is gzip data, though its name ends in \.xz; rename"):
+        read(path)
+    for name, head in (("a.gz", b"\x1f\x8b\x08"), ("a.bz2", b"BZh9"), ("a.zst", b"\x50\x2a\x4d\x18\x04")):
+        (tmp_path / name).write_bytes(head)
+        with pytest.raises(DataError, match="corrupt or truncated"):
+            read(tmp_path / name)

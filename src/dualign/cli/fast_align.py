@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from dualign import jobs
 from dualign.cli.options import Threads, flag, option
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
+from dualign.core.errors import DataError, UsageError
+from dualign.text.pairs import OR_TWO_FILES
 
 
 def fast_align(
@@ -54,4 +55,9 @@ def fast_align(
         None if reverse else "-", "-" if reverse else None, parameters, after_links=scores
     )
     with on_screen(quiet, "-", threads) as run:
-        jobs.align_directions(input, None, outputs, load=force, run=run, whitespace="ascii", **chosen)
+        try:
+            jobs.align_directions(input, None, outputs, load=force, run=run, whitespace="ascii", **chosen)
+        except DataError as error:
+            remedy = "; for two files there is `dualign align SOURCE TARGET`"
+            error.args = (str(error).replace(OR_TWO_FILES, remedy),)
+            raise

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
+from dualign.cli.exits import say
 from dualign.core.errors import UsageError
 from dualign.model.options import Options
 
@@ -15,6 +16,9 @@ from dualign.model.options import Options
 _SETTING = re.compile(r"(?<![\w./=`'\"-])(?<!--set )([a-z][a-z0-9_]*)=(True\b|False\b|\"[\w-]+\"|'[\w-]+')?")
 _OTHER_NAMES = {"model": "model_type", "lowercase": "keep_case"}
 _FIELDS = {field.name for field in fields(Options)}
+
+IGNORED = "Accepted but ignored"
+"""How the help of such options begins."""
 
 _running: list[dict[str, Any]] = [{}]
 """The options of the running command, by the name of the parameter, last; its threads see them, too."""
@@ -31,6 +35,21 @@ def flags_of(parameters: Iterable[Any]) -> Iterator[None]:
         raise
     finally:
         _running.pop()
+
+
+def note_ignored(parameters: Iterable[Any], values: dict[str, Any]) -> None:
+    """Tell which options that another program has were given without effect, unless `--quiet` was."""
+    given = [
+        min(each.opts, key=len)
+        for each in parameters
+        if (getattr(each, "help", None) or "").startswith(IGNORED)
+        and values[each.name] is not None
+        and values[each.name] is not False
+    ]
+    if given and not values["quiet"]:
+        *others, last = given
+        have = f"{', '.join(others)} and {last} have" if others else f"{last} has"
+        say(f"note: {have} no effect here")
 
 
 def as_typed(message: str) -> str:

@@ -25,7 +25,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dualign.cli.exits import guarded, say
-from dualign.cli.flags import flags_of
+from dualign.cli.flags import flags_of, note_ignored
 from dualign.cli.signals import heed
 from dualign.core.errors import UsageError
 
@@ -114,6 +114,7 @@ class _Verb(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         with flags_of(self.params):
+            note_ignored(self.params, ctx.params)
             return super().invoke(ctx)
 
 

@@ -19,11 +19,12 @@ from dualign.jobs.warming import compile_kernels, load_ahead, load_kernels
 from dualign.model.options import Options
 from dualign.model.storage import checked_path
 from dualign.text.conllu import is_conllu
+from dualign.text.cutting import Cutting
 from dualign.text.lines import read_lines, tokenize
 from dualign.text.pairs import check_separator
 from dualign.text.places import refuse_inputs
 from dualign.text.remote_files import is_remote
-from dualign.text.streams import check_input, check_output, is_regular
+from dualign.text.streams import check_input, check_output, is_regular, text_size
 
 
 def check_outputs(
@@ -95,6 +96,7 @@ def look_at(
     for path in (*texts, None if tuning is None else tuning.gold, *known.inputs()):
         if path is not None:
             check_input(path)
+    _warn_of_one_file(source, target, run)
     for path in texts:
         if path is not None and is_conllu(path):
             raise UsageError(f"{path}: CoNLL-U; open it with dualign.jobs.plain_text, which has its words")
@@ -103,6 +105,16 @@ def look_at(
             if tokenize(line):
                 check_separator(line, f"{source}:{number}")
                 return
+
+
+def _warn_of_one_file(source: str, target: str | None, run: Run) -> None:
+    """Warn where a text is its own translation, as after a typing error."""
+    # An empty text has a warning of its own.
+    if target is None or not can_read_again(source, target) or not text_size(source):
+        return
+    local = os.path.exists(source) and os.path.exists(target)
+    if os.path.samefile(source, target) if local else source == target:
+        run.warn(f"{source}: both the source and the target text; name the file of the other language")
 
 
 def can_read_again(source: str, target: str | None) -> bool:
@@ -151,6 +163,15 @@ def note_device(
         run.note(f"note: the card does not do {reason}; training runs on the processor")
     if (reason := why_not_align(aligner.options, constraints)) is not None:
         run.note(f"note: the card does not do {reason}; links are chosen on the processor")
+
+
+def note_cut(cutting: Cutting, options: Options, outputs: Outputs, run: Run) -> None:
+    """Tell that links are on tokens that nobody sees."""
+    if not outputs.reads_lines and (cutting.source is not None or cutting.target is not None):
+        run.note(
+            f"note: links count tokens as tokenize={options.tokenize} cuts them, not the words of your "
+            "files; positions=words counts words, tokens=FILE writes the tokens"
+        )
 
 
 def note_idle(

@@ -30,7 +30,7 @@ from dualign.text.cutting import Cutting
 from dualign.text.line_blocks import BEGINNING, PairedLines, Place
 from dualign.text.pair_blocks import TextFiles, both_sides
 from dualign.text.pairs import Pair
-from dualign.text.raw_signs import SAMPLE, sign_of_raw_text
+from dualign.text.raw_signs import ENDING, SAMPLE, sign_of_raw_text
 
 MOSTLY = 0.5
 """With a larger share of unknown words at the beginning of a text, the model is hardly meant for it."""
@@ -100,7 +100,7 @@ def align_chunks(
         if chunk.begin.line == 0:
             _note_unknown(aligner.model, text, run)
             if not aligner.history:  # else it was looked at before training
-                note_raw(partial(_words_of, aligner.model, text), cutting, run)
+                note_raw(partial(_words_of, aligner.model, text), cutting, outputs.positions, run)
         desk = desks.own = getattr(desks, "own", None) or Desk()
         matrices: list[Array] | None = None if outputs.posteriors is None else []
         links = aligner.align_part(text, desk, matrices)
@@ -132,20 +132,29 @@ class _LongPairs:
             self._done = True
 
 
-def note_raw(words: Callable[[int], tuple[Array, Sequence[str]]], cutting: Cutting, run: Run) -> None:
-    """Tell where the text of a side looks raw, and is not tokenised.
+def note_raw(
+    words: Callable[[int], tuple[Array, Sequence[str]]], cutting: Cutting, positions: str | None, run: Run
+) -> None:
+    """Tell where the text looks raw, and is not tokenised.
 
-    `words` gives the first tokens of a side, in numbers, and the words of these.
+    `words` gives the first tokens of a side, in numbers, and the words of these. `positions`: what the links
+    are on, None if there are none.
     """
+    signs = []
     for side, (name, cut) in enumerate((("source", cutting.source), ("target", cutting.target))):
         if cut is None:
             tokens, known = words(side)
             sign = sign_of_raw_text([known[token] for token in tokens[:SAMPLE].tolist()], name)
             if sign is not None:
-                run.note(
-                    f"note: {sign}; if this text is not tokenised, set tokenize=simple, and "
-                    "positions=words for links on the words of your files"
-                )
+                signs.append(sign)
+    if signs:
+        if len(signs) == 2 and all(sign.endswith(ENDING) for sign in signs):
+            signs[0] = signs[0].removesuffix(ENDING)
+        more = ", and align with positions=words for links on the words of your files"
+        run.note(
+            f"note: {' and '.join(signs)}; if this text is not tokenised, train with tokenize=simple"
+            f"{more if positions == 'tokens' else ''}"
+        )
 
 
 def _words_of(model: Model, text: Encoded, side: int) -> tuple[Array, list[str]]:

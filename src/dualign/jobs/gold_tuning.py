@@ -73,12 +73,15 @@ class Tuning:
         pairs = gold.of(text, place)
         for number, (s, t), links in zip(gold.lines, pairs, gold.links, strict=True):
             every = chain(links.links, links.possible)
-            links_inside(
-                every,
-                len(s),
-                len(t),
-                f"{self.gold}, pair {number + 1}" if gold.chosen else f"{self.gold}:{number + 1}",
-            )
+            at = f"{self.gold}, pair {number + 1}" if gold.chosen else f"{self.gold}:{number + 1}"
+            try:
+                links_inside(every, len(s), len(t), at)
+            except DataError as error:
+                if self.pin or not self.on_input:
+                    raise
+                raise DataError(
+                    f"{error}; if they belong to another text, name it: --tune-source, --tune-target"
+                ) from None
         return pairs
 
 

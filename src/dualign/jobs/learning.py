@@ -127,8 +127,12 @@ def learn(
     known: Knowledge,
     run: Run,
     workspace: Workspace,
+    positions: str | None = None,
 ) -> tuple[Numbered, Aligner]:
-    """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner."""
+    """Train an aligner, tuned if there is gold; returns the bitext, numbered, and the aligner.
+
+    `positions`: what links will be on, if any are to be written.
+    """
     prior = known.read_prior(run)
     if prior is not None and prior.begin is not None:
         options = prior.begin.options.as_dict() | options
@@ -161,7 +165,7 @@ def learn(
     if max(int(side.lengths.max(initial=0)) for side in (learnt.source, learnt.target)) > LONGEST_IN_STEP:
         compile_kernels(run.note, "long")
     sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
-    note_raw(lambda side: sides[side], aligner.cutting, run)
+    note_raw(lambda side: sides[side], aligner.cutting, positions, run)
     used = usable(learnt, aligner.options.max_length, aligner.threads)
     # Each pair once: those of the text stand `times` times before the background.
     different = int(used[: len(text)].sum()) + int(used[times * len(text) :].sum())
@@ -182,6 +186,7 @@ def learn(
     except NothingToLearn:
         place = names_of(given.source, given.target)
         raise NothingToLearn(len(text), place) from None  # without the background
+    _note_empty(text, given.sample is None, run)
     _note_unused(text, used, times, aligner.options.max_length, run)
     if judge is not None:
         run.note(judge.kept(aligner))
@@ -361,16 +366,23 @@ def _note_other(model: Model, options: Options, text: Numbered, run: Run) -> Non
         note_unknown(name, sum(words[token] not in vocabulary.numbers for token in first), len(first), run)
 
 
+def _note_empty(text: Bitext, whole: bool, run: Run) -> None:
+    """Tell how many pairs have an empty side, and of a `whole` text, which is the first."""
+    empty = np.flatnonzero((text.source.lengths == 0) | (text.target.lengths == 0))
+    if len(empty):
+        have = "has" if len(empty) == 1 else "have"
+        first = f"{'' if len(empty) == 1 else 'the first is '}pair {empty[0] + 1:,}" if whole else ""
+        run.note(
+            f"note: {len(empty):,} of {len(text):,} pairs {have} an empty side{first and f' ({first})'}; "
+            "skipped in training, no links"
+        )
+
+
 def _note_unused(text: Bitext, used: Array, times: int, limit: int, run: Run) -> None:
     """Tell how many pairs took no part in training, and why; `used`: which did, of the text, repeated `times`
     times, and the background."""
     most = number_of(limit, "words")
     lengths, widths = text.source.lengths, text.target.lengths
-    if empty := int(((lengths == 0) | (widths == 0)).sum()):
-        have = "has" if empty == 1 else "have"
-        run.note(
-            f"note: {empty:,} of {len(text):,} pairs {have} an empty side; skipped in training, no links"
-        )
     long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
     if (long & used[: len(text)]).any():
         run.note(f"note: every pair has more than {most} per side; they are used for training anyway")

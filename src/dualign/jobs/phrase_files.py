@@ -159,9 +159,11 @@ def align_phrases(
             f"note: {number_of(occurrences.too_long, 'entries')} of {text.table} left out: a phrase of over "
             f"max_length={text.max_length} words"
         )
+    certified = number_of(counts["certified"], "answers")
+    more = "; a table of this text, or of longer phrases, covers more" if counts["without"] else ""
     run.note(
-        f"{number_of(counts['aligned'], 'pairs')} aligned, {counts['without']:,} proved to have no "
-        f"alignment, {counts['empty']:,} empty; {number_of(counts['certified'], 'answers')} certified"
+        f"{number_of(counts['aligned'], 'pairs')} aligned, {counts['without']:,} that the table's phrases "
+        f"cannot cover, {counts['empty']:,} empty; {certified} certified{more}"
     )
     return counts
 

@@ -20,6 +20,7 @@ from dualign.jobs.before_work import (
     compile_for,
     computing,
     look_at,
+    note_cut,
     note_device,
     note_idle,
 )
@@ -109,13 +110,16 @@ def align(
         text = _for_saved(aligner, files, tuning, outputs, run)
     else:
         try:
-            learnt, aligner = learn(TrainingText(source, target), options, tuning, known, run, workspace)
+            learnt, aligner = learn(
+                TrainingText(source, target), options, tuning, known, run, workspace, outputs.positions
+            )
         except NothingToLearn as error:
             aligner = Aligner(**computing(run), **options)
             _write_nothing(error, files._replace(cutting=aligner.cutting), outputs, run)
             return aligner
         files = files._replace(cutting=aligner.cutting)
         text = _for_learnt(aligner, files, learnt, outputs)
+    note_cut(files.cutting, aligner.options, outputs, run)
     if outputs.model is not None:
         aligner.save(outputs.model)
     run = replace(run, threads=workspace.at_once(aligner.threads, CHUNK_MEMORY))

@@ -43,7 +43,11 @@ class NothingToLearn(DataError):  # noqa: N818 - what happened, in words
 
     def __init__(self, pairs: int, place: str = "") -> None:
         self.pairs = pairs
-        self.what = f"none of the {pairs} sentence pairs has words on both sides"
+        self.what = (
+            "the only sentence pair does not have words on both sides"
+            if pairs == 1
+            else f"none of the {pairs} sentence pairs has words on both sides"
+        )
         if place:
             self.what = f"{place}: {self.what if pairs else 'no lines'}"
         remedy = ": give a text with words on both sides" if place else ""

@@ -127,6 +127,7 @@ def links_inside(
             swap = " (if the target stands first, turn it: `dualign convert --swap`)" if turned else ""
             raise DataError(
                 f"{where}link {i}-{j} is outside the pair, which has {known} words; "
-                "give the links of exactly these words (`align --tokens` writes those that it has cut), "
+                "give the links of exactly these words (`align --tokens` writes those that it has cut, "
+                "`align --positions words` counts uncut words), "
                 f"source first, counted from 0{swap}"
             )

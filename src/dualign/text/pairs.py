@@ -12,6 +12,9 @@ from dualign.text.streams import FilePath
 
 _BARS = "|||"
 
+OR_TWO_FILES = ", or name two files"
+"""A remedy for lines without a separator."""
+
 Pair = tuple[Sequence[str], Sequence[str]]
 """The tokens of a source sentence and of its translation."""
 
@@ -65,7 +68,7 @@ def check_separator(line: str, place: str, *, bars: bool = True) -> None:
     if "\t" not in line and not (bars and _BARS in line):
         raise DataError(
             f"{place}: no separator; "
-            "write `source ||| target` or `source<TAB>target` on each line, or name two files"
+            f"write `source ||| target` or `source<TAB>target` on each line{OR_TWO_FILES}"
         )
 
 

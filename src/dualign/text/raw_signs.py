@@ -15,6 +15,9 @@ LEAST = 50
 SHARE, LENGTH = 0.05, 6.0
 """Tokenised text has fewer words that end in punctuation, and shorter words in scripts without blanks."""
 
+ENDING = " words end in punctuation"
+"""How one of the signs ends."""
+
 _ENDS_IN_PUNCTUATION = re.compile(r"\w.*[.,;:!?…]\Z", re.DOTALL)
 _WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
@@ -30,4 +33,4 @@ def sign_of_raw_text(words: Sequence[str], side: str) -> str | None:
         return f"the {side} words have {length:.0f} characters on average" if length > LENGTH else None
     ending = sum(count for word, count in counts.items() if _ENDS_IN_PUNCTUATION.match(word))
     share = ending / len(words)
-    return f"{100 * share:.0f} % of the {side} words end in punctuation" if share > SHARE else None
+    return f"{100 * share:.0f} % of the {side}{ENDING}" if share > SHARE else None

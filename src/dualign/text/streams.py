@@ -252,8 +252,11 @@ class _Source(io.RawIOBase):
             except self._damage as error:
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
+                wrong = _wrong_name(self._name, self._file)
                 raise DataError(
-                    f"{self._name}: corrupt or truncated compressed data ({error}); "
+                    f"{self._name}: {wrong}; rename it"
+                    if wrong
+                    else f"{self._name}: corrupt or truncated compressed data ({error}); "
                     "fetch the file or write it again"
                 ) from None
 
@@ -384,6 +387,23 @@ def text_size(path: str | None) -> int:
 
 def _method(path: str) -> str | None:
     return _METHODS.get(os.path.splitext(path)[1])
+
+
+def _wrong_name(name: str, file: io.BufferedIOBase | None) -> str | None:
+    """What the data are, if they do not begin as the suffix of the name says; else None."""
+    method, suffix = _method(name), os.path.splitext(name)[1]
+    if method is None or file is None or not file.seekable():
+        return None
+    file.seek(0)
+    beginning = file.read(8)
+    # Half a header, and what zstd may skip, are no other kind of data.
+    skipped = method == "zstd" and beginning[1:4] == b"\x2a\x4d\x18"
+    if skipped or any(
+        magic.startswith(beginning[: len(magic)]) for magic in _MAGIC if _MAGIC[magic] == method
+    ):
+        return None
+    other = packed_by(beginning)
+    return f"is {'not ' * (other is None)}{other or method} data, though its name ends in {suffix}"
 
 
 def _decompressor(

@@ -79,7 +79,7 @@ def written(final: str) -> None:
 
 
 def _file(path: str) -> File | None:
-    with suppress(OSError):
+    with suppress(OSError, ValueError):  # the latter of a name that no file can have
         status = os.stat(path)
         return status.st_dev, status.st_ino
     return None
@@ -93,9 +93,8 @@ def refuse_inputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -
     """The same check before the work, for a command that knows its files; some may have been read already."""
     places = _current.get()
     for output in filter(None, outputs):
-        with suppress(ValueError):  # a name that no file can have: said when it is opened
-            if places is not None and _file(output) in places.read:
-                raise _lost(output)
+        if places is not None and _file(output) in places.read:
+            raise _lost(output)
     for output, other in product(filter(None, outputs), filter(None, inputs)):
         same = False
         with suppress(OSError, ValueError):

@@ -235,10 +235,10 @@ module = types.ModuleType({name!r})
 def inside():
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(0.05)
+    print("linked", flush=True)  # here, because outside it may come at any moment
 def action():
     module.inside = inside
     exec(compile({code!r}, "module", "exec"), module.__dict__)
-    print("linked", flush=True)
     time.sleep(30)
 heed()
 raise SystemExit(guarded(action))

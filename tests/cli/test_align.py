@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.bitexts import GOLD, LINES, SOURCE, TARGET, write_bitext, write_lines
-from tests.cli.command import dualign
+from tests.commands.bitexts import GOLD, LINES, SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.command import dualign
 
 from dualign.aligner import Aligner, align
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.decode import links as aligning
 from dualign.measure.quality import evaluate
 from dualign.model.storage import write_container

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.command import DUALIGN, write
+from tests.commands.command import DUALIGN, write
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.core.kernel_folder import kernel_folder
 from dualign.jobs import warming
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from dualign.aligner import Aligner
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.core.errors import UsageError
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.pair_requests import Answerer, Refused

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import LINES, SOURCE, TARGET, write_bitext, write_lines
-from tests.cli.command import dualign
+from tests.commands.bitexts import LINES, SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.command import dualign
 
 from dualign import jobs
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.core.errors import UsageError
 
 FAST = ["--rounds", "1", "-q"]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.command import dualign, write
+from tests.commands.command import dualign, write
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.core.errors import DataError, UsageError
 from dualign.core.temporaries import Temporary
 from dualign.jobs import translation

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.bitexts import SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.bitexts import SOURCE, TARGET, write_bitext, write_lines
 from tests.infer.blocks import OnePair, random_pair
 from tests.learn.corpora import encoded
 from tests.oracles.constraints import Dual, OracleRule, Projected, bijective, project, symmetric
 
 from dualign.aligner import Aligner
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.core.errors import DataError, UsageError
 from dualign.infer.blocks import Block, block_of
 from dualign.infer.constraints import Glossary, Rule, give, scaled

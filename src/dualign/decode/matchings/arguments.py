@@ -119,11 +119,11 @@ def as_costs(costs: Any, words: int, name: str) -> Array:
 def rule_of(alpha: float, concave: str) -> Rule:
     """The objective by the names of its parts."""
     if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.number):
-        raise UsageError(f"alpha={alpha!r} must be a number")
+        raise UsageError("{alpha=} must be a number", alpha=alpha)
     if not (isfinite(alpha) and 0 < alpha <= 1):
-        raise UsageError(f"alpha={alpha} must be over 0 and at most 1")
+        raise UsageError("{alpha=} must be over 0 and at most 1", alpha=alpha)
     if concave not in CONCAVE:
-        raise UsageError(f'concave="{concave}" is not one of {", ".join(CONCAVE)}')
+        raise UsageError("{concave=} is not one of {choices}", concave=concave, choices=", ".join(CONCAVE))
     return Rule(float(alpha), *CONCAVE[concave])
 
 

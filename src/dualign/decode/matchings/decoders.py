@@ -42,7 +42,7 @@ def submodular(
     check_time_limit(time_limit)
     clock = Clock(time_limit)
     if method not in METHODS:
-        raise UsageError(f'method="{method}" is not one of {", ".join(METHODS)}')
+        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
     if time_limit is not None and method != "exact":
         raise UsageError('time_limit is for method="exact"; greedy takes microseconds')
     S = as_scores(scores)
@@ -96,7 +96,7 @@ def penalized(
     S = as_scores(scores)
     costs = (as_costs(row_costs, S.shape[0], "row_costs"), as_costs(column_costs, S.shape[1], "column_costs"))
     if not isinstance(link_cost, int | float | np.number) or not np.isfinite(link_cost):
-        raise UsageError(f"link_cost={link_cost!r} must be a finite number")
+        raise UsageError("{link_cost=} must be a finite number", link_cost=link_cost)
     from dualign.decode.matchings.matching_program import penalized_links, penalized_value
 
     chosen, bound, nodes = penalized_links(S, *costs, link_cost, clock)

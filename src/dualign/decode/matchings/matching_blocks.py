@@ -75,8 +75,9 @@ def matrices_of_block(
             if options.quantile > 0 and options.decoder == "submodular":
                 if fertilities is None:
                     raise UsageError(
-                        f"quantile={options.quantile} needs a model that knows how many links words have; "
-                        "train it with decoder=submodular"
+                        "{quantile=} needs a model that knows how many links words have; train it with "
+                        "decoder=submodular",
+                        quantile=options.quantile,
                     )
                 most = np.minimum(most, fertilities.limits(side, tokens, options.quantile))
         limits.append(most)

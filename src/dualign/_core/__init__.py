@@ -1,0 +1,1 @@
+"""What every room shares: results, errors, compilation options, threads."""

@@ -194,7 +194,7 @@ def check(record: Any) -> None:
         if isinstance(value, os.PathLike) or type(value) in (list, tuple):
             value = _plain(value)
             object.__setattr__(record, f.name, value)
-        if value is None or (value is f.default and "needs" not in rules):
+        if value is f.default or (value is None and "None" in str(f.type)):
             continue
         name = _name(f)
         _check_kind(name, value, str(f.type))
@@ -206,7 +206,7 @@ def check(record: Any) -> None:
             limits = " and ".join(f"{words} {bound:g}" for words, bound, _ in bounds)
             raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
         other = rules.get("needs")
-        if other is not None and value != f.default and getattr(record, other) in (None, (), False):
+        if other is not None and getattr(record, other) in (None, (), False):
             other = next(_name(each) for each in fields(record) if each.name == other)
             raise UsageError(f"{{{name}=}} needs {{{other}=}}", **_named(name, value), **_named(other, ...))
 

@@ -5,18 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+from dualign._core.fields import KINDS, suggestion
 from dualign.cli.options import flag, option
 from dualign.core.errors import UsageError
-from dualign.model.options import (
-    AGREEMENTS,
-    CONSTRAINTS,
-    DECODERS,
-    KIND_NAMES,
-    MODELS,
-    STYLES,
-    Options,
-    suggestion,
-)
+from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, MODELS, STYLES, Options
 from dualign.text.cutting import WHITESPACE
 
 if TYPE_CHECKING:
@@ -104,7 +96,9 @@ def chosen(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
         if name not in types:
-            raise UsageError(f"--set {assignment}: write NAME=VALUE with an option; {suggestion(name)}")
+            raise UsageError(
+                f"--set {assignment}: write NAME=VALUE with an option; {suggestion(name, _FIELDS)}"
+            )
         if not equals:
             raise UsageError(f"--set {assignment}: no value; write --set {name}=VALUE")
         value = _value(name, text.strip(), types[name])
@@ -148,4 +142,4 @@ def _value(name: str, text: str, kind: Any) -> Any:
     try:
         return kind(text)
     except ValueError:
-        raise UsageError(f"--set {name}={text}: not {KIND_NAMES[kind]}") from None
+        raise UsageError(f"--set {name}={text}: not {KINDS[kind.__name__][1]}") from None

@@ -18,8 +18,7 @@ import pytest
 import dualign
 from dualign import Aligner, Alignment, DataError, Options, UsageError
 from dualign.text import Numbered, numbered
-from dualign.text.samples import sample
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate, sample
 
 pytestmark = pytest.mark.kernel
 
@@ -377,7 +376,7 @@ def test_the_package_lists_its_names_and_knows_no_others():
 
 
 @pytest.mark.parametrize(
-    "statement", ["import dualign", "import dualign.cli.main", "import dualign.core.errors"]
+    "statement", ["import dualign", "import dualign.cli.main", "import dualign._core.errors"]
 )
 def test_importing_loads_neither_numpy_nor_numba(statement):
     program = f"{statement}; import sys; print(sorted({{'numpy', 'numba', 'scipy'}} & set(sys.modules)))"

@@ -9,8 +9,8 @@ import sys
 import pytest
 from tests.cli.command import DUALIGN, write
 
+from dualign._core.kernel_folder import kernel_folder
 from dualign.cli.main import run
-from dualign.core.kernel_folder import kernel_folder
 from dualign.jobs import warming
 
 

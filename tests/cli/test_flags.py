@@ -14,9 +14,9 @@ import typer
 from tests.cli.bitexts import write_lines
 
 import dualign.cli
+from dualign._core.errors import UsageError
 from dualign.cli.flags import as_typed, flags_of
 from dualign.cli.main import app, commands, run
-from dualign.core.errors import UsageError
 
 
 def parameters(*words: str) -> list:

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.command import write
 
 from dualign.cli.main import run
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
 

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from dualign._core import progress as advancing
+from dualign._core.compile_watch import announce, expecting
+from dualign._core.progress import advance, begin
 from dualign.cli import exits, screen
 from dualign.cli.screen import on_screen
-from dualign.core import advancing
-from dualign.core.advancing import advance, begin
-from dualign.core.compile_watch import announce, expecting
-from dualign.learn.training import Progress
+from dualign.hmm.training import Progress
 
 
 class Terminal(io.StringIO):

@@ -7,7 +7,7 @@ from typing import Annotated
 from dualign import jobs
 from dualign.cli.options import Errors, OnErrors, Pairs, Quiet, argument, flag, named_once, option
 from dualign.cli.screen import on_screen
-from dualign.text.formats import FORMATS
+from dualign.text.link_formats import FORMATS
 
 
 def convert(

@@ -22,8 +22,8 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 
+from dualign._core.errors import DualignError
 from dualign.cli.signals import Terminated
-from dualign.core.errors import DualignError
 
 _INTERRUPTED: list[BaseException] = []
 """Interruptions, kept with their tracebacks: what they hit may be half built; taking it apart may crash."""

@@ -9,15 +9,16 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dualign._core import compile_watch
+from dualign._core import progress as advancing
+from dualign._core.memory import return_memory
+from dualign._core.progress import Clock, in_words
 from dualign.cli.exits import say
 from dualign.cli.flags import as_typed
-from dualign.core import advancing, compile_watch
-from dualign.core.allocator import return_memory
-from dualign.core.clocks import Clock, in_words
 from dualign.jobs.running import Run
 
 if TYPE_CHECKING:
-    from dualign.learn.training import Progress
+    from dualign.hmm.training import Progress
 
 PAUSE = 0.5  # seconds; a short file shows nothing at all
 WIDTH = 24  # of the bar that shows how much has been compiled
@@ -61,7 +62,7 @@ def on_screen(
 @contextmanager
 def _logged(warn: Callable[[str], None]) -> Iterator[None]:
     """Show what the library logs, warnings or worse."""
-    log, handler = logging.getLogger("dualign"), _Handler(logging.WARNING)
+    log, handler = logging.getLogger("dualign"), LogLine(logging.WARNING)
     handler.warn = warn
     log.addHandler(handler)
     try:
@@ -70,7 +71,9 @@ def _logged(warn: Callable[[str], None]) -> Iterator[None]:
         log.removeHandler(handler)
 
 
-class _Handler(logging.Handler):
+class LogLine(logging.Handler):
+    """Shows a warning of the log."""
+
     warn: Callable[[str], None]
 
     def emit(self, record: logging.LogRecord) -> None:

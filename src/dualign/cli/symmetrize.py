@@ -7,7 +7,7 @@ from typing import Annotated
 from dualign import jobs
 from dualign.cli.options import Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, flag, option
 from dualign.cli.screen import on_screen
-from dualign.model.options import SYMMETRIZATIONS
+from dualign.options import SYMMETRIZATIONS
 
 
 def symmetrize(

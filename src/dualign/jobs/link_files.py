@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.places import in_place
+from dualign._core.files.streams import open_output, plain_name
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
-from dualign.text.alignment import Alignment
 from dualign.text.checks import in_step, same_ids
-from dualign.text.formats import FORMATS, read_links, write_links
-from dualign.text.places import in_place
-from dualign.text.streams import open_output, plain_name
-from dualign.transfer.remap_files import Remapping, remapped
-from dualign.transfer.remap_files import Side as Side
+from dualign.text.link_formats import FORMATS, read_links, write_links
+from dualign.text.links import Alignment
+from dualign.transfer.remapping import Remapping, remapped
+from dualign.transfer.remapping import Side as Side
 
 LEAST_LINKS = 20
 """With fewer links, nothing is suspected."""

@@ -8,7 +8,7 @@ import lazy_loader
 from dualign._core import former_names
 
 former_names.install()
-_attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_attribute, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__"]
 
 
@@ -18,3 +18,7 @@ def __getattr__(name: str) -> object:
 
         return release()
     return _attribute(name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -117,8 +117,8 @@ def test_a_process_without_a_home_warns_and_leaves_nothing_behind(tmp_path):
 def copied_package(environment, tmp_path, name):
     """A copy of a few of our sources, with other time stamps, as the package."""
     copy = tmp_path / name
-    (copy / "core").mkdir(parents=True)
-    for file in ("__init__.py", "core/__init__.py", "_core/jit.py", "_core/kernel_folder.py"):
+    (copy / "_core").mkdir(parents=True)
+    for file in ("__init__.py", "_core/__init__.py", "_core/jit.py", "_core/kernel_folder.py"):
         shutil.copyfile(PACKAGE / file, copy / file)
     environment.setattr(folders, "_PACKAGE", copy)
     forget()
@@ -143,7 +143,7 @@ def test_an_edit_is_compiled_again(environment, tmp_path):
     copy = copied_package(environment, tmp_path, "first")
     mark = folders.Mark("job", "versions")
     mark.set()
-    (copy / "core" / "jit.py").write_text("edited = True\n")
+    (copy / "_core" / "jit.py").write_text("edited = True\n")
     forget()
     assert not mark.is_set()
 
@@ -152,7 +152,7 @@ def test_the_digest_of_a_file_does_not_depend_on_its_place(environment, tmp_path
     digests = set()
     for name in ("z", "a"):
         copy = copied_package(environment, tmp_path, name)
-        digests.add(folders.sources_digest(str(copy / "core" / "jit.py")))
+        digests.add(folders.sources_digest(str(copy / "_core" / "jit.py")))
     assert len(digests) == 1
 
 

@@ -17,8 +17,8 @@ from dualign.hmm.model import Unknowns, Vocabulary
 from dualign.text import numbering
 from dualign.text.blocks import read_pairs
 from dualign.text.corpus import numbered
-from dualign.text.link_formats import print_links
 from dualign.text.numbering import SideNumbering, encode_blocks, encode_files, number_lines
+from dualign.text.printing import print_links
 from dualign.text.word_table import place_words, room_for_words, slot_of, table_of
 
 pytestmark = pytest.mark.kernel

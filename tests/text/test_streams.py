@@ -464,7 +464,7 @@ def test_line_ends_are_written_as_they_are(tmp_path: Path) -> None:
 def test_import_is_light() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
-        "import dualign.text.link_formats, dualign.text.blocks\n"
+        "import dualign.text.link_formats, dualign.text.utf8\n"
         "print({'gzip', 'bz2', 'lzma', 'zstandard', 'numpy', 'numba'} & (set(sys.modules) - before))"
     )
     done = subprocess.run(

@@ -31,7 +31,7 @@ from dualign.jobs.running import Run
 from dualign.options import POSITIONS
 from dualign.text.blocks import Pair, Position
 from dualign.text.checks import number_of
-from dualign.text.link_formats import print_links
+from dualign.text.printing import print_links
 from dualign.text.score_matrices import MatrixArchive
 
 

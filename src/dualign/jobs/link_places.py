@@ -12,7 +12,7 @@ from dualign.decode.moving import PositionMap, moved
 from dualign.hmm.encoding import Lines
 from dualign.jobs.link_output import Outputs, Printed
 from dualign.text.blocks import Position
-from dualign.text.link_formats import print_links
+from dualign.text.printing import print_links
 from dualign.text.token_positions import TokenPlaces, places_of_tokens
 from dualign.text.tokenizing import Cutting, words_of
 from dualign.transfer.tokens import letters, locate, overlaps

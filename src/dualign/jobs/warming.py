@@ -170,7 +170,7 @@ def compile_learning() -> None:
 def compile_reading() -> None:
     """The kernels that read a text to learn from."""
     from dualign.text.numbering import SideNumbering
-    from dualign.text.utf8 import normal_form, octets
+    from dualign.text.utf8_kernels import normal_form, octets
     from dualign.text.word_table import grown, room_for_words
 
     normal_form(b"a\n", "strict")
@@ -220,7 +220,7 @@ def compile_training() -> None:
 def compile_choosing() -> None:
     """Cells, links by the default decoder, and their printing."""
     from dualign.decode.decoders import decode
-    from dualign.text.link_formats import print_links
+    from dualign.text.printing import print_links
 
     model, block, posterior = untrained()
     links = decode(model, model.options, [(posterior, block)], 1, np.zeros(len(SOURCE), np.bool_))

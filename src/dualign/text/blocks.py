@@ -27,19 +27,8 @@ from dualign._core.files.streams import FilePath, open_input
 from dualign._core.jit import kernel
 from dualign.text.checks import in_step, same_length
 from dualign.text.tokenizing import PLAIN, Cutting, words_of
-from dualign.text.utf8 import (
-    BYTE,
-    checked,
-    eight_bytes,
-    normal_form,
-    octets,
-    read_lines,
-    refuse_block,
-    refuse_packed,
-    tokenize,
-    white_space,
-    word_end,
-)
+from dualign.text.utf8 import checked, read_lines, refuse_block, refuse_packed, tokenize
+from dualign.text.utf8_kernels import BYTE, eight_bytes, normal_form, octets, white_space, word_end
 
 BLOCK_BYTES = 1 << 20
 """Bytes of a block; only a longer line makes a longer one, or who asks for very many lines."""

@@ -30,16 +30,14 @@ from dualign._core.threads import ordered_map, prefetched
 from dualign.text.checks import same_length
 from dualign.text.corpus import Numbered, Sentences
 from dualign.text.tokenizing import PLAIN, Cutting
-from dualign.text.utf8 import (
+from dualign.text.utf8 import checked, read_blocks, refuse_block
+from dualign.text.utf8_kernels import (
     BYTE,
     as_bytes,
-    checked,
     eight_bytes,
     first_marked,
     normal_form,
     octets,
-    read_blocks,
-    refuse_block,
     signed,
     stops,
     white_space,

@@ -27,7 +27,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel
-from dualign.text.utf8 import BYTE, character, eight_bytes, octets, signed
+from dualign.text.utf8_kernels import BYTE, character, eight_bytes, octets, signed
 
 (
     _SPACE, _UPPER, _LOWER, _DIGIT, _KATAKANA, _ALONE, _LEADS, _MARK, _BINDS, _SIGN, _HYPHEN, _STOP, _INSIDE,

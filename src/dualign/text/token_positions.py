@@ -8,7 +8,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel
-from dualign.text.utf8 import BYTE, eight_bytes, octets, white_space, word_end
+from dualign.text.utf8_kernels import BYTE, eight_bytes, octets, white_space, word_end
 
 
 class TokenPlaces(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel
 from dualign._core.lanes import prefetch
-from dualign.text.utf8 import BYTE, eight_bytes, octets, signed
+from dualign.text.utf8_kernels import BYTE, eight_bytes, octets, signed
 
 _NEWLINE = np.uint64(10)
 

@@ -366,9 +366,9 @@ def test_whole_numbers_need_no_kernels_of_their_own(monkeypatch):
 
     def record(*parts):
         made.append(parts)
-        return objective.Problem(*parts)
+        return objective.JointProblem(*parts)
 
-    monkeypatch.setattr(joint_blocks, "Problem", record)
+    monkeypatch.setattr(joint_blocks, "JointProblem", record)
     chosen = {"decoder": "bidirectional", "agreement": "soft", "penalty": -1, "unsupported": -2}
     aligner = dualign.Aligner(threads=1, rounds=1, **chosen)
     pairs = [(["a", "b"], ["x", "y"])] * 3

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualign.text.utf8 import (
+from dualign.text.utf8_kernels import (
     combining_classes,
     eight_bytes,
     first_marked,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.text.samples import generate
 
 COMMANDS = """

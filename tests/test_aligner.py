@@ -376,7 +376,7 @@ def test_the_package_lists_its_names_and_knows_no_others():
 
 
 @pytest.mark.parametrize(
-    "statement", ["import dualign", "import dualign.cli.main", "import dualign._core.errors"]
+    "statement", ["import dualign", "import dualign.commands.cli", "import dualign._core.errors"]
 )
 def test_importing_loads_neither_numpy_nor_numba(statement):
     program = f"{statement}; import sys; print(sorted({{'numpy', 'numba', 'scipy'}} & set(sys.modules)))"
@@ -390,7 +390,7 @@ def test_importing_loads_neither_numpy_nor_numba(statement):
 def test_help_loads_neither_numpy_nor_numba(verb):
     arguments = [verb, "--help"] if verb else ["--help"]
     program = (
-        f"from dualign.cli.main import run; import sys; code = run({arguments!r}); "
+        f"from dualign.commands.cli import run; import sys; code = run({arguments!r}); "
         "print(code, sorted({'numpy', 'numba', 'scipy'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -29,6 +29,7 @@ ROOMS = (
     "measure",
     "translate",
     "show",
+    "commands",
     "jobs",
     "cli",
 )

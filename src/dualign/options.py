@@ -260,30 +260,42 @@ class Options:
         for name in ("source_limit", "target_limit", "nodes", "time_limit"):
             self._at_least(name, 0)
         if not 0 <= self.leave_out <= 1:
-            raise UsageError(f"leave_out={self.leave_out} must be at least 0 and at most 1")
+            raise UsageError("{leave_out=} must be at least 0 and at most 1", leave_out=self.leave_out)
         if self.jump_words > MOST_JUMP_WORDS:
-            raise UsageError(f"jump_words={self.jump_words} must be at most {MOST_JUMP_WORDS}")
+            raise UsageError(
+                "{jump_words=} must be at most {most_jump_words}",
+                jump_words=self.jump_words,
+                most_jump_words=MOST_JUMP_WORDS,
+            )
         for name, least in (("null", 1e-6), ("floor", 1e-30)):
             # Kernels know seven digits.
             if not least <= getattr(self, name) < 1 - 1e-6:
                 raise UsageError(f"{name}={getattr(self, name)} must be at least {least:g} and below 1")
         if self.threshold != 0 and not 1e-6 <= self.threshold < 1:
-            raise UsageError(f"threshold={self.threshold} must be 0, or at least 1e-06 and below 1")
+            raise UsageError(
+                "{threshold=} must be 0, or at least 1e-06 and below 1", threshold=self.threshold
+            )
         if not self.penalty <= 0:
-            raise UsageError(f"penalty={self.penalty} must be at most 0")
+            raise UsageError("{penalty=} must be at most 0", penalty=self.penalty)
         if self.agreement == "soft" and not self.unsupported <= self.penalty:
-            raise UsageError(f"unsupported={self.unsupported} must be at most penalty={self.penalty}")
+            raise UsageError(
+                "{unsupported=} must be at most {penalty=}",
+                unsupported=self.unsupported,
+                penalty=self.penalty,
+            )
         if self.model == "ibm2" and self.constraint == "bijective":
             raise UsageError("constraint=bijective is for the hmm; train ibm2 with none or agreement")
         if self.decoder == "bidirectional" and self.model != "hmm":
-            raise UsageError(f"the bidirectional decoder needs an hmm; model={self.model} has no chains")
+            raise UsageError(
+                "the bidirectional decoder needs an hmm; {model=} has no chains", model=self.model
+            )
         if not 0 < self.alpha <= 1:
-            raise UsageError(f"alpha={self.alpha} must be over 0 and at most 1")
+            raise UsageError("{alpha=} must be over 0 and at most 1", alpha=self.alpha)
         if not 0 <= self.quantile < 1:
-            raise UsageError(f"quantile={self.quantile} must be at least 0 and below 1")
+            raise UsageError("{quantile=} must be at least 0 and below 1", quantile=self.quantile)
         if self.scores in ("forward", "backward") and self.model == "hmm":
             raise UsageError(
-                f'scores="{self.scores}" are those of ibm1 and ibm2; the hmm has posteriors alone'
+                "{scores=} are those of ibm1 and ibm2; the hmm has posteriors alone", scores=self.scores
             )
 
     def _check_types(self) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.bitexts import GOLD, LINES, SOURCE, TARGET, write_bitext, write_lines
-from tests.cli.command import dualign
+from tests.commands.bitexts import GOLD, LINES, SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.command import dualign
 
 from dualign._core.files.container import write_container
 from dualign._core.files.streams import open_input
 from dualign.aligner import Aligner, align
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.decode import decoders as aligning
 from dualign.measure.links import evaluate
 from dualign.text.corpus import numbered

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.command import write
+from tests.commands.command import write
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.text.samples import generate
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dualign.cli.demo import _dictionary, _grid
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.text import read_conllu, sample, sample_path
 from dualign.text.links import Alignment
 

@@ -7,9 +7,9 @@ import sys
 from dataclasses import asdict
 
 import pytest
-from tests.cli.command import write
+from tests.commands.command import write
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.measure.bootstrap import compare, confidence_interval
 from dualign.measure.links import by_frequency, evaluate, word_frequencies
 from dualign.measure.signature import signature

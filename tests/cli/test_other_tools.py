@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import LINES, SOURCE, TARGET, write_bitext
+from tests.commands.bitexts import LINES, SOURCE, TARGET, write_bitext
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.text.link_formats import read_links
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.command import write
+from tests.commands.command import write
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel

@@ -14,17 +14,17 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import SOURCE, TARGET, write_lines
-from tests.cli.command import environment
+from tests.commands.bitexts import SOURCE, TARGET, write_lines
+from tests.commands.command import environment
 
 from dualign._core.errors import DataError
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.jobs import resuming
 
 # A record after every chunk, and chunks of a few pairs.
 OFTEN = (
     "import dualign.hmm.encoding as e, dualign.jobs.resuming as r; e.CHUNK = 16; r.EVERY = 0; "
-    "from dualign.cli.main import main; main()"
+    "from dualign.commands.cli import main; main()"
 )
 
 

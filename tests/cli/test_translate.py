@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.command import dualign, write
+from tests.commands.command import dualign, write
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.atomic import Temporary
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.jobs import translation
 from dualign.translate import LanguageModel
 from dualign.translate.system import Translator, read_settings, train_system

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.bitexts import SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.bitexts import SOURCE, TARGET, write_bitext, write_lines
 from tests.hmm.blocks import OnePair, random_pair
 from tests.hmm.corpora import encoded
 from tests.oracles.constraints import Dual, OracleRule, Projected, bijective, project, symmetric
 
 from dualign._core.errors import DataError, UsageError
 from dualign.aligner import Aligner
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.engines.threads import em_round
 from dualign.hmm.blocks import Block, block_of
 from dualign.hmm.constraints import ConstraintRule, Glossary, give, scaled

@@ -200,7 +200,7 @@ class Workspace:
 
     def __init__(self, memory: int | None = None, folder: str | None = None, threads: int = 1) -> None:
         if memory is not None and memory <= 0:
-            raise UsageError(f"memory={memory} must be more than nothing; write a size such as 4G")
+            raise UsageError("{memory=} must be more than nothing; write a size such as 4G", memory=memory)
         if folder is not None:
             _check_folder(folder)
         self.given = memory is not None
@@ -278,8 +278,11 @@ class Workspace:
             step = 1 << 20 if size < 1 << 30 else (1 << 30) // 10  # as exact as it is said, and enough
             enough = -(-size // step) * step
             raise UsageError(
-                f"memory={in_words(self.memory)} is too little: {what} needs about {in_words(enough)}; "
-                "give more, use fewer threads, or learn from fewer pairs"
+                "{memory=} is too little: {what} needs about {value}; give more, use fewer threads, or "
+                "learn from fewer pairs",
+                memory=in_words(self.memory),
+                what=what,
+                value=in_words(enough),
             )
 
     def expect(self, size: int) -> None:
@@ -396,11 +399,11 @@ def _copy(job: tuple[Array, Array]) -> None:
 def _check_folder(folder: str) -> None:
     """Raise a `UsageError` if scratch files cannot be made in a folder."""
     if os.path.exists(folder) and not os.path.isdir(folder):
-        raise UsageError(f"scratch={folder}: not a folder; name one")
+        raise UsageError("{scratch=}: not a folder; name one", scratch=folder)
     if not os.path.isdir(folder):
-        raise UsageError(f"scratch={folder}: there is no such folder; make it first")
+        raise UsageError("{scratch=}: there is no such folder; make it first", scratch=folder)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"scratch={folder}: no permission to write there; name another folder")
+        raise UsageError("{scratch=}: no permission to write there; name another folder", scratch=folder)
 
 
 def _scratch_folder() -> str:

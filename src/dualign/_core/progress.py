@@ -112,7 +112,7 @@ def all_processor_seconds() -> float:
 def check_time_limit(time_limit: float | None) -> None:
     """Refuse a limit that is not a number of seconds over 0; None and infinity stand for no limit."""
     if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise UsageError(f"time_limit={time_limit!r} must be a number of seconds over 0, or None")
+        raise UsageError("{time_limit=} must be a number of seconds over 0, or None", time_limit=time_limit)
 
 
 Item = TypeVar("Item")

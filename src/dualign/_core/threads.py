@@ -30,9 +30,9 @@ def available(requested: int | None = None) -> int:
     if requested is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(requested, bool) or not hasattr(requested, "__index__"):
-        raise UsageError(f"threads={requested!r} must be a whole number")
+        raise UsageError("{threads=} must be a whole number", threads=requested)
     if requested < 1:
-        raise UsageError(f"threads={requested} must be at least 1")
+        raise UsageError("{threads=} must be at least 1", threads=requested)
     return index(requested)
 
 

@@ -27,15 +27,13 @@ from typer.core import TyperCommand, TyperGroup
 from dualign._core.errors import UsageError
 from dualign.cli.exits import guarded, say
 from dualign.cli.flags import flags_of, note_ignored
-from dualign.cli.signals import heed
+from dualign.commands.signals import heed
 
 VERBS = {
     "align": "Train on two parallel files and write the links of each line.",
     "train": "Train an alignment model on two parallel files and save it.",
     "decode": "Choose links from matrices of scores that another program wrote.",
-    "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
-    "symmetrize": "Combine the links of the two directions into one set.",
     "dictionary": "Write a dictionary of words, from a model or from links.",
     "transfer": "Carry trees, tags, spans and markup to the other language.",
     "remap": "Carry links between words, subwords and character offsets.",

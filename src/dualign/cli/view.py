@@ -20,7 +20,7 @@ from dualign.cli.options import (
 )
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, ModelFile, Probabilities, Projection, Reports
-from dualign.cli.signals import Terminated
+from dualign.commands.signals import Terminated
 from dualign.options import PORT
 from dualign.text.checks import number_of
 

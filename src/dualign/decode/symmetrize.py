@@ -61,7 +61,7 @@ def symmetrize(
     """
     method = SHORT_NAMES.get(method, method)
     if method not in METHODS:
-        raise UsageError(f"method={method!r} is not one of {', '.join(METHODS)}")
+        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
     for name, side in (("forward", forward), ("backward", backward)):
         if not is_list(side):
             what = "one string" if isinstance(side, str) else f"a {type(side).__name__}"

@@ -292,9 +292,9 @@ class Translation(NamedTuple):
 def translations(model: Model, word: str, most: int, of: str) -> list[Translation]:
     """The most probable translations of a word, by the lexicon; equal ones in the order of their numbers."""
     if of not in ("source", "target"):
-        raise UsageError(f'of="{of}" is not one of source, target')
+        raise UsageError("{of=} is not one of source, target", of=of)
     if most < 1:
-        raise UsageError(f"most={most} must be at least 1")
+        raise UsageError("{most=} must be at least 1", most=most)
     ours, others = (model.source, model.target) if of == "source" else (model.target, model.source)
     number = ours.numbers.get(word.lower() if model.options.lowercase else word)
     if number is None:

@@ -93,11 +93,15 @@ def train(
     """
     threads = engine.threads
     if constraints is not None and options.model != "hmm":
-        raise UsageError(f"constraints are for the HMM; model={options.model} has no chain to constrain")
+        raise UsageError(
+            "constraints are for the HMM; {model=} has no chain to constrain", model=options.model
+        )
     if text.pins.pinned.any() and options.model != "hmm":
-        raise UsageError(f"known links are for the HMM; model={options.model} has no chain to pin them in")
+        raise UsageError(
+            "known links are for the HMM; {model=} has no chain to pin them in", model=options.model
+        )
     if len(text.similar.begin) and options.model != "hmm":
-        raise UsageError(f"similarities are for the HMM; model={options.model} learns without them")
+        raise UsageError("similarities are for the HMM; {model=} learns without them", model=options.model)
     with phase("choosing pairs"):
         chosen = usable(text, options.max_length, threads)
         if not chosen.any():

@@ -146,9 +146,9 @@ def profiled(run: Run, name: str) -> Iterator[None]:
     if run.profile is None:
         yield
         return
-    from dualign.jobs.profiling import Profile
+    from dualign.commands.profiling import Profile
 
-    profile = Profile(name, run)
+    profile = Profile(name, run)  # type: ignore[arg-type] # it has the same fields
     with profile.measuring():
         yield
     profile.write(run.profile)

@@ -55,7 +55,7 @@ def calibration(
     Raises `DataError` for a score outside [0, 1], and where `curve` does.
     """
     if steps < 1:
-        raise UsageError(f"steps={steps}: there must be at least one")
+        raise UsageError("{steps=}: there must be at least one", steps=steps)
     references, items = as_alignments(gold, "gold"), list(probabilities)
     same_length(("probabilities", len(items)), ("gold", len(references)), unit="sentence pairs")
     values, right = [np.empty(0)], [np.empty(0, np.int64)]

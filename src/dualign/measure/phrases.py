@@ -72,7 +72,7 @@ def evaluate_phrases(
     up to `max_length` words per side; with `tight` only those whose edge words have links (of P) count.
     """
     if max_length < 1:
-        raise UsageError(f"max_length={max_length}: a phrase has at least one word")
+        raise UsageError("{max_length=}: a phrase has at least one word", max_length=max_length)
     references = as_alignments(gold, "gold")
     answers, sizes = [set(answer) for answer in phrases], list(lengths)
     counts = ("phrases", len(answers)), ("gold", len(references)), ("lengths", len(sizes))

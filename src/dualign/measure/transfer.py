@@ -159,7 +159,7 @@ def accuracy_at(points: Sequence[Point], transferred: float) -> float:
     that many edges.
     """
     if not 0 < transferred <= 1:
-        raise UsageError(f"transferred={transferred} must be above 0 and at most 1")
+        raise UsageError("{transferred=} must be above 0 and at most 1", transferred=transferred)
     reached = sorted((point.transferred, point.transferred * point.accuracy) for point in points)
     below = (0.0, 0.0)
     for share, right in reached:

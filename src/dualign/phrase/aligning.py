@@ -114,7 +114,9 @@ def align_pair(
 ) -> Certified[PhraseAlignment | None]:
     """`align` for a pair that has been checked; `states` is for tests of the branching."""
     if method not in METHODS:
-        raise UsageError(f"method={method!r} is not known; there are {', '.join(METHODS)}")
+        raise UsageError(
+            "{method=} is not known; there are {choices}", method=method, choices=", ".join(METHODS)
+        )
     check_time_limit(time_limit)
     clock = Clock(time_limit)
     if not len(pair.weights):
@@ -193,7 +195,7 @@ def decide(
         return float(pair.weights[found.links].sum()) >= least
     if not found.open:
         return False
-    raise UsageError(f"time_limit={time_limit} was too short to decide; allow more")
+    raise UsageError("{time_limit=} was too short to decide; allow more", time_limit=time_limit)
 
 
 def _without_links(pair: WeightedPair) -> PhraseSearchResult:

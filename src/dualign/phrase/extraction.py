@@ -77,7 +77,7 @@ def extract(
 ) -> list[PhraseLink]:
     """All consistent phrase pairs of one sentence pair, up to `max_length` words per side, sorted."""
     if not 1 <= max_length <= LONGEST:
-        raise UsageError(f"max_length={max_length} is not in 1..{LONGEST}")
+        raise UsageError("{max_length=} is not in 1..{longest}", max_length=max_length, longest=LONGEST)
     try:
         points = sorted({(index(i), index(j)) for i, j in Alignment.of(links).links})
     except (TypeError, ValueError):

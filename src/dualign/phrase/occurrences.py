@@ -93,7 +93,7 @@ class Occurrences:
 
     def __init__(self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], longest: int = 10) -> None:
         if longest < 1:
-            raise UsageError(f"longest={longest}: a phrase has at least one word")
+            raise UsageError("{longest=}: a phrase has at least one word", longest=longest)
         words = GrowingVocabulary(), GrowingVocabulary()
         escaped = (([escape(word) for word in side] for side in pair) for pair in pairs)
         text = encode(((list(s), list(t)) for s, t in escaped), *words, False)

@@ -66,11 +66,11 @@ def train(
     is for each sentence pair.
     """
     if model not in MODELS:
-        raise UsageError(f"model={model!r} is not known; there are {', '.join(MODELS)}")
+        raise UsageError("{model=} is not known; there are {choices}", model=model, choices=", ".join(MODELS))
     if rounds < 1:
-        raise UsageError(f"rounds={rounds} must be at least 1")
+        raise UsageError("{rounds=} must be at least 1", rounds=rounds)
     if not 0 <= pseudo_count < math.inf:
-        raise UsageError(f"pseudo_count={pseudo_count} must be a number of at least 0")
+        raise UsageError("{pseudo_count=} must be a number of at least 0", pseudo_count=pseudo_count)
     workers = available(threads)
     alive = weights > -np.inf
     parameters = weights

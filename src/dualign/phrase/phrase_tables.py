@@ -108,7 +108,7 @@ def write_tables(
 ) -> Built:
     """`build_table`, with whatever does the work on chunks."""
     if not 1 <= max_length <= LONGEST:
-        raise UsageError(f"max_length={max_length} is not in 1..{LONGEST}")
+        raise UsageError("{max_length=} is not in 1..{longest}", max_length=max_length, longest=LONGEST)
     table, reordering, dictionary = files
     with ExitStack() as outputs:
         # Opened first: a place that cannot be written to is an error before the work, not after it.

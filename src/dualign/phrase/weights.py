@@ -121,7 +121,7 @@ def satisfiability_pair(clauses: Sequence[Iterable[int]], variables: int) -> Con
     any number of its negation's that border on them.
     """
     if variables < 0:
-        raise UsageError(f"variables={variables} is negative")
+        raise UsageError("{variables=} is negative", variables=variables)
     sets = [_clause(clause, n, variables) for n, clause in enumerate(clauses)]
     weights: dict[PhraseLink, float] = {}
     begin = 0
@@ -142,7 +142,7 @@ def satisfiability_pair(clauses: Sequence[Iterable[int]], variables: int) -> Con
 def matching_pair(edges: Iterable[tuple[int, int]], size: int) -> Constructed:
     """A sentence pair whose sum is the number of perfect matchings of a graph of twice `size` vertices."""
     if size < 0:
-        raise UsageError(f"size={size} is negative")
+        raise UsageError("{size=} is negative", size=size)
     weights: dict[PhraseLink, float] = {}
     for left, right in edges:
         if not (0 <= left < size and 0 <= right < size):

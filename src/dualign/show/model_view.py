@@ -38,7 +38,9 @@ class ModelView:
         if model.positions is not None:
             if projection not in (None, "none"):
                 raise UsageError(
-                    f"projection={projection} is for the HMM; {os.fspath(path)} has IBM Model 1 or 2"
+                    "{projection=} is for the HMM; {value} has IBM Model 1 or 2",
+                    projection=projection,
+                    value=os.fspath(path),
                 )
             projection = "none"
         self.projection = projection or model.options.projection

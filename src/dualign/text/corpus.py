@@ -258,7 +258,7 @@ class Numbered(Bitext):
         counts like `times` pairs of the other. Numbers of words stay; those of the background's own follow.
         """
         if times < 1:
-            raise UsageError(f"times={times} must be at least 1")
+            raise UsageError("{times=} must be at least 1", times=times)
         sides, words = [], []
         for side, known, other, more in (
             (self.source, self.source_words, background.source, background.source_words),

@@ -76,7 +76,7 @@ def read_links(
     if format is not None and format not in _READERS:
         raise UsageError(f"unknown link format {quoted(format)}; known are {', '.join(FORMATS)}")
     if count is not None and count < 0:
-        raise UsageError(f"count={count} is negative")
+        raise UsageError("{count=} is negative", count=count)
     return links_from(path, format, read_lines(path, errors), count)
 
 

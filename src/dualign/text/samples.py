@@ -121,10 +121,12 @@ def generate(
             raise UsageError(f"{name}={value} {rule}")
     if len(fertility) != 4 or min(fertility) < 0 or not math.isclose(sum(fertility), 1, abs_tol=1e-6):
         raise UsageError(
-            f"fertility={fertility} must be four probabilities (of 0, 1, 2, 3 words) that sum to 1"
+            "{fertility=} must be four probabilities (of 0, 1, 2, 3 words) that sum to 1", fertility=fertility
         )
     if fertility[0] > 0.9:
-        raise UsageError(f"fertility={fertility}: with over 0.9 on 0 words nothing is left to translate")
+        raise UsageError(
+            "{fertility=}: with over 0.9 on 0 words nothing is left to translate", fertility=fertility
+        )
     random = np.random.Generator(np.random.PCG64(seed))
     language = _invent(random, vocabulary)
     cumulative = np.cumsum(fertility)

@@ -41,10 +41,10 @@ def as_count(count: int | str) -> int:
     """A number of lines such as `500000`, `500k` or `2.5M`; units are powers of 1000."""
     match = _COUNT.fullmatch(str(count))
     if isinstance(count, bool) or match is None:
-        raise UsageError(f"sample={count} is not a number of pairs; write it as 500000 or 2.5M")
+        raise UsageError("{sample=} is not a number of pairs; write it as 500000 or 2.5M", sample=count)
     number = float(match[1]) * _UNITS[match[2].lower()]
     if number < 1 or number != int(number):
-        raise UsageError(f"sample={count} must be a whole number of pairs, at least 1")
+        raise UsageError("{sample=} must be a whole number of pairs, at least 1", sample=count)
     return int(number)
 
 

@@ -112,18 +112,18 @@ def parse_columns(text: str) -> Columns:
             continue
         if name == "format":
             if value not in _FORMATS or kind is not None:
-                raise UsageError(f"columns={text}: write one format, csv, jsonl or tsv")
+                raise UsageError("{columns=}: write one format, csv, jsonl or tsv", columns=text)
             kind = _FORMATS[value]
             continue
         if name not in _NAMES or not value or name in found:
-            raise UsageError(f"columns={text}: write source=…,target=…, and id=… if there are ids")
+            raise UsageError("{columns=}: write source=…,target=…, and id=… if there are ids", columns=text)
         if value.isdecimal() and int(value) < 1:
-            raise UsageError(f"columns={text}: columns are counted from 1")
+            raise UsageError("{columns=}: columns are counted from 1", columns=text)
         found[name] = int(value) - 1 if value.isdecimal() else value
     if kind is not None and not found and not header:
         found = {"source": "source", "target": "target"}
     if "source" not in found or "target" not in found:
-        raise UsageError(f"columns={text}: name both source=… and target=…")
+        raise UsageError("{columns=}: name both source=… and target=…", columns=text)
     names = tuple(found[name] for name in _NAMES if name in found)
     return Columns(names, header or any(isinstance(name, str) for name in names), kind)
 

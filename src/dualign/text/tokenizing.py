@@ -93,13 +93,17 @@ def checked_names(tokenize: str) -> tuple[str, str]:
         kind, colon, value = name.partition(":")
         if kind not in TOKENIZERS:
             raise UsageError(
-                f"tokenize={tokenize}: there is no tokeniser `{kind}`; there are none, simple, moses, icu "
-                "and sentencepiece:MODEL, and two with a comma between them for source and target"
+                "{tokenize=}: there is no tokeniser `{kind}`; there are none, simple, moses, icu and "
+                "sentencepiece:MODEL, and two with a comma between them for source and target",
+                tokenize=tokenize,
+                kind=kind,
             )
         if kind in ("none", "simple") and colon:
-            raise UsageError(f"tokenize={tokenize}: `{kind}` takes nothing after it; write {kind}")
+            raise UsageError(
+                "{tokenize=}: `{kind}` takes nothing after it; write {kind}", tokenize=tokenize, kind=kind
+            )
         if kind == "sentencepiece" and not value:
-            raise UsageError(f"tokenize={tokenize}: name the model, as in sentencepiece:text.model")
+            raise UsageError("{tokenize=}: name the model, as in sentencepiece:text.model", tokenize=tokenize)
     return names[0], names[1]
 
 
@@ -116,8 +120,10 @@ def _tokenizer(name: str) -> Cut:
         split = makers[kind](value)
     except ImportError:
         raise UsageError(
-            f"tokenize={name} needs the package {packages[kind]}; "
-            f"install it with: pip install {packages[kind]} (or 'dualign[tokenizers]', for all tokenisers)"
+            "{tokenize=} needs the package {value}; install it with: pip install {value} (or "
+            "'dualign[tokenizers]', for all tokenisers)",
+            tokenize=name,
+            value=packages[kind],
         ) from None
 
     def cut(lines: bytes) -> bytes:

@@ -136,7 +136,7 @@ def tokenize(line: str) -> list[str]:
 def checked(errors: str) -> str:
     """A way to treat bytes that are not UTF-8, which must be known."""
     if errors not in ("strict", "replace"):
-        raise UsageError(f'errors="{errors}" is not known; use "strict" or "replace"')
+        raise UsageError('{errors=} is not known; use "strict" or "replace"', errors=errors)
     return errors
 
 

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import SOURCE, TARGET, write_lines
-from tests.cli.command import environment
+from tests.commands.bitexts import SOURCE, TARGET, write_lines
+from tests.commands.command import environment
 
 from dualign import Aligner, jobs
 from dualign._core.errors import DataError, DualignError, UsageError

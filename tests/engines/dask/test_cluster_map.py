@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import SOURCE, TARGET, write_lines
+from tests.commands.bitexts import SOURCE, TARGET, write_lines
 
 from dualign import jobs
 from dualign._core.errors import DataError

@@ -116,7 +116,9 @@ def bidirectional(
     """
     problem = problem_of(theta, omega, agreement, penalty, unsupported)
     if method not in METHODS:
-        raise UsageError(f'method="{method}" is not known; use one of {", ".join(METHODS)}')
+        raise UsageError(
+            "{method=} is not known; use one of {choices}", method=method, choices=", ".join(METHODS)
+        )
     check_time_limit(time_limit)
     return solve(problem, method, time_limit)
 
@@ -169,16 +171,22 @@ def problem_of(
 ) -> JointProblem:
     """Check the arguments of `bidirectional`."""
     if agreement not in AGREEMENTS:
-        raise UsageError(f'agreement="{agreement}" is not known; use one of {", ".join(AGREEMENTS)}')
+        raise UsageError(
+            "{agreement=} is not known; use one of {choices}",
+            agreement=agreement,
+            choices=", ".join(AGREEMENTS),
+        )
     if not (isinstance(penalty, Real) and penalty <= 0):
-        raise UsageError(f"penalty={penalty!r} must be a number at most 0")
+        raise UsageError("{penalty=} must be a number at most 0", penalty=penalty)
     if agreement == "soft":
         if not (isinstance(unsupported, Real) and unsupported <= penalty):
             raise UsageError(
-                f"unsupported={unsupported!r} must be a number at most penalty={penalty} for soft agreement"
+                "{unsupported=} must be a number at most {penalty=} for soft agreement",
+                unsupported=unsupported,
+                penalty=penalty,
             )
     elif unsupported is not None:
-        raise UsageError(f'unsupported={unsupported} is for agreement="soft" only')
+        raise UsageError('{unsupported=} is for agreement="soft" only', unsupported=unsupported)
     there, back = scores(theta, "theta"), scores(omega, "omega")
     I, J = len(there), len(back)
     for array, name, shape in ((there, "theta", (I, J + 1, J + 1)), (back, "omega", (J, I + 1, I + 1))):

@@ -129,11 +129,11 @@ def as_costs(costs: Any, words: int, name: str) -> Array:
 def rule_of(alpha: float, concave: str) -> WordLimits:
     """The objective by the names of its parts."""
     if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.number):
-        raise UsageError(f"alpha={alpha!r} must be a number")
+        raise UsageError("{alpha=} must be a number", alpha=alpha)
     if not (isfinite(alpha) and 0 < alpha <= 1):
-        raise UsageError(f"alpha={alpha} must be over 0 and at most 1")
+        raise UsageError("{alpha=} must be over 0 and at most 1", alpha=alpha)
     if concave not in CONCAVE:
-        raise UsageError(f'concave="{concave}" is not one of {", ".join(CONCAVE)}')
+        raise UsageError("{concave=} is not one of {choices}", concave=concave, choices=", ".join(CONCAVE))
     return WordLimits(float(alpha), *CONCAVE[concave])
 
 
@@ -181,7 +181,7 @@ def submodular(
     check_time_limit(time_limit)
     clock = Clock(time_limit)
     if method not in METHODS:
-        raise UsageError(f'method="{method}" is not one of {", ".join(METHODS)}')
+        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
     if time_limit is not None and method != "exact":
         raise UsageError('time_limit is for method="exact"; greedy takes microseconds')
     S = as_scores(scores)
@@ -235,7 +235,7 @@ def penalized(
     S = as_scores(scores)
     costs = (as_costs(row_costs, S.shape[0], "row_costs"), as_costs(column_costs, S.shape[1], "column_costs"))
     if not isinstance(link_cost, int | float | np.number) or not np.isfinite(link_cost):
-        raise UsageError(f"link_cost={link_cost!r} must be a finite number")
+        raise UsageError("{link_cost=} must be a finite number", link_cost=link_cost)
     from dualign.decode.matchings.exact import penalized_links, penalized_value
 
     chosen, bound, nodes = penalized_links(S, *costs, link_cost, clock)

@@ -83,8 +83,9 @@ def matrices_of_block(
             if options.quantile > 0 and options.decoder == "submodular":
                 if fertilities is None:
                     raise UsageError(
-                        f"quantile={options.quantile} needs a model that knows how many links words have; "
-                        "train it with decoder=submodular"
+                        "{quantile=} needs a model that knows how many links words have; train it with "
+                        "decoder=submodular",
+                        quantile=options.quantile,
                     )
                 most = np.minimum(most, fertilities.limits(side, tokens, options.quantile))
         limits.append(most)
@@ -172,10 +173,12 @@ class MatchingSettings:
 
     def __post_init__(self) -> None:
         if self.decoder not in DECODERS:
-            raise UsageError(f'decoder="{self.decoder}" is not one of {", ".join(DECODERS)}')
+            raise UsageError(
+                "{decoder=} is not one of {choices}", decoder=self.decoder, choices=", ".join(DECODERS)
+            )
         rule_of(self.alpha, self.concave)
         if not 0 <= self.threshold < np.inf:
-            raise UsageError(f"threshold={self.threshold} must be at least 0 and finite")
+            raise UsageError("{threshold=} must be at least 0 and finite", threshold=self.threshold)
         for name in ("row_limit", "column_limit"):
             limit = getattr(self, name)
             if limit is not None and limit < 0:

@@ -82,14 +82,16 @@ DEVICES = ("cpu", "cuda", "auto")
 def card_of(device: str, memory: str | int | None = None) -> Card | None:
     """The card that `device` names: none for `cpu`; for `auto` none if there is none that can be used."""
     if device not in DEVICES:
-        raise UsageError(f"device={device!r} is not one of {', '.join(DEVICES)}")
+        raise UsageError("{device=} is not one of {choices}", device=device, choices=", ".join(DEVICES))
     if isinstance(memory, str):
         try:
             memory = as_bytes(memory)
         except UsageError as error:
-            raise UsageError(f"device_memory={memory}: {error}") from None
+            raise UsageError("{device_memory=}: {error}", device_memory=memory, error=error) from None
     if memory is not None and (isinstance(memory, bool) or memory <= 0):
-        raise UsageError(f"device_memory={memory!r} must be a number of bytes, or a size such as 8G")
+        raise UsageError(
+            "{device_memory=} must be a number of bytes, or a size such as 8G", device_memory=memory
+        )
     if device == "cpu":
         return None
     try:

@@ -222,8 +222,11 @@ def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, p
     need, left = 4 * (numbers + cells), int(share * (card.left - 40 * pairs))
     if need > left:
         raise DeviceMemoryError(
-            f"device_memory={in_words(card.memory)} is too little: a pair takes {in_words(need)} beside text "
-            f"and model, {in_words(max(0, left))} are left; give more, or leave device=cuda out"
+            "{device_memory=} is too little: a pair takes {value} beside text and model, {value_} are "
+            "left; give more, or leave device=cuda out",
+            device_memory=in_words(card.memory),
+            value=in_words(need),
+            value_=in_words(max(0, left)),
         )
     blocks = min(card.warps, len(lengths), left // need)
     return DeviceBuffers(

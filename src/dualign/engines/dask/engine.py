@@ -263,8 +263,9 @@ def check_model(model: str) -> None:
     """Refuse what a cluster does not learn."""
     if model != "hmm":
         raise UsageError(
-            f"a cluster learns the HMM; train model={model} on one machine, then align on the cluster with "
-            "the saved model"
+            "a cluster learns the HMM; train {model=} on one machine, then align on the cluster with the "
+            "saved model",
+            model=model,
         )
 
 

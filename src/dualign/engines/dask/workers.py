@@ -231,14 +231,19 @@ def connected(
     with ExitStack() as stack:
         if match := re.fullmatch(r"local:(\d+)", address):
             if not 1 <= int(match[1]) <= MOST_LOCAL:
-                raise UsageError(f"cluster={address}: name 1 to {MOST_LOCAL} workers, such as local:4")
+                raise UsageError(
+                    "{cluster=}: name 1 to {most_local} workers, such as local:4",
+                    cluster=address,
+                    most_local=MOST_LOCAL,
+                )
             client = stack.enter_context(_local(int(match[1])))
         else:
             by_file = os.path.isfile(address)
             if not by_file and "://" not in address:
                 raise UsageError(
-                    f"cluster={address}: neither the address of a scheduler, such as tcp://host:8786, nor "
-                    "its file, nor local:N for N workers on this machine"
+                    "{cluster=}: neither the address of a scheduler, such as tcp://host:8786, nor its "
+                    "file, nor local:N for N workers on this machine",
+                    cluster=address,
                 )
             given = {"scheduler_file": address} if by_file else {"address": address}
             try:

@@ -248,7 +248,7 @@ class Hypergraph:
     def k_best(self, k: int) -> Iterator[tuple[Derivation, float]]:
         """The k best derivations without a language model, best first; fewer if there are fewer."""
         if k < 1:
-            raise UsageError(f"k={k} must be at least 1")
+            raise UsageError("{k=} must be at least 1", k=k)
         incoming, first = self.incoming.tolist(), self.incoming_begin.tolist()
         for score, edges in k_best(
             self.order.tolist(),

@@ -46,7 +46,11 @@ class Extraction:
             if not least <= getattr(self, name) <= most:
                 raise UsageError(f"{name}={getattr(self, name)} must be from {least} to {most}")
         if self.limit < 1 or self.always < 0:
-            raise UsageError(f"limit={self.limit} must be at least 1, and always={self.always} not negative")
+            raise UsageError(
+                "{limit=} must be at least 1, and {always=} not negative",
+                limit=self.limit,
+                always=self.always,
+            )
 
 
 def extract(

@@ -89,13 +89,13 @@ def decode(
     if not isinstance(lm, LanguageModel):
         raise UsageError(f"lm is a {type(lm).__name__}; give a dualign.translate.LanguageModel")
     if method not in METHODS:
-        raise UsageError(f'method="{method}" is not one of {", ".join(METHODS)}')
+        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
     for name, value in (("k", k), ("beam", beam)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise UsageError(f"{name}={value!r} must be a whole number of at least 1")
     check_time_limit(time_limit)
     if isinstance(gap, bool) or not isinstance(gap, int | float) or not gap >= 0.0:
-        raise UsageError(f"gap={gap!r} must be a number of at least 0")
+        raise UsageError("{gap=} must be a number of at least 0", gap=gap)
     order = lm.checked_order(order)
     if time_limit is not None:
         compile_method(method)

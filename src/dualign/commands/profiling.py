@@ -19,19 +19,19 @@ from dualign._core.threads import available
 from dualign._core.version import release
 
 if TYPE_CHECKING:
-    from dualign.jobs.running import Run
+    from dualign.commands.computing import Computing
 
 
 class Profile:
     """Measures a job. `contents` says nothing about the text or the names of files.
 
-    A `run.profile` that cannot be written is refused when it is made: before the work.
+    A profile that cannot be written is refused when it is made: before the work.
     """
 
-    def __init__(self, job: str, run: Run) -> None:
-        if run.profile is not None:
-            check_output(os.fspath(run.profile))
-        self._job, self._run = job, run
+    def __init__(self, job: str, computing: Computing) -> None:
+        if computing.profile is not None:
+            check_output(os.fspath(computing.profile))
+        self._job, self._computing = job, computing
         self._clock = Clock()
         self._phases = Phases()
         self._seconds = self._processor = 0.0
@@ -51,7 +51,7 @@ class Profile:
         A phase's seconds by the clock are added up over threads: where they are more than its processor
         seconds, threads had to wait.
         """
-        memory = self._run.memory
+        memory = self._computing.memory
         return {
             "job": self._job,
             "versions": {"dualign": release(), "python": platform.python_version()}
@@ -61,7 +61,7 @@ class Profile:
                 "processors": os.cpu_count(),
                 "memory": machine_memory(),
             },
-            "threads": available(self._run.threads),
+            "threads": available(self._computing.threads),
             "memory": memory if memory is None or isinstance(memory, str) else index(memory),
             "seconds": round(self._seconds, 3),
             "processor_seconds": round(self._processor, 3),

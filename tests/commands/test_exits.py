@@ -10,11 +10,11 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.command import DUALIGN, HEED, INTERRUPTIBLE, dualign, environment, write
+from tests.commands.command import DUALIGN, HEED, INTERRUPTIBLE, dualign, environment, write
 
 from dualign._core.errors import DataError, Infeasible, ModelError, UsageError
-from dualign.cli import exits, signals
-from dualign.cli.exits import guarded, say
+from dualign.commands import cli, signals
+from dualign.commands.cli import guarded, say
 
 
 def raising(error: BaseException):
@@ -88,7 +88,7 @@ def test_bug_shows_its_traceback_to_who_asks(capsys, monkeypatch):
 
 
 def test_message_with_nobody_to_hear_it_is_dropped(monkeypatch, capsys):
-    monkeypatch.setattr(exits.sys, "stderr", None)
+    monkeypatch.setattr(cli.sys, "stderr", None)
     say("hello")
     assert capsys.readouterr().out == ""
 
@@ -174,7 +174,7 @@ def test_signal_while_the_command_line_is_imported_ends_with_a_code_and_one_line
 import os, signal, sys
 class Sender:
     def find_spec(self, name, path=None, target=None):
-        if name == "dualign.cli.main":
+        if name == "dualign.commands.cli":
             os.kill(os.getpid(), signal.SIG{number})
 sys.meta_path.insert(0, Sender())
 """
@@ -199,8 +199,8 @@ def test_signal_that_comes_while_outputs_get_their_names_waits_for_all_of_them(t
     program = f"""
 import os, signal, time
 from contextlib import ExitStack
-from dualign.cli.exits import guarded
-from dualign.cli.signals import heed
+from dualign.commands.cli import guarded
+from dualign.commands.signals import heed
 from dualign._core.files.streams import open_output
 def action():
     with ExitStack() as stack:
@@ -229,8 +229,8 @@ def test_signal_that_comes_while_code_is_linked_or_compiled_modules_are_imported
     # error is.
     program = f"""
 import os, signal, time, types
-from dualign.cli.exits import guarded
-from dualign.cli.signals import heed
+from dualign.commands.cli import guarded
+from dualign.commands.signals import heed
 module = types.ModuleType({name!r})
 def inside():
     os.kill(os.getpid(), signal.SIGINT)
@@ -256,8 +256,8 @@ raise SystemExit(guarded(action))
 def test_signal_that_comes_while_an_object_vanishes_is_neither_lost_nor_shown():
     program = """
 import os, signal, time
-from dualign.cli.exits import guarded
-from dualign.cli.signals import heed
+from dualign.commands.cli import guarded
+from dualign.commands.signals import heed
 class Vanishing:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGTERM)

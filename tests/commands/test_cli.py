@@ -5,19 +5,26 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
-from tests.cli.command import dualign
+from tests.commands.command import dualign
 
-from dualign.cli.main import GROUPS, VERBS, commands, run
+from dualign._core.fields import arg
+from dualign.commands import GROUPS, VERBS, commands
+from dualign.commands.cli import run
+from dualign.commands.command import Command
+from dualign.commands.console import Reporter
 
 
 def modules_after(*arguments: str) -> set[str]:
     """What a fresh interpreter has imported once it has run a command line."""
-    script = "import sys; from dualign.cli.main import run; print(run(sys.argv[1:]), *sys.modules, sep='\\n')"
+    script = (
+        "import sys; from dualign.commands.cli import run; print(run(sys.argv[1:]), *sys.modules, sep='\\n')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=300, check=True
     )
@@ -32,24 +39,35 @@ def test_help_imports_nothing_heavy(arguments):
 
 
 def test_help_imports_the_verb_it_is_about_and_no_other():
-    verbs = {".".join(("dualign.cli", *words)) for words in commands()}
+    verbs = {f"dualign.commands.{home_of(words).partition('.')[0]}" for words in commands()}
     assert modules_after("--help") & verbs == set()
-    assert modules_after("convert", "--help") & verbs == {"dualign.cli.convert"}
+    assert modules_after("convert", "--help") & verbs == {"dualign.commands.convert"}
+
+
+def home_of(words: tuple[str, ...]) -> str:
+    table = VERBS if len(words) == 1 else GROUPS[words[0]]
+    return table[words[-1]][0]
+
+
+def class_of(words: tuple[str, ...]) -> type[Command]:
+    module, name = home_of(words).split(".")
+    return getattr(import_module(f"dualign.commands.{module}"), name)
 
 
 def test_overview_has_a_line_for_each_verb(capsys):
     assert run(["--help"]) == 0
     shown = capsys.readouterr().out
-    for verb, line in VERBS.items():
+    for verb, (_, line) in VERBS.items():
         assert f"  {verb}" in shown
         assert line in shown
 
 
-@pytest.mark.parametrize("words", commands(), ids=" ".join)
-def test_each_verb_is_a_function_that_begins_with_its_line_in_the_table(words):
-    names = [word.replace("-", "_") for word in words]
-    function = getattr(import_module(".".join(("dualign.cli", *names))), names[-1])
-    assert inspect.getdoc(function).splitlines()[0] == commands()[words]
+MOVED = [words for words in commands() if home_of(words)]
+
+
+@pytest.mark.parametrize("words", MOVED, ids=" ".join)
+def test_each_verb_is_a_class_that_begins_with_its_line_in_the_table(words):
+    assert inspect.getdoc(class_of(words)).splitlines()[0] == commands()[words]
 
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
@@ -66,14 +84,19 @@ def test_each_group_has_a_line_of_its_own():
 def things(monkeypatch):
     """A group of two verbs that is there for the test only."""
 
-    def count(things: int) -> None:
+    @dataclass(frozen=True)
+    class Count(Command):
         """Count things."""
-        print(things + 1)
 
-    monkeypatch.setitem(VERBS, "things", "Do with things what there is to do.")
-    monkeypatch.setitem(GROUPS, "things", {"count": "Count things.", "weigh": "Weigh things."})
-    monkeypatch.setitem(sys.modules, "dualign.cli.things", SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "dualign.cli.things.count", SimpleNamespace(count=count))
+        things: int = arg("How many.")
+
+        def run(self, tell: Reporter) -> None:
+            print(self.things + 1)
+
+    verbs = {"count": ("things.Count", "Count things."), "weigh": ("things.Weigh", "Weigh things.")}
+    monkeypatch.setitem(VERBS, "things", ("things", "Do with things what there is to do."))
+    monkeypatch.setitem(GROUPS, "things", verbs)
+    monkeypatch.setitem(sys.modules, "dualign.commands.things", SimpleNamespace(Count=Count))
 
 
 @pytest.mark.usefixtures("things")
@@ -88,7 +111,7 @@ def test_group_runs_its_verbs(capsys):
 def test_group_shows_its_verbs(capsys):
     assert run(["things", "--help"]) == 0
     shown = capsys.readouterr().out
-    for line in (VERBS["things"], "count", "Count things.", "Weigh things."):
+    for line in (VERBS["things"][1], "count", "Count things.", "Weigh things."):
         assert line in shown
     assert run(["things"]) == 2
     assert "Weigh things." in capsys.readouterr().err
@@ -153,11 +176,37 @@ def test_two_files_cannot_be_standard_input(capsys):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("dualign ev", ["evaluate"]),
-        ("dualign figure ca", ["calibration"]),
-        ("dualign align --dec", ["--decoder"]),
+        ("dualign ev", ["plain,evaluate"]),
+        ("dualign figure ca", ["plain,calibration"]),
+        ("dualign convert --fro", ["plain,--from"]),
+        ("dualign convert --errors s", ["plain,strict"]),
+        ("dualign convert x", ["file,x"]),
     ],
 )
-def test_the_shell_completes_verbs_and_options(words, found):
-    asked = {"_DUALIGN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+def test_the_shell_completes_verbs_options_values_and_files(words, found):
+    asked = {"_DUALIGN_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     assert dualign(**asked).stdout.split() == found
+
+
+def test_powershell_completes_too():
+    asked = {"_DUALIGN_COMPLETE": "powershell_complete", "COMP_WORDS": "dualign ev", "COMP_WORD": "ev"}
+    assert dualign(**asked).stdout.startswith("evaluate\tCompare links with gold links")
+
+
+@pytest.mark.parametrize(("shell", "reader"), [("bash", ".bashrc"), ("zsh", ".zshrc"), ("fish", None)])
+def test_completion_is_installed_once(shell, reader, tmp_path):
+    for _ in range(2):
+        done = dualign("--install-completion", SHELL=f"/bin/{shell}", HOME=str(tmp_path))
+        assert f"{shell} completion installed" in done.stdout
+    [script] = [path for path in tmp_path.rglob("*dualign*") if path.is_file()]
+    assert "_DUALIGN_COMPLETE" in script.read_text(encoding="utf-8")
+    assert (
+        dualign("--show-completion", SHELL=shell).stdout.strip() == script.read_text(encoding="utf-8").strip()
+    )
+    if reader is not None:
+        assert len((tmp_path / reader).read_text(encoding="utf-8").splitlines()) == 1
+
+
+def test_another_shell_is_an_error():
+    done = dualign("--install-completion", SHELL="/bin/csh")
+    assert (done.returncode, "no completion for the shell csh" in done.stderr) == (2, True)

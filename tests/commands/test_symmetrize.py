@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 
 import pytest
-from tests.cli.command import write
+from tests.commands.command import write
 
-from dualign.cli.main import run
+from dualign.commands import symmetrize as verb
+from dualign.commands.cli import run
 from dualign.decode.symmetrize import METHODS, symmetrize
-from dualign.jobs import link_files
 
 FORWARD = ["0-0 1-1 2-1", "", "0-0", "0-1 1-0", "3-3 2-2"]
 BACKWARD = ["0-0 2-2", "1-1", "", "0-1 1-1", "3-3 2-3"]
@@ -26,7 +27,7 @@ def files(tmp_path):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("chunk", [1, 2, 5, 100])
 def test_equals_the_library_for_any_chunk(files, method, chunk, monkeypatch, capsysbinary):
-    monkeypatch.setattr(link_files, "CHUNK", chunk)
+    monkeypatch.setattr(verb, "CHUNK", chunk)
     assert run(["symmetrize", *files, "--method", method]) == 0
     expected = "".join(f"{alignment}\n" for alignment in symmetrize(FORWARD, BACKWARD, method))
     assert capsysbinary.readouterr() == (expected.encode(), b"")
@@ -40,7 +41,8 @@ def test_method_unless_told(files, capsysbinary):
 
 def test_help_names_every_method(capsys):
     run(["symmetrize", "--help"])
-    words = capsys.readouterr().out.replace(",", " ").replace(".", " ").split()
+    shown = re.sub(r"-\n +", "-", capsys.readouterr().out)  # wrapped at a hyphen
+    words = shown.replace(",", " ").replace(".", " ").split()
     assert set(METHODS) <= set(words)
 
 
@@ -74,7 +76,7 @@ def test_number_of_pairs_fills_up_naacl_files(tmp_path, capsysbinary):
 def test_different_lengths_name_both_counts_and_leave_no_output(
     tmp_path, forward, backward, chunk, monkeypatch, capsys
 ):
-    monkeypatch.setattr(link_files, "CHUNK", chunk)
+    monkeypatch.setattr(verb, "CHUNK", chunk)
     there, back = write(tmp_path / "there", "0-0\n" * forward), write(tmp_path / "back", "0-0\n" * backward)
     assert run(["symmetrize", there, back, "-o", str(tmp_path / "out")]) == 1
     shown = capsys.readouterr().err
@@ -96,7 +98,7 @@ def test_malformed_link_names_file_and_line(files, tmp_path, capsys):
 
 
 def test_pair_that_is_too_large_is_found_in_its_chunk(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(link_files, "CHUNK", 2)
+    monkeypatch.setattr(verb, "CHUNK", 2)
     diagonal = " ".join(f"{i}-{i}" for i in range(20_000))
     links = write(tmp_path / "links", f"0-0\n0-0\n0-0\n{diagonal}\n")
     assert run(["symmetrize", links, links, "-o", str(tmp_path / "out")]) == 1

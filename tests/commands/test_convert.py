@@ -6,9 +6,9 @@ import os
 import sys
 
 import pytest
-from tests.cli.command import write
+from tests.commands.command import write
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 
 
 def test_formats_by_option(tmp_path):

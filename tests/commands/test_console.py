@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -12,8 +14,8 @@ import pytest
 from dualign._core import progress as advancing
 from dualign._core.compile_watch import announce, expecting
 from dualign._core.progress import advance, begin
-from dualign.cli import exits, screen
-from dualign.cli.screen import on_screen
+from dualign.commands import console as screen
+from dualign.commands.console import Console, Reporter
 from dualign.hmm.training import Progress
 
 
@@ -27,9 +29,15 @@ def streams(monkeypatch):
     # Not `sys.stderr` itself: pytest sets it anew between fixture and test.
     both = SimpleNamespace(stderr=Terminal(), stdout=io.StringIO())
     monkeypatch.setattr(screen, "sys", both)
-    monkeypatch.setattr(exits, "sys", both)
     monkeypatch.setattr(screen, "PAUSE", 0)
     return both
+
+
+@contextmanager
+def on_screen(quiet: bool, output: str = "", **more: bool) -> Iterator[Reporter]:
+    console = Console(quiet=quiet, output=output, **more)
+    with console.watching():
+        yield console
 
 
 def count(lines: int = 600, *, output: str = "x", quiet: bool = False, **more: bool) -> None:

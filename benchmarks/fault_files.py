@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dualign.commands.cli import run
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 COMMANDS = """
 convert links OUT --from pharaoh --to talp

@@ -9,7 +9,7 @@ import pytest
 from tests.commands.command import write
 
 from dualign.commands.cli import run
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 
 def text_files(folder: Path, pairs: int, gold: int) -> list[str]:

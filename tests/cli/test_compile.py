@@ -9,8 +9,8 @@ import sys
 import pytest
 from tests.commands.command import DUALIGN, write
 
+from dualign._core.kernel_folder import kernel_folder
 from dualign.commands.cli import run
-from dualign.core.kernel_folder import kernel_folder
 from dualign.jobs import warming
 
 

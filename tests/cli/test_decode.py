@@ -16,7 +16,7 @@ from dualign.aligner import Aligner
 from dualign.commands.cli import run
 from dualign.decode import matching, submodular
 from dualign.decode.similarity import CHOOSERS
-from dualign.text.alignment import Alignment
+from dualign.text.links import Alignment
 
 SHAPES = [(3, 4), (1, 1), (5, 2), (12, 11)]
 RANDOM = np.random.default_rng(5)

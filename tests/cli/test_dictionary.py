@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.commands.bitexts import SOURCE, TARGET, write_bitext, write_lines
 
+from dualign._core.errors import DataError
 from dualign.aligner import Aligner
 from dualign.commands.cli import run
-from dualign.core.errors import DataError
-from dualign.infer.constraints import Glossary
-from dualign.text.formats import read_links
+from dualign.hmm.constraints import Glossary
+from dualign.text.link_formats import read_links
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from tests.commands.bitexts import LINES, SOURCE, TARGET, write_bitext
 
 from dualign.commands.cli import run
-from dualign.text.formats import read_links
+from dualign.text.link_formats import read_links
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from tests.commands.command import write
 
 from dualign.commands.cli import run
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.commands.bitexts import write_bitext, write_lines
 
+from dualign._core.files.places import kept_apart
+from dualign._core.files.streams import open_input, open_output
 from dualign.commands.cli import run
-from dualign.text.places import kept_apart
-from dualign.text.streams import open_input, open_output
 
 
 @pytest.fixture

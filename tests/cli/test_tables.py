@@ -10,8 +10,8 @@ from tests.commands.bitexts import LINES, SOURCE, TARGET, write_bitext, write_li
 from tests.commands.command import dualign
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.commands.cli import run
-from dualign.core.errors import UsageError
 
 FAST = ["--rounds", "1", "-q"]
 COLUMNS = ["--columns", "source=2,target=3,id=1"]

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from dualign._core import progress as advancing
+from dualign._core.compile_watch import announce, expecting
+from dualign._core.progress import advance, begin
 from dualign.commands import console as screen
 from dualign.commands.console import Console, Reporter
-from dualign.core import advancing
-from dualign.core.advancing import advance, begin
-from dualign.core.compile_watch import announce, expecting
-from dualign.learn.training import Progress
+from dualign.hmm.training import Progress
 
 
 class Terminal(io.StringIO):

@@ -12,9 +12,9 @@ import sys
 import pytest
 from tests.commands.command import DUALIGN, HEED, INTERRUPTIBLE, dualign, environment, write
 
+from dualign._core.errors import DataError, Infeasible, ModelError, UsageError
 from dualign.commands import cli, signals
 from dualign.commands.cli import guarded, say
-from dualign.core.errors import DataError, Infeasible, ModelError, UsageError
 
 
 def raising(error: BaseException):
@@ -201,7 +201,7 @@ import os, signal, time
 from contextlib import ExitStack
 from dualign.commands.cli import guarded
 from dualign.commands.signals import heed
-from dualign.text.streams import open_output
+from dualign._core.files.streams import open_output
 def action():
     with ExitStack() as stack:
         stack.enter_context(open_output({str(tmp_path / "first")!r})).write("new")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.commands.bitexts import write_lines
 
+from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, check, idle, made, opt, refuse_unknown, settings
 from dualign.commands.cli import run
-from dualign.core.errors import DataError, UsageError
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import pytest
 from tests.commands.bitexts import SOURCE, TARGET, write_bitext, write_lines
 
 from dualign import jobs
+from dualign._core.errors import DataError
+from dualign._core.progress import Phases, measuring, phase, timed
 from dualign.commands.cli import run
-from dualign.core.errors import DataError
-from dualign.core.phases import Phases, measuring, phase, timed
 
 pytestmark = pytest.mark.kernel
 

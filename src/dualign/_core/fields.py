@@ -32,7 +32,7 @@ from dataclasses import MISSING, Field, field, fields, replace
 from math import isfinite
 from typing import Any, NamedTuple, TypeVar
 
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
 
 Record = TypeVar("Record")
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from dualign._core.memory import return_memory
 from dualign.cli.flags import as_typed
 from dualign.commands.console import Console
-from dualign.core.allocator import return_memory
 from dualign.jobs.running import Run
 
 

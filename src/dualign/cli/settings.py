@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+from dualign._core.errors import UsageError
 from dualign._core.fields import KINDS, suggestion
 from dualign.cli.options import flag, option
-from dualign.core.errors import UsageError
-from dualign.model.options import AGREEMENTS, CONSTRAINTS, DECODERS, MODELS, STYLES, Options
-from dualign.text.cutting import WHITESPACE
+from dualign.options import AGREEMENTS, CONSTRAINTS, DECODERS, MODELS, STYLES, WHITESPACE, Options
 
 if TYPE_CHECKING:
     from dualign.jobs.gold_tuning import Tuning

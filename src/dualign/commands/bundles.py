@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dualign._core.errors import UsageError
 from dualign._core.fields import arg, check, opt
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.core.errors import UsageError
-from dualign.text.formats import FORMATS
+from dualign.text.link_formats import FORMATS
 
 if TYPE_CHECKING:
     from dualign.commands.plain_text import PlainText
@@ -99,7 +99,7 @@ class Shown:
 
     def write(self, text: str, json: str) -> None:
         """Write a result, given for people and for programs."""
-        from dualign.text.streams import open_output
+        from dualign._core.files.streams import open_output
 
         with open_output(self.output) as stream:
             stream.write((json if self.as_json else text) + "\n")

@@ -29,12 +29,12 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from dualign._core.errors import DualignError, Spell, UsageError, shown
 from dualign._core.fields import Setting, assigned, settings
 from dualign.commands import GROUPS, VERBS
 from dualign.commands.command import Command
 from dualign.commands.console import Console, say
 from dualign.commands.signals import Terminated, heed
-from dualign.core.errors import DualignError, Spell, UsageError, shown
 from dualign.text.checks import number_of
 
 _COMPLETE = "_DUALIGN_COMPLETE"
@@ -103,7 +103,7 @@ def _overview(context: click.Context, **_: Any) -> None:
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        from dualign.core.release import release
+        from dualign._core.version import release
 
         click.echo(f"dualign {release()}")
         context.exit()
@@ -328,7 +328,7 @@ def main() -> NoReturn:
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
-        if (kernels := sys.modules.get("dualign.core.kernel_folder")) is not None:
+        if (kernels := sys.modules.get("dualign._core.kernel_folder")) is not None:
             kernels.remove_temporary_kernels()
         os._exit(code)
 

@@ -31,11 +31,11 @@ from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any, ClassVar, Self
 
+from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, check, made, refuse_unknown, settings
+from dualign._core.files.places import in_place, kept_apart
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
-from dualign.core.errors import DataError, UsageError
-from dualign.text.places import in_place, kept_apart
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ class Command:
 
     def check_files(self) -> None:
         """Refuse before the work what could not be read, or not be written after it."""
-        from dualign.text.remote_files import is_remote
-        from dualign.text.streams import check_input, check_output
+        from dualign._core.files.remote import is_remote
+        from dualign._core.files.streams import check_input, check_output
 
         inputs, outputs = self.files("in"), [*self.files("out"), *self.extra_outputs()]
         if inputs.count("-") > 1:

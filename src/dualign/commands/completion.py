@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, get_completion_class
 
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
 
 VARIABLE = "_DUALIGN_COMPLETE"
 """By this variable of the environment the shell asks."""

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from dualign._core.errors import UsageError
 from dualign._core.fields import check, opt
 from dualign.commands.console import Reporter
-from dualign.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from dualign.cluster.crew import Crew
-    from dualign.core.workspace import Workspace
+    from dualign._core.memory import Workspace
+    from dualign.engines.dask.workers import Workers
 
 PANEL = "Computing"
 
@@ -67,9 +67,8 @@ class Computing:
 
     def workspace(self) -> Workspace:
         """Return room for large arrays, as `memory` and `scratch` say; refuse what cannot be had."""
-        from dualign.core.allocator import return_memory
-        from dualign.core.threads import available
-        from dualign.core.workspace import Workspace, as_bytes
+        from dualign._core.memory import Workspace, as_bytes, return_memory
+        from dualign._core.threads import available
 
         memory = self.memory
         if memory is not None:
@@ -88,7 +87,7 @@ class Computing:
         return {"threads": self.threads, "device": self.device, "device_memory": self.device_memory}
 
     @contextmanager
-    def crew(self, tell: Reporter) -> Iterator[Crew | None]:
+    def crew(self, tell: Reporter) -> Iterator[Workers | None]:
         """Give the workers of the cluster, if there is one."""
         if self.cluster is None:
             yield None
@@ -99,7 +98,7 @@ class Computing:
                 device="cuda",
                 cluster=...,
             )
-        from dualign.cluster.crew import connected
+        from dualign.engines.dask.workers import connected
 
         with connected(self.cluster, self.work, tell.tasks) as crew:
             yield crew

@@ -1,6 +1,6 @@
 """What a command tells while it runs: `Reporter` hears it, `Console` shows it on stderr.
 
-Notes and warnings are templates with values, as in `dualign.core.errors`; a shell sees the flags of its
+Notes and warnings are templates with values, as in `dualign._core.errors`; a shell sees the flags of its
 command.
 """
 
@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dualign.core import advancing, compile_watch
-from dualign.core.clocks import Clock, in_words
-from dualign.core.errors import Spell, as_keyword, message
+from dualign._core import compile_watch
+from dualign._core import progress as advancing
+from dualign._core.errors import Spell, as_keyword, message
+from dualign._core.progress import Clock, in_words
 from dualign.text.checks import number_of
 
 if TYPE_CHECKING:
-    from dualign.learn.training import Progress
+    from dualign.hmm.training import Progress
 
 Item = TypeVar("Item")
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
+from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
+from dualign._core.files.streams import plain_name
 from dualign.commands.bundles import link_format, pairs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.core.errors import UsageError
-from dualign.text.formats import FORMATS
-from dualign.text.streams import plain_name
+from dualign.text.link_formats import FORMATS
 
 if TYPE_CHECKING:
-    from dualign.text.alignment import Alignment
+    from dualign.text.links import Alignment
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Convert(Command):
 
     def run(self, tell: Reporter) -> None:
         """Read and write links, pair by pair."""
-        from dualign.text.alignment import Alignment
-        from dualign.text.formats import read_links, write_links
+        from dualign.text.link_formats import read_links, write_links
+        from dualign.text.links import Alignment
 
         to_format = self.to_format or self._format_by_suffix()
         found = read_links(self.links, self.from_format, self.computing.errors, count=self.pairs)

@@ -8,18 +8,18 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.atomic import temporary_folder
+from dualign._core.files.container import is_model_file
+from dualign._core.files.places import kept_apart
+from dualign._core.files.streams import explaining
 from dualign.commands.console import SILENT, Reporter
-from dualign.core.errors import DataError, UsageError
-from dualign.core.temporaries import temporary_folder
-from dualign.model.model import Model
-from dualign.model.storage import is_model_file
+from dualign.hmm.model import Model
+from dualign.text.blocks import TextFiles
 from dualign.text.conllu import FORM, is_conllu, read_conllu
-from dualign.text.cutting import PLAIN, Cutting, cutting_of
-from dualign.text.formats import like_links
-from dualign.text.pair_blocks import TextFiles
-from dualign.text.places import kept_apart
-from dualign.text.row_files import Columns, kind_of, parse_columns, read_rows
-from dualign.text.streams import explaining
+from dualign.text.link_formats import like_links
+from dualign.text.tables import Columns, kind_of, parse_columns, read_rows
+from dualign.text.tokenizing import PLAIN, Cutting, cutting_of
 
 _originals: ContextVar[dict[str, str]] = ContextVar("_originals")
 
@@ -54,7 +54,7 @@ def plain_text(
 ) -> Iterator[PlainText]:
     """The text of one or two files of any kind, as plain files; those that are plain already stay.
 
-    A single file may be TSV, CSV, JSON lines or XLSX, with `columns` as in `dualign.text.row_files`. Of a
+    A single file may be TSV, CSV, JSON lines or XLSX, with `columns` as in `dualign.text.tables`. Of a
     pair of files, either may be CoNLL-U, whose words are the tokens: a blank in one becomes `_`. Text for a
     `model` whose own text was cut by a tokeniser is cut in the same way.
     """

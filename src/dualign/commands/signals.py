@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
-from dualign.core.clocks import Clock
+from dualign._core.progress import Clock
 
 GRACE = 2.0
 """Seconds after a signal in which others are not heeded: files that are half written are being removed."""

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from dualign._core.errors import DataError
 from dualign._core.fields import arg, bundle, opt
 from dualign.commands.bundles import link_format, output, pairs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.core.errors import DataError
-from dualign.model.options import SYMMETRIZATIONS
+from dualign.options import SYMMETRIZATIONS
 
 if TYPE_CHECKING:
-    from dualign.text.alignment import Alignment
+    from dualign.text.links import Alignment
 
 LEAST_LINKS = 20
 """With fewer links, nothing is suspected."""
@@ -52,7 +52,7 @@ class Symmetrize(Command):
     def run(self, tell: Reporter) -> None:
         """Read, combine and write links, some thousand sentence pairs at a time."""
         from dualign.text.checks import in_step
-        from dualign.text.formats import read_links, write_links
+        from dualign.text.link_formats import read_links, write_links
 
         names, errors = (self.forward, self.backward), self.computing.errors
         both = in_step(

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dualign.core.lazy import lazily
+from dualign._core.lazy import lazily
 
 if TYPE_CHECKING:
     from dualign.jobs.annotation import (
@@ -72,10 +72,10 @@ if TYPE_CHECKING:
     from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.warming import compile_ahead
     from dualign.jobs.word_alignment import align
-    from dualign.phrase.table.word_entries import CutOffs
+    from dualign.phrase.word_entries import CutOffs
     from dualign.show.dataset import Files as ShownFiles
-    from dualign.transfer.remap_files import Remapping, Side
-    from dualign.transfer.runs import Files as AnnotatedFiles
+    from dualign.transfer.remapping import Remapping, Side
+    from dualign.transfer.runs import AnnotatedFiles as AnnotatedFiles
     from dualign.transfer.runs import TagSettings
     from dualign.transfer.sentences import Settings as TransferSettings
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dualign._core.files.streams import open_output
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
-from dualign.text.streams import open_output
-from dualign.transfer.remap_files import Remapping, remapped
-from dualign.transfer.remap_files import Side as Side
+from dualign.transfer.remapping import Remapping, remapped
+from dualign.transfer.remapping import Side as Side
 
 
 @job

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 
 MOST = 20.0
 """The largest |w · s|: kernels reckon with single precision."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dualign.core.errors import UsageError
-from dualign.text.alignment import Alignment
+from dualign._core.errors import UsageError
+from dualign.text.links import Alignment
 
 WeightedLink = tuple[int, int, float]
 """Source position, target position, probability."""

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError, UsageError
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, UsageError
 from dualign.text.arpa import Arpa, Grams
-from dualign.text.bitext import GrowingVocabulary
+from dualign.text.corpus import GrowingVocabulary
 
 _SPECIAL = ("<unk>", "<s>", "</s>")
 

@@ -12,14 +12,14 @@ from math import isfinite, log
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError, ModelError, UsageError
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, ModelError, UsageError
+from dualign._core.files.streams import FilePath, open_binary_output, open_input
 from dualign.text.arpa import Arpa, read_arpa
-from dualign.text.lines import tokenize
-from dualign.text.streams import FilePath, open_binary_output, open_input
+from dualign.text.utf8 import tokenize
 from dualign.translate.lm import trie
-from dualign.translate.lm.kenlm_model import KenlmFile
-from dualign.translate.lm.stored_trie import flaw
+from dualign.translate.lm.kenlm import KenlmFile
+from dualign.translate.lm.trie import flaw
 
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10

@@ -1,1 +1,0 @@
-"""What every room shares: results, errors, compilation options, threads."""

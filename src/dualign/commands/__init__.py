@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 VERBS = {
-    "align": ("", "Train on two parallel files and write the links of each line."),
-    "train": ("", "Train an alignment model on two parallel files and save it."),
+    "align": ("align.Align", "Train on two parallel files and write the links of each line."),
+    "train": ("train.Train", "Train an alignment model on two parallel files and save it."),
     "decode": ("", "Choose links from matrices of scores that another program wrote."),
     "convert": ("convert.Convert", "Rewrite a file of links in another format."),
     "evaluate": ("", "Compare links with gold links: AER, precision, recall and F1."),
@@ -40,7 +40,7 @@ GROUPS = {
     },
     "phrases": {
         "extract": ("", "Extract phrase pairs from linked text, and write a Moses phrase table."),
-        "align": ("", "Find the best way to make each translation from the phrases of a table."),
+        "align": ("align.Align", "Find the best way to make each translation from the phrases of a table."),
         "train": ("", "Re-estimate a phrase table by Viterbi EM over a text."),
         "evaluate": ("", "Compare phrase pairs with those of gold links: precision, recall and F1."),
     },

@@ -29,6 +29,13 @@ from typing import TYPE_CHECKING, Any
 from dualign._core.lazy import lazily
 
 if TYPE_CHECKING:
+    align: Any
+    convert: Any
+    symmetrize: Any
+    train: Any
+    from dualign.commands.bundles import Outputs, Tuning
+    from dualign.commands.evidence import Evidence as Knowledge
+    from dualign.commands.tuning import tune
     from dualign.jobs.annotation import (
         evaluate_transfer,
         transfer_markup,
@@ -48,12 +55,8 @@ if TYPE_CHECKING:
     )
     from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
     from dualign.jobs.glossary_files import USUAL_PROBABILITY, DictionaryText, dictionary
-    from dualign.jobs.gold_tuning import Tuning
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
-    from dualign.jobs.knowledge import Knowledge
-    from dualign.jobs.learning import train
     from dualign.jobs.link_files import remap
-    from dualign.jobs.link_output import Outputs
     from dualign.jobs.phrase_files import (
         LinkedText,
         PhraseAnswer,
@@ -68,10 +71,8 @@ if TYPE_CHECKING:
     from dualign.jobs.score_matrices import MatrixDecoder, decode
     from dualign.jobs.serving import Server, serve
     from dualign.jobs.translation import ParallelText, train_language_model, train_translation, translate
-    from dualign.jobs.tuning import tune
     from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.warming import compile_ahead
-    from dualign.jobs.word_alignment import align
     from dualign.phrase.word_entries import CutOffs
     from dualign.show.dataset import Files as ShownFiles
     from dualign.transfer.remapping import Remapping, Side
@@ -154,12 +155,8 @@ _NAMES = {
     "drawing": "draw_calibration draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
     "evaluation": "LinkFile PairedReport Report Words compare evaluate",
     "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
-    "gold_tuning": "Tuning",
     "installation": "Measured Own Synthetic bench",
-    "knowledge": "Knowledge",
-    "learning": "train",
     "link_files": "Remapping Side remap",
-    "link_output": "Outputs",
     "phrase_files": "LinkedText PhraseAnswer TableText "
     "align_phrases evaluate_phrases extract_phrases train_phrases",
     "plain_files": "PlainText plain_text",
@@ -167,22 +164,35 @@ _NAMES = {
     "score_matrices": "MatrixDecoder decode",
     "serving": "Server serve",
     "translation": "ParallelText train_language_model train_translation translate",
-    "tuning": "tune",
     "viewing": "ShownFiles summarize view viewer",
     "warming": "compile_ahead",
-    "word_alignment": "align",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 _attribute, _ = lazily(__name__, _HOMES)
 
 _COMMANDS: dict[str, tuple[str, str, dict[str, str]]] = {
     "convert": ("convert.Convert", "links output", {}),
+    "align": ("align.Align", "source target output", {"tuning": "tune"}),
+    "train": ("train.Train", "source target output", {"tuning": "tune"}),
     "symmetrize": ("symmetrize.Symmetrize", "forward backward output", {}),
 }
 """Functions that are verbs: the class, its files by position, and options of another name here."""
 
 
+_ELSEWHERE = {
+    "Knowledge": ("evidence", "Evidence"),
+    "Outputs": ("bundles", "Outputs"),
+    "Tuning": ("bundles", "Tuning"),
+    "tune": ("tuning", "tune"),
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ELSEWHERE:
+        from importlib import import_module
+
+        module, kind = _ELSEWHERE[name]
+        return getattr(import_module(f"dualign.commands.{module}"), kind)
     if name not in _COMMANDS:
         return _attribute(name)
     from dualign.jobs.functions import function_of

@@ -70,9 +70,9 @@ def bundle(
 ) -> Any:
     """Declare a record of options. Flags are made for `only` these names, if not for all.
 
-    Options without a flag are keywords in Python; if they are `assignable`, a shell has `--set NAME=VALUE`. The
-    value of a `deferred` one is not the record, but a dictionary of the options that were given: for a record
-    whose defaults are not those that count, as where a saved model has its own.
+    Options without a flag are keywords in Python; if they are `assignable`, a shell has `--set NAME=VALUE`.
+    The value of a `deferred` one is not the record, but a dictionary of the options that were given: for a
+    record whose defaults are not those that count, as where a saved model has its own.
     """
     inner: Any = kind
     required = any(_is_required(f) for f in fields(inner))
@@ -217,8 +217,9 @@ def check(record: Any) -> None:
             raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
-            other = next(_name(each) for each in fields(record) if each.name == other)
-            raise UsageError(f"{{{name}=}} needs {{{other}=}}", **_named(name, value), **_named(other, ...))
+            needed = next(each for each in fields(record) if each.name == other)
+            values = _named(name, value) | _named(_name(needed), needed.metadata.get("metavar", ...))
+            raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}}", **values)
 
 
 def _named(name: str, value: Any) -> dict[str, Any]:

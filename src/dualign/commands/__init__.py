@@ -40,7 +40,7 @@ GROUPS = {
     },
     "phrases": {
         "extract": ("", "Extract phrase pairs from linked text, and write a Moses phrase table."),
-        "align": ("align.Align", "Find the best way to make each translation from the phrases of a table."),
+        "align": ("", "Find the best way to make each translation from the phrases of a table."),
         "train": ("", "Re-estimate a phrase table by Viterbi EM over a text."),
         "evaluate": ("", "Compare phrase pairs with those of gold links: precision, recall and F1."),
     },

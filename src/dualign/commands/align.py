@@ -56,6 +56,7 @@ class Align(Command):
         flag="--model",
         metavar="MODEL",
         file="in",
+        model=True,
     )
     outputs: Outputs = bundle(Outputs)
     resume: bool = opt(False, "With --model: continue where the same command was stopped.")
@@ -96,7 +97,7 @@ class Align(Command):
                 gold=..., load=..., tune=...,
             )  # fmt: skip
         if tuning.early_stop:
-            what = "{early_stop=}: early stopping is for training, but {load=} is given"
+            what = "{early_stop=} is for training, but {load=} is given"
             raise UsageError(what, early_stop=True, load=...)
         for what, given in (
             ("a prior", evidence.prior or evidence.model),
@@ -203,7 +204,7 @@ class Align(Command):
         inspect_text(source, target, self.computing.errors, tell, waits=outputs.at_once)
 
     def _check_gold(self, options: Options) -> None:
-        """Refuse gold links that were probably made for words, where they would be read as links of tokens."""
+        """Refuse gold links that were probably made for words, but would be read as links of tokens."""
         tuning, positions = self.tuning, self.outputs.positions
         if not tuning.is_wanted or not tuning.on_input or positions == "tokens" or options.tokenize == "none":
             return
@@ -383,7 +384,7 @@ class _BadLines:
 
 
 def _chunks_for_learnt(aligner: Aligner, files: TextFiles, text: Numbered, outputs: Outputs) -> Chunks:
-    """Return the text that the model was learnt from; it is read again if somebody wants to know its lines."""
+    """Return the text that the model was learnt from; it is read again if its lines are wanted."""
     from dualign.jobs.chunked_alignment import chunks_of_files, chunks_of_text
 
     def chunks(_: Position) -> Iterator[Chunk]:

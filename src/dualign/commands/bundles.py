@@ -206,7 +206,7 @@ class Tuning:
                 "text", tune_target=..., tune_source=...,
             )  # fmt: skip
         if self.early_stop and self.gold is None:
-            raise UsageError("{early_stop=} needs {tune=}, gold links to tune by", early_stop=True, tune=...)
+            raise UsageError("{early_stop=} needs {tune=}", early_stop=True, tune="GOLD")
         if self.pin and self.source is not None:
             raise UsageError("pinned gold links belong to the training text; leave out the text to tune on")
 

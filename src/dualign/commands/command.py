@@ -112,9 +112,10 @@ class Command:
             if name in self.given & {*names}
         }
 
-    def files(self, kind: str) -> list[str]:
-        """Return what it reads, "in", or writes, "out"."""
-        values = [each.of(self) for each in settings(type(self)).values() if each.rules.get("file") == kind]
+    def files(self, kind: str, *, without: str = "") -> list[str]:
+        """Return what it reads, "in", or writes, "out"; not that with a certain rule."""
+        known = [each for each in settings(type(self)).values() if each.rules.get("file") == kind]
+        values = [each.of(self) for each in known if without not in each.rules]
         return [path for value in values for path in ([value] if isinstance(value, str) else value or ())]
 
     def extra_outputs(self) -> list[str]:
@@ -148,7 +149,7 @@ class Command:
                 if os.path.isdir(path):
                     raise DataError("a directory; name a file to write", place=path)
                 check_output(path)
-        for path in inputs:
+        for path in self.files("in", without="model"):
             check_input(path)
 
     def _check_cluster(self) -> None:

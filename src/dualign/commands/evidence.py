@@ -44,7 +44,7 @@ class Evidence:
     )  # fmt: skip
     model: str | None = opt(
         None, "Continue training this model, with its options and counts.", name="continue_",
-        metavar="MODEL", file="in", panel=PANEL,
+        metavar="MODEL", file="in", model=True, panel=PANEL,
     )  # fmt: skip
     background: tuple[str, str] | None = opt(
         None,
@@ -145,7 +145,8 @@ class Evidence:
         pairs = read_word_pairs(self.prior, errors)
         if pairs.phrases:
             tell.note(
-                "note: {file}: {entries} with several words on a side passed over; a glossary can have phrases",
+                "note: {file}: {entries} with several words on a side passed over; a glossary can have "
+                "phrases",
                 file=self.prior, entries=number_of(pairs.phrases, "entries"),
             )  # fmt: skip
         if pairs.others:

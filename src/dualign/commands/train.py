@@ -55,7 +55,7 @@ class Train(Command):
         clock, computing = Clock(), self.computing
         size = None if self.sample is None else as_count(self.sample)
         checked_path(self.output)
-        refuse_other_files(self.output, "name the model with -o MODEL")
+        refuse_other_files(self.output, "name the model with {output=}", output="MODEL")
         with ExitStack() as stack:
             text = stack.enter_context(self.text.plain(computing, tell))
             tuning = stack.enter_context(self.tuning.plain(computing, tell, text.ids))
@@ -96,5 +96,6 @@ class Train(Command):
             raise UsageError("a sample has other lines than the text that was corrected; train on all of it")
         if tuning.is_wanted and tuning.on_input and not can_read_again(source, target):
             raise UsageError(
-                "a sample reads the whole text, and tuning its first lines once more; name files for both sides"
+                "a sample reads the whole text, and tuning its first lines once more; name files for both "
+                "sides"
             )

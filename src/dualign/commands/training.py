@@ -214,7 +214,7 @@ class Trainer:
         )
 
     def _read(self, given: TrainingText, aligner: Aligner, first: int) -> tuple[list[Pair], Numbered]:
-        """Return the first pairs of a text, as many as are wanted, and the numbered text, or a sample of it."""
+        """Return the first pairs of a text, as many as are wanted, and the text, or a sample, numbered."""
         source, target, size, seed = given
         workspace = self.workspace
         lowercase, threads, cutting = aligner.options.lowercase, aligner.threads, aligner.cutting
@@ -227,7 +227,7 @@ class Trainer:
         if first:
             begin = list(islice(files.pairs(), first))
         if size is None:
-            # The arrays of a text that can lie on the disk, in training, are about twice as large as its files.
+            # The arrays of a text that can lie on the disk are about twice as large as its files.
             needed = 2 * sum(map(text_size, (source, target)))
             workspace.expect(max(0, needed - workspace.memory // 2))
         if target is not None and size is None:

@@ -37,6 +37,8 @@ def function_of(name: str, home: str, positions: str, others: dict[str, str]) ->
     known = {each: setting for each, setting in settings(verb).items() if each not in _of_run()}
     renamed = {there: here for here, there in others.items()}
     parameters = [_parameter(known[each], each, Parameter.POSITIONAL_OR_KEYWORD) for each in order]
+    last = max((n for n, each in enumerate(parameters) if each.default is Parameter.empty), default=0)
+    parameters[:last] = [each.replace(default=Parameter.empty) for each in parameters[:last]]
     rest = [each for each in known if each not in order]
     parameters += [_parameter(known[each], renamed.get(each, each), Parameter.KEYWORD_ONLY) for each in rest]
     parameters.append(Parameter("run", Parameter.KEYWORD_ONLY, default=SILENT, annotation=Run))

@@ -1,7 +1,7 @@
 from .dataset import Dataset as Dataset
-from .dataset import Files as Files
 from .dataset import System as System
 from .dataset import read_dataset as read_dataset
+from .files import Files as Files
 from .figures import matrix_figure as matrix_figure
 from .figures import posterior_figure as posterior_figure
 from .figures import save as save

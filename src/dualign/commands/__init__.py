@@ -17,9 +17,9 @@ VERBS = {
     "remap": ("", "Carry links between words, subwords and character offsets."),
     "phrases": ("", "Phrase pairs: tables, exact alignment, quality."),
     "translate": ("", "Train a translation system; translate with a proof."),
-    "show": ("", "Print sentence pairs with their links, in colour and as a grid."),
-    "view": ("", "Look at links in the browser: compare, search, sort, edit gold."),
-    "summarize": ("", "Write a page about aligned text: statistics and dictionary."),
+    "show": ("show.Show", "Print sentence pairs with their links, in colour and as a grid."),
+    "view": ("view.View", "Look at links in the browser: compare, search, sort, edit gold."),
+    "summarize": ("summarize.Summarize", "Write a page about aligned text: statistics and dictionary."),
     "figure": ("", "Draw figures: matrices, posteriors, curves, traces, costs."),
     "fast-align": ("", "Align as fast_align does, with its options."),
     "eflomal": ("", "Align as eflomal-align does, with its options."),
@@ -53,16 +53,22 @@ GROUPS = {
         "lm": ("", "Train an n-gram language model on text and write it in ARPA format."),
     },
     "figure": {
-        "matrix": ("", "Draw the links of a sentence pair as a matrix."),
+        "matrix": ("figure.DrawMatrix", "Draw the links of a sentence pair as a matrix."),
         "posteriors": (
-            "",
+            "figure.DrawPosteriors",
             "Draw a model's posteriors of a pair, both directions, before and after projection.",
         ),
-        "curve": ("", "Draw precision against recall of several systems."),
-        "calibration": ("", "Draw how many of the links with a probability of p are right."),
-        "trace": ("", "Draw how bound and score of a pair approach each other."),
-        "pruning": ("", "Draw how much pruning leaves of the search space, round by round."),
-        "cost": ("", "Draw time, memory or another cost against size."),
+        "curve": ("figure.DrawCurve", "Draw precision against recall of several systems."),
+        "calibration": (
+            "figure.DrawCalibration",
+            "Draw how many of the links with a probability of p are right.",
+        ),
+        "trace": ("figure.DrawTrace", "Draw how bound and score of a pair approach each other."),
+        "pruning": (
+            "figure.DrawPruning",
+            "Draw how much pruning leaves of the search space, round by round.",
+        ),
+        "cost": ("figure.DrawCost", "Draw time, memory or another cost against size."),
     },
 }
 """The verbs of each group, in the form of `VERBS`."""

@@ -24,6 +24,7 @@ servers.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.lazy import lazily
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     convert: Any
     symmetrize: Any
     train: Any
-    from dualign.commands.bundles import Outputs, Tuning
     from dualign.commands.evidence import Evidence as Knowledge
+    from dualign.commands.evidence import Tuning
+    from dualign.commands.link_files import Outputs
     from dualign.commands.tuning import tune
     from dualign.jobs.annotation import (
         evaluate_transfer,
@@ -44,15 +46,6 @@ if TYPE_CHECKING:
         transfer_tree,
     )
     from dualign.jobs.directions import Directions, align_directions
-    from dualign.jobs.drawing import (
-        draw_calibration,
-        draw_cost,
-        draw_curve,
-        draw_matrix,
-        draw_posteriors,
-        draw_pruning,
-        draw_trace,
-    )
     from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
     from dualign.jobs.glossary_files import USUAL_PROBABILITY, DictionaryText, dictionary
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
@@ -71,10 +64,9 @@ if TYPE_CHECKING:
     from dualign.jobs.score_matrices import MatrixDecoder, decode
     from dualign.jobs.serving import Server, serve
     from dualign.jobs.translation import ParallelText, train_language_model, train_translation, translate
-    from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.warming import compile_ahead
     from dualign.phrase.word_entries import CutOffs
-    from dualign.show.dataset import Files as ShownFiles
+    from dualign.show.files import Files as ShownFiles
     from dualign.transfer.remapping import Remapping, Side
     from dualign.transfer.runs import AnnotatedFiles as AnnotatedFiles
     from dualign.transfer.runs import TagSettings
@@ -152,7 +144,6 @@ _NAMES = {
     "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
     "transfer_spans transfer_tags transfer_tree",
     "directions": "Directions align_directions",
-    "drawing": "draw_calibration draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
     "evaluation": "LinkFile PairedReport Report Words compare evaluate",
     "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
     "installation": "Measured Own Synthetic bench",
@@ -164,40 +155,48 @@ _NAMES = {
     "score_matrices": "MatrixDecoder decode",
     "serving": "Server serve",
     "translation": "ParallelText train_language_model train_translation translate",
-    "viewing": "ShownFiles summarize view viewer",
     "warming": "compile_ahead",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 _attribute, _ = lazily(__name__, _HOMES)
+_OTHERS = {
+    "Knowledge": ("commands.evidence", "Evidence"),
+    "Outputs": ("commands.link_files", "Outputs"),
+    "ShownFiles": ("show.files", "Files"),
+    "Tuning": ("commands.evidence", "Tuning"),
+    "tune": ("commands.tuning", "tune"),
+}
+"""Names from elsewhere: the module, and the name there."""
 
-_COMMANDS: dict[str, tuple[str, str, dict[str, str]]] = {
+_VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "convert": ("convert.Convert", "links output", {}),
-    "align": ("align.Align", "source target output", {"tuning": "tune"}),
-    "train": ("train.Train", "source target output", {"tuning": "tune"}),
+    "align": ("align.Align", "source target output * tuning=tune", {}),
+    "train": ("train.Train", "source target output * tuning=tune", {}),
+    "draw_calibration": ("figure.DrawCalibration", "files:ShownFiles output * models=model", {}),
+    "draw_cost": ("figure.DrawCost", "files output", {}),
+    "draw_curve": ("figure.DrawCurve", "files:ShownFiles output * models=model", {}),
+    "draw_matrix": ("figure.DrawMatrix", "files:ShownFiles output", {}),
+    "draw_posteriors": ("figure.DrawPosteriors", "files:ShownFiles model output", {}),
+    "draw_pruning": ("figure.DrawTrace", "reports output", {"pruning": True}),
+    "draw_trace": ("figure.DrawTrace", "reports output * lines=line", {}),
+    "summarize": ("summarize.Summarize", "files:ShownFiles output", {}),
     "symmetrize": ("symmetrize.Symmetrize", "forward backward output", {}),
+    "view": ("view.View", "files:ShownFiles output=html", {"html": "-"}),
+    "viewer": ("view.View", "files:ShownFiles", {"html": None}),
 }
-"""Functions that are verbs: the class, its files by position, and options of another name here."""
-
-
-_ELSEWHERE = {
-    "Knowledge": ("evidence", "Evidence"),
-    "Outputs": ("bundles", "Outputs"),
-    "Tuning": ("bundles", "Tuning"),
-    "tune": ("tuning", "tune"),
-}
+"""Functions that are verbs: the class, and how parameters become its options; see `function_of`."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ELSEWHERE:
-        from importlib import import_module
-
-        module, kind = _ELSEWHERE[name]
-        return getattr(import_module(f"dualign.commands.{module}"), kind)
-    if name not in _COMMANDS:
+    if name in _OTHERS:
+        home, other = _OTHERS[name]
+        return getattr(import_module(f"dualign.{home}"), other)
+    if name not in _VERBS:
         return _attribute(name)
     from dualign.jobs.functions import function_of
 
-    function = globals()[name] = function_of(name, *_COMMANDS[name])
+    home, form, usual = _VERBS[name]
+    function = globals()[name] = function_of(name, home, form, **usual)
     return function
 
 

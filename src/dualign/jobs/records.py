@@ -1,0 +1,100 @@
+"""Objects that functions of `dualign.jobs` take: options of a verb that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from dualign.phrase.word_entries import CutOffs
+from dualign.transfer.remapping import Remapping, Side
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryText:
+    """The text behind a dictionary: two files, or one with both sides on each line."""
+
+    source: str
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedText:
+    """Two parallel files, or one with both sides and None, and the links of each line."""
+
+    source: str
+    target: str | None
+    links: str
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableText:
+    """A Moses phrase table, and a text to align with it."""
+
+    table: str
+    source: str
+    target: str | None = None
+    """None if `source` has both sides on each line."""
+    features: str | None = None
+    """Weights of the table's scores, with commas between; without, the third score alone, or the only one."""
+    max_length: int = 10
+    """The most words of a phrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseAnswer:
+    """Links, whose phrase pairs are extracted, and gold links to compare them with."""
+
+    path: str
+    gold: str
+    phrases: bool = False
+    """The file has phrase links `i:j-k:l`, which are taken as they are."""
+    format: str | None = None
+    gold_format: str | None = None
+    first: bool = False
+    """Gold is for the first lines; the rest of the answer is ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelText:
+    """Two parallel files, or one with both sides; for tree-to-string rules the trees of the source, one on
+    each line; and links of the words, where they are not to be found by dualign."""
+
+    source: str
+    target: str | None
+    trees: str | None = None
+    links: str | None = None
+
+
+OTHER_NAMES: dict[type, dict[str, str]] = {
+    CutOffs: {"times": "least_count", "probability": "least_probability"},
+    ParallelText: {"trees": "source_trees"},
+    PhraseAnswer: {"path": "answer"},
+    Remapping: {"given": "from_", "new": "to", "source": "source_", "target": "target_"},
+    Side: {"given": "from", "new": "to"},
+}
+"""Fields that are not called like the option; of an object within another, the option begins so."""
+
+
+def options_of(record: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Return the options that an object stands for; their names begin with a prefix."""
+    others = OTHER_NAMES.get(type(record), {})
+    rules = {f.name: (f.metadata, f.default) for f in fields(record)} if is_dataclass(record) else {}
+    for name in rules or record._fields:
+        value, option = getattr(record, name), others.get(name, name)
+        metadata, usual = rules.get(name, ({}, None))
+        if isinstance(value, Side):
+            yield from options_of(value, option)
+        elif "help" not in metadata or value != usual:
+            yield prefix + metadata.get("name", option), value
+
+
+def names_of(kind: type, prefix: str = "") -> set[str]:
+    """Return the names of these options."""
+    others = OTHER_NAMES.get(kind, {})
+    if not is_dataclass(kind):
+        return {others.get(name, name) for name in kind._fields}  # type: ignore[attr-defined]
+    names = {f.metadata.get("name", others.get(f.name, f.name)) for f in fields(kind)}
+    sides = {f"{side}_{name}" for side in ("source", "target") for name in ("from", "to")}
+    return sides | names if kind is Remapping else {prefix + name for name in names}

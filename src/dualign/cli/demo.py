@@ -46,7 +46,7 @@ def demo(
     from dualign._core.files.streams import open_output
     from dualign._core.progress import Clock
     from dualign.aligner import Aligner
-    from dualign.jobs.evaluation import Report
+    from dualign.commands.evaluate import Report
     from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
     from dualign.measure.bootstrap import confidence_interval
     from dualign.measure.links import evaluate

@@ -98,8 +98,10 @@ def plain_beside(
 class Shown:
     """Where a result goes that a shell prints and Python returns."""
 
-    output: str = output()
-    as_json: bool = opt(False, "Print one JSON object; rates are fractions, not per cent.", flag="--json")
+    output: str = output(shell=True)
+    as_json: bool = opt(
+        False, "Print one JSON object; rates are fractions, not per cent.", flag="--json", shell=True
+    )
 
     def __post_init__(self) -> None:
         check(self)

@@ -46,7 +46,10 @@ if TYPE_CHECKING:
         transfer_tree,
     )
     from dualign.jobs.directions import Directions, align_directions
-    from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
+
+    compare: Any
+    evaluate: Any
+    from dualign.commands.evaluate import LinkFile, PairedReport, Report, Words
     from dualign.jobs.glossary_files import USUAL_PROBABILITY, DictionaryText, dictionary
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
     from dualign.jobs.link_files import remap
@@ -144,7 +147,6 @@ _NAMES = {
     "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
     "transfer_spans transfer_tags transfer_tree",
     "directions": "Directions align_directions",
-    "evaluation": "LinkFile PairedReport Report Words compare evaluate",
     "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
     "installation": "Measured Own Synthetic bench",
     "link_files": "Remapping Side remap",
@@ -162,6 +164,10 @@ _attribute, _ = lazily(__name__, _HOMES)
 _OTHERS = {
     "Knowledge": ("commands.evidence", "Evidence"),
     "Outputs": ("commands.link_files", "Outputs"),
+    "LinkFile": ("commands.evaluate", "LinkFile"),
+    "PairedReport": ("commands.evaluate", "PairedReport"),
+    "Report": ("commands.evaluate", "Report"),
+    "Words": ("commands.evaluate", "Words"),
     "ShownFiles": ("show.files", "Files"),
     "Tuning": ("commands.evidence", "Tuning"),
     "tune": ("commands.tuning", "tune"),
@@ -172,6 +178,8 @@ _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "convert": ("convert.Convert", "links output", {}),
     "align": ("align.Align", "source target output * tuning=tune", {}),
     "train": ("train.Train", "source target output * tuning=tune", {}),
+    "compare": ("evaluate.Evaluate", "first=links second=other gold * only_first=first", {}),
+    "evaluate": ("evaluate.Evaluate", "links gold", {}),
     "draw_calibration": ("figure.DrawCalibration", "files:ShownFiles output * models=model", {}),
     "draw_cost": ("figure.DrawCost", "files output", {}),
     "draw_curve": ("figure.DrawCurve", "files:ShownFiles output * models=model", {}),

@@ -24,10 +24,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from dualign.__main__ import heed
 from dualign._core.errors import UsageError
 from dualign.cli.exits import guarded, say
 from dualign.cli.flags import flags_of, note_ignored
-from dualign.commands.signals import heed
 
 VERBS = {
     "decode": "Choose links from matrices of scores that another program wrote.",

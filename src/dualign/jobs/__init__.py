@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     convert: Any
     symmetrize: Any
     train: Any
+    from dualign.commands.bundles import Outputs
     from dualign.commands.evidence import Evidence as Knowledge
     from dualign.commands.evidence import Tuning
-    from dualign.commands.link_files import Outputs
     from dualign.commands.tuning import tune
     from dualign.jobs.annotation import (
         evaluate_transfer,
@@ -163,7 +163,7 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()
 _attribute, _ = lazily(__name__, _HOMES)
 _OTHERS = {
     "Knowledge": ("commands.evidence", "Evidence"),
-    "Outputs": ("commands.link_files", "Outputs"),
+    "Outputs": ("commands.bundles", "Outputs"),
     "LinkFile": ("commands.evaluate", "LinkFile"),
     "PairedReport": ("commands.evaluate", "PairedReport"),
     "Report": ("commands.evaluate", "Report"),

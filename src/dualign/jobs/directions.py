@@ -14,8 +14,8 @@ from dualign._core.errors import UsageError
 from dualign._core.files.atomic import temporary_folder
 from dualign._core.files.places import refuse_inputs
 from dualign._core.files.streams import open_output
+from dualign.commands.bundles import Outputs
 from dualign.commands.evidence import Evidence as Knowledge
-from dualign.commands.link_files import Outputs
 from dualign.jobs import align
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.text.blocks import TextFiles

@@ -210,7 +210,7 @@ def check(record: Any) -> None:
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
             other = next(_name(each) for each in fields(record) if each.name == other)
-            raise UsageError(f"{{{name}=}} needs {{{other}=}}", **_named(name, value), **_named(other, ...))
+            raise UsageError(f"{{{name}=}} needs {{{other}=}}", **_named(name, ...), **_named(other, ...))
 
 
 def _named(name: str, value: Any) -> dict[str, Any]:

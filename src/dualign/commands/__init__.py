@@ -8,13 +8,13 @@ from __future__ import annotations
 VERBS = {
     "align": ("", "Train on two parallel files and write the links of each line."),
     "train": ("", "Train an alignment model on two parallel files and save it."),
-    "decode": ("", "Choose links from matrices of scores that another program wrote."),
+    "decode": ("decode.Decode", "Choose links from matrices of scores that another program wrote."),
     "convert": ("convert.Convert", "Rewrite a file of links in another format."),
     "evaluate": ("", "Compare links with gold links: AER, precision, recall and F1."),
     "symmetrize": ("symmetrize.Symmetrize", "Combine the links of the two directions into one set."),
-    "dictionary": ("", "Write a dictionary of words, from a model or from links."),
+    "dictionary": ("dictionary.Dictionary", "Write a dictionary of words, from a model or from links."),
     "transfer": ("", "Carry trees, tags, spans and markup to the other language."),
-    "remap": ("", "Carry links between words, subwords and character offsets."),
+    "remap": ("remap.Remap", "Carry links between words, subwords and character offsets."),
     "phrases": ("", "Phrase pairs: tables, exact alignment, quality."),
     "translate": ("", "Train a translation system; translate with a proof."),
     "show": ("show.Show", "Print sentence pairs with their links, in colour and as a grid."),
@@ -32,25 +32,40 @@ VERBS = {
 
 GROUPS = {
     "transfer": {
-        "tree": ("", "Carry dependency trees from a source to its translation."),
-        "tags": ("", "Carry the tags of words from a source to its translation."),
-        "spans": ("", "Carry spans, given by character offsets, to a translation."),
-        "markup": ("", "Insert the inline tags of a source into its translation."),
-        "evaluate": ("", "Carry annotation across and compare it with the target's own."),
+        "tree": ("transfer.TransferTree", "Carry dependency trees from a source to its translation."),
+        "tags": ("transfer.TransferTags", "Carry the tags of words from a source to its translation."),
+        "spans": ("transfer.TransferSpans", "Carry spans, given by character offsets, to a translation."),
+        "markup": ("transfer.TransferMarkup", "Insert the inline tags of a source into its translation."),
+        "evaluate": (
+            "transfer.EvaluateTransfer",
+            "Carry annotation across and compare it with the target's own.",
+        ),
     },
     "phrases": {
-        "extract": ("", "Extract phrase pairs from linked text, and write a Moses phrase table."),
-        "align": ("", "Find the best way to make each translation from the phrases of a table."),
-        "train": ("", "Re-estimate a phrase table by Viterbi EM over a text."),
-        "evaluate": ("", "Compare phrase pairs with those of gold links: precision, recall and F1."),
+        "extract": (
+            "phrases.ExtractPhrases",
+            "Extract phrase pairs from linked text, and write a Moses phrase table.",
+        ),
+        "align": (
+            "phrases.AlignPhrases",
+            "Find the best way to make each translation from the phrases of a table.",
+        ),
+        "train": ("phrases.TrainPhrases", "Re-estimate a phrase table by Viterbi EM over a text."),
+        "evaluate": (
+            "phrases.EvaluatePhrases",
+            "Compare phrase pairs with those of gold links: precision, recall and F1.",
+        ),
     },
     "translate": {
         "train": (
-            "",
+            "translate.TrainTranslation",
             "Train a translation system on two parallel files: links, rules, language model, weights.",
         ),
-        "decode": ("", "Translate text, one output line for each input line."),
-        "lm": ("", "Train an n-gram language model on text and write it in ARPA format."),
+        "decode": ("translate.Translate", "Translate text, one output line for each input line."),
+        "lm": (
+            "translate.TrainLanguageModel",
+            "Train an n-gram language model on text and write it in ARPA format.",
+        ),
     },
     "figure": {
         "matrix": ("figure.DrawMatrix", "Draw the links of a sentence pair as a matrix."),

@@ -121,7 +121,7 @@ class Command:
         }
 
     def files(self, kind: str) -> list[str]:
-        """Return what it reads, "in", or writes, "out"; files that are written `NAME=FILE` without the name."""
+        """Return what it reads, "in", or writes, "out"; of `NAME=FILE` the file."""
         found = []
         for each in settings(type(self)).values():
             value, plain = each.of(self), named if each.rules.get("named") else _unnamed

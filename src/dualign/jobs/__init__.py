@@ -30,44 +30,24 @@ from typing import TYPE_CHECKING, Any
 from dualign._core.lazy import lazily
 
 if TYPE_CHECKING:
-    from dualign.jobs.annotation import (
-        evaluate_transfer,
-        transfer_markup,
-        transfer_spans,
-        transfer_tags,
-        transfer_tree,
-    )
+    from dualign.commands.annotated import AnnotatedFiles as AnnotatedFiles
+    from dualign.commands.annotated import TagSettings
     from dualign.jobs.directions import Directions, align_directions
     from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
-    from dualign.jobs.glossary_files import USUAL_PROBABILITY, DictionaryText, dictionary
     from dualign.jobs.gold_tuning import Tuning
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
     from dualign.jobs.knowledge import Knowledge
     from dualign.jobs.learning import train
-    from dualign.jobs.link_files import remap
     from dualign.jobs.link_output import Outputs
-    from dualign.jobs.phrase_files import (
-        LinkedText,
-        PhraseAnswer,
-        TableText,
-        align_phrases,
-        evaluate_phrases,
-        extract_phrases,
-        train_phrases,
-    )
     from dualign.jobs.plain_files import PlainText, plain_text
     from dualign.jobs.running import Run
-    from dualign.jobs.score_matrices import MatrixDecoder, decode
     from dualign.jobs.serving import Server, serve
-    from dualign.jobs.translation import ParallelText, train_language_model, train_translation, translate
     from dualign.jobs.tuning import tune
     from dualign.jobs.warming import compile_ahead
     from dualign.jobs.word_alignment import align
     from dualign.phrase.word_entries import CutOffs
     from dualign.show.files import Files as ShownFiles
     from dualign.transfer.remapping import Remapping, Side
-    from dualign.transfer.runs import AnnotatedFiles as AnnotatedFiles
-    from dualign.transfer.runs import TagSettings
     from dualign.transfer.sentences import Settings as TransferSettings
 
 __all__ = [
@@ -139,34 +119,44 @@ __all__ = [
 ]  # fmt: skip
 
 _NAMES = {
-    "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
-    "transfer_spans transfer_tags transfer_tree",
     "directions": "Directions align_directions",
     "evaluation": "LinkFile PairedReport Report Words compare evaluate",
-    "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
     "gold_tuning": "Tuning",
     "installation": "Measured Own Synthetic bench",
     "knowledge": "Knowledge",
     "learning": "train",
-    "link_files": "Remapping Side remap",
     "link_output": "Outputs",
-    "phrase_files": "LinkedText PhraseAnswer TableText "
-    "align_phrases evaluate_phrases extract_phrases train_phrases",
     "plain_files": "PlainText plain_text",
     "running": "Run",
-    "score_matrices": "MatrixDecoder decode",
     "serving": "Server serve",
-    "translation": "ParallelText train_language_model train_translation translate",
     "tuning": "tune",
     "warming": "compile_ahead",
     "word_alignment": "align",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 _attribute, _ = lazily(__name__, _HOMES)
-_OTHERS = {"ShownFiles": ("show.files", "Files")}
+_OTHERS = {
+    "AnnotatedFiles": ("commands.annotated", "AnnotatedFiles"),
+    "CutOffs": ("phrase.word_entries", "CutOffs"),
+    "DictionaryText": ("jobs.records", "DictionaryText"),
+    "LinkedText": ("jobs.records", "LinkedText"),
+    "MatrixDecoder": ("commands.decode", "MatrixDecoder"),
+    "ParallelText": ("jobs.records", "ParallelText"),
+    "PhraseAnswer": ("jobs.records", "PhraseAnswer"),
+    "Remapping": ("transfer.remapping", "Remapping"),
+    "ShownFiles": ("show.files", "Files"),
+    "Side": ("transfer.remapping", "Side"),
+    "TableText": ("jobs.records", "TableText"),
+    "TagSettings": ("commands.annotated", "TagSettings"),
+    "TransferSettings": ("transfer.sentences", "Settings"),
+    "USUAL_PROBABILITY": ("commands.dictionary", "USUAL_PROBABILITY"),
+}
 
 _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "align_phrases": ("phrases.AlignPhrases", "text:TableText output", {}),
     "convert": ("convert.Convert", "links output", {}),
+    "decode": ("decode.Decode", "scores output * decoder:MatrixDecoder", {}),
+    "dictionary": ("dictionary.Dictionary", "given output * text:DictionaryText cut_offs:CutOffs", {}),
     "draw_calibration": ("figure.DrawCalibration", "files:ShownFiles output * models=model", {}),
     "draw_cost": ("figure.DrawCost", "files output", {}),
     "draw_curve": ("figure.DrawCurve", "files:ShownFiles output * models=model", {}),
@@ -174,8 +164,31 @@ _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "draw_posteriors": ("figure.DrawPosteriors", "files:ShownFiles model output", {}),
     "draw_pruning": ("figure.DrawTrace", "reports output", {"pruning": True}),
     "draw_trace": ("figure.DrawTrace", "reports output * lines=line", {}),
+    "evaluate_phrases": ("phrases.EvaluatePhrases", "answer:PhraseAnswer", {}),
+    "evaluate_transfer": (
+        "transfer.EvaluateTransfer",
+        "files:AnnotatedFiles * thresholds=threshold settings:TransferSettings",
+        {},
+    ),
+    "extract_phrases": ("phrases.ExtractPhrases", "text:LinkedText table=output", {}),
+    "remap": ("remap.Remap", "work:Remapping output", {}),
     "summarize": ("summarize.Summarize", "files:ShownFiles output", {}),
     "symmetrize": ("symmetrize.Symmetrize", "forward backward output", {}),
+    "train_language_model": ("translate.TrainLanguageModel", "text model=output", {}),
+    "train_phrases": ("phrases.TrainPhrases", "text:TableText output", {}),
+    "transfer_markup": (
+        "transfer.TransferMarkup",
+        "files:AnnotatedFiles output * tokens=source_tokens,target_tokens",
+        {},
+    ),
+    "transfer_spans": ("transfer.TransferSpans", "files:AnnotatedFiles output", {}),
+    "transfer_tags": (
+        "transfer.TransferTags",
+        "files:AnnotatedFiles output * tags:TagSettings settings:TransferSettings",
+        {},
+    ),
+    "transfer_tree": ("transfer.TransferTree", "files:AnnotatedFiles output * settings:TransferSettings", {}),
+    "translate": ("translate.Translate", "folder text output", {}),
     "view": ("view.View", "files:ShownFiles output=html", {"html": "-"}),
     "viewer": ("view.View", "files:ShownFiles", {"html": None}),
 }

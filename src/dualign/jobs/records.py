@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+from dualign.commands.annotated import AnnotatedFiles
 from dualign.phrase.word_entries import CutOffs
 from dualign.transfer.remapping import Remapping, Side
 
@@ -72,9 +73,16 @@ OTHER_NAMES: dict[type, dict[str, str]] = {
     ParallelText: {"trees": "source_trees"},
     PhraseAnswer: {"path": "answer"},
     Remapping: {"given": "from_", "new": "to", "source": "source_", "target": "target_"},
+    AnnotatedFiles: {
+        "source_is_conllu": "source_format",
+        "target_is_conllu": "target_format",
+        "link_format": "format",
+    },  # fmt: skip
     Side: {"given": "from", "new": "to"},
 }
 """Fields that are not called like the option; of an object within another, the option begins so."""
+
+CONLLU = {True: "conllu", False: "text"}
 
 
 def options_of(record: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -83,6 +91,7 @@ def options_of(record: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     rules = {f.name: (f.metadata, f.default) for f in fields(record)} if is_dataclass(record) else {}
     for name in rules or record._fields:
         value, option = getattr(record, name), others.get(name, name)
+        value = CONLLU[value] if option.endswith("_format") and isinstance(value, bool) else value
         metadata, usual = rules.get(name, ({}, None))
         if isinstance(value, Side):
             yield from options_of(value, option)

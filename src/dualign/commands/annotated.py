@@ -1,4 +1,4 @@
-"""Whole files transferred: streams in, a stream out, and counts of what happened.
+"""Annotated files, sentence by sentence: streams in, a stream out, and counts of what happened.
 
 Each function takes its inputs as `AnnotatedFiles`, yields the text of the output for each sentence pair
 together with the counts of that pair, and holds one pair in memory at a time; `spread` is `map`, or does the
@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check, opt
 from dualign.text.checks import in_step, links_inside
 from dualign.text.conllu import FORM, Sentence, format_sentence, is_conllu, read_sentences
 from dualign.text.link_formats import read_links
@@ -34,14 +35,24 @@ from dualign.transfer.sentences import (
     transfer_tree,
     write_tags,
 )
-from dualign.transfer.spans import GAP
+from dualign.transfer.spans import DISCONTINUOUS, GAP
 from dualign.transfer.tags import carry_bio, vote
 from dualign.transfer.tokens import Interval, locate
-from dualign.transfer.weighted_links import WeightedLink, check_threshold, weighted
+from dualign.transfer.weighted_links import WeightedLink, weighted
 
 Counts = Counter[str]
 Carried = tuple[str, Counts]
 Spread = Callable[[Callable[[tuple[int, Any]], Carried], Iterable[tuple[int, Any]]], Iterable[Carried]]
+
+
+def discontinuous() -> Any:
+    """Declare what becomes of a span in several pieces."""
+    return opt("largest", "What to keep of a span in several pieces.", choices=DISCONTINUOUS)
+
+
+def gap() -> Any:
+    """Declare how many words without links a span may bridge."""
+    return opt(GAP, "Words without links that a span may bridge.", metavar="N", least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +133,19 @@ def _carry_tree(
 class TagSettings:
     """How tags are carried."""
 
-    column: str = "upos"
-    """A column of `dualign.transfer.sentences.COLUMNS`, or an attribute in MISC."""
-    bio: bool = False
-    """Tags are BIO, and carried as spans."""
-    discontinuous: str = "largest"
-    gap: int = GAP
-    default: str = "_"
-    """The tag of a word that gets none by vote."""
+    column: str = opt(
+        "upos", "CoNLL-U's column: upos, xpos, lemma, feats, or an attribute in MISC such as NER.",
+        metavar="NAME",
+    )  # fmt: skip
+    bio: bool = opt(False, "Tags are BIO (B-PER I-PER O): carry whole spans.")
+    discontinuous: str = discontinuous()
+    gap: int = gap()
+    default: str = opt("_", "Tag of words that get none (without --bio).", metavar="TAG")
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.default.split() != [self.default]:
+            raise UsageError("{default=} is not a tag: it is empty or has blanks", default=self.default)
 
 
 def tags(
@@ -156,8 +172,9 @@ def _having(column: str, sentences: Iterable[Sentence], name: str) -> Iterator[S
         yield sentence
     if missing:
         raise UsageError(
-            f"{name}: no word has `{column}`, which is neither one of the columns "
-            f"{', '.join(COLUMNS)} nor an attribute in MISC"
+            f"no word has `{column}`, which is neither one of the columns {', '.join(COLUMNS)} "
+            "nor an attribute in MISC",
+            place=name,
         )
 
 
@@ -204,7 +221,6 @@ def spans(
     files: AnnotatedFiles, discontinuous: str, gap: int, threshold: float, errors: str, spread: Spread = map
 ) -> Iterable[Carried]:
     """Lines of JSON: the target's text with the spans of the source's."""
-    check_threshold(threshold)
     pairs = record_pairs(files, is_json(files.target), errors)
     return spread(partial(_carry_spans, files, (discontinuous, gap), threshold), enumerate(pairs, 1))
 
@@ -238,7 +254,6 @@ def markup(
     Links are about the words in the files of tokens, where these are given, otherwise about those of the
     lines without tags, split at white space.
     """
-    check_threshold(threshold)
     source_lines, target_lines = (read_lines(path, errors) for path in (files.source, files.target))
     more = [(path, read_lines(path, errors)) for path in tokens_of if path]
     lines = files.with_links(source_lines, target_lines, *more, errors=errors)

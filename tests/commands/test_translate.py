@@ -13,8 +13,8 @@ from tests.commands.command import dualign, write
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.atomic import Temporary
+from dualign.commands import translate as translation
 from dualign.commands.cli import run
-from dualign.jobs import translation
 from dualign.translate import LanguageModel
 from dualign.translate.system import Translator, read_settings, train_system
 from dualign.translate.tuning import tuned

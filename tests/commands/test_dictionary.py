@@ -189,7 +189,7 @@ def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
         (["dictionary", "m", "--to", "lex"], 2, "two files are written"),
         (["dictionary", "m", "--target", "t"], 2, "--target needs --source"),
         (["dictionary", "links", "--source", "text.de", "--target", "short"], 1, "has 2"),
-        (["dictionary", "none"], 2, "none"),
+        (["dictionary", "none"], 1, "none: no such file"),
         (["train", "text.de", "text.en", "x", "--prior", "m", "--continue", "m"], 2, "leave out --prior"),
         (["train", "text.de", "text.en", "x", "--prior-weight", "2"], 2, "--prior-weight 2"),
         (["train", "text.de", "text.en", "x", "--prior", "m", "--prior-weight", "-2"], 2, "must be over 0"),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import explaining, open_output
+from dualign._core.progress import Clock
 from dualign.commands.bundles import BitextFiles, output, report_file
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing

@@ -66,15 +66,21 @@ def arg(help: str, default: Any = MISSING, **rules: Any) -> Any:
     return field(default=default, metadata={"help": help, "argument": True, **rules})
 
 
-def bundle(kind: type[Record], only: str | None = None, *, assignable: bool = False) -> Any:
+def bundle(
+    kind: type[Record], only: str | None = None, *, assignable: bool = False, deferred: bool = False
+) -> Any:
     """Declare a record of options. Flags are made for `only` these names, if not for all.
 
     Options without a flag are keywords in Python; if they are `assignable`, a shell has `--set NAME=VALUE`.
+    The value of a `deferred` one is not the record, but a dictionary of the options that were given: for a
+    record whose defaults are not those that count, as where a saved model has its own.
     """
     inner: Any = kind
     required = any(_is_required(f) for f in fields(inner))
     shown = None if only is None else frozenset(only.split())
-    rules = {"bundle": kind, "only": shown, "assignable": assignable}
+    rules = {"bundle": kind, "only": shown, "assignable": assignable, "deferred": deferred}
+    if deferred:
+        return field(default_factory=dict, kw_only=True, metadata=rules)
     return field(default_factory=MISSING if required else inner, kw_only=True, metadata=rules)
 
 
@@ -114,13 +120,14 @@ class Setting(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Its type without `None`: the first one if there are several."""
-        return str(self.field.type).split(" | ")[0]
+        """Its type without `None`; text if it may be text, too."""
+        kinds = str(self.field.type).split(" | ")
+        return "str" if "str" in kinds else kinds[0]
 
     def of(self, record: Any) -> Any:
         """Return its value."""
         for name in self.path:
-            record = getattr(record, name)
+            record = record.get(name) if isinstance(record, dict) else getattr(record, name)
         return record
 
 
@@ -160,6 +167,9 @@ def made(record: type[Record], values: Mapping[str, Any], objects: Collection[An
                 for name, each in settings(inner).items()
                 if name in values and len(each.path) == 1
             }
+            if f.metadata["deferred"]:
+                parts[f.name] = changes
+                continue
             known = next((each for each in objects if isinstance(each, inner)), None)
             parts[f.name] = made(inner, values, objects) if known is None else replace(known, **changes)
         elif _name(f) in values:
@@ -209,8 +219,9 @@ def check(record: Any) -> None:
             raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
-            other = next(_name(each) for each in fields(record) if each.name == other)
-            raise UsageError(f"{{{name}=}} needs {{{other}=}}", **_named(name, ...), **_named(other, ...))
+            needed = next(each for each in fields(record) if each.name == other)
+            values = _named(name, value) | _named(_name(needed), needed.metadata.get("metavar", ...))
+            raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}}", **values)
 
 
 def _named(name: str, value: Any) -> dict[str, Any]:

@@ -30,8 +30,6 @@ from dualign.cli.flags import flags_of, note_ignored
 from dualign.commands.signals import heed
 
 VERBS = {
-    "align": "Train on two parallel files and write the links of each line.",
-    "train": "Train an alignment model on two parallel files and save it.",
     "decode": "Choose links from matrices of scores that another program wrote.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "dictionary": "Write a dictionary of words, from a model or from links.",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from dataclasses import fields
+from typing import Annotated, Any, get_type_hints
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import KINDS, suggestion
 from dualign.cli.options import flag, option
 from dualign.options import AGREEMENTS, CONSTRAINTS, DECODERS, MODELS, STYLES, WHITESPACE, Options
-
-if TYPE_CHECKING:
-    from dualign.jobs.gold_tuning import Tuning
 
 _FIELDS = {field.name: field for field in fields(Options)}
 
@@ -107,30 +104,6 @@ def chosen(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
             )
         values[name] = value
     return values
-
-
-def tuning_of(
-    gold: str | None, source: str | None, target: str | None, early_stop: bool, pinned: str | None
-) -> Tuning | None:
-    """What the options about tuning and gold links say."""
-    from dualign.jobs.gold_tuning import Tuning
-
-    if pinned is not None:
-        if gold is not None or source or target:
-            raise UsageError("--gold tunes by its links itself; leave out --tune, or give --tune alone")
-        return Tuning(pinned, early_stop=early_stop, pin=True)
-    if gold is None:
-        if source or target or early_stop:
-            raise UsageError("--tune-source, --tune-target and --early-stop need --tune GOLD")
-        return None
-    if target is not None and source is None:
-        raise UsageError("--tune-target needs --tune-source")
-    return Tuning(gold, source, target, early_stop)
-
-
-def with_ids(tuning: Tuning | None, ids: str | None) -> Tuning | None:
-    """The same for a text whose pairs have ids, which the gold links may name."""
-    return tuning if tuning is None or ids is None else replace(tuning, ids=ids)
 
 
 def _value(name: str, text: str, kind: Any) -> Any:

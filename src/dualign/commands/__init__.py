@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 VERBS = {
-    "align": ("", "Train on two parallel files and write the links of each line."),
-    "train": ("", "Train an alignment model on two parallel files and save it."),
+    "align": ("align.Align", "Train on two parallel files and write the links of each line."),
+    "train": ("train.Train", "Train an alignment model on two parallel files and save it."),
     "decode": ("decode.Decode", "Choose links from matrices of scores that another program wrote."),
     "convert": ("convert.Convert", "Rewrite a file of links in another format."),
     "evaluate": ("", "Compare links with gold links: AER, precision, recall and F1."),

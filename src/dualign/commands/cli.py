@@ -272,7 +272,7 @@ def _parameter(each: Setting) -> click.Parameter:
         more: dict[str, Any] = {"nargs": -1 if many else 1, "required": each.is_required, "rows": rows}
         return Argument([each.name], metavar=_metavar(each), type=kind, **more)
     flags = [*rules.get("also", "").split(), *rules.get("short", "").split(), each.flag, each.name]
-    text = rules["help"] + _facts(each)
+    text = _help(each)
     if each.kind == "bool":
         option = Option(flags, is_flag=True, help=text)
     else:
@@ -287,14 +287,16 @@ def _parameter(each: Setting) -> click.Parameter:
     return option
 
 
-def _facts(each: Setting) -> str:
-    """Return the default and the bounds of an option, for its help."""
+def _help(each: Setting) -> str:
+    """Return the line of help of an option: a sentence, its default and its bounds."""
     rules, default = each.rules, each.field.default
-    idle = default in (None, "", ()) or isinstance(default, bool) or each.is_required
-    facts = [] if idle else [f"default: {default}"]
+    text = rules.get("off") or rules["help"]
+    if not text.endswith((".", "]")):
+        text = f"{text[0].upper()}{text[1:]}."
     bounds = {"least": "at least", "over": "over", "most": "at most", "below": "below"}
+    facts = [] if default in (None, "", ()) or each.is_required else [f"default: {default}"]
     facts += [f"{words} {rules[rule]:g}" for rule, words in bounds.items() if rule in rules]
-    return f" [{'; '.join(facts)}]" if facts else ""
+    return text if text.endswith("]") or not facts or each.kind == "bool" else f"{text} [{'; '.join(facts)}]"
 
 
 def _speller(known: dict[str, Setting]) -> Spell:

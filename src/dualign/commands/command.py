@@ -120,12 +120,12 @@ class Command:
             if name in self.given & {*names}
         }
 
-    def files(self, kind: str) -> list[str]:
-        """Return what it reads, "in", or writes, "out"; of `NAME=FILE` the file."""
+    def files(self, kind: str, *, without: str = "") -> list[str]:
+        """Return what it reads, "in", or writes, "out", not that with a certain rule; of `NAME=FILE` the file."""
         found = []
         for each in settings(type(self)).values():
             value, plain = each.of(self), named if each.rules.get("named") else _unnamed
-            if each.rules.get("file") == kind:
+            if each.rules.get("file") == kind and without not in each.rules:
                 items = [value] if isinstance(value, str) else value or ()
                 found += [plain(item)[1] for item in items]
         return found
@@ -161,7 +161,7 @@ class Command:
                 if os.path.isdir(path):
                     raise DataError("a directory; name a file to write", place=path)
                 check_output(path)
-        for path in inputs:
+        for path in self.files("in", without="model"):
             check_input(path)
 
     def _check_cluster(self) -> None:

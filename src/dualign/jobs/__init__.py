@@ -25,30 +25,7 @@ servers.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from dualign._core.lazy import lazily
-
-if TYPE_CHECKING:
-    from dualign.commands.annotated import AnnotatedFiles as AnnotatedFiles
-    from dualign.commands.annotated import TagSettings
-    from dualign.jobs.directions import Directions, align_directions
-    from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
-    from dualign.jobs.gold_tuning import Tuning
-    from dualign.jobs.installation import Measured, Own, Synthetic, bench
-    from dualign.jobs.knowledge import Knowledge
-    from dualign.jobs.learning import train
-    from dualign.jobs.link_output import Outputs
-    from dualign.jobs.plain_files import PlainText, plain_text
-    from dualign.jobs.running import Run
-    from dualign.jobs.serving import Server, serve
-    from dualign.jobs.tuning import tune
-    from dualign.jobs.warming import compile_ahead
-    from dualign.jobs.word_alignment import align
-    from dualign.phrase.word_entries import CutOffs
-    from dualign.show.files import Files as ShownFiles
-    from dualign.transfer.remapping import Remapping, Side
-    from dualign.transfer.sentences import Settings as TransferSettings
+from typing import Any
 
 __all__ = [
     "USUAL_PROBABILITY",
@@ -118,41 +95,30 @@ __all__ = [
     "viewer",
 ]  # fmt: skip
 
-_NAMES = {
-    "directions": "Directions align_directions",
-    "evaluation": "LinkFile PairedReport Report Words compare evaluate",
-    "gold_tuning": "Tuning",
-    "installation": "Measured Own Synthetic bench",
-    "knowledge": "Knowledge",
-    "learning": "train",
-    "link_output": "Outputs",
-    "plain_files": "PlainText plain_text",
-    "running": "Run",
-    "serving": "Server serve",
-    "tuning": "tune",
-    "warming": "compile_ahead",
-    "word_alignment": "align",
+_HOMES = {
+    "commands.annotated": "AnnotatedFiles TagSettings",
+    "commands.bundles": "Outputs Tuning",
+    "commands.decode": "MatrixDecoder",
+    "commands.dictionary": "USUAL_PROBABILITY",
+    "commands.evidence": "Evidence=Knowledge",
+    "commands.tuning": "tune",
+    "jobs.directions": "Directions align_directions",
+    "jobs.evaluation": "LinkFile PairedReport Report Words compare evaluate",
+    "jobs.installation": "Measured Own Synthetic bench",
+    "jobs.plain_files": "PlainText plain_text",
+    "jobs.records": "DictionaryText LinkedText ParallelText PhraseAnswer TableText",
+    "jobs.running": "Run",
+    "jobs.serving": "Server serve",
+    "jobs.warming": "compile_ahead",
+    "phrase.word_entries": "CutOffs",
+    "show.files": "Files=ShownFiles",
+    "transfer.remapping": "Remapping Side",
+    "transfer.sentences": "Settings=TransferSettings",
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
-_attribute, _ = lazily(__name__, _HOMES)
-_OTHERS = {
-    "AnnotatedFiles": ("commands.annotated", "AnnotatedFiles"),
-    "CutOffs": ("phrase.word_entries", "CutOffs"),
-    "DictionaryText": ("jobs.records", "DictionaryText"),
-    "LinkedText": ("jobs.records", "LinkedText"),
-    "MatrixDecoder": ("commands.decode", "MatrixDecoder"),
-    "ParallelText": ("jobs.records", "ParallelText"),
-    "PhraseAnswer": ("jobs.records", "PhraseAnswer"),
-    "Remapping": ("transfer.remapping", "Remapping"),
-    "ShownFiles": ("show.files", "Files"),
-    "Side": ("transfer.remapping", "Side"),
-    "TableText": ("jobs.records", "TableText"),
-    "TagSettings": ("commands.annotated", "TagSettings"),
-    "TransferSettings": ("transfer.sentences", "Settings"),
-    "USUAL_PROBABILITY": ("commands.dictionary", "USUAL_PROBABILITY"),
-}
+"""The modules of other names; `a=b` is called b here."""
 
 _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "align": ("align.Align", "source target output * tuning=tune", {}),
     "align_phrases": ("phrases.AlignPhrases", "text:TableText output", {}),
     "convert": ("convert.Convert", "links output", {}),
     "decode": ("decode.Decode", "scores output * decoder:MatrixDecoder", {}),
@@ -174,6 +140,7 @@ _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "remap": ("remap.Remap", "work:Remapping output", {}),
     "summarize": ("summarize.Summarize", "files:ShownFiles output", {}),
     "symmetrize": ("symmetrize.Symmetrize", "forward backward output", {}),
+    "train": ("train.Train", "source target output * tuning=tune", {}),
     "train_language_model": ("translate.TrainLanguageModel", "text model=output", {}),
     "train_phrases": ("phrases.TrainPhrases", "text:TableText output", {}),
     "transfer_markup": (
@@ -196,16 +163,21 @@ _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OTHERS:
-        home, other = _OTHERS[name]
-        return getattr(import_module(f"dualign.{home}"), other)
-    if name not in _VERBS:
-        return _attribute(name)
-    from dualign.jobs.functions import function_of
+    if name in _VERBS:
+        from dualign.jobs.functions import function_of
 
-    home, form, usual = _VERBS[name]
-    function = globals()[name] = function_of(name, home, form, **usual)
-    return function
+        home, form, usual = _VERBS[name]
+        found = function_of(name, home, form, **usual)
+    elif name in __all__:
+        homes = {
+            each.split("=")[-1]: (home, each) for home, names in _HOMES.items() for each in names.split()
+        }
+        home, each = homes[name]
+        found = getattr(import_module(f"dualign.{home}"), each.split("=")[0])
+    else:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -14,10 +14,10 @@ from dualign._core.errors import UsageError
 from dualign._core.files.atomic import temporary_folder
 from dualign._core.files.places import refuse_inputs
 from dualign._core.files.streams import open_output
-from dualign.jobs.knowledge import Knowledge
-from dualign.jobs.link_output import Outputs
+from dualign.commands.bundles import Outputs
+from dualign.commands.evidence import Evidence as Knowledge
+from dualign.jobs import align
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
-from dualign.jobs.word_alignment import align
 from dualign.text.blocks import TextFiles
 from dualign.text.utf8 import read_lines
 

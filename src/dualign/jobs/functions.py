@@ -85,6 +85,8 @@ def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = verb.__doc__
     parameters = [_parameter(each, known, usual, Parameter.POSITIONAL_OR_KEYWORD) for each in before]
+    last = max((n for n, each in enumerate(parameters) if each.default is Parameter.empty), default=0)
+    parameters[:last] = [each.replace(default=Parameter.empty) for each in parameters[:last]]
     parameters += [_parameter(each, known, usual, Parameter.KEYWORD_ONLY) for each in after]
     taken = {option for each in special.values() for option in each.known()} | OF_RUN | usual.keys()
     rest = [Given.of(each) for each in known if each not in taken]

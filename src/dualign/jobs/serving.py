@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from dualign._core.errors import DataError, UsageError
 from dualign._core.version import release
 from dualign.aligner import Aligner
-from dualign.jobs.knowledge import Knowledge
+from dualign.commands.evidence import Evidence as Knowledge
 from dualign.jobs.pair_requests import Answerer, Refused, description
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
@@ -287,5 +287,5 @@ def serve(
     aligner = Aligner.load(model, threads=run.threads).set_options(**options)
     cutting = () if aligner.cutting.plain else ("cutting",)
     compile_kernels(run.note, *DECODERS.get(aligner.options.decoder, WORD_ALIGNER), "lines", *cutting)
-    aligner.constraints = Knowledge(glossary).read_glossary(run, aligner.cutting)
+    aligner.constraints = Knowledge(glossary).read_glossary(run.errors, aligner.cutting)
     return Server(aligner, host, port, token, run)

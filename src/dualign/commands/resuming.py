@@ -21,7 +21,8 @@ from dualign._core.files.parts import PartFile, part_of, write_whole
 from dualign._core.files.streams import explaining, is_regular, pack
 from dualign._core.progress import Clock
 from dualign._core.version import release
-from dualign.jobs.link_output import Outputs, PairTotals, Piece
+from dualign.commands.bundles import Outputs
+from dualign.commands.outputs import PairTotals, Piece
 from dualign.options import DECODING
 from dualign.text.blocks import Position
 
@@ -46,29 +47,32 @@ _NAMES = {
 }
 
 
-def check_resumable(outputs: Outputs, load: str | None, *inputs: str | None) -> None:
+def check_resumable(outputs: Outputs, *inputs: str | None) -> None:
     """Refuse what cannot be gone on with."""
-    if load is None:
-        raise UsageError(
-            "resume=True is for aligning with a saved model, training cannot go on where it was stopped; "
-            "train a model first (dualign train), then align with it"
-        )
     if outputs.page is not None:
-        raise UsageError("resume=True cannot write a page about the run; write a report instead")
+        raise UsageError("{resume=} cannot write a page about the run; write a report instead", resume=True)
     if outputs.posteriors is not None:
-        raise UsageError("resume=True cannot go on with an archive of posteriors; align in parts instead")
+        raise UsageError(
+            "{resume=} cannot go on with an archive of posteriors; align in parts instead", resume=True
+        )
     for path in inputs:
         if path == "-":
-            raise UsageError("resume=True reads the text from where it stopped; name files instead of -")
+            raise UsageError(
+                "{resume=} reads the text from where it stopped; name files instead of -", resume=True
+            )
         if path is not None and os.path.exists(path) and not is_regular(path):
             raise UsageError(
-                f"resume=True reads the text from where it stopped, but {path} is not a regular file"
+                "{resume=} reads the text from where it stopped, but {path} is not a regular file",
+                resume=True,
+                path=path,
             )
     for path in outputs.streamed:
         if path == "-":
-            raise UsageError("resume=True continues a file; name one instead of -")
+            raise UsageError("{resume=} continues a file; name one instead of -", resume=True)
         if path is not None and os.path.exists(path) and not is_regular(path):
-            raise UsageError(f"resume=True continues a file, but {path} is not a regular file")
+            raise UsageError(
+                "{resume=} continues a file, but {path} is not a regular file", resume=True, path=path
+            )
 
 
 def extra_places(outputs: Outputs) -> list[str]:

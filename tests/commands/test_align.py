@@ -468,7 +468,7 @@ def test_what_is_missing_is_said_before_anything_is_compiled(files, tmp_path, mo
     def compile_kernels(*_: object) -> None:
         raise AssertionError("too late")
 
-    monkeypatch.setattr("dualign.jobs.before_work.compile_kernels", compile_kernels)
+    monkeypatch.setattr("dualign.commands.notes.compile_kernels", compile_kernels)
     absent = str(tmp_path / "absent")
     plain = write_lines(tmp_path / "plain", ["", "no separator here"])
     for arguments, said in (
@@ -517,7 +517,7 @@ def test_a_failure_while_writing_leaves_no_output(files, model, tmp_path, monkey
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dualign.jobs.link_output.WholeFiles.write", fail)
+    monkeypatch.setattr("dualign.commands.outputs.WholeFiles.write", fail)
     assert run(["align", *files, "--model", model, "-o", str(tmp_path / "links"), "--quiet"]) == 1
     assert "No space left" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -586,8 +586,8 @@ def test_gold_that_does_not_fit_the_text_is_refused(files, tmp_path, capsys):
         ),
         (["--keep-case", "--set", "lowercase=true"], "--keep-case and --set lowercase=true contradict"),
         (["--set", "lowercase=maybe"], "--set lowercase=maybe: write true or false"),
-        (["--early-stop"], "need --tune GOLD"),
-        (["--tune-source", "x"], "need --tune GOLD"),
+        (["--early-stop"], "needs --tune GOLD"),
+        (["--tune-source", "x"], "needs --tune GOLD"),
         (["--tune", "-", "--tune-target", "x"], "--tune-target needs --tune-source"),
         (["--nonsense"], "--nonsense"),
         (["one", "file", "more"], "more"),

@@ -1,4 +1,4 @@
-"""What word alignment writes: links, their probabilities, a report, and a page about the run."""
+"""What word alignment writes: links, their probabilities, a report, and a page about the tell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from math import isfinite, isnan
 from typing import IO, Any, NamedTuple, Protocol
@@ -14,7 +13,7 @@ from typing import IO, Any, NamedTuple, Protocol
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError
 from dualign._core.files.streams import (
     flush_through,
     open_binary_output,
@@ -26,59 +25,13 @@ from dualign._core.files.streams import (
 from dualign._core.progress import in_words
 from dualign._core.version import release
 from dualign.aligner import Aligner, alignments
+from dualign.commands.bundles import Outputs
+from dualign.commands.console import Reporter
 from dualign.decode.decoders import Links, scores_of
-from dualign.jobs.running import Run
-from dualign.options import POSITIONS
 from dualign.text.blocks import Pair, Position
 from dualign.text.checks import number_of
 from dualign.text.printing import print_links
 from dualign.text.score_matrices import MatrixArchive
-
-
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """Files to write; all but the links are optional."""
-
-    links: str = "-"
-    model: str | None = None
-    probabilities: str | None = None
-    """Links as `i-j:probability`."""
-    report: str | None = None
-    """A JSON object for each pair: line, score, bound, certified, seconds."""
-    page: str | None = None
-    """An HTML page about the run."""
-    scores: str | None = None
-    """Scores of each pair, between tabs: see `dualign.PairScore`."""
-    posteriors: str | None = None
-    """The probability of every link: an `.npz` file with a matrix for each pair."""
-
-    tokens: str | None = None
-    """The tokens of each pair, `source<TAB>target`."""
-    ids: str | None = None
-    """A file to read: the id of each pair, a line each, which stands before its links, scores and tokens."""
-    at_once: bool = False
-    """Whether links are written as soon as a line has come, for those who wait for an answer."""
-    positions: str = "tokens"
-    """What the links are on: `tokens`, `words` between white space, or `characters` of the raw text."""
-
-    def __post_init__(self) -> None:
-        if self.positions not in POSITIONS:
-            raise UsageError(f"positions={self.positions}: links can be on {', '.join(POSITIONS)}")
-
-    @property
-    def reads_lines(self) -> bool:
-        """Whether the text itself is needed, not only its numbers."""
-        return self.tokens is not None or self.positions != "tokens"
-
-    @property
-    def streamed(self) -> tuple[str | None, ...]:
-        """The files that are written piece by piece, the links first."""
-        return self.links, self.probabilities, self.report, self.scores, self.tokens
-
-    def places(self) -> list[str]:
-        """Every path."""
-        others = self.model, self.page, self.posteriors
-        return [path for path in (*self.streamed, *others) if path is not None]
 
 
 class Piece(NamedTuple):
@@ -213,39 +166,39 @@ class WholeFiles:
             self._archive.finish()
 
 
-def write(pieces: Iterable[Piece], outputs: Outputs, run: Run) -> tuple[PairTotals, list[Links]]:
+def write(pieces: Iterable[Piece], outputs: Outputs, tell: Reporter) -> tuple[PairTotals, list[Links]]:
     """Write links, and what else is wanted, piece by piece; nothing appears under a final name before
     everything is written. Returns what was counted, and what was kept for the page."""
     with ExitStack() as stack:
         files = WholeFiles(outputs, stack)
-        found = write_pieces(pieces, files, PairTotals(), run)
+        found = write_pieces(pieces, files, PairTotals(), tell)
         files.finish()
     return found
 
 
 def write_pieces(
-    pieces: Iterable[Piece], sink: Sink, counts: PairTotals, run: Run
+    pieces: Iterable[Piece], sink: Sink, counts: PairTotals, tell: Reporter
 ) -> tuple[PairTotals, list[Links]]:
     """Write pieces after those that are counted already."""
     kept = []
-    run.progress(0, "align")
+    tell.progress(0, "align")
     for piece in pieces:
         sink.write(piece)
         counts += piece.counts
         if piece.kept is not None:
             kept.append(piece.kept)
-        run.progress(counts.pairs, "align")
+        tell.progress(counts.pairs, "align")
     return counts, kept
 
 
-def note_counts(counts: PairTotals, aligner: Aligner, seconds: float, run: Run) -> None:
+def note_counts(counts: PairTotals, aligner: Aligner, seconds: float, tell: Reporter) -> None:
     """Tell what is worth knowing about the pairs that were aligned in these seconds."""
-    run.note(f"{number_of(counts.pairs, 'pairs')}, {number_of(counts.links, 'links')}, {in_words(seconds)}")
+    tell.note(f"{number_of(counts.pairs, 'pairs')}, {number_of(counts.links, 'links')}, {in_words(seconds)}")
     if aligner.options.decoder == "bidirectional":
-        run.note(f"{counts.proved:,} of {counts.pairs:,} alignments are proved optimal")
+        tell.note(f"{counts.proved:,} of {counts.pairs:,} alignments are proved optimal")
     if counts.too_long:
         has = "pair is" if counts.too_long == 1 else "pairs are"
-        run.warn(f"{counts.too_long:,} {has} too long to align (over 10 million cells), and without links")
+        tell.warn(f"{counts.too_long:,} {has} too long to align (over 10 million cells), and without links")
 
 
 def write_report(

@@ -136,9 +136,9 @@ def test_a_profile_may_go_to_standard_output(files, model, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("place", "code", "message"),
     [
-        ("no/profile", 1, "no such directory to write it in"),
+        ("no/profile", 1, "there is no folder"),
         (".", 1, "a directory"),
-        ("file/profile", 1, "Not a directory"),
+        ("file/profile", 1, "there is no folder"),
         ("", 1, "no such directory to write it in"),
         ("text.de", 2, "text.de is both read and written, and would be lost; name another output"),
         ("out", 2, "two outputs are written to the same place"),

@@ -9,8 +9,8 @@ import pytest
 
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Outputs
 from dualign.commands.cli import run
-from dualign.jobs.link_output import Outputs
 from dualign.jobs.pair_requests import Answerer, Refused
 
 WORDS = {"Hund": "dog", "Haus": "house", "Buch": "book", "Mann": "man", "Baum": "tree", "Tag": "day"}

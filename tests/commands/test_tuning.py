@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dualign import Aligner
-from dualign.jobs.tuning import tune
+from dualign.commands.tuning import tune
 from dualign.measure.links import evaluate
 from dualign.options import DECODERS
 from dualign.text.samples import sample

@@ -10,7 +10,6 @@ from tests.commands.bitexts import LINES, SOURCE, TARGET, write_bitext, write_li
 from tests.commands.command import dualign
 
 from dualign import jobs
-from dualign._core.errors import UsageError
 from dualign.commands.cli import run
 
 FAST = ["--rounds", "1", "-q"]
@@ -142,13 +141,13 @@ def test_an_output_that_is_read_for_tuning_is_refused_before_the_work(folder, tm
     assert "round" not in shown
 
 
-def test_a_job_without_the_words_of_a_tree_says_so(tmp_path):
+def test_jobs_read_the_words_of_trees_too(tmp_path):
     (tmp_path / "s.conllu").write_text("1\tein" + "\t_" * 8 + "\n\n")
-    (tmp_path / "t").write_text("a\n\n")
-    for known in (None, jobs.Knowledge(background=(str(tmp_path / "s.conllu"), str(tmp_path / "t")))):
-        first = "t" if known else "s.conllu"
-        with pytest.raises(UsageError, match=r"s\.conllu: CoNLL-U; open it with dualign.jobs.plain_text"):
-            jobs.align(str(tmp_path / first), str(tmp_path / "t"), str(tmp_path / "links"), glossary=known)
+    texts = [write_lines(tmp_path / name, ["ein"]) for name in ("s", "t")]
+    known = jobs.Knowledge(background=(str(tmp_path / "s.conllu"), texts[1]))
+    jobs.align(*texts, str(tmp_path / "plain"), glossary=known)
+    jobs.align(str(tmp_path / "s.conllu"), texts[1], str(tmp_path / "links"))
+    assert (tmp_path / "links").read_bytes() == b"0-0\n"
 
 
 def test_errors_name_the_file_and_not_its_copy(tmp_path):

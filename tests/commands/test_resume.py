@@ -18,12 +18,12 @@ from tests.commands.bitexts import SOURCE, TARGET, write_lines
 from tests.commands.command import environment
 
 from dualign._core.errors import DataError
+from dualign.commands import resuming
 from dualign.commands.cli import run
-from dualign.jobs import resuming
 
 # A record after every chunk, and chunks of a few pairs.
 OFTEN = (
-    "import dualign.hmm.encoding as e, dualign.jobs.resuming as r; e.CHUNK = 16; r.EVERY = 0; "
+    "import dualign.hmm.encoding as e, dualign.commands.resuming as r; e.CHUNK = 16; r.EVERY = 0; "
     "from dualign.commands.cli import main; main()"
 )
 

@@ -1,19 +1,30 @@
-"""Choosing decoder parameters on a few sentence pairs with gold links: a low AER wins."""
+"""Choosing by a few sentence pairs with gold links: decoder parameters, and the weight of similarities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
+import numpy as np
+
+from dualign._core.errors import DataError
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Tuning
+from dualign.commands.console import Reporter
 from dualign.hmm.model import Model
 from dualign.measure.curves import curve
 from dualign.measure.links import evaluate
 from dualign.options import STYLES, SYMMETRIZATIONS, Options
+from dualign.text.blocks import Pair, TextFiles
+from dualign.text.checks import links_inside, number_of, same_length
 from dualign.text.corpus import Numbered
+from dualign.text.gold import Gold, read_gold
 from dualign.text.links import Alignment
+from dualign.text.similarities import MOST, SIMILARITY_WEIGHT
+from dualign.text.tokenizing import Cutting
+from dualign.text.utf8 import read_lines
 
 THRESHOLDS = tuple(round(0.1 + 0.05 * k, 2) for k in range(17))
 LOW_THRESHOLDS = (1e-6, 0.01, 0.02, 0.05)
@@ -26,7 +37,6 @@ UNSUPPORTED = (-1.0, -2.0, -3.0, -4.0, -6.0, -8.0)
 LIMITS = (1, 2, 3, 5)
 SWEEPS = 4
 
-Pair = tuple[Sequence[str], Sequence[str]]
 Trial = dict[str, Any]
 Judge = Callable[[Trial], float]
 
@@ -137,3 +147,95 @@ def area_judge(
 ) -> Callable[[Model], float]:
     """Judge models by the area under the precision-recall curve of their link probabilities."""
     return lambda model: curve(Aligner.of_model(model, threads).posteriors(pairs), gold).area()
+
+
+def gold_of(tuning: Tuning, errors: str) -> Gold:
+    """Read the gold links."""
+    assert tuning.gold is not None
+    ids = list(read_lines(tuning.ids)) if tuning.ids is not None and tuning.on_input else []
+    gold = read_gold(tuning.gold, errors=errors, ids=ids)
+    if not gold.links:
+        raise DataError("no gold links, the file is empty", place=tuning.gold)
+    # A correction may say that a pair has no links.
+    if (tuning.early_stop or not tuning.pin) and not linked(gold):
+        lines = number_of(len(gold.links), "lines")
+        raise DataError(f"no gold links in {lines}; there is nothing to tune by", place=tuning.gold)
+    return gold
+
+
+def pairs_with_gold(
+    tuning: Tuning, begin: Iterable[Pair], gold: Gold, errors: str, cutting: Cutting
+) -> list[Pair]:
+    """Return the sentence pairs of the gold links, checked; `begin` are those of the input, or the first."""
+    place, text = "the input", begin
+    if tuning.source is not None:
+        place, text = tuning.source, list(TextFiles(tuning.source, tuning.target, errors, cutting).pairs())
+        if not gold.chosen:
+            counts = (str(tuning.gold), len(gold.links)), (place, len(text))
+            same_length(*counts, unit="pairs", remedy="give the gold links of this text")
+    pairs = gold.of(text, place)
+    for number, (s, t), links in zip(gold.lines, pairs, gold.links, strict=True):
+        every = chain(links.links, links.possible)
+        at = f"{tuning.gold}, pair {number + 1}" if gold.chosen else f"{tuning.gold}:{number + 1}"
+        try:
+            links_inside(every, len(s), len(t), at)
+        except DataError as error:
+            if tuning.pin or not tuning.on_input:
+                raise
+            what = "{error}; if they belong to another text, name it: {tune_source=}, {tune_target=}"
+            raise DataError(what, error=error, tune_source=..., tune_target=...) from None
+    return pairs
+
+
+def linked(gold: Gold) -> int:
+    """Return how many pairs have gold links."""
+    return sum(bool(each.links or each.possible) for each in gold.links)
+
+
+def tune_by(
+    aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Sequence[Alignment], tell: Reporter
+) -> None:
+    """Choose threshold and decoder parameters by gold links, and tell which."""
+    chosen = ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in tune(aligner, pairs, gold).items()
+    )
+    tell.note(f"tuned on {number_of(len(gold), 'pairs')}: {chosen}")
+
+
+WEIGHTS = (1.0, 2.0, 4.0, 8.0)
+"""That are tried, the usual one first where several do as well."""
+
+
+def tuned_weight(
+    weighted: Callable[[float], tuple[Numbered, Sequence[Pair] | Numbered]],
+    matrices: Sequence[tuple[str, Any]],
+    gold: Sequence[Alignment],
+    learn: Callable[[Numbered], Model],
+    tell: Reporter,
+    threads: int,
+) -> float:
+    """The weight whose model has the largest area under the precision-recall curve of the gold links.
+
+    `weighted` gives the text and its pairs with gold links for a weight. Each weight that keeps w · s within
+    bounds is tried by training.
+    """
+    largest = max((_largest(content) for _, content in matrices), default=0.0)
+    tried = [weight for weight in WEIGHTS if weight * largest <= MOST] or [SIMILARITY_WEIGHT]
+    tell.note(f"similarities: trying weights {', '.join(f'{w:g}' for w in tried)}, a training for each")
+    areas = {}
+    for weight in tried:
+        text, labelled = weighted(weight)
+        areas[weight] = area_judge(labelled, gold, threads)(learn(text))
+    best = max(tried, key=lambda weight: (areas[weight], weight == SIMILARITY_WEIGHT))
+    shown = ", ".join(f"{weight:g}: {area:.4f}" for weight, area in areas.items())
+    tell.note(f"similarity weight {best:g}; area under the curve by weight: {shown}")
+    return best
+
+
+def _largest(content: Any) -> float:
+    """The largest |s| of a matrix; 0 of one that is not, which is refused when it is used."""
+    try:
+        return float(np.max(np.abs(np.asarray(content, np.float64)), initial=0.0))
+    except (TypeError, ValueError):
+        return 0.0

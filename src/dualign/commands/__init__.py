@@ -21,12 +21,12 @@ VERBS = {
     "view": ("view.View", "Look at links in the browser: compare, search, sort, edit gold."),
     "summarize": ("summarize.Summarize", "Write a page about aligned text: statistics and dictionary."),
     "figure": ("", "Draw figures: matrices, posteriors, curves, traces, costs."),
-    "fast-align": ("", "Align as fast_align does, with its options."),
-    "eflomal": ("", "Align as eflomal-align does, with its options."),
-    "serve": ("", "Serve links over HTTP: sentence pairs as JSON in, links out."),
-    "demo": ("", "Train on the bundled sample, and show the result."),
-    "bench": ("", "Measure speed, memory and quality of this installation."),
-    "compile": ("", "Compile kernels now, so that the first run need not."),
+    "fast-align": ("peers.FastAlign", "Align as fast_align does, with its options."),
+    "eflomal": ("peers.Eflomal", "Align as eflomal-align does, with its options."),
+    "serve": ("serve.Serve", "Serve links over HTTP: sentence pairs as JSON in, links out."),
+    "demo": ("demo.Demo", "Train on the bundled sample, and show the result."),
+    "bench": ("bench.Bench", "Measure speed, memory and quality of this installation."),
+    "compile": ("compile.Compile", "Compile kernels now, so that the first run need not."),
 }
 """Module and class of each verb, and the first line of its docstring, or what a group's verbs are for."""
 

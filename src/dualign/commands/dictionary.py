@@ -68,11 +68,11 @@ class Dictionary(Command):
         if self.form == "lex" and self.output == "-":
             raise UsageError("two files are written, FILE.s2t and FILE.t2s; name FILE")
 
-    def files(self, kind: str) -> list[str]:
+    def files(self, kind: str, *, without: str = "") -> list[str]:
         """Return what it reads or writes; two files as Moses' lex."""
         if kind == "out" and self.form == "lex":
             return [f"{self.output}.s2t", f"{self.output}.t2s"]
-        return super().files(kind)
+        return super().files(kind, without=without)
 
     def run(self, tell: Reporter) -> int:
         """Write entries; return their number."""

@@ -187,7 +187,8 @@ class Remapping:
             )  # fmt: skip
         if self.given in UNITS and (self.format is not None or self.pairs is not None):
             raise UsageError(
-                "links of offsets have one format, a line for each pair; {format=} and {pairs=} are for others",
+                "links of offsets have one format, a line for each pair; "
+                "{format=} and {pairs=} are for others",
                 format=..., pairs=...,
             )  # fmt: skip
 

@@ -1,17 +1,24 @@
-"""How the speed of training and aligning depends on the number of threads, and where their time goes."""
+"""How the speed of training and aligning depends on the number of threads, and where their time goes.
+
+    python -m benchmarks.by_threads --threads 1 2 4 --pairs 10000
+
+Times the commands that `dualign bench` times, on synthetic text, for each number of threads, and compares
+the bytes of what they write: they must be the same.
+"""
 
 from __future__ import annotations
 
-import json
-import os
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
+from benchmarks.runs import describe, guarded, keep_to, parser, positive, record
 from dualign._core.errors import DataError
+from dualign.commands.bench import outputs_in, time_commands, warm_up, write_synthetic
 from dualign.measure.table import markdown
-from dualign.measure.timing import Usage, measure
+from dualign.measure.timing import Usage
 
 COMMANDS = {"train": "train", "align": "align, saved model"}
 """The commands that are timed, and what tables call them."""
@@ -20,8 +27,7 @@ SHOWN = 0.01
 """Phases with a smaller share of the processor time are not shown one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
+class Run(NamedTuple):
     """What training, and aligning with the saved model, took with this number of threads."""
 
     threads: int
@@ -35,20 +41,6 @@ class Timed:
     def usage(self, command: str) -> Usage:
         """Of `train` or of `align`."""
         return self.train if command == "train" else self.align
-
-
-def thread_counts(most: int) -> list[int]:
-    """1, 2, 4 and so on, and at the end `most`."""
-    return [*(1 << power for power in range((most - 1).bit_length())), most]
-
-
-def measure_profiled(command: Sequence[str], place: str) -> tuple[Usage, dict[str, Any]]:
-    """What a `dualign` command took, and the profile it has written, in a folder for temporary files."""
-    path = os.path.join(place, "profile.json")
-    usage = measure([*command, "--profile", path])
-    with open(path, encoding="utf-8") as stream:
-        profile: dict[str, Any] = json.load(stream)
-    return usage, profile
 
 
 def digest_of(*paths: str) -> str:
@@ -65,12 +57,7 @@ def digest_of(*paths: str) -> str:
     return digest.hexdigest()
 
 
-def same_bytes(runs: Sequence[Timed]) -> bool:
-    """Whether all numbers of threads have given the same model and the same links."""
-    return len({run.digest for run in runs}) <= 1
-
-
-def table_by_threads(runs: Sequence[Timed], pairs: int) -> str:
+def table_by_threads(runs: Sequence[Run], pairs: int) -> str:
     """Time, speed-up over the first run, pairs per second and memory, one row per command and run."""
     rows = []
     for command, name in COMMANDS.items():
@@ -117,3 +104,33 @@ def phase_table(name: str, profiles: Sequence[Mapping[str, Any]]) -> str:
         ]
         rows.append([phase, *(cell for pair in cells for cell in pair)])
     return markdown(head, rows)
+
+
+def main() -> None:
+    options = parser("Compare numbers of threads.", "by_threads.jsonl", several=True)
+    options.add_argument("--pairs", type=positive, default=10_000, help="sentence pairs of synthetic text")
+    options.add_argument("--seed", type=int, default=0, help="seed of the synthetic text")
+    given = options.parse_args()
+    most = max(given.threads)
+    keep_to(most)
+    print(f"{describe(most)}\nsynthetic text, {given.pairs:,} pairs, seed {given.seed}")
+    runs = []
+    with TemporaryDirectory(prefix="dualign-threads-") as place:
+        *files, _ = write_synthetic(place, given.pairs, given.seed)
+        warm_up(place, most)
+        for threads in given.threads:
+            timed = time_commands(place, files, ["--threads", str(threads)])
+            runs.append(Run(threads, *timed, digest_of(*outputs_in(place))))
+            usages = {name: runs[-1].usage(name).as_dict() for name in COMMANDS}
+            about = {"threads": threads, "pairs": given.pairs, "profiles": dict(timed.profiles)}
+            record(given.json, about | usages)
+    print("\n" + table_by_threads(runs, given.pairs))
+    for command, name in COMMANDS.items():
+        print("\n" + phase_table(name, [run.profiles[command] for run in runs]))
+    if len({run.digest for run in runs}) > 1:
+        sys.exit("MODEL OR LINKS DIFFER between numbers of threads: this is a bug; please report it")
+
+
+if __name__ == "__main__":
+    with guarded():
+        main()

@@ -30,6 +30,12 @@ def test_synthetic_text_is_timed_and_scored(capsys):
     assert content["text"]["pairs"] == 50
     assert content["threads"] == 1
     assert content["quality"]["pairs"] == 50
+    for command in ("train", "align"):
+        profile = content["profiles"][command]
+        assert (profile["job"], profile["threads"]) == (command, 1)
+        # The start of the program is measured from outside only.
+        assert profile["seconds"] <= content[command]["seconds"]
+        assert "posteriors" in profile["phases"]
     for part in ("start", "train", "align"):
         assert content[part]["seconds"] > 0
         assert content[part]["cpu_seconds"] > 0
@@ -47,52 +53,6 @@ def test_own_text_is_scored_by_gold_of_its_first_lines(tmp_path, capsys):
     assert "training on 60 pairs" in shown.err
 
 
-@pytest.mark.slow
-def test_numbers_of_threads_are_compared(tmp_path, capsys):
-    source, target, gold = text_files(tmp_path, 60, 20)
-    arguments = ["bench", "--source", source, "--target", target, "--gold", gold, "--by-threads"]
-    assert run([*arguments, "--threads", "3", "--json"]) == 0
-    shown = capsys.readouterr()
-    assert [line.rpartition(" ")[2] for line in shown.err.splitlines() if "threads: " in line] == [
-        "1",
-        "2",
-        "3",
-    ]
-    content = json.loads(shown.out)
-    assert content["threads"] == 3
-    assert content["same_bytes"] is True
-    assert content["quality"]["pairs"] == 20
-    assert [each["threads"] for each in content["by_threads"]] == [1, 2, 3]
-    alone = content["by_threads"][0]
-    for each in content["by_threads"]:
-        for command in ("train", "align"):
-            assert each[command]["speed_up"] == pytest.approx(
-                alone[command]["seconds"] / each[command]["seconds"], rel=1e-9
-            )
-            profile = each["profiles"][command]
-            assert (profile["job"], profile["threads"]) == (command, each["threads"])
-            # The start of the program is measured from outside only.
-            assert profile["seconds"] <= each[command]["seconds"]
-            assert "posteriors" in profile["phases"]
-    assert content["train"]["seconds"] == content["by_threads"][-1]["train"]["seconds"]
-    assert run([*arguments, "--threads", "1", "--quiet"]) == 0
-    shown = capsys.readouterr().out
-    assert "| train " in shown
-    assert "| posteriors " in shown
-
-
-@pytest.mark.slow
-def test_outputs_that_depend_on_threads_are_reported(tmp_path, monkeypatch, capsys):
-    source, target, _ = text_files(tmp_path, 20, 0)
-    counts = iter("ab")
-    monkeypatch.setattr("dualign.jobs.installation.digest_of", lambda *paths: next(counts))
-    arguments = ["--source", source, "--target", target, "--by-threads", "--threads", "2", "--quiet"]
-    assert run(["bench", *arguments]) == 0
-    shown = capsys.readouterr()
-    assert "warning: the model or the links differ between numbers of threads: this is a bug" in shown.err
-    assert "MODEL OR LINKS DIFFER" in shown.out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -100,6 +60,7 @@ def test_outputs_that_depend_on_threads_are_reported(tmp_path, monkeypatch, caps
         (["--gold", "a"], "--gold needs its text"),
         (["--source", "a", "--target", "b", "--pairs", "5"], "--pairs and --seed are for synthetic text"),
         (["--source", "-", "--target", "b"], "cannot be standard input"),
+        (["--by-threads"], "--by-threads is now `python -m benchmarks.by_threads`"),
         (["--pairs", "0"], "--pairs"),
         (["--threads", "0"], "--threads"),
     ],

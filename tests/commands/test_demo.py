@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from dualign.cli.demo import _dictionary, _grid
+
 from dualign.commands.cli import run
 from dualign.text import read_conllu, sample, sample_path
 from dualign.text.links import Alignment

@@ -21,7 +21,8 @@ name, `threshold=0.3` or `--threshold 0.3`, as if they were the other's own. The
 | `used_with` | values of other options without which this one has no effect |
 | `file` | `in` or `out`: read or written; `-` is standard input or output |
 | `named` | files may be written `NAME=FILE` |
-| `off` | a flag that sets False |
+| `off` | a flag that sets False, and its line of help |
+| `shell` | an option that Python does not have |
 | `panel` | the heading of the help under which it stands |
 """
 
@@ -61,9 +62,9 @@ def opt(default: Any, help: str, **rules: Any) -> Any:
     return field(default=default, kw_only=default is MISSING, metadata={"help": help, **rules})
 
 
-def arg(help: str, default: Any = MISSING, **rules: Any) -> Any:
+def arg(help: str, default: Any = MISSING, *, kw_only: bool = False, **rules: Any) -> Any:
     """Declare a positional argument; if it has a flag, too, it may be given by either."""
-    return field(default=default, metadata={"help": help, "argument": True, **rules})
+    return field(default=default, kw_only=kw_only, metadata={"help": help, "argument": True, **rules})
 
 
 def bundle(
@@ -220,7 +221,7 @@ def check(record: Any) -> None:
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
             needed = next(each for each in fields(record) if each.name == other)
-            values = _named(name, value) | _named(_name(needed), needed.metadata.get("metavar", ...))
+            values = _named(name, ...) | _named(_name(needed), needed.metadata.get("metavar", ...))
             raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}}", **values)
 
 

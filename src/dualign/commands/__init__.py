@@ -10,7 +10,7 @@ VERBS = {
     "train": ("train.Train", "Train an alignment model on two parallel files and save it."),
     "decode": ("decode.Decode", "Choose links from matrices of scores that another program wrote."),
     "convert": ("convert.Convert", "Rewrite a file of links in another format."),
-    "evaluate": ("", "Compare links with gold links: AER, precision, recall and F1."),
+    "evaluate": ("evaluate.Evaluate", "Compare links with gold links: AER, precision, recall and F1."),
     "symmetrize": ("symmetrize.Symmetrize", "Combine the links of the two directions into one set."),
     "dictionary": ("dictionary.Dictionary", "Write a dictionary of words, from a model or from links."),
     "transfer": ("", "Carry trees, tags, spans and markup to the other language."),

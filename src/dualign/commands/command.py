@@ -126,6 +126,7 @@ class Command:
         for each in settings(type(self)).values():
             value, plain = each.of(self), named if each.rules.get("named") else _unnamed
             if each.rules.get("file") == kind and without not in each.rules:
+                value = getattr(value, "path", value)
                 items = [value] if isinstance(value, str) else value or ()
                 found += [plain(item)[1] for item in items]
         return found

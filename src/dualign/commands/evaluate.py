@@ -1,4 +1,4 @@
-"""Links compared with gold links, from files: `evaluate`."""
+"""`dualign evaluate`: links compared with gold links, and two systems with each other."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dualign._core.certified import html_text
 from dualign._core.errors import DataError, UsageError
-from dualign.jobs.running import SILENT, Run, job, one_standard_input
-from dualign.measure import links as quality
-from dualign.measure.bootstrap import Comparison, Interval, confidence_interval
-from dualign.measure.bootstrap import compare as paired_bootstrap
-from dualign.measure.links import Breakdown, by_frequency
-from dualign.measure.signature import signature
+from dualign._core.fields import arg, bundle, check, opt
+from dualign.commands.bundles import Shown, gold_format, link_format, plain_beside
+from dualign.commands.command import Command
+from dualign.commands.computing import Computing
+from dualign.commands.console import Reporter
 from dualign.options import RARE
-from dualign.text.blocks import read_pairs
 from dualign.text.checks import same_ids, same_length
-from dualign.text.gold import read_gold
-from dualign.text.link_formats import read_links
-from dualign.text.links import Alignment
+
+if TYPE_CHECKING:
+    from dualign.measure import links as quality
+    from dualign.measure.bootstrap import Comparison, Interval
+    from dualign.measure.links import Breakdown
+    from dualign.text.links import Alignment
 
 SUSPICIOUS = 0.1
 """How much better AER must be with source and target exchanged for a warning."""
@@ -39,8 +39,14 @@ class LinkFile:
     swap: bool = False
     """Exchange source and target."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", os.fspath(self.path))
+
     def read(self, errors: str, count: int | None = None) -> Iterator[Alignment]:
         """The links; with `count`, a NAACL file is filled up to that number of sentence pairs."""
+        from dualign.text.link_formats import read_links
+        from dualign.text.links import Alignment
+
         found = read_links(self.path, self.format, errors, count=count)
         return map(Alignment.transposed, found) if self.swap else found
 
@@ -49,10 +55,17 @@ class LinkFile:
 class Words:
     """The text that links belong to, all its lines; a word is rare if it occurs at most `rare` times."""
 
-    source: str
-    target: str | None = None
-    """None if `source` has both sides on each line."""
-    rare: int = RARE
+    source: str | None = opt(
+        None, "Source text of LINKS, or bitext, all lines; rare words are counted here.",
+        metavar="FILE", file="in",
+    )  # fmt: skip
+    target: str | None = opt(
+        None, "Target text of LINKS, all its lines.", metavar="FILE", file="in", needs="source"
+    )
+    rare: int = opt(RARE, "The most occurrences of a rare word.", metavar="N", least=0, needs="source")
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +80,8 @@ class Report:
 
     def as_json(self) -> str:
         """One JSON object; rates are fractions, and what was not asked for is null."""
+        from dualign.measure.signature import signature
+
         content: dict[str, Any] = self.evaluation.as_dict()
         content["interval"] = None if self.interval is None else asdict(self.interval)
         content["breakdown"] = (
@@ -76,10 +91,14 @@ class Report:
         return json.dumps(content, allow_nan=False)
 
     def _repr_html_(self) -> str:
+        from dualign._core.certified import html_text
+
         return html_text(self.as_text())
 
     def as_text(self) -> str:
         """Lines for people; rates are per cent."""
+        from dualign.measure.signature import signature
+
         whole = self.evaluation
         lines = [f"AER        {_percent(whole.aer)}{self._interval()}"]
         lines += [
@@ -112,43 +131,6 @@ class Report:
         ]
 
 
-@job
-def evaluate(
-    links: str | LinkFile,
-    gold: str | LinkFile,
-    *,
-    first: bool = False,
-    bootstrap: int = 1000,
-    seed: int = 1,
-    words: Words | None = None,
-    run: Run = SILENT,
-) -> Report:
-    """Compare a file of links with gold links: AER, precision, recall and F1.
-
-    `first`: gold is for the first lines of the links only. `bootstrap` is the number of resamples for AER's
-    interval, 0 for none. With `words`, links of rare and of common words are scored separately as well.
-    """
-    links = links if isinstance(links, LinkFile) else LinkFile(links)
-    gold = gold if isinstance(gold, LinkFile) else LinkFile(gold)
-    text = (None, None) if words is None else (words.source, words.target)
-    one_standard_input(links.path, gold.path, *text)
-    compared = _read_with_gold(links, gold, first, run)
-    evaluation = quality.evaluate(compared.links, compared.gold)
-    turned = quality.evaluate([each.transposed() for each in compared.links], compared.gold)
-    if turned.aer < evaluation.aer - SUSPICIOUS:
-        remedy = "leave out swap=True" if links.swap else "set swap=True"
-        run.warn(
-            f"source and target of {links.path} seem to be exchanged: AER is {100 * evaluation.aer:.2f}, and "
-            f"{100 * turned.aer:.2f} the other way round; if so, {remedy}"
-        )
-    interval = breakdown = None
-    if bootstrap:
-        interval = confidence_interval(compared.links, compared.gold, samples=bootstrap, seed=seed)
-    if words is not None:
-        breakdown = _by_frequency(compared, links.path, words, run.errors)
-    return Report(evaluation, interval, breakdown, RARE if words is None else words.rare)
-
-
 @dataclass(frozen=True, slots=True)
 class PairedReport:
     """Two systems on the same sentence pairs; `comparison` is None where it was not asked for."""
@@ -165,6 +147,8 @@ class PairedReport:
         return json.dumps({"names": self.names, **systems, "comparison": compared}, allow_nan=False)
 
     def _repr_html_(self) -> str:
+        from dualign._core.certified import html_text
+
         return html_text(self.as_text())
 
     def as_text(self) -> str:
@@ -186,34 +170,97 @@ class PairedReport:
         return "\n".join(lines)
 
 
-@job
-def compare(
-    first: str | LinkFile,
-    second: str | LinkFile,
-    gold: str | LinkFile,
-    *,
-    only_first: bool = False,
-    bootstrap: int = 1000,
-    seed: int = 1,
-    run: Run = SILENT,
-) -> PairedReport:
-    """Compare two files of links with the same gold links, and say whether the difference may be chance.
+@dataclass(frozen=True)
+class Evaluate(Command):
+    """Compare links with gold links: AER, precision, recall and F1.
 
-    `only_first`: gold is for the first lines of the links. `bootstrap`: the number of resamples, 0 for none.
+    The interval around AER holds 95 % of its values when the sentence pairs are resampled. With the texts,
+    links of rare words and links of common words are scored apart as well. With two files of links, the
+    difference between them gets an interval, and p: how likely it would be by chance.
     """
-    given = [each if isinstance(each, LinkFile) else LinkFile(each) for each in (first, second, gold)]
-    one_standard_input(*(each.path for each in given))
-    if given[2].path == "-":
-        raise UsageError("the gold links are read twice; name a file instead of -")
-    one, two = (_read_with_gold(each, given[2], only_first, run) for each in given[:2])
-    paths = (given[0].path, len(one.gold)), (given[1].path, len(two.gold))
-    same_length(*paths, unit="sentence pairs", remedy="both must be of the same pairs")
-    same_ids((given[0].path, _ids(one.links)), (given[1].path, _ids(two.links)))
-    paired = None
-    if bootstrap:
-        paired = paired_bootstrap(one.links, two.links, one.gold, samples=bootstrap, seed=seed)
-    evaluations = quality.evaluate(one.links, one.gold), quality.evaluate(two.links, two.gold)
-    return PairedReport((given[0].path, given[1].path), *evaluations, paired)
+
+    usage: ClassVar[str] = "LINKS GOLD, or LINKS OTHER GOLD to compare two"
+
+    links: str | Any = arg("File of links.", file="in")
+    other: str | Any | None = arg("Another file of links, to compare the two.", None, file="in")
+    gold: str | Any = arg("Gold links, sure and possible.", file="in", kw_only=True)
+    shown: Shown = bundle(Shown)
+    format: str | None = link_format()
+    gold_format: str | None = gold_format()
+    swap: bool = opt(False, "LINKS are written target word first.")
+    first: bool = opt(False, "GOLD is for the first lines of LINKS; ignore the rest.")
+    bootstrap: int = opt(1000, "Resamples for AER's interval; 0 for none.", metavar="N", least=0)
+    seed: int = opt(1, "Seed of the resampling.", metavar="N", least=0)
+    words: Words = bundle(Words)
+    computing: Computing = bundle(Computing, "errors")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.other is not None and self.words.source is not None:
+            raise UsageError(
+                "rare words are counted for one file of links; leave out {source=} and {target=}",
+                source=..., target=...,
+            )  # fmt: skip
+        if self.other is not None and self._read(self.gold).path == "-":
+            raise UsageError("the gold links are read twice; name a file instead of -")
+
+    def _read(self, file: str | LinkFile) -> LinkFile:
+        return file if isinstance(file, LinkFile) else LinkFile(file, self.format)
+
+    def run(self, tell: Reporter) -> Report | PairedReport:
+        """Read all links, and measure."""
+        links, gold = self._read(self.links), self.gold
+        if isinstance(self.links, str):
+            links = replace(links, swap=self.swap)
+        if isinstance(gold, str):
+            gold = LinkFile(gold, self.gold_format)
+        if self.other is not None:
+            return self._compare(links, self._read(self.other), gold, tell)
+        with plain_beside(self.words.source, self.words.target, self.computing, tell) as (source, target):
+            words = replace(self.words, source=source, target=target)
+            return self._report(links, gold, words, tell)
+
+    def show(self, result: Report | PairedReport, tell: Reporter) -> None:
+        """Write the report."""
+        self.shown.write(result.as_text(), result.as_json())
+
+    def _report(self, links: LinkFile, gold: LinkFile, words: Words, tell: Reporter) -> Report:
+        from dualign.measure import links as quality
+        from dualign.measure.bootstrap import confidence_interval
+
+        compared = _read_with_gold(links, gold, self.first, self.computing.errors, tell)
+        evaluation = quality.evaluate(compared.links, compared.gold)
+        turned = quality.evaluate([each.transposed() for each in compared.links], compared.gold)
+        if turned.aer < evaluation.aer - SUSPICIOUS:
+            advice = "leave out {swap=}" if links.swap else "set {swap=}"
+            tell.warn(
+                "source and target of {file} seem to be exchanged: AER is {aer:.2f}, and {turned:.2f} the "
+                f"other way round; if so, {advice}",
+                file=links.path, aer=100 * evaluation.aer, turned=100 * turned.aer, swap=True,
+            )  # fmt: skip
+        interval = breakdown = None
+        if self.bootstrap:
+            about: Any = {"samples": self.bootstrap, "seed": self.seed}
+            interval = confidence_interval(compared.links, compared.gold, **about)
+        if words.source is not None:
+            breakdown = _by_frequency(compared, links.path, words, self.computing.errors)
+        return Report(evaluation, interval, breakdown, words.rare)
+
+    def _compare(self, first: LinkFile, second: LinkFile, gold: LinkFile, tell: Reporter) -> PairedReport:
+        """Compare two files of links, and say whether the difference may be chance."""
+        from dualign.measure import links as quality
+        from dualign.measure.bootstrap import compare
+
+        errors = self.computing.errors
+        one, two = (_read_with_gold(each, gold, self.first, errors, tell) for each in (first, second))
+        paths = (first.path, len(one.gold)), (second.path, len(two.gold))
+        same_length(*paths, unit="sentence pairs", remedy="both must be of the same pairs")
+        same_ids((first.path, _ids(one.links)), (second.path, _ids(two.links)))
+        paired = None
+        if self.bootstrap:
+            paired = compare(one.links, two.links, one.gold, samples=self.bootstrap, seed=self.seed)
+        evaluations = quality.evaluate(one.links, one.gold), quality.evaluate(two.links, two.gold)
+        return PairedReport((first.path, second.path), *evaluations, paired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +275,7 @@ class _Compared:
     """Sentence pairs of the whole file of links, those beyond the gold included."""
 
 
-def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _Compared:
+def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, errors: str, tell: Reporter) -> _Compared:
     """Read links and gold of the same sentence pairs; the files must have the same number.
 
     With `first`, gold is for the first sentence pairs of `links`, and no more of them are held in memory. A
@@ -236,12 +283,14 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
     pairs count as pairs without links. If it is the gold, a note says so. Gold of chosen lines is compared
     with the links of exactly these lines.
     """
-    rest = links.read(run.errors)
+    from dualign.text.gold import read_gold
+
+    rest = links.read(errors)
     begin = list(islice(rest, 1))
     if begin and begin[0].id is not None:
         begin += rest
     rest = chain(begin, rest)
-    known = read_gold(gold.path, gold.format, run.errors, ids=_ids(begin))
+    known = read_gold(gold.path, gold.format, errors, ids=_ids(begin))
     references = known.links
     if known.chosen:
         answers = known.of(rest, links.path)
@@ -257,15 +306,16 @@ def _read_with_gold(links: LinkFile, gold: LinkFile, first: bool, run: Run) -> _
             raise DataError(f"{path}: no links at all, the file is empty; was it written to the end?")
     named, remedy = len(references), "both must be of the same pairs, the links first, then the gold links"
     if lines < named:
-        answers = _filled(links, named, run) or answers
+        answers = _filled(links, named, errors) or answers
     elif lines > named and not first:
         remedy += ", or use --first if gold is for the first lines only"
-        if filled := _filled(gold, lines, run):
+        if filled := _filled(gold, lines, errors):
             references = filled
-            run.note(
-                f"note: {gold.path} mentions no sentence pair after {named}; the other {lines - named} count "
-                "as pairs without gold links (set first=True if gold is for the first pairs only)"
-            )
+            tell.note(
+                "note: {file} mentions no sentence pair after {named}; the other {others} count as pairs "
+                "without gold links (set {first=} if gold is for the first pairs only)",
+                file=gold.path, named=named, others=lines - named, first=True,
+            )  # fmt: skip
     counts = (links.path, len(answers)), (gold.path, len(references))
     same_length(*counts, unit="sentence pairs", remedy=remedy)
     same_ids((links.path, _ids(answers)), (gold.path, _ids(references)))
@@ -276,7 +326,7 @@ def _ids(alignments: Sequence[Alignment]) -> list[str | None]:
     return [each.id for each in alignments]
 
 
-def _filled(file: LinkFile, count: int, run: Run) -> list[Alignment]:
+def _filled(file: LinkFile, count: int, errors: str) -> list[Alignment]:
     """Read a file again that had too few sentence pairs: if it is NAACL, the reader can add empty ones.
 
     Empty for a pipe, which cannot be read twice, and for a file of any other format.
@@ -284,12 +334,16 @@ def _filled(file: LinkFile, count: int, run: Run) -> list[Alignment]:
     if os.path.isfile(file.path):
         # The file could be read a moment ago, so an error can only be about the count.
         with suppress(DataError):
-            return list(file.read(run.errors, count))
+            return list(file.read(errors, count))
     return []
 
 
 def _by_frequency(compared: _Compared, links: str, words: Words, errors: str) -> Breakdown:
     """Split by the frequencies in the whole texts; of their sentences, those with gold are kept in memory."""
+    from dualign.measure.links import by_frequency
+    from dualign.text.blocks import read_pairs
+
+    assert words.source is not None
     frequencies: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     sentences: tuple[list[Sequence[str]], list[Sequence[str]]] = [], []
     lines, wanted = 0, set(compared.numbers)

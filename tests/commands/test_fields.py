@@ -126,9 +126,9 @@ def test_no_option_of_a_verb_has_the_name_of_another():
         ("figure curve a --gold a -o b.svg", "give --probabilities, --model or --links"),
         ("summarize a", "give --links or --probabilities once"),
         ("transfer tags a a a --pos class", "--pos class compares parts of speech"),
-        ("transfer tags a a a --default=", "--default '' is not a tag"),
+        ("transfer tags a a a --default=", '--default "" is not a tag'),
         ("transfer tags a a a --bio --source-format conllu", "as in --column NER"),
-        ("transfer evaluate a a a --at 0", "--at 0.0: "),
+        ("transfer evaluate a a a --at 0", "--at 0.0 must be over 0"),
         ("convert a b", "as in --to pharaoh"),
     ],
 )

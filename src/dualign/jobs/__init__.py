@@ -141,11 +141,16 @@ _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "extract_phrases": ("phrases.ExtractPhrases", "text:LinkedText table=output", {}),
     "remap": ("remap.Remap", "work:Remapping output", {}),
-    "serve": ("serve.Serve", "model", {}),
+    "serve": ("serve.Serve", "model=load", {}),
     "summarize": ("summarize.Summarize", "files:ShownFiles output", {}),
     "symmetrize": ("symmetrize.Symmetrize", "forward backward output", {}),
     "train": ("train.Train", "source target output * tuning=tune", {}),
     "train_language_model": ("translate.TrainLanguageModel", "text model=output", {}),
+    "train_translation": (
+        "translate.TrainTranslation",
+        "text:ParallelText folder * dev=dev_:ParallelText",
+        {},
+    ),
     "train_phrases": ("phrases.TrainPhrases", "text:TableText output", {}),
     "transfer_markup": (
         "transfer.TransferMarkup",

@@ -43,10 +43,15 @@ def pairs() -> Any:
     return opt(None, text, metavar="N", least=0)
 
 
-def columns() -> Any:
+def columns(**rules: Any) -> Any:
     """Declare the columns of a table."""
     text = "Columns of a table (TSV, CSV, JSON lines, XLSX): source=2,target=3,id=1, by number or title."
-    return opt(None, text, metavar="NAME=COLUMN,…")
+    return opt(None, text, metavar="NAME=COLUMN,…", **rules)
+
+
+def time_limit() -> Any:
+    """Declare how long the work on a pair may take."""
+    return opt(None, "For each pair; none if not given.", metavar="SECONDS", over=0)
 
 
 def report_file(help: str = "") -> Any:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
@@ -184,6 +184,8 @@ def click_command(name: str, verb: type[Command]) -> Verb:
             given |= _named(verb, arguments, words, given)
         try:
             command = verb.of(**given | assigned(known, set_, given))
+            if not quiet:
+                _note_ignored(known[name] for name in given)
             is_quiet = quiet or command.is_silent
             console = Console(spell, quiet=is_quiet, output=command.main_output, rate=verb.shows_rate)
             with console.watching():
@@ -211,6 +213,15 @@ def click_command(name: str, verb: type[Command]) -> Verb:
     quiet.panel = "Computing" if any(getattr(each, "panel", "") == "Computing" for each in params) else ""
     params.append(quiet)
     return Verb(name, params=params, callback=call, help=verb.__doc__, context_settings=_HELP)
+
+
+def _note_ignored(given: Iterable[Setting]) -> None:
+    """Tell which options of another program were given without effect."""
+    names = [each.rules["short"] or each.flag for each in given if each.rules.get("ignored")]
+    if names:
+        *others, last = names
+        have = f"{', '.join(others)} and {last} have" if others else f"{last} has"
+        say(f"note: {have} no effect here")
 
 
 def _is_plain(each: Setting) -> bool:
@@ -342,10 +353,6 @@ def _invoke(arguments: list[str]) -> int:
         from dualign.commands.completion import complete
 
         return complete(command, asked)
-    if not _has_moved(arguments):
-        from dualign.cli.main import _invoke as old
-
-        return old(arguments)
     try:
         # Not `command()`: click would decide on messages and exit codes for Ctrl-C and broken pipes itself.
         with command.make_context("dualign", arguments) as context:
@@ -358,14 +365,6 @@ def _invoke(arguments: list[str]) -> int:
         say(f"error: {error.format_message()}\nTry `{path} --help`.")
         return 2
     return 0
-
-
-def _has_moved(arguments: list[str]) -> bool:
-    verb = arguments[0] if arguments else ""
-    if verb not in VERBS:
-        return True
-    homes = [home for home, _ in GROUPS[verb].values()] if verb in GROUPS else [VERBS[verb][0]]
-    return all(homes)
 
 
 def guarded(action: Callable[[], int]) -> int:

@@ -121,8 +121,7 @@ class Command:
         }
 
     def files(self, kind: str, *, without: str = "") -> list[str]:
-        """Return what it reads, "in", or writes, "out", but not that with a certain rule; files that are
-        written `NAME=FILE` without the name."""
+        """Return what it reads, "in", or writes, "out", without names; not that with a certain rule."""
         found = []
         for each in settings(type(self)).values():
             value, plain = each.of(self), named if each.rules.get("named") else _unnamed

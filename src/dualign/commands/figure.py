@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dualign.measure.curves import LinkScores
-    from dualign.show.dataset import Dataset
+    from dualign.show.dataset import Dataset, System
     from dualign.text.links import Alignment
     from dualign.text.reports import Record
 
@@ -165,7 +165,7 @@ class DrawCurve(Scoring):
             )  # fmt: skip
         with plain_files(self.shown, self.columns, self.computing, tell) as files:
             scored, kept, reference = self.scored(files, tell)
-            plain = []
+            plain: Sequence[System] = ()
             if files.links:
                 plain = read_all(replace(files, probabilities=()), self.computing).systems
         curves = {name: curve(scores, reference) for name, scores in scored.items()}

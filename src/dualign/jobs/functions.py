@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from importlib import import_module
 from inspect import Parameter, Signature
@@ -43,16 +43,19 @@ class Given(NamedTuple):
 
         return names_of(getattr(jobs, self.kind), self.prefix) if self.kind else self.options
 
-    def expanded(self, value: Any) -> Iterator[tuple[str, Any]]:
+    def expanded(self, value: Any, known: Collection[str]) -> dict[str, Any]:
         """Return options with their values; for `a=b_:Class` their names begin with `b_`."""
         if len(self.options) > 1:
-            yield from zip(self.options, value, strict=True)
-        elif self.kind and value is not None:
-            from dualign.jobs.records import options_of
+            return dict(zip(self.options, value, strict=True))
+        if not self.kind:
+            return {self.options[0]: value}
+        if value is None:
+            return {}
+        from dualign.jobs.records import options_of
 
-            yield from options_of(value, self.prefix)
-        elif not self.kind:
-            yield self.options[0], value
+        # A verb need not know an option that is not set, nor what its files always are.
+        found = options_of(value, self.prefix)
+        return {name: each for name, each in found if name in known or each not in (None, "conllu")}
 
 
 def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., Any]:
@@ -75,8 +78,7 @@ def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., 
         given = {each.name: value for each, value in zip(before, values, strict=False)} | more
         options = dict(usual)
         for each, value in given.items():
-            options |= dict(special.get(each, Given.of(each)).expanded(value))
-        options = {each: value for each, value in options.items() if each in known or value is not None}
+            options |= special.get(each, Given.of(each)).expanded(value, known)
         options["computing"] = Computing(**{f.name: getattr(run, f.name) for f in fields(Computing)})
         return verb.of(**options).execute(Reporter(run.note, run.progress, run.round, run.warn, run.tasks))
 

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from dualign.commands.annotated import AnnotatedFiles
+from dualign.commands.bench import PAIRS
 from dualign.phrase.word_entries import CutOffs
 from dualign.transfer.remapping import Remapping, Side
+
+
+class Directions(NamedTuple):
+    """Where to write the links of each direction, their scores, and the model; None for what is not wanted.
+
+    A score is the mean cost of a word, −log p(target given source) or −log p(source given target), in nats.
+    With `after_links`, it follows the links, as the log-probability of the sentence: `0-0 1-1 ||| -7.3`.
+    """
+
+    forward: str | None = None
+    backward: str | None = None
+    model: str | None = None
+    forward_scores: str | None = None
+    backward_scores: str | None = None
+    after_links: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +84,50 @@ class ParallelText:
     links: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """Seeded synthetic text to measure on: `pairs` to train on, and as many others to align."""
+
+    pairs: int = PAIRS
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A text of the user, to train on and to align; `gold` may be for its first lines only."""
+
+    source: str
+    target: str
+    gold: str | None = None
+
+
 OTHER_NAMES: dict[type, dict[str, str]] = {
     CutOffs: {"times": "least_count", "probability": "least_probability"},
     ParallelText: {"trees": "source_trees"},
     PhraseAnswer: {"path": "answer"},
+    Directions: {"model": "save"},
     Remapping: {"given": "from_", "new": "to", "source": "source_", "target": "target_"},
+    AnnotatedFiles: {
+        "source_is_conllu": "source_format",
+        "target_is_conllu": "target_format",
+        "link_format": "format",
+    },
     Side: {"given": "from", "new": "to"},
 }
 """Fields that are not called like the option; of an object within another, the option begins so."""
+
+CONLLU = {True: "conllu", False: "text"}
 
 
 def options_of(record: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Return the options that an object stands for; their names begin with a prefix."""
     others = OTHER_NAMES.get(type(record), {})
-    rules = {f.name: (f.metadata, f.default) for f in fields(record)} if is_dataclass(record) else {}
+    rules: dict[str, Any] = (
+        {f.name: (f.metadata, f.default) for f in fields(record)} if is_dataclass(record) else {}
+    )
     for name in rules or record._fields:
         value, option = getattr(record, name), others.get(name, name)
+        value = CONLLU[value] if option.endswith("_format") and isinstance(value, bool) else value
         metadata, usual = rules.get(name, ({}, None))
         if isinstance(value, Side):
             yield from options_of(value, option)

@@ -20,7 +20,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.lanes import prefetch
 from dualign._core.progress import phase
 from dualign._core.threads import ordered_map
@@ -79,7 +79,7 @@ def pairs_of(bitext: Bitext) -> PairOffsets:
     return PairOffsets(source.tokens, source.offsets, target.tokens, target.offsets)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def lengths_of(n: int, pairs: PairOffsets) -> tuple[int, int]:
     """The number of source words and of target words of pair n."""
     return (
@@ -108,7 +108,7 @@ def cells_up_to(bitext: Bitext) -> Array:
     return ends
 
 
-@kernel()
+@kernel
 def add_up_cells(source_offsets: Array, target_offsets: Array, ends: Array) -> None:
     """`ends[n]` = Σ I · J over the pairs up to n."""
     end = 0
@@ -173,7 +173,7 @@ def word_ranges(starts: Array, parts: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairwise(edges) if a < b]
 
 
-@kernel()
+@kernel
 def occurrences(pairs: PairOffsets, words: int, begin: Array) -> WordOccurrences:
     """Where each source word occurs; tokens numbered `words` or more are left out.
 
@@ -205,7 +205,7 @@ def occurrences(pairs: PairOffsets, words: int, begin: Array) -> WordOccurrences
     return WordOccurrences(starts, where, sentence, reach)
 
 
-@kernel()
+@kernel
 def visit_rows(v0: int, v1: int, lookup: Lookup) -> int:
     """Find the cells of all occurrences of the source words v0..v1; returns where the last of them ends.
 

@@ -20,7 +20,7 @@ from dualign._core.jit import kernel
 from dualign.measure.translation import bleu_of_counts
 
 
-@kernel()
+@kernel
 def envelopes(slope: Array, height: Array, begin: Array) -> tuple[Array, Array, Array, Array]:
     """For each group `begin[n] .. begin[n + 1]` of lines `height + t · slope` those that are highest
     somewhere.

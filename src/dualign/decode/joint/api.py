@@ -24,7 +24,7 @@ from dualign.decode.joint.baselines import constrain, decomposition, relax
 from dualign.decode.joint.baselines import program as ilp
 from dualign.decode.joint.exact import search
 from dualign.decode.joint.feasible import JointOutcome, new_incumbent
-from dualign.decode.joint.model import JointProblem, potentials, score
+from dualign.decode.joint.model import JointProblem, compiled_score, potentials
 from dualign.hmm.blocks import Block
 from dualign.options import AGREEMENTS, Options
 
@@ -135,7 +135,7 @@ def solve(
 def only_nulls(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcome:
     """The only alignment there is where a side has no words."""
     incumbent = new_incumbent(len(problem.theta), len(problem.omega))
-    value = float(score(problem, incumbent.a, incumbent.b))
+    value = float(compiled_score(problem, incumbent.a, incumbent.b))
     return JointOutcome(incumbent, value, trace=((value, value),))
 
 
@@ -156,7 +156,7 @@ def certified(
     A method that found nothing returns the alignment without links, which may be possible after all.
     """
     a, b = outcome.incumbent.a, outcome.incumbent.b
-    value = float(score(problem, a, b))
+    value = float(compiled_score(problem, a, b))
     if value < IMPOSSIBLE:
         if outcome.bound < IMPOSSIBLE:
             raise Infeasible("no alignment is possible: every one has a score of minus infinity")

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DualignError, UsageError
-from dualign._core.kernel_folder import kernel_folder, sources_digest
+from dualign._core.jit import kernel_folder, sources_digest
 from dualign._core.memory import as_bytes, in_words
 
 _log = logging.getLogger("dualign")

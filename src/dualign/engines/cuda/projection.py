@@ -48,6 +48,8 @@ from dualign.hmm.multipliers import (  # fmt: skip
 )
 from dualign.hmm.projection import SURE, judge
 
+card_judge = card_function(judge)
+
 
 @card_function
 def project(lane: int, own: WarpState, work: LaunchArguments) -> int:
@@ -70,7 +72,7 @@ def project(lane: int, own: WarpState, work: LaunchArguments) -> int:
             for d in range(2):
                 search.value[BASE + d, 0] = search.likelihood[d, 0]
         measure(lane, own, work)
-        judge(0, work.constraint, search.likelihood, search)  # type: ignore[arg-type]
+        card_judge(0, work.constraint, search.likelihood, search)
         if moved:
             remember(lane, moves, own)
             moves += 1

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock
 from dualign._search.certificate import ROUNDING
 from dualign._search.dual import BOUND, SCORE, Record, StepRule, descent, new_record, run
@@ -33,6 +33,7 @@ from dualign.translate.search.bigram_pass import (
     BigramChart,
     Boundaries,
     best_pairs,
+    compiled_compress,
     compress,
     inside_pass,
     outside_pass,
@@ -85,11 +86,11 @@ def least_bound(
     record, rounding = new_record(score=target), ROUNDING * (1.0 + abs(target))
     run(lambda chunk: descend_words(state, record, chunk, rounding), record, rounds, CHUNK, clock)
     state.u[:], state.v[:] = state.best_u, state.best_v
-    set_potential(state)
+    compiled_set_potential(state)
     return float(record.numbers[BOUND]), state.potential
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def set_potential(state: WordDual) -> None:
     """π from u and v."""
     lm = state.contexts.lm
@@ -98,7 +99,10 @@ def set_potential(state: WordDual) -> None:
     state.potential[1 + lm.begin] = state.potential[1 + lm.end] = 0.0
 
 
-@kernel()
+compiled_set_potential = kernel(set_potential)
+
+
+@part
 def _evaluate_words(state: WordDual) -> tuple[float, float]:
     """L(π), and the squared norm of the direction of the next step."""
     forest, contexts, potential = state.forest, state.contexts, state.potential
@@ -139,7 +143,7 @@ def _evaluate_words(state: WordDual) -> tuple[float, float]:
     return state.inside[-1], norm if changed else 0.0
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def word_bounds(pairs: Array, begin: int, score: Array) -> None:
     """For each word its score after the best word before it."""
     score[:] = -np.inf
@@ -149,7 +153,10 @@ def word_bounds(pairs: Array, begin: int, score: Array) -> None:
     score[begin] = 0.0
 
 
-@kernel(allocates=False)
+compiled_word_bounds = kernel(word_bounds)
+
+
+@part(allocates=False)
 def inside_scores(forest: Forest, score: Array, inside: Array, back: Array) -> None:
     """The best score of each node into `inside` and its first step into `back`, with `score` float64 (W) for
     each word."""
@@ -169,19 +176,19 @@ def inside_scores(forest: Forest, score: Array, inside: Array, back: Array) -> N
         inside[n] = top
 
 
-@kernel()
+@part
 def _improve_words(state: WordDual, record: Record, t: int, norm: float) -> float:
     """No better score is looked for."""
     return record.numbers[SCORE]
 
 
-@kernel()
+@part
 def _keep_words(state: WordDual) -> None:
     state.best_u[:] = state.u
     state.best_v[:] = state.v
 
 
-@kernel()
+@part
 def _restore_words(state: WordDual) -> bool:
     """Go on from the best multipliers, with the direction at hand."""
     state.u[:] = state.best_u
@@ -189,7 +196,7 @@ def _restore_words(state: WordDual) -> bool:
     return False
 
 
-@kernel()
+@part
 def _move_words(state: WordDual, step: float) -> None:
     for w in range(len(state.u)):
         state.u[w] -= step * state.down_u[w]
@@ -207,13 +214,16 @@ descend_words = descent(
 )
 
 
-@kernel()
+@part
 def outside_bounds(forest: Forest, score: Array) -> Array:
     """For each node the most that a derivation adds to it, with `score` float64 (W) for each word."""
     return _outside(forest, score)[1]
 
 
-@kernel()
+compiled_outside_bounds = kernel(outside_bounds)
+
+
+@part
 def _outside(forest: Forest, score: Array) -> tuple[Array, Array]:
     """Inside scores, and the most that a derivation adds to them."""
     N = len(forest.word)
@@ -231,7 +241,7 @@ def _outside(forest: Forest, score: Array) -> tuple[Array, Array]:
     return inside, outside
 
 
-@kernel()
+@kernel
 def reduced(forest: Forest, score: Array, threshold: float) -> Forest:
     """The forest without steps whose derivations are all below the threshold; `score` as above."""
     inside, outside = _outside(forest, score)
@@ -287,11 +297,11 @@ def new_dual(chart: BigramChart, contexts: Contexts, potential: Array, room: int
 def upper_part(dual: PairDual, threshold: float) -> PairDual:
     """The same with only the cells that reach a higher threshold; before `drop`, after `outside_pass`."""
     chart = dual.chart._replace(words=Boundaries(*(part.copy() for part in dual.chart.words)))
-    compress(chart, threshold)
+    compiled_compress(chart, threshold)
     return dual._replace(chart=chart, best=dual.potential.copy(), threshold=np.full(1, threshold))
 
 
-@kernel()
+@part
 def evaluate(state: PairDual) -> tuple[float, float]:
     """L(π), and the squared norm of the direction of the next step; +inf if stopped."""
     chart, contexts, down = state.chart, state.contexts, state.down
@@ -317,25 +327,28 @@ def evaluate(state: PairDual) -> tuple[float, float]:
     return value, norm
 
 
-@kernel()
+compiled_evaluate = kernel(evaluate)
+
+
+@part
 def _improve_pairs(state: PairDual, record: Record, t: int, norm: float) -> float:
     """No better score is looked for."""
     return record.numbers[SCORE]
 
 
-@kernel()
+@part
 def _keep_pairs(state: PairDual) -> None:
     state.best[:] = state.potential
 
 
-@kernel()
+@part
 def _restore_pairs(state: PairDual) -> bool:
     """Go on from the best potentials, with the direction at hand."""
     state.potential[:] = state.best
     return False
 
 
-@kernel()
+@part
 def _prune(state: PairDual, value: float, least: float) -> bool:
     """Drop cells and words that are below the threshold; whether anything is left."""
     chart = state.chart
@@ -345,7 +358,7 @@ def _prune(state: PairDual, value: float, least: float) -> bool:
     return chart.words.cells[-1] > chart.words.cells[-2]
 
 
-@kernel()
+@part
 def _move_pairs(state: PairDual, step: float) -> None:
     if step < np.inf:
         for c in range(len(state.potential)):

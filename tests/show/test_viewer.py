@@ -376,9 +376,8 @@ def test_pages_with_the_same_text_keep_each_others_edits(page):
     page.press("e")
     page.click(*cell(page, 2, 0))
     key = page.js("localStorage.key(0)")
-    page.js(
-        f"localStorage.setItem('{key}', JSON.stringify({{...JSON.parse(localStorage.getItem('{key}')), 4: '0-0'}}))"
-    )
+    other = f"{{...JSON.parse(localStorage.getItem('{key}')), 4: '0-0'}}"
+    page.js(f"localStorage.setItem('{key}', JSON.stringify({other}))")
     page.click(*cell(page, 2, 0))
     edited = "Object.keys(JSON.parse(localStorage.getItem(localStorage.key(0))))"
     assert sorted(page.js(edited)) == ["0", "4"]

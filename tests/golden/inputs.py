@@ -156,6 +156,7 @@ def write_links(folder: Path, pairs: list[tuple[str, str]]) -> None:
     few = [[(i, j) for i, j in links if max(i, j) < 4] for links in given]
     write_lines(folder / "links.surface", [" ".join(f"{i}-{j}" for i, j in links) for links in few])
     write_lines(folder / "few.gold", gold[:12])
+    write_lines(folder / "links.wrong", [*gold[:3], "0-0 99-1", "1-x"])
     write_lines(folder / "links.talp", [" ".join(f"{i + 1}-{j + 1}" for i, j in links) for links in given])
     (folder / "links.zst").write_bytes(zstandard.compress((folder / "links").read_bytes()))
     for name, every in (("links", given), ("forward", forward), ("backward", backward)):

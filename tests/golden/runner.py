@@ -104,12 +104,12 @@ class Runner:
                     found[f"{name} with {number} threads"] = outputs.get(name, "missing")
         return found
 
-    def shown(self, line: str) -> tuple[int, str]:
-        """Exit code, and what stands on standard output and standard error."""
+    def shown(self, line: str) -> tuple[int, str, str]:
+        """Exit code, standard output and standard error."""
         self.require(line)
         place = self._place()
         code = self._perform(line, place, Row(line))
-        return code, "".join((place / name).read_text("utf-8") for name in ("stdout", "stderr"))
+        return code, *((place / name).read_text("utf-8") for name in ("stdout", "stderr"))
 
     def require(self, line: str) -> None:
         """Make the inputs of a command that other commands make."""

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -74,11 +75,11 @@ class Runner:
     def __init__(self, python: str, folder: Path, given: Path | None = None) -> None:
         self.folder = folder
         self.inputs = given or folder / "inputs"
-        self._python, self._count = python, 0
+        self._python, self._count = os.path.abspath(shutil.which(python) or python), 0
         self._environment = environment()
         folder.mkdir(parents=True, exist_ok=True)
         self._worker = subprocess.Popen(
-            [python, str(HERE / "worker.py")],
+            [self._python, str(HERE / "worker.py")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment, text=True, cwd=folder,
         )  # fmt: skip
         if given is None:

@@ -100,8 +100,8 @@ class Hypergraph:
         edges: Sequence[tuple[int, Sequence[int], float]],
         root: int,
     ) -> Hypergraph:
-        """Take edges that a program has made: heads and tails are not checked, leaves have words, and nothing is
-        said of what the root does not lead to."""
+        """Take edges that a program has made: heads and tails are not checked, leaves have words, and
+        nothing is said of what the root does not lead to."""
         result = cls.__new__(cls)
         result._fill([_checked_vertex(*vertex) for vertex in enumerate(vertices)], edges, root)
         for number in np.flatnonzero(~(np.abs(result.edge_weight) <= MOST_WEIGHT)).tolist():

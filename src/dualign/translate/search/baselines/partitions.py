@@ -214,7 +214,7 @@ class _Tightened:
         return relaxation.gram_values(leaf, state), gain, self.forest._replace(step_weight=weight)
 
     def _threshold(self) -> float:
-        """Return the threshold: a derivation as good as the best known one must reach it, despite rounding."""
+        """Return the threshold: a derivation as good as the best known one reaches it, despite rounding."""
         return self.incumbents.score - 1e-6 * (1.0 + abs(self.incumbents.score))
 
     def _watch(self, choice: Choice) -> None:

@@ -15,10 +15,9 @@ from dualign._core.certified import html_text
 from dualign._core.errors import DataError, UsageError
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.measure import links as quality
-from dualign.measure.bootstrap import Comparison, Interval, confidence_interval
+from dualign.measure.bootstrap import Comparison, Interval, confidence_interval, signature
 from dualign.measure.bootstrap import compare as paired_bootstrap
 from dualign.measure.links import Breakdown, by_frequency
-from dualign.measure.signature import signature
 from dualign.options import RARE
 from dualign.text.blocks import read_pairs
 from dualign.text.checks import same_ids, same_length

@@ -35,8 +35,8 @@ from dualign.jobs.speed import (
     thread_counts,
 )
 from dualign.jobs.warming import compile_kernels
+from dualign.measure.bootstrap import signature
 from dualign.measure.links import Evaluation, evaluate
-from dualign.measure.signature import signature
 from dualign.measure.table import markdown
 from dualign.measure.timing import Usage, measure
 from dualign.options import PAIRS

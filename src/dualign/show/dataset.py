@@ -53,7 +53,7 @@ class Files:
             object.__setattr__(self, name, tuple(map(os.fspath, getattr(self, name))))
 
     def inputs(self) -> list[str | None]:
-        """Every path, without names."""
+        """Return every path, without names."""
         items = chain(self.links, self.probabilities, self.reports)
         return [self.source, self.target, self.gold, *(named(item)[1] for item in items)]
 
@@ -207,7 +207,7 @@ def _check_links(path: str, alignments: Iterable[Alignment], pairs: Iterable[Pai
 
 
 def named(item: str) -> tuple[str, str]:
-    """`NAME=FILE` or `FILE`, which is then named after the file."""
+    """Return `NAME=FILE` or `FILE`, which is then named after the file."""
     name, equals, path = item.partition("=")
     if equals and name and path and not os.path.exists(item):
         return name, path

@@ -1,6 +1,4 @@
-"""Files of links carried to other tokens of the same text: `dualign remap`.
-
-Links carried from one tokenisation of a text to another: words, subwords, characters, bytes.
+"""Links carried from one tokenisation of a text to another: words, subwords, characters, bytes.
 
 A link of token `i` becomes a link of every token that shares a letter with `i` (see
 `dualign.transfer.tokens`); the same on the other side. If several links become one, it has the highest of
@@ -13,6 +11,8 @@ different links.
 *Offsets.* `begin:end-begin:end`, source first, counts characters (Unicode code points), bytes (UTF-8) or
 UTF-16 units of the original lines; `end` is exclusive. Possible links are `begin:end?begin:end`; a
 probability follows as in `0:5-0:4:0.87`.
+
+*Files.* `remapped` reads links and tokens pair by pair, for `dualign remap`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from itertools import accumulate
 from typing import Any
 
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check_value
 from dualign.text.checks import in_step, links_inside
 from dualign.text.link_formats import NUMBER, REAL, parse_marked, pharaoh, read_links
 from dualign.text.links import Alignment
@@ -82,7 +83,8 @@ def _carried(
     source: Callable[[Any], Iterable[Any]],
     target: Callable[[Any], Iterable[Any]],
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[float, ...] | None]:
-    """Links, possible links and probabilities if each side of a link becomes what the functions give."""
+    """Return links, possible links and probabilities if each side of a link becomes what the functions
+    give."""
     best: dict[Any, float] = {}
     known = alignment.probabilities or (1.0,) * len(alignment.links)
     for (i, j), p in zip(alignment.links, known, strict=True):
@@ -95,7 +97,7 @@ def _carried(
 
 
 def in_units(intervals: Iterable[Interval], text: str, unit: str) -> list[Interval]:
-    """Intervals of characters in another unit."""
+    """Return intervals of characters in another unit."""
     if unit == "characters" or (text.isascii() and unit in UNITS):
         return list(intervals)
     offsets = _offsets(text, unit)
@@ -103,7 +105,8 @@ def in_units(intervals: Iterable[Interval], text: str, unit: str) -> list[Interv
 
 
 def in_characters(intervals: Iterable[Interval], text: str, unit: str) -> dict[Interval, Interval]:
-    """The characters of intervals given in a unit; `DataError` if one is outside, or cuts a character."""
+    """Return the characters of intervals given in a unit; `DataError` if one is outside, or cuts a
+    character."""
     place = {offset: at for at, offset in enumerate(_offsets(text, unit))}
     result = {}
     for interval in intervals:
@@ -120,18 +123,17 @@ def in_characters(intervals: Iterable[Interval], text: str, unit: str) -> dict[I
 
 
 def _offsets(text: str, unit: str) -> list[int]:
-    """Where each character begins, and where the text ends, in a unit."""
+    """Return where each character begins, and where the text ends, in a unit."""
+    check_value("unit", unit, choices=UNITS)
     if unit == "characters":
         return list(range(len(text) + 1))
     if unit == "bytes":
         return [0, *accumulate(len(character.encode()) for character in text)]
-    if unit == "utf16":
-        return [0, *accumulate(1 + (character > "\uffff") for character in text)]
-    raise UsageError(f"unknown unit `{unit}`; there are {', '.join(UNITS)}")
+    return [0, *accumulate(1 + (character > "\uffff") for character in text)]
 
 
 def format_offsets(alignment: OffsetAlignment) -> str:
-    """One line, without the line end."""
+    """Return one line, without the line end."""
     known = alignment.probabilities or (None,) * len(alignment.links)
     marked = [
         (s, t, "-", "" if p is None else f":{p:.6f}")
@@ -238,7 +240,8 @@ class _Tokens:
 def remapped(
     work: Remapping, warn: Callable[[str], None] = lambda message: None, errors: str = "strict"
 ) -> Iterator[tuple[str, DataError | None]]:
-    """A line of links for each pair; if tokens and text differ, an empty one, with the error that says so.
+    """Return a line of links for each pair; if tokens and text differ, an empty one, with the error that says
+    so.
 
     Links outside their sentences always raise. `warn` is called at the end about files of subwords in which
     no token has the mark of a subword.
@@ -297,7 +300,7 @@ def _line(work: Remapping, side: Side, lines: Iterator[str], number: int) -> _Li
 
 
 def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place: str) -> str:
-    """The new line of links; `alignment` is what the given kind of links is read as."""
+    """Return the new line of links; `alignment` is what the given kind of links is read as."""
     if work.given in UNITS:
         try:
             offsets = _in_characters(alignment, source.text, target.text, work.given)
@@ -314,7 +317,7 @@ def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place:
 
 
 def _in_characters(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
-    """Links of offsets in a unit as links of offsets in characters, checked to lie in the texts."""
+    """Return links of offsets in a unit as links of offsets in characters, checked to lie in the texts."""
     both = (*alignment.links, *alignment.possible)
     left = in_characters((link[0] for link in both), source, unit)
     right = in_characters((link[1] for link in both), target, unit)
@@ -326,7 +329,7 @@ def _in_characters(alignment: OffsetAlignment, source: str, target: str, unit: s
 
 
 def _in_units(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
-    """Links of offsets in characters as links of offsets in a unit."""
+    """Return links of offsets in characters as links of offsets in a unit."""
 
     def carried(links: Sequence[tuple[Interval, Interval]]) -> tuple[tuple[Interval, Interval], ...]:
         left = in_units((link[0] for link in links), source, unit)

@@ -88,13 +88,14 @@ def compile_search(problem: ForestProblem) -> None:
 
 
 def partitions(trace: tuple[Any, ...]) -> int:
-    """The number of partitions, q, that the last stage of a trace had."""
+    """Return the number of partitions, q, that the last stage of a trace had."""
     what = str(trace[-1][0]) if trace else ""
     return int(what.removeprefix(PARTITIONS)) if what.startswith(PARTITIONS) else 1
 
 
 def coloured(classes: Array, pairs: set[tuple[int, int]]) -> Array:
-    """Classes 0, 1, … of leaves, int64, such that no pair is in one class, and most are as in `classes`.
+    """Return classes 0, 1, … of leaves, int64, such that no pair is in one class, and most are as in
+    `classes`.
 
     Greedy: the leaves with the most pairs come first. Each stays in its class, if that is free, or takes the
     first one that is.
@@ -213,7 +214,7 @@ class _Tightened:
         return relaxation.gram_values(leaf, state), gain, self.forest._replace(step_weight=weight)
 
     def _threshold(self) -> float:
-        """What has the score that is known has to be found, however its terms are added."""
+        """Return the threshold: a derivation as good as the best known one reaches it, despite rounding."""
         return self.incumbents.score - 1e-6 * (1.0 + abs(self.incumbents.score))
 
     def _watch(self, choice: Choice) -> None:
@@ -228,8 +229,8 @@ class _Tightened:
 
 
 def _without_start(relaxation: PathRelaxation) -> Forest:
-    """The hypergraph of the paths in binary steps, each leaf its own word, without `<s>`: the search begins
-    after it."""
+    """Return the hypergraph of the paths in binary steps, each leaf its own word, without `<s>`: the search
+    begins after it."""
     paths = relaxation.paths
     V, extra = len(paths.leaf), len(paths.starts)
     begin = paths.graph.tail_begin.copy()

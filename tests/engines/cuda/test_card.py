@@ -97,7 +97,7 @@ def test_numpy_has_the_name_that_it_dropped_while_numba_cuda_is_imported(monkeyp
 
 
 def test_a_device_that_is_none_is_refused():
-    with pytest.raises(UsageError, match="device='gpu' is not one of cpu, cuda, auto"):
+    with pytest.raises(UsageError, match='device="gpu" is not one of cpu, cuda, auto'):
         card_of("gpu")
 
 

@@ -22,7 +22,7 @@ quick: $(READY)
 
 # The kernel tests run a second time, with bounds checks and a fresh cache, on the other core.
 # Two processes for two cores: the one that checks bounds is done first, and takes over the later rooms.
-LATER = tests/cluster tests/phrase tests/search tests/show tests/text tests/transfer tests/translate
+LATER = tests/engines/dask tests/phrase tests/_search tests/show tests/text tests/transfer tests/translate
 test: lint
 	cache=$$(mktemp -d); \
 	{ NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -p no:cacheprovider -m kernel && \

@@ -3,7 +3,7 @@
     python -m benchmarks.agreement --methods exact relax constrain dual-decomposition ilp --plot figure7.svg
 
 Our HMM is trained with agreement on N pairs of the Hansards, preceded by the gold pairs without their links;
-θ and ω are the logarithms of its probabilities (`dualign.decode.joint.potentials`).
+θ and ω are the logarithms of its probabilities (`dualign.decode.joint.model`).
 
 *Tables 1 and 3, Figure 7* are about search. Of the N pairs, 150 are drawn in the paper's mix of lengths (by
 the longer side: 28% of 1-20 words, 45% of 21-40, 27% of 41-60); no gold pair has over 40 words. Agreement is
@@ -38,13 +38,13 @@ from benchmarks.agreement_scores import GROUPS, name_of, sample, scores_of
 from benchmarks.constraints import gold_of, pair_of
 from benchmarks.corpora import Corpus, Pair, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positive, record
+from dualign._core.progress import Clock
+from dualign._search.certificate import PRECISION
 from dualign.aligner import Aligner
-from dualign.core.clocks import Clock
-from dualign.decode.joint.bidirectional import METHODS, certified, problem_of
-from dualign.decode.joint.objective import Problem
+from dualign.decode.joint.api import METHODS, certified, problem_of
+from dualign.decode.joint.model import JointProblem
 from dualign.measure.table import markdown
-from dualign.model.options import AGREEMENTS
-from dualign.search.certificate import PRECISION
+from dualign.options import AGREEMENTS
 
 NAME = "hansards-fr-en"
 PARTS = ("search", "links")
@@ -85,7 +85,7 @@ class Searched:
     """A pair, what the methods found, and the optimum if one of them proved it, else NaN."""
 
     group: int
-    problem: Problem
+    problem: JointProblem
     runs: dict[str, Run]
     optimum: float
 
@@ -169,7 +169,7 @@ def search(
     return searched
 
 
-def run(problem: Problem, method: str, time_limit: float) -> Run:
+def run(problem: JointProblem, method: str, time_limit: float) -> Run:
     began, clock = process_time(), Clock()
     outcome = METHODS[method](problem, PRECISION, Clock(time_limit))
     seconds = process_time() - began

@@ -13,7 +13,7 @@
 α, γ and, if the name does not say it, the method of symmetrisation are those with the lowest AER on dev
 among the values that `dualign align --tune` tries; here all combinations are tried. *certified* is the share
 of test pairs with a proof. Phrase pairs have up to 7 words per side and are compared with those of the gold
-links; possible links and words without links are accounted for (`dualign.measure.phrase_quality`).
+links; possible links and words without links are accounted for (`dualign.measure.phrases`).
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ import numpy as np
 
 from benchmarks.agreement_scores import scores_of
 from benchmarks.constraints import Labelled
+from dualign._core.certified import Certified
+from dualign._core.progress import Clock
+from dualign._core.threads import ordered_map
+from dualign._search.certificate import PRECISION
 from dualign.aligner import Aligner
-from dualign.core.certified import Certified
-from dualign.core.clocks import Clock
-from dualign.core.threads import ordered_map
-from dualign.decode.joint import exact_joint as exact
+from dualign.decode.joint import exact
+from dualign.decode.joint.api import certified, problem_of, solve
 from dualign.decode.joint.baselines.decomposition import directed
-from dualign.decode.joint.bidirectional import certified, problem_of, solve
-from dualign.decode.joint.objective import Problem
+from dualign.decode.joint.model import JointProblem
 from dualign.decode.symmetrize import symmetrize
 from dualign.jobs.tuning import costs_of_agreement
 from dualign.measure.bootstrap import compare
-from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
+from dualign.measure.phrases import evaluate_phrases, phrases_of_links
 from dualign.measure.table import markdown
-from dualign.model.options import SYMMETRIZATIONS, Options
-from dualign.search.certificate import PRECISION
-from dualign.text.alignment import Alignment, Link
+from dualign.options import SYMMETRIZATIONS, Options
+from dualign.text.links import Alignment, Link
 
 THREE = ("union", "intersection", "grow-diag")
 PAPER = {
@@ -115,7 +115,7 @@ def table(
         ways = [decoders[part](replace(options, symmetrize=way)) for way in ("forward", "backward")]
         return Directions(*([list(links) for links in way] for way in ways), certified=np.nan)
 
-    def each(decode: Callable[[Problem], Answer]) -> Callable[[int, Trial], Directions]:
+    def each(decode: Callable[[JointProblem], Answer]) -> Callable[[int, Trial], Directions]:
         def all_of(part: int, trial: Trial) -> Directions:
             costs = trial["agreement"], trial["penalty"], trial.get("unsupported")
             problems = (problem_of(*pair, *costs) for pair in scores[part])
@@ -124,11 +124,11 @@ def table(
 
         return all_of
 
-    def optimum(problem: Problem) -> Answer:
+    def optimum(problem: JointProblem) -> Answer:
         outcome = exact.search(problem, PRECISION, Clock(time_limit), Options().nodes)
         return of_chains(certified(problem, outcome, "exact", Clock()))
 
-    def decomposed(problem: Problem) -> Answer:
+    def decomposed(problem: JointProblem) -> Answer:
         return of_chains(solve(problem, "dual-decomposition", time_limit))
 
     families = [
@@ -150,7 +150,7 @@ def grid(agreement: str) -> list[Trial]:
     return [{"agreement": agreement} | trial for trial in costs_of_agreement(Options(agreement=agreement))]
 
 
-def plain_decomposition(problem: Problem) -> Answer:
+def plain_decomposition(problem: JointProblem) -> Answer:
     """Links of either direction in the last round, and whether they are equal."""
     theta, omega, alpha, gamma = problem
     I, J = len(theta), len(omega)

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.corpora import Pair
+from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
-from dualign.core.errors import UsageError
-from dualign.decode.joint.potentials import potentials
-from dualign.infer.blocks import block_of
-from dualign.infer.encoding import encode_for
+from dualign.decode.joint.model import potentials
+from dualign.hmm.blocks import block_of
+from dualign.hmm.encoding import encode_for
 
 GROUPS = ((1, 20, 0.28), (21, 40, 0.45), (41, 60, 0.27))
 """Words of the longer side, from and to, and the share of such pairs (Chang et al. 2014, Table 1)."""

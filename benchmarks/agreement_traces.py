@@ -19,21 +19,25 @@ from typing import Any
 
 import numpy as np
 
-from dualign.core.errors import UsageError
-from dualign.decode.joint.baselines.relax import MOST_ROUNDS, Relaxation, descend_and_prune, new_relaxation
+from dualign._core.errors import UsageError
+from dualign._search.certificate import PRECISION
+from dualign._search.dual import BOUND, CLOSED, IMPOSSIBLE, OPEN, new_record
+from dualign.decode.joint.baselines.relax import (
+    MOST_ROUNDS,
+    JointRelaxation,
+    descend_and_prune,
+    new_relaxation,
+)
 from dualign.decode.joint.bound import prune_by_chains
-from dualign.decode.joint.masks import Masks, all_allowed, propagate
-from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.primal import new_incumbent, offer
+from dualign.decode.joint.feasible import new_incumbent, offer
+from dualign.decode.joint.model import JointProblem, Masks, all_allowed, propagate
 from dualign.measure.table import markdown
-from dualign.search.certificate import PRECISION
-from dualign.search.dual import BOUND, CLOSED, IMPOSSIBLE, OPEN, new_record
 
 SHOWN = (1, 2, 5, 10, 25, 50, 100, 200, 400)
 CURVES = ("bound", "exact", "greedy", "intersection", "space")
 
 
-def average(pairs: Sequence[tuple[Problem, Any, float]]) -> dict[str, Any]:
+def average(pairs: Sequence[tuple[JointProblem, Any, float]]) -> dict[str, Any]:
     """Means over pairs, each given with what `exact` found and the optimum: lists, but `space_before`."""
     traces: list[dict[str, np.ndarray]] = []
     for problem, run, optimum in pairs:
@@ -53,7 +57,7 @@ def average(pairs: Sequence[tuple[Problem, Any, float]]) -> dict[str, Any]:
     return means | {"averaged": len(traces)}
 
 
-def traced(problem: Problem) -> dict[str, np.ndarray]:
+def traced(problem: JointProblem) -> dict[str, np.ndarray]:
     """The curves of one pair but `exact`, in the scores' own unit."""
     I, J = len(problem.theta), len(problem.omega)
     masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record()
@@ -77,7 +81,7 @@ def traced(problem: Problem) -> dict[str, np.ndarray]:
     return dict(zip(names, curves, strict=True)) | {"space_before": np.array(before)}
 
 
-def intersection(relaxation: Relaxation) -> tuple[np.ndarray, np.ndarray]:
+def intersection(relaxation: JointRelaxation) -> tuple[np.ndarray, np.ndarray]:
     """Chains of the links that both sides chose, at most one per column."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
     a, b = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
@@ -88,7 +92,7 @@ def intersection(relaxation: Relaxation) -> tuple[np.ndarray, np.ndarray]:
     return a, b
 
 
-def transitions(masks: Masks, relaxation: Relaxation) -> int:
+def transitions(masks: Masks, relaxation: JointRelaxation) -> int:
     """How many transitions of both chains are left."""
     choices = masks.x[1:].sum(axis=1, dtype=np.int64)
     rows = choices[0] + (choices[:-1] * choices[1:]).sum()

@@ -8,9 +8,9 @@ from __future__ import annotations
 from benchmarks.corpora import line, size_of
 from benchmarks.runs import add_corpora, each_corpus, guarded, parser, positive, record
 from dualign.aligner import Aligner
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
 from dualign.measure.table import markdown
-from dualign.text.bitext import numbered
+from dualign.text.corpus import numbered
 
 
 def main() -> None:

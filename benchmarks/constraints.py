@@ -27,16 +27,15 @@ import numpy as np
 
 from benchmarks.corpora import CORPORA, Corpus, Pair, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
+from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
-from dualign.core.errors import UsageError
-from dualign.measure.breakdown import Breakdown, by_frequency
 from dualign.measure.curves import Curve, curve
-from dualign.measure.quality import evaluate
+from dualign.measure.links import Breakdown, by_frequency, evaluate
 from dualign.measure.table import markdown
-from dualign.text.alignment import Alignment
-from dualign.text.bitext import Numbered, numbered
-from dualign.text.formats import read_links
-from dualign.text.pairs import read_pairs
+from dualign.text.blocks import read_pairs
+from dualign.text.corpus import Numbered, numbered
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from dualign.core.errors import UsageError
-from dualign.text.alignment import Alignment
-from dualign.text.formats import read_links
-from dualign.text.pairs import read_pairs
+from dualign._core.errors import UsageError
+from dualign.text.blocks import read_pairs
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
 
 CORPORA = ("hansards-fr-en", "europarl-de-en", "europarl-es-en", "czenali-cs-en", "wpt-ro-en", "kftt-ja-en")
 

@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks.corpora import CORPORA, Corpus, Text, present, size_of
 from benchmarks.runs import add_data, describe, guarded, kept_to, parser, record
-from dualign.core.errors import DataError
-from dualign.core.workspace import as_bytes
+from dualign._core.errors import DataError
+from dualign._core.memory import as_bytes
 from dualign.jobs.installation import DUALIGN, warm_up
 from dualign.jobs.speed import digest_of, measure_profiled, phase_table
 from dualign.jobs.warming import compile_kernels

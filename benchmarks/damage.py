@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dualign.core.errors import ModelError
-from dualign.model.storage import read_container, write_container
+from dualign._core.errors import ModelError
+from dualign._core.files.container import read_container, write_container
 
 NUMBERS = (
     "0", "-1", "1", "2147483647", "-2147483649", "999999999", "4294967296", "9223372036854775808", "+1",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dualign.cli.main import run
-from dualign.text.synthetic import generate
+from dualign.commands.cli import run
+from dualign.text.samples import generate
 
 COMMANDS = """
 convert links OUT --from pharaoh --to talp

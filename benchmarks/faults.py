@@ -32,8 +32,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.damage import damage
 from benchmarks.fault_files import OLD, commands, decode_forest, make
-from dualign.cli.exits import guarded
-from dualign.cli.main import run
+from dualign.commands.cli import guarded, run
 
 SECONDS = 10.0
 MEMORY = 1 << 30

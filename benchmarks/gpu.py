@@ -95,7 +95,7 @@ def main() -> None:
     arguments = parser.parse_args()
     folder = Path(arguments.folder)
     text = [str(Path(arguments.source).resolve()), str(Path(arguments.target).resolve())]
-    from dualign.core.cards import Card
+    from dualign.engines.cuda.device import Card
 
     card = Card()
     named = {name: version(name) for name in ("numba", "numba-cuda", "numpy")}

@@ -30,15 +30,15 @@ from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
 from dualign.aligner import Aligner
 from dualign.decode import penalized, submodular
-from dualign.decode.matchings.arguments import as_limits, pack, rule_of
-from dualign.decode.matchings.assignment import match_batch
+from dualign.decode.matchings.api import as_limits, pack, rule_of
 from dualign.decode.matchings.bounds import bound_batch
+from dualign.decode.matchings.exact import match_batch
 from dualign.decode.matchings.greedy import Matrices, greedy_batch
 from dualign.jobs.tuning import tune
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
 from dualign.measure.table import markdown
-from dualign.model.options import Options
-from dualign.text.alignment import Alignment
+from dualign.options import Options
+from dualign.text.links import Alignment
 
 NAME = "hansards-fr-en"
 NO_THRESHOLD = 1e-6
@@ -188,9 +188,9 @@ def tokens_of(aligner: Aligner, part: Labelled) -> np.ndarray:
 
 def scores_of(aligner: Aligner, part: Labelled) -> list[np.ndarray]:
     """The matrices of Eq. 5, French rows and English columns."""
-    from dualign.decode.matchings.matching_blocks import scores_of_block
-    from dualign.infer.encoding import encode_for
-    from dualign.infer.posteriors import posteriors_of_parts
+    from dualign.decode.matchings.blocks import scores_of_block
+    from dualign.hmm.encoding import encode_for
+    from dualign.hmm.posteriors import posteriors_of_parts
 
     text = encode_for(aligner.model, part.pairs)
     options = replace(aligner.options, scores="backward")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from benchmarks.corpora import Frequencies, Pair
-from dualign.text.alignment import Alignment
+from dualign.text.links import Alignment
 
 SHAPES = ("one to one", "many to one", "many to many")
 FINAL = frozenset(".?!;:…。？！।")

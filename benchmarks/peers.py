@@ -16,10 +16,10 @@ from benchmarks.corpora import CORPORA, Corpus, Text, present, size_of
 from benchmarks.misses import misses
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positive, record
 from benchmarks.systems import SYSTEMS, Answer
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 from dualign.jobs.installation import warm_up
 from dualign.measure.bootstrap import compare
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
 from dualign.measure.table import markdown
 
 HEAD = (

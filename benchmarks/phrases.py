@@ -25,13 +25,13 @@ from time import perf_counter
 
 from benchmarks.corpora import CORPORA, Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positive, record
-from dualign.core.errors import Infeasible, UsageError
+from dualign._core.errors import Infeasible, UsageError
 from dualign.jobs.installation import DUALIGN
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
-from dualign.phrase.alignment.aligning import align_pair
-from dualign.phrase.table.occurrences import Occurrences
-from dualign.text.pairs import read_pairs
+from dualign.phrase.aligning import align_pair
+from dualign.phrase.occurrences import Occurrences
+from dualign.text.blocks import read_pairs
 
 HEAD = ("pairs", "method", "certified", "no alignment", "mean ms", "median ms", "max ms", "pairs/hour")
 FEATURES = [0.0, 0.0, 1.0, 0.0]  # p(target | source) by relative frequency

@@ -18,11 +18,11 @@ from tempfile import TemporaryDirectory
 from benchmarks.corpora import Corpus, Pair, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
 from dualign import jobs
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
 from dualign.measure.table import markdown
-from dualign.text.formats import read_links
-from dualign.text.lines import tokenize
-from dualign.text.pairs import read_pairs
+from dualign.text.blocks import read_pairs
+from dualign.text.link_formats import read_links
+from dualign.text.utf8 import tokenize
 from dualign.transfer.remapping import remap
 from dualign.transfer.tokens import covering, overlaps
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora import CORPORA, DATA, Corpus, present
-from dualign.core.errors import DualignError
+from dualign._core.errors import DualignError
 from dualign.jobs.installation import versions
 
 RESULTS = Path("build") / "benchmarks"

@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.corpora import size_of
 from benchmarks.runs import describe, guarded, keep_to, parser, positive, record
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
 from dualign.jobs.installation import DUALIGN, warm_up
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 HEAD = ("pairs", "seconds", "CPU s", "pairs/s", "pairs/s between", "peak MB")
 MEAN_LENGTH = 15.0

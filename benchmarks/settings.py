@@ -16,9 +16,9 @@ from benchmarks.misses import misses
 from benchmarks.runs import add_corpora, each_corpus, guarded, parser, record
 from dualign.aligner import Aligner
 from dualign.cli.settings import chosen
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
 from dualign.measure.table import markdown
-from dualign.model.options import DECODING
+from dualign.options import DECODING
 
 
 def main() -> None:

@@ -15,10 +15,10 @@ from benchmarks.corpora import line, size_of
 from benchmarks.runs import add_corpora, each_corpus, guarded, parser, record
 from dualign.aligner import Aligner
 from dualign.decode import argmax
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
 from dualign.measure.table import markdown
-from dualign.text.alignment import Alignment
-from dualign.text.bitext import numbered
+from dualign.text.corpus import numbered
+from dualign.text.links import Alignment
 
 
 def main() -> None:

@@ -19,11 +19,11 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.corpora import Text
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 from dualign.jobs.installation import DUALIGN
 from dualign.measure.timing import Usage, measure
-from dualign.text.alignment import Alignment
-from dualign.text.formats import parse_pharaoh, read_links
+from dualign.text.link_formats import parse_pharaoh, read_links
+from dualign.text.links import Alignment
 
 SYMMETRIZATIONS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 

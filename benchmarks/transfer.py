@@ -33,14 +33,14 @@ from typing import Any
 from benchmarks.corpora import Corpus, Text, present, size_of
 from benchmarks.runs import RESULTS, add_data, describe, guarded, keep_to, parser, positive, record
 from benchmarks.systems import Eflomal
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 from dualign.jobs.installation import DUALIGN, warm_up
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
-from dualign.measure.transfer_quality import TreeReport, tree_report
-from dualign.text.alignment import Alignment
+from dualign.measure.transfer import TreeReport, tree_report
 from dualign.text.conllu import FORM, Sentence, read_conllu
-from dualign.text.formats import read_links
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
 from dualign.transfer.sentences import Settings
 
 CORPORA = {"hansards-fr-en": "fr", "europarl-de-en": "de"}

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.corpora import size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
 from dualign.jobs.installation import DUALIGN
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure

@@ -35,9 +35,9 @@ from typing import Any
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.reordered_forests import reordered
 from benchmarks.runs import add_data, describe, guarded, parser, record
-from dualign.core.certified import Certified
-from dualign.measure.bleu import bleu
+from dualign._core.certified import Certified
 from dualign.measure.table import markdown
+from dualign.measure.translation import bleu
 from dualign.text.brackets import Tree, escaped, parse_tree
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode
 from dualign.translate.forest.chart import parse

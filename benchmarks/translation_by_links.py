@@ -34,18 +34,17 @@ import numpy as np
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, parser, record
 from benchmarks.systems import Dualign, Eflomal, EflomalPrefix, FastAlign, symmetrized
-from dualign.core.arrays import Array
-from dualign.measure.bleu import bleu_counts, bleu_of_counts
+from dualign._core.arrays import Array
 from dualign.measure.bootstrap import differences, two_sided
-from dualign.measure.chrf import chrf_counts, chrf_of_counts
-from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
+from dualign.measure.phrases import evaluate_phrases, phrases_of_links
 from dualign.measure.table import markdown
-from dualign.text.formats import read_links, write_links
+from dualign.measure.translation import bleu_counts, bleu_of_counts, chrf_counts, chrf_of_counts
+from dualign.text.link_formats import read_links, write_links
 from dualign.translate import LanguageModel, Translator
 from dualign.translate.search.passes import cube
 from dualign.translate.system import train_system
-from dualign.translate.tuning.tuning_rounds import METHODS, MODEL, Example, Tuning, tuned_on
+from dualign.translate.tuning import METHODS, MODEL, Example, WeightTuning, tuned_on
 
 CORPORA = ("europarl-es-en", "hansards-fr-en", "europarl-de-en")
 DEV, TEST = 250, 500
@@ -212,7 +211,7 @@ def tune_case(
 ) -> None:
     """Tune weights on the forests of `dev`, translate those of `test`, keep the counts for BLEU and chrF."""
     os.nice(3 * number)  # first seeds first: an interrupted run has some of every system
-    search = Tuning(case.rounds, 1, method=case.tuner, seed=case.seed)
+    search = WeightTuning(case.rounds, 1, method=case.tuner, seed=case.seed)
     weights = tuned_on(dev, model, weights, search) if case.rounds else weights
     scaled = model.scaled(weights[MODEL])
     bleu, chrf = [], []

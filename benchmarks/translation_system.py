@@ -29,10 +29,10 @@ from typing import Any
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, parser, record
 from benchmarks.translation import Run, halves, run, share
-from dualign.measure.bleu import bleu
 from dualign.measure.table import markdown
+from dualign.measure.translation import bleu
 from dualign.translate.system import WEIGHTS, Translator, train_system
-from dualign.translate.tuning.tuning_rounds import METHODS, MODEL, Tuning, tuned
+from dualign.translate.tuning import METHODS, MODEL, WeightTuning, tuned
 
 WAYS = ("exact", "cube 50", "cube 500")
 
@@ -83,7 +83,7 @@ def main() -> None:
         translator = Translator.load(str(chosen.system or place), [*sources, *dev_sources])
     if chosen.rounds:
         forests = [(translator.forest(s), t) for s, (_, t) in zip(dev_sources, dev, strict=True)]
-        search = Tuning(chosen.rounds, chosen.threads, report, method=chosen.tuner)
+        search = WeightTuning(chosen.rounds, chosen.threads, report, method=chosen.tuner)
         settings = translator.settings
         weights = tuned(forests, translator.model, settings.order, settings.weights, search)
         translator = Translator(translator.grammar, translator.model, replace(settings, weights=weights))

@@ -20,11 +20,11 @@ from tests.show.browser import CHROMIUM, Browser
 
 from benchmarks.corpora import size_of
 from benchmarks.runs import describe, guarded, keep_to, parser, record
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
 from dualign.jobs.installation import DUALIGN
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 HEAD = (
     "pairs", "command s", "page MB", "opens s", "heap MB", "frame ms, median", "99 %", "worst",

@@ -20,7 +20,7 @@ import pytest
 import typer
 
 import dualign
-from dualign.cli.main import app, commands, run
+from dualign.commands.cli import app, commands, run
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$(?:\n\n```\n((?!\$ ).*?)^```$)?", re.MULTILINE | re.DOTALL)

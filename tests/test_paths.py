@@ -29,7 +29,7 @@ from dualign.text import (
 from dualign.translate import Hypergraph, LanguageModel
 
 ROOMS = ("", ".text", ".infer", ".learn", ".decode", ".phrase", ".translate", ".transfer", ".measure",
-         ".show", ".cluster")  # fmt: skip
+         ".show", ".engines.dask")  # fmt: skip
 FILES = {"path", "folder", "scratch", "table", "reordering", "dictionary", "work"}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dualign.model.options import Options
+from dualign.options import Options
 
 ROOT = Path(__file__).parents[1]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]

@@ -14,7 +14,7 @@ _WORDS = {signal.SIGINT: b"interrupted", signal.SIGTERM: b"terminated"}
 
 
 def _leave(number: int, _: object) -> NoReturn:
-    """End at once, as `dualign.cli.exits` would: nothing has been begun yet."""
+    """End at once, as `dualign.commands.cli` would: nothing has been begun yet."""
     try:
         os.write(2, b"dualign: " + _WORDS[signal.Signals(number)] + b"\n")
     finally:
@@ -27,7 +27,7 @@ def main() -> NoReturn:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
 
-    from dualign.cli import main as cli
+    from dualign.commands import cli
 
     cli.main()
 

@@ -9,30 +9,28 @@ from dataclasses import fields, replace
 from inspect import Parameter, Signature
 from typing import Any, Unpack, get_type_hints
 
-from dualign.cluster.engines import ClusterValues, check_model, engine_of
-from dualign.core.arrays import Array
-from dualign.core.cards import Card, card_of
-from dualign.core.errors import DataError, UsageError
-from dualign.core.html_table import html_table, html_text
-from dualign.core.threads import available, ordered_map
-from dualign.core.workspace import Workspace
-from dualign.decode.links import Links, Prepared, align_bitext
+from dualign._core.arrays import Array
+from dualign._core.certified import html_table, html_text
+from dualign._core.errors import DataError, UsageError
+from dualign._core.memory import Workspace
+from dualign._core.threads import available, ordered_map
+from dualign.decode.decoders import Links, PairScore, Prepared, align_bitext, scores_of
 from dualign.decode.moving import moved, spread_out, without_skipped
-from dualign.decode.pair_scores import PairScore, scores_of
-from dualign.infer.constraints import ConstraintSet
-from dualign.infer.desk import Desk
-from dualign.infer.encoding import Encoded, chunk_size, parts_of, unencoded_parts
-from dualign.infer.posteriors import link_probabilities, posteriors_of_bitext
-from dualign.learn.prior_counts import Prior
-from dualign.learn.training import NothingToLearn, Progress, train
-from dualign.model.model import Model
-from dualign.model.options import DECODING, Options, OptionValues
-from dualign.model.translations import Translation, translations
-from dualign.text.alignment import Alignment
-from dualign.text.bitext import Numbered, Pins, numbered
+from dualign.engines.cuda.device import Card, card_of
+from dualign.engines.dask.engine import ClusterValues, check_model, engine_of
+from dualign.hmm.cells import ThreadBuffers
+from dualign.hmm.constraints import ConstraintSet
+from dualign.hmm.encoding import EncodedText, chunk_size, parts_of, unencoded_parts
+from dualign.hmm.model import Model, Translation, translations
+from dualign.hmm.posteriors import link_probabilities, posteriors_of_bitext
+from dualign.hmm.priors import Prior
+from dualign.hmm.training import NothingToLearn, Progress, train
+from dualign.options import DECODING, Options, OptionValues
+from dualign.text.blocks import Pair
 from dualign.text.checks import is_list, links_inside, number_of, same_length
-from dualign.text.cutting import PLAIN, Cutting, cutting_of
-from dualign.text.pairs import Pair
+from dualign.text.corpus import Numbered, Pins, numbered
+from dualign.text.links import Alignment
+from dualign.text.tokenizing import PLAIN, Cutting, cutting_of
 
 Sentence = str | Sequence[str]
 Pairs = Iterable[tuple[Sentence, Sentence]]
@@ -167,7 +165,7 @@ class Aligner:
 
         `gold` has the known links of some pairs, by the pair's number from 0: training keeps to them. `prior`
         has pseudo-counts of word pairs (`dualign.learn.Prior`).
-        For `judge` and `constraints` see `dualign.learn.training.train`; constraints, such as a `Glossary`,
+        For `judge` and `constraints` see `dualign.hmm.training.train`; constraints, such as a `Glossary`,
         hold when aligning, too. `workspace` has the room for large arrays, in memory or in scratch files.
         With `client`, a `distributed.Client`, the rounds run on a Dask cluster; `work` is a folder that all
         its machines share.
@@ -200,7 +198,7 @@ class Aligner:
         workspace.card = self.card
         with engine_of(cluster, self.threads, workspace) as engine:
             try:
-                self._model = train(text, self.options, self.threads, hear, judge, constraints, engine, prior)
+                self._model = train(text, self.options, engine, hear, judge, constraints, prior)
             finally:
                 if self.card is not None:
                     self.card.forget(engine.bitext)
@@ -266,13 +264,13 @@ class Aligner:
     def chunk(self) -> int:
         """How many pairs to align together."""
         if self._uses_card and self.options.decoder == "soft-union":
-            from dualign.device.card_candidates import PAIRS
+            from dualign.engines.cuda.engine import PAIRS
 
             return PAIRS
         return chunk_size(self.model)
 
     def align_part(
-        self, part: Encoded, desk: Desk | None = None, matrices: list[Array] | None = None
+        self, part: EncodedText, desk: ThreadBuffers | None = None, matrices: list[Array] | None = None
     ) -> Links:
         """Links of a part of a text, on the calling thread alone; for the rest see `align_bitext`.
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.bitexts import GOLD, LINES, SOURCE, TARGET, write_bitext, write_lines
-from tests.cli.command import dualign
+from tests.commands.bitexts import GOLD, LINES, SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.command import dualign
 
+from dualign._core.files.container import write_container
+from dualign._core.files.streams import open_input
 from dualign.aligner import Aligner, align
-from dualign.cli.main import run
-from dualign.decode import links as aligning
-from dualign.measure.quality import evaluate
-from dualign.model.storage import write_container
-from dualign.text.bitext import numbered
-from dualign.text.formats import parse_pharaoh, read_links
-from dualign.text.matrices import read_matrices
-from dualign.text.streams import open_input
+from dualign.commands.cli import run
+from dualign.decode import decoders as aligning
+from dualign.measure.links import evaluate
+from dualign.text.corpus import numbered
+from dualign.text.link_formats import parse_pharaoh, read_links
+from dualign.text.score_matrices import read_matrices
 
 FAST = ["--rounds", "2", "--quiet"]
 
@@ -719,7 +719,7 @@ def test_text_in_other_languages_than_the_models(files, model, capsys):
 def test_neither_chunks_nor_threads_change_a_byte(files, model, tmp_path, monkeypatch):
     expected = None
     for chunk, threads in ((4096, "1"), (7, "1"), (7, "3"), (1, "2")):
-        monkeypatch.setattr("dualign.infer.encoding.CHUNK", chunk)
+        monkeypatch.setattr("dualign.hmm.encoding.CHUNK", chunk)
         outputs = [str(tmp_path / name) for name in ("links", "p", "scores")]
         arguments = ["-o", outputs[0], "--probabilities", outputs[1], "--scores", outputs[2]]
         arguments += ["--model", model, "--threads", threads, "--quiet"]
@@ -730,7 +730,7 @@ def test_neither_chunks_nor_threads_change_a_byte(files, model, tmp_path, monkey
 
 
 def test_what_is_wrong_in_the_middle_of_a_stream_leaves_no_links(files, model, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("dualign.infer.encoding.CHUNK", 16)
+    monkeypatch.setattr("dualign.hmm.encoding.CHUNK", 16)
     whole = gzip.compress(Path(files[0]).read_bytes())
     cut, short, bad = tmp_path / "cut.gz", tmp_path / "short", tmp_path / "bad"
     cut.write_bytes(whole[: len(whole) // 2])

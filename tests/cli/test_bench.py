@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.command import write
+from tests.commands.command import write
 
-from dualign.cli.main import run
-from dualign.text.synthetic import generate
+from dualign.commands.cli import run
+from dualign.text.samples import generate
 
 
 def text_files(folder: Path, pairs: int, gold: int) -> list[str]:

@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.command import DUALIGN, write
+from tests.commands.command import DUALIGN, write
 
-from dualign.cli.main import run
-from dualign.core.kernel_folder import kernel_folder
+from dualign._core.kernel_folder import kernel_folder
+from dualign.commands.cli import run
 from dualign.jobs import warming
 
 

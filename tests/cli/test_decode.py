@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.bitexts import SOURCE as SOURCE_LINES
-from tests.cli.bitexts import TARGET as TARGET_LINES
-from tests.cli.bitexts import write_bitext
-from tests.cli.command import dualign, write
+from tests.commands.bitexts import SOURCE as SOURCE_LINES
+from tests.commands.bitexts import TARGET as TARGET_LINES
+from tests.commands.bitexts import write_bitext
+from tests.commands.command import dualign, write
 
 from dualign.aligner import Aligner
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.decode import matching, submodular
 from dualign.decode.similarity import CHOOSERS
-from dualign.text.alignment import Alignment
+from dualign.text.links import Alignment
 
 SHAPES = [(3, 4), (1, 1), (5, 2), (12, 11)]
 RANDOM = np.random.default_rng(5)

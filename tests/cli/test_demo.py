@@ -7,9 +7,9 @@ import re
 import pytest
 
 from dualign.cli.demo import _dictionary, _grid
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.text import read_conllu, sample, sample_path
-from dualign.text.alignment import Alignment
+from dualign.text.links import Alignment
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def shown() -> list[str]:
     outputs = []
     for threads in ("1", "3"):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dualign.text.streams.open_output", printed := _Printed())
+            patch.setattr("dualign._core.files.streams.open_output", printed := _Printed())
             assert run(["demo", "--quiet", "--threads", threads]) == 0
         outputs.append(printed.text)
     return outputs

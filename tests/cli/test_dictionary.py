@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.bitexts import SOURCE, TARGET, write_bitext, write_lines
 
+from dualign._core.errors import DataError
 from dualign.aligner import Aligner
-from dualign.cli.main import run
-from dualign.core.errors import DataError
-from dualign.infer.constraints import Glossary
-from dualign.text.formats import read_links
+from dualign.commands.cli import run
+from dualign.hmm.constraints import Glossary
+from dualign.text.link_formats import read_links
 
 
 @pytest.fixture(scope="module")

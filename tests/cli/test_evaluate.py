@@ -7,12 +7,11 @@ import sys
 from dataclasses import asdict
 
 import pytest
-from tests.cli.command import write
+from tests.commands.command import write
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.measure.bootstrap import compare, confidence_interval
-from dualign.measure.breakdown import by_frequency, word_frequencies
-from dualign.measure.quality import evaluate
+from dualign.measure.links import by_frequency, evaluate, word_frequencies
 from dualign.measure.signature import signature
 
 LINKS = ["0-0 1-1 1-0", "0-0 0-1", "0-0"]

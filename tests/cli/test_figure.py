@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.show import samples
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 

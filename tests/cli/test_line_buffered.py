@@ -8,9 +8,9 @@ import sys
 import threading
 
 import pytest
-from tests.cli.bitexts import SOURCE, TARGET, write_bitext
+from tests.commands.bitexts import SOURCE, TARGET, write_bitext
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 
 
 @pytest.mark.slow

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import LINES, SOURCE, TARGET, write_bitext
+from tests.commands.bitexts import LINES, SOURCE, TARGET, write_bitext
 
-from dualign.cli.main import run
-from dualign.text.formats import read_links
+from dualign.commands.cli import run
+from dualign.text.link_formats import read_links
 
 
 @pytest.fixture(scope="module")

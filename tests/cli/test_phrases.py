@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.command import write
+from tests.commands.command import write
 
-from dualign.cli.main import run
-from dualign.text.synthetic import generate
+from dualign.commands.cli import run
+from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
 

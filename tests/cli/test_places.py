@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.bitexts import write_bitext, write_lines
+from tests.commands.bitexts import write_bitext, write_lines
 
-from dualign.cli.main import run
-from dualign.text.places import kept_apart
-from dualign.text.streams import open_input, open_output
+from dualign._core.files.places import kept_apart
+from dualign._core.files.streams import open_input, open_output
+from dualign.commands.cli import run
 
 
 @pytest.fixture

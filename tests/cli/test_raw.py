@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
-from dualign.cli.main import run
-from dualign.core.errors import UsageError
+from dualign.commands.cli import run
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.pair_requests import Answerer, Refused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.command import dualign, write
+from tests.commands.command import dualign, write
 
 RAW = "Ein Häuschen, sagt er.\n\n"
 WORDS = "Ein Häuschen , sagt er .\n\n"

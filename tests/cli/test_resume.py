@@ -14,17 +14,17 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import SOURCE, TARGET, write_lines
-from tests.cli.command import environment
+from tests.commands.bitexts import SOURCE, TARGET, write_lines
+from tests.commands.command import environment
 
-from dualign.cli.main import run
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
+from dualign.commands.cli import run
 from dualign.jobs import resuming
 
 # A record after every chunk, and chunks of a few pairs.
 OFTEN = (
-    "import dualign.infer.encoding as e, dualign.jobs.resuming as r; e.CHUNK = 16; r.EVERY = 0; "
-    "from dualign.cli.main import main; main()"
+    "import dualign.hmm.encoding as e, dualign.jobs.resuming as r; e.CHUNK = 16; r.EVERY = 0; "
+    "from dualign.commands.cli import main; main()"
 )
 
 
@@ -52,7 +52,7 @@ def model(folder) -> str:
 
 @pytest.fixture
 def often(monkeypatch):
-    monkeypatch.setattr("dualign.infer.encoding.CHUNK", 16)
+    monkeypatch.setattr("dualign.hmm.encoding.CHUNK", 16)
     monkeypatch.setattr(resuming, "EVERY", 0)
 
 
@@ -195,7 +195,7 @@ def test_an_empty_text_is_complete_at_once(model, tmp_path):
 
 @pytest.mark.parametrize("renamed", [0, 1])
 def test_stopped_between_the_last_line_and_the_last_name(files, model, tmp_path, monkeypatch, renamed):
-    from dualign.text.part_files import PartFile
+    from dualign._core.files.parts import PartFile
 
     arguments = [*files, "--model", model, "--quiet"]
     outputs = ["-o", str(tmp_path / "links"), "--probabilities", str(tmp_path / "p")]
@@ -317,7 +317,7 @@ def test_a_part_without_a_record_is_nobodys_to_overwrite(begun, tmp_path, capsys
 
 
 def test_two_processes_do_not_write_one_part(begun, tmp_path, capsys):
-    from dualign.text.part_files import PartFile
+    from dualign._core.files.parts import PartFile
 
     first = PartFile(str(tmp_path / "links"))
     first.open(0)
@@ -327,7 +327,7 @@ def test_two_processes_do_not_write_one_part(begun, tmp_path, capsys):
 
 
 def test_a_full_disk_keeps_what_is_done(begun, tmp_path, monkeypatch, capsys):
-    from dualign.text.part_files import PartFile
+    from dualign._core.files.parts import PartFile
 
     write = PartFile.write
 

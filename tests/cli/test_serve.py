@@ -9,10 +9,10 @@ import urllib.request
 from importlib.util import find_spec
 
 import pytest
-from tests.cli.bitexts import write_bitext
-from tests.cli.command import INTERRUPTIBLE, environment
+from tests.commands.bitexts import write_bitext
+from tests.commands.command import INTERRUPTIBLE, environment
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 
 
 @pytest.mark.slow

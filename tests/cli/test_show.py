@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.command import dualign
+from tests.commands.command import dualign
 from tests.show import samples
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 
 
 @pytest.fixture

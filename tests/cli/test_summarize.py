@@ -3,10 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.bitexts import write_bitext
+from tests.commands.bitexts import write_bitext
 from tests.show import samples
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 
 
 @pytest.fixture

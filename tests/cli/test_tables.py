@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import LINES, SOURCE, TARGET, write_bitext, write_lines
-from tests.cli.command import dualign
+from tests.commands.bitexts import LINES, SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.command import dualign
 
 from dualign import jobs
-from dualign.cli.main import run
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
+from dualign.commands.cli import run
 
 FAST = ["--rounds", "1", "-q"]
 COLUMNS = ["--columns", "source=2,target=3,id=1"]

@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import GOLD, SOURCE, TARGET, write_bitext, write_lines
-from tests.cli.command import INTERRUPTIBLE, environment
+from tests.commands.bitexts import GOLD, SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.command import INTERRUPTIBLE, environment
 
 from dualign.aligner import Aligner
-from dualign.cli.main import run
+from dualign.commands.cli import run
 from dualign.text.checks import number_of
 
 FAST = ["--rounds", "2", "--quiet"]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.command import dualign, write
+from tests.commands.command import dualign, write
 from tests.oracles.conllu import problems
 
 

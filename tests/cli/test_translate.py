@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.command import dualign, write
+from tests.commands.command import dualign, write
 
-from dualign.cli.main import run
-from dualign.core.errors import DataError, UsageError
-from dualign.core.temporaries import Temporary
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.atomic import Temporary
+from dualign.commands.cli import run
 from dualign.jobs import translation
 from dualign.translate import LanguageModel
 from dualign.translate.system import Translator, read_settings, train_system
-from dualign.translate.tuning.tuning_rounds import tuned
+from dualign.translate.tuning import tuned
 
 SOURCE = [
     "das Haus ist klein",

@@ -6,10 +6,10 @@ import signal
 import subprocess
 
 import pytest
-from tests.cli.command import INTERRUPTIBLE, environment
+from tests.commands.command import INTERRUPTIBLE, environment
 from tests.show import samples
 
-from dualign.cli.main import run
+from dualign.commands.cli import run
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from tests.infer.chains import both_parameters
+from tests.hmm.chains import both_parameters
 from tests.oracles.chain import Parameters
 
-from dualign.model.jumps import FLOOR, NULL_FLOOR
-from dualign.model.model import Model
+from dualign.hmm.jumps import FLOOR, NULL_FLOOR
+from dualign.hmm.model import Model
 
 Direction = tuple[Parameters, np.ndarray, np.ndarray]
 

@@ -16,14 +16,14 @@ from tests.oracles.symmetrize import symmetrize
 
 from dualign.aligner import Aligner
 from dualign.decode import choosing
-from dualign.decode import links as aligning
-from dualign.infer import encoding, posteriors
-from dualign.infer.blocks import block_of
-from dualign.infer.cells import block_bounds
-from dualign.infer.emission import jumps_of
-from dualign.model.options import DECODERS, SYMMETRIZATIONS
-from dualign.text.bitext import numbered
-from dualign.text.synthetic import generate
+from dualign.decode import decoders as aligning
+from dualign.hmm import encoding, posteriors
+from dualign.hmm.blocks import block_of
+from dualign.hmm.cells import block_bounds
+from dualign.hmm.emission import jumps_of
+from dualign.options import DECODERS, SYMMETRIZATIONS
+from dualign.text.corpus import numbered
+from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
 

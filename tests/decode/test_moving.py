@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign.aligner import Aligner, alignments
-from dualign.decode.links import Links
-from dualign.decode.moving import Moves, moved
-from dualign.text.alignment import Alignment
+from dualign.decode.decoders import Links
+from dualign.decode.moving import PositionMap, moved
+from dualign.text.links import Alignment
 from dualign.transfer.remapping import remap
 
 PAIRS = st.lists(
@@ -33,7 +33,7 @@ def links_of(pairs: list[dict[tuple[int, int], float]]) -> Links:
 @given(PAIRS, st.booleans())
 def test_links_move_as_remap_carries_them(pairs, both):
     sides = [
-        Moves(np.array([p for pair in pairs for p in pair[k]], np.int32), 4 * np.arange(len(pairs) + 1))
+        PositionMap(np.array([p for pair in pairs for p in pair[k]], np.int32), 4 * np.arange(len(pairs) + 1))
         for k in (1, 2)
     ]
     found = moved(links_of([pair[0] for pair in pairs]), sides[0], sides[1] if both else None)

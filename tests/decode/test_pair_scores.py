@@ -12,8 +12,8 @@ from tests.decode.emissions import directions
 from tests.oracles.chain import dense_chain
 
 from dualign import Aligner
-from dualign.infer import encoding, posteriors
-from dualign.text.synthetic import generate
+from dualign.hmm import encoding, posteriors
+from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles import symmetrize as oracle
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign.decode.symmetrize import METHODS, symmetrize, symmetrize_links
-from dualign.text.alignment import Alignment
+from dualign.text.links import Alignment
 
 pytestmark = pytest.mark.kernel
 

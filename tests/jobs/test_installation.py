@@ -9,9 +9,9 @@ import pytest
 
 from dualign.jobs.installation import Measured, Own, Synthetic, sizes, write_synthetic
 from dualign.jobs.speed import Timed, digest_of, phase_table, thread_counts
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
 from dualign.measure.timing import Usage
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 USAGE = Usage(2.0, 3.0, 150_000_000)
 

@@ -16,15 +16,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.cli.bitexts import GOLD, LINES, write_bitext, write_lines
+from tests.commands.bitexts import GOLD, LINES, write_bitext, write_lines
 
 import dualign
 from dualign import jobs
-from dualign.cli.main import run as command
+from dualign.commands.cli import run as command
+from dualign.hmm.model import Model, Vocabulary
 from dualign.jobs import chunked_alignment
-from dualign.model.model import Model
-from dualign.model.vocabulary import Vocabulary
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
 

@@ -11,12 +11,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.cli.bitexts import SOURCE, TARGET, write_bitext, write_lines
+from tests.commands.bitexts import SOURCE, TARGET, write_bitext, write_lines
 
 from dualign import jobs
-from dualign.cli.main import run
-from dualign.core.errors import DataError
-from dualign.core.phases import Phases, measuring, phase, timed
+from dualign._core.errors import DataError
+from dualign._core.progress import Phases, measuring, phase, timed
+from dualign.commands.cli import run
 
 pytestmark = pytest.mark.kernel
 

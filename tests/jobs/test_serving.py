@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dualign import Aligner, jobs
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign.jobs import pair_requests
 from dualign.jobs.pair_requests import Answerer, Refused
 from dualign.text.samples import sample

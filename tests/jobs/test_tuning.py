@@ -6,8 +6,8 @@ import pytest
 
 from dualign import Aligner
 from dualign.jobs.tuning import tune
-from dualign.measure.quality import evaluate
-from dualign.model.options import DECODERS
+from dualign.measure.links import evaluate
+from dualign.options import DECODERS
 from dualign.text.samples import sample
 
 pytestmark = pytest.mark.kernel

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dualign.core import kernel_folder as folders
+from dualign._core import kernel_folder as folders
 from dualign.jobs import warming
 
 
@@ -20,7 +20,7 @@ def test_kernels_are_compiled_ahead_without_an_error(name):
 
 
 APART = """
-from dualign.core.kernel_folder import kernel_folder
+from dualign._core.kernel_folder import kernel_folder
 from dualign.jobs import warming
 notes = []
 warming.available = lambda: 2

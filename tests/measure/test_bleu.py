@@ -8,7 +8,7 @@ import pytest
 from tests.oracles import translation as oracle
 
 import dualign
-from dualign.measure.bleu import bleu
+from dualign.measure.translation import bleu
 
 
 def texts(seed, references):

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.measure.strategies import evaluations
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign.measure import bootstrap
 from dualign.measure.bootstrap import compare, confidence_interval
-from dualign.measure.quality import evaluate
-from dualign.text.alignment import Alignment
+from dualign.measure.links import evaluate
+from dualign.text.links import Alignment
 
 # Eight right answers and eight wrong ones of one link each: AER of a resample is its share of wrong
 # sentences, Binomial(16, 1/2) / 16. P(≤ 3) = 697/65536 = 0.011 and P(≤ 4) = 2517/65536 = 0.038, so

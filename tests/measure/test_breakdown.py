@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from tests.measure.strategies import SIZE, evaluations
 from tests.oracles import quality as oracle
 
-from dualign.core.errors import DataError, UsageError
-from dualign.measure.breakdown import by_frequency, word_frequencies
-from dualign.measure.quality import evaluate
-from dualign.text.alignment import Alignment
+from dualign._core.errors import DataError, UsageError
+from dualign.measure.links import by_frequency, evaluate, word_frequencies
+from dualign.text.links import Alignment
 
 SOURCE = [["das", "haus"], ["das", "buch"]]
 TARGET = [["the", "house"], ["the", "book"]]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.measure.strategies import SIZE, link_sets
 from tests.oracles import quality as oracle
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign.measure.curves import curve
-from dualign.text.alignment import Alignment
+from dualign.text.links import Alignment
 
 # Few distinct values, so that ties are common; extremes and neighbouring floats, so that midpoints are hard.
 values = st.one_of(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.oracles import phrase as oracle
 
 from dualign import Alignment, DataError, UsageError
-from dualign.measure.phrase_quality import evaluate_phrases, phrases_of_links
+from dualign.measure.phrases import evaluate_phrases, phrases_of_links
 
 LINKS = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from tests.measure.strategies import evaluations
 from tests.oracles import quality as oracle
 
-from dualign.core.errors import DataError, UsageError
-from dualign.measure.quality import evaluate
-from dualign.text.alignment import Alignment
+from dualign._core.errors import DataError, UsageError
+from dualign.measure.links import evaluate
+from dualign.text.links import Alignment
 
 # Two sentence pairs, counted by hand.
 #   answer 1: 0-0 1-1 2-2      sure 0-0 1-1    possible also 1-2        A∩S = 2, A∩P = 2

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.measure.strategies import SIZE, link_sets
 
-from dualign.core.errors import DataError, UsageError
-from dualign.measure.reliability import calibration
-from dualign.text.alignment import Alignment
+from dualign._core.errors import DataError, UsageError
+from dualign.measure.curves import calibration
+from dualign.text.links import Alignment
 
 # Eighths, so that the ends of steps are hit; all of them and their sums are exact.
 probabilities = st.integers(0, 8).map(lambda k: k / 8)

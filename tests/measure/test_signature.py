@@ -3,7 +3,7 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from dualign.measure.bootstrap import confidence_interval
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
 from dualign.measure.signature import signature
 
 LINKS, GOLD = ["0-0 1-1", "0-1", ""], ["0-0 1?2", "0-1 1-1", "0-0"]

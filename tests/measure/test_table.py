@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
 from dualign.measure.table import markdown
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 from dualign.measure.timing import Usage, measure
 
 

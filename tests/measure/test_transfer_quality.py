@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dualign.core.errors import UsageError
-from dualign.measure.transfer_quality import Point, accuracy_at, phrases, tree_report
-from dualign.text.alignment import Alignment
+from dualign._core.errors import UsageError
+from dualign.measure.transfer import Point, accuracy_at, phrases, tree_report
 from dualign.text.conllu import DEPREL, HEAD, UPOS, Sentence, read_conllu
-from dualign.text.formats import read_links
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "pud" / "fr-en"
 

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from dualign.show.dataset import Dataset, Files, read_dataset
-from dualign.show.page import viewer_page
-from dualign.show.payload import content
+from dualign.show.viewer import content, viewer_page
 
 SCRIPT = "<script>alert(1)</script>"
 

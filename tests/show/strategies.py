@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from dualign.text.alignment import Alignment
+from dualign.text.links import Alignment
 
 WORDS = st.sampled_from(
     ["a", "b", "B", "c", "<i>", "&amp;", "é", "本", "بيت", "</script>", "$x$", '"', "'", "\\n"]

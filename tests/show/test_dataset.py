@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign.show.dataset import Files, named, read_dataset
 
 SOURCE, TARGET = "das Haus\n\nein Buch\n", "the house\nx\na book\n"

@@ -5,14 +5,21 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dualign.core.errors import DataError, UsageError
-from dualign.measure.curves import curve
-from dualign.measure.quality import evaluate
-from dualign.measure.reliability import calibration
-from dualign.show.canvas import BLUE, INK, ORANGE, save
-from dualign.show.figures import Matrix, matrices_figure, matrix_figure, posterior_figure
+from dualign._core.errors import DataError, UsageError
+from dualign.measure.curves import calibration, curve
+from dualign.measure.links import evaluate
+from dualign.show.figures import (
+    BLUE,
+    INK,
+    ORANGE,
+    FigureMatrix,
+    matrices_figure,
+    matrix_figure,
+    posterior_figure,
+    save,
+)
 from dualign.show.plots import calibration_figure, cost_figure, curve_figure, pruning_figure, trace_figure
-from dualign.text.formats import parse_pharaoh
+from dualign.text.link_formats import parse_pharaoh
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 from matplotlib.colors import to_hex
@@ -54,7 +61,7 @@ def legend(figure):
 
 
 def test_every_system_has_its_matrix_and_signs_are_explained():
-    systems = [Matrix(LINKS, None, "one"), Matrix(parse_pharaoh("0-1 1?0"), {(0, 1): 0.3}, "two")]
+    systems = [FigureMatrix(LINKS, None, "one"), FigureMatrix(parse_pharaoh("0-1 1?0"), {(0, 1): 0.3}, "two")]
     figure = matrices_figure(["a", "b"], ["x", "y"], systems, GOLD)
     assert [set(circles(axes)) for axes in figure.axes] == [{(0, 0), (1, 1), (1, 0)}, {(0, 1), (1, 0)}]
     assert [axes.get_xlabel() for axes in figure.axes] == ["one", "two"]

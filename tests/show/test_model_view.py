@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
-from dualign.core.errors import UsageError
 from dualign.show.model_view import LEAST, ModelView
 from dualign.text.samples import sample
 

@@ -14,9 +14,8 @@ from tests.show.strategies import aligned_pairs
 
 import dualign.show
 from dualign.show.dataset import Dataset, System
-from dualign.show.page import SCRIPTS, alignment_page, document, viewer_page
-from dualign.show.payload import content, packed
-from dualign.text.alignment import Alignment
+from dualign.show.viewer import SCRIPTS, alignment_page, content, document, packed, viewer_page
+from dualign.text.links import Alignment
 
 ASSETS = Path(dualign.show.__file__).parent / "assets"
 

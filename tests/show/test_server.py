@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from dualign.core.errors import DataError
-from dualign.show.server import Viewer
+from dualign._core.errors import DataError
+from dualign.show.viewer import Viewer
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.oracles import statistics as oracle
 from tests.show.strategies import aligned_pairs
 
-from dualign.show.statistics import BINS, MOST_FERTILE, Run
-from dualign.text.alignment import Alignment
+from dualign.show.statistics import BINS, MOST_FERTILE, UnalignedRun
+from dualign.text.links import Alignment
 
 
 def mean(values):
@@ -18,7 +18,7 @@ def mean(values):
 def test_counts_agree_with_counting_by_hand(items):
     pairs, alignments = [item[0] for item in items], [item[1] for item in items]
     links = [alignment.links for alignment in alignments]
-    run = Run(pairs, alignments)
+    run = UnalignedRun(pairs, alignments)
     assert (len(run), run.links) == (len(pairs), sum(map(len, links)))
     for side in (0, 1):
         words = [word.lower() for pair in pairs for word in pair[side]]
@@ -50,7 +50,7 @@ def test_counts_agree_with_counting_by_hand(items):
 
 @given(st.lists(aligned_pairs(), max_size=6))
 def test_confidence_is_the_mean_probability_of_a_pair(items):
-    run = Run([item[0] for item in items], [item[1] for item in items])
+    run = UnalignedRun([item[0] for item in items], [item[1] for item in items])
     expected = [mean(item[1].probabilities) if item[1].probabilities else np.nan for item in items]
     np.testing.assert_allclose(run.confidence(), expected, rtol=1e-12, atol=1e-300)
     known = [p for item in items for p in item[1].probabilities or ()]
@@ -64,7 +64,7 @@ def test_extremes_are_sorted_and_share_no_pair():
     links = ((0, 0), (1, 1), (2, 2))
     alignments = [Alignment(links, (), (p, p, p)) for p in (0.5, 0.9, 0.1, 0.7, 0.3)]
     alignments += [Alignment(links[:2], (), (1.0, 1.0)), Alignment(links)]
-    run = Run([(["a"] * 3, ["b"] * 3)] * len(alignments), alignments)
+    run = UnalignedRun([(["a"] * 3, ["b"] * 3)] * len(alignments), alignments)
     assert run.extremes(2) == ([1, 3], [2, 4])
     most, least = run.extremes(10)
     assert (most, least) == ([1, 3], [2, 4, 0])

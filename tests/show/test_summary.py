@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.show.strategies import aligned_pairs
 
-from dualign.learn.training import Progress
-from dualign.show.charts import bars, line
-from dualign.show.summary import About, summary_page
-from dualign.text.alignment import Alignment
+from dualign.hmm.training import Progress
+from dualign.show.summary import About, bars, line, summary_page
+from dualign.text.links import Alignment
 
 PAIRS = [(["das", "Haus", "da"], ["the", "house", "<b>"])] * 8
 LINKS = [Alignment(((0, 0), (1, 1), (2, 2)), (), (0.9, 0.5, n / 10)) for n in range(8)]

@@ -10,14 +10,12 @@ import pytest
 from tests.show import samples
 from tests.show.browser import CHROMIUM, REQUIRED, Browser
 
-from dualign.measure.quality import evaluate
+from dualign.measure.links import evaluate
 from dualign.show.dataset import Dataset, System
-from dualign.show.page import viewer_page
-from dualign.show.payload import content
-from dualign.show.server import Viewer
-from dualign.text.alignment import Alignment
-from dualign.text.formats import parse_pharaoh, read_links
+from dualign.show.viewer import Viewer, content, viewer_page
 from dualign.text.gold import read_gold
+from dualign.text.link_formats import parse_pharaoh, read_links
+from dualign.text.links import Alignment
 
 pytestmark = (
     pytest.mark.slow

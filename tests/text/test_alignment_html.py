@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from tests.show.strategies import aligned_pairs
 
-from dualign.core.errors import DataError
-from dualign.text.alignment import Alignment
-from dualign.text.formats import parse_pharaoh
+from dualign._core.errors import DataError
+from dualign.text.link_formats import parse_pharaoh
+from dualign.text.links import Alignment
 
 ALLOWED = {"div", "table", "tr", "td", "th", "span", "p", "bdi"}
 

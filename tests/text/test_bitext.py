@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.core.errors import UsageError
-from dualign.core.workspace import Workspace
-from dualign.text import renumbering
-from dualign.text.bitext import TIMES, Numbered, Sentences, numbered
+from dualign._core.errors import UsageError
+from dualign._core.memory import Workspace
+from dualign.text import corpus as renumbering
+from dualign.text.corpus import TIMES, Numbered, Sentences, numbered
 
 pytestmark = pytest.mark.kernel
 
@@ -21,7 +21,7 @@ PAIRS = st.lists(st.tuples(SENTENCES, SENTENCES), max_size=12)
 @pytest.fixture(autouse=True)
 def _short_spans(monkeypatch):
     monkeypatch.setattr(renumbering, "SPAN", 2)
-    monkeypatch.setattr("dualign.core.workspace.SMALL", 8)
+    monkeypatch.setattr("dualign._core.memory.SMALL", 8)
 
 
 def readable(text):

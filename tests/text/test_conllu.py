@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 from dualign.text import conllu
 from dualign.text.conllu import ROOT, UNKNOWN, UPOS, Sentence, find_cycle, read_conllu, write_conllu
 

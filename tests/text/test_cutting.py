@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.cutting import cutting_of, words_of
+from dualign._core.errors import DataError, UsageError
 from dualign.text.numbering import encode_files, number_block
+from dualign.text.tokenizing import cutting_of, words_of
 
 SPACES = st.text(
     st.sampled_from([*"ab  \t\r", "\u00a0", "\u3000", "\u2028", "\x1c", "\u0085", "é"]), max_size=20
@@ -35,7 +35,7 @@ def test_an_unknown_tokeniser_is_an_error(name):
     ("name", "module"), [("moses", "sacremoses"), ("icu", "icu"), ("sentencepiece:x", "sentencepiece")]
 )
 def test_a_missing_package_is_named(name, module, monkeypatch):
-    from dualign.text import cutting
+    from dualign.text import tokenizing as cutting
 
     cutting._tokenizer.cache_clear()
     monkeypatch.setitem(sys.modules, module, None)

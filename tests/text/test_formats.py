@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.alignment import Alignment
-from dualign.text.formats import parse_pharaoh, pharaoh, read_links, write_links
-from dualign.text.streams import open_input
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import open_input
+from dualign.text.link_formats import parse_pharaoh, pharaoh, read_links, write_links
+from dualign.text.links import Alignment
 
 BLOCKS = """\
 # Sentence pair (1) source length 3 target length 4 alignment score : 0.00123

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.core.errors import DataError
-from dualign.text.alignment import Alignment
-from dualign.text.formats import read_links
+from dualign._core.errors import DataError
 from dualign.text.gold import read_gold
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
 
 LINKS = st.sets(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=5)
 

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text import lines, streams
-from dualign.text.lines import read_lines, tokenize
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files import streams
+from dualign.text import utf8 as lines
+from dualign.text.utf8 import read_lines, tokenize
 
 
 def lines_of(tmp_path: Path, data: bytes, errors: str = "strict") -> list[str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dualign.core.errors import DataError
-from dualign.text.matrices import read_matrices
+from dualign._core.errors import DataError
+from dualign.text.score_matrices import read_matrices
 
 MATRICES = [np.arange(6.0).reshape(2, 3) / 7, np.zeros((1, 1)), np.eye(12, dtype=np.float32)]
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dualign
-from dualign.core.workspace import Workspace
-from dualign.model.vocabulary import Unknowns, Vocabulary
+from dualign._core.memory import Workspace
+from dualign.hmm.model import Unknowns, Vocabulary
 from dualign.text import numbering
-from dualign.text.bitext import numbered
-from dualign.text.numbering import Side, encode_blocks, encode_files, number_lines
-from dualign.text.pairs import read_pairs
+from dualign.text.blocks import read_pairs
+from dualign.text.corpus import numbered
+from dualign.text.numbering import SideNumbering, encode_blocks, encode_files, number_lines
 from dualign.text.printing import print_links
 from dualign.text.word_table import place_words, room_for_words, slot_of, table_of
 
@@ -62,7 +62,7 @@ def test_the_same_as_encoding_tokens(tmp_path_factory, source, target, lowercase
     paths = written(tmp_path_factory.mktemp("texts"), source.encode(), target.encode())
     expected = outcome(lambda: numbered(read_pairs(*paths, errors=errors), lowercase))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dualign.text.lines._BLOCK", piece)
+        patch.setattr("dualign.text.utf8._BLOCK", piece)
         patch.setattr("dualign.text.numbering.BLOCK", block)
         for threads in (1, 3):
             found = outcome(lambda n=threads: encode_files(*paths, lowercase, errors=errors, threads=n))
@@ -86,7 +86,7 @@ def test_any_bytes(tmp_path_factory, data, errors, threads):
 def test_words_that_differ_late_are_different(lines, cuts):
     """Sizes around eight and sixteen bytes, where words are compared in other ways."""
     lines = [[word[: cuts[k % len(cuts)] + 1] for k, word in enumerate(line)] for line in lines]
-    side = Side()
+    side = SideNumbering()
     for line in lines:
         side.add((" ".join(line) + "\n").encode())
     sentences, names = side.finished()
@@ -122,9 +122,9 @@ def test_the_same_for_any_number_of_threads_and_any_budget(tmp_path, monkeypatch
         texts.append("".join(f"{line}\n" for line in lines).encode())
     paths = written(tmp_path, *texts)
     monkeypatch.setattr(numbering, "BLOCK", 1 << 12)
-    monkeypatch.setattr("dualign.text.lines._BLOCK", 1 << 10)
-    monkeypatch.setattr("dualign.core.workspace.SMALL", 1 << 10)
-    monkeypatch.setattr("dualign.core.workspace.SEGMENT", 1 << 9)
+    monkeypatch.setattr("dualign.text.utf8._BLOCK", 1 << 10)
+    monkeypatch.setattr("dualign._core.memory.SMALL", 1 << 10)
+    monkeypatch.setattr("dualign._core.memory.SEGMENT", 1 << 9)
     for lowercase in (False, True):
         expected = outcome(lambda low=lowercase: numbered(read_pairs(*paths), low))
         for threads in (1, 2, 5):
@@ -174,7 +174,7 @@ def test_two_pipes_that_one_program_fills(threads):
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_the_first_error_is_reported_however_far_threads_have_read(tmp_path, monkeypatch, threads):
     monkeypatch.setattr(numbering, "BLOCK", 100)
-    monkeypatch.setattr("dualign.text.lines._BLOCK", 100)
+    monkeypatch.setattr("dualign.text.utf8._BLOCK", 100)
     good, bad = b"good line\n" * 10, b"good\nb\xffd\n" + b"good line\n" * 10
     source = str(tmp_path / "s.gz")
     with open(source, "wb") as file:
@@ -200,7 +200,7 @@ def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    monkeypatch.setattr("dualign.core.workspace.SMALL", 10)
+    monkeypatch.setattr("dualign._core.memory.SMALL", 10)
     paths = written(tmp_path, b"a\n" * 100, b"b\n" * 100)
     for threads in (1, 2):
         with pytest.raises(dualign.DataError, match=rf"{tmp_path}: cannot hold .*No space left"):
@@ -210,7 +210,7 @@ def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
 def test_many_words_over_many_blocks():
     """The table grows, and keeps what it knows."""
     rng = np.random.default_rng(5)
-    side, expected = Side(), []
+    side, expected = SideNumbering(), []
     for _ in range(40):
         words = [f"w{n}" for n in rng.integers(0, 5000, 300)]
         expected += words

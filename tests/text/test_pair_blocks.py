@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text import line_blocks
-from dualign.text.line_blocks import Place, paired_lines
-from dualign.text.pair_blocks import both_sides, read_pair_blocks
-from dualign.text.pairs import read_pairs
+from dualign._core.errors import DataError, UsageError
+from dualign.text import blocks as line_blocks
+from dualign.text.blocks import Position, both_sides, paired_lines, read_pair_blocks, read_pairs
 
 pytestmark = pytest.mark.kernel
 
@@ -98,7 +96,7 @@ def test_blocks_end_where_they_are_large_enough(tmp_path, monkeypatch):
     names = str(tmp_path / "s"), str(tmp_path / "t")
     blocks = list(read_pair_blocks(*names, 100))
     assert [block.pairs for block in blocks] == [1, 1, 2]
-    assert blocks[-1].end == Place(4, 40, 8)
+    assert blocks[-1].end == Position(4, 40, 8)
 
 
 @pytest.mark.parametrize(("lines", "others"), [(5, 3), (3, 5), (0, 2), (40, 3)])

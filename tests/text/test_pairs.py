@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.pairs import read_pairs
+from dualign._core.errors import DataError, UsageError
+from dualign.text.blocks import read_pairs
 
 
 def write(path: Path, text: str) -> str:

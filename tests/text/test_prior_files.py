@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dualign.core.errors import DataError
-from dualign.text.prior_files import read_word_pairs
+from dualign._core.errors import DataError
+from dualign.text.priors import read_word_pairs
 
 
 def write(folder: Path, text: str) -> str:

@@ -7,9 +7,9 @@ import gzip
 import pytest
 
 from dualign import jobs
-from dualign.core.errors import DataError, UsageError
-from dualign.text.lines import read_lines
-from dualign.text.streams import is_regular, open_input, open_output, text_size
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import is_regular, open_input, open_output, text_size
+from dualign.text.utf8 import read_lines
 
 
 def test_several_files_are_one_text(tmp_path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 from dualign.text.reports import read_records, record_of, trace_of
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.row_files import Columns, parse_columns, read_rows
+from dualign._core.errors import DataError, UsageError
+from dualign.text.tables import Columns, parse_columns, read_rows
 
 TITLES = ["id", "German", "other", "English"]
 ROWS = [

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
 from dualign.text.samples import sample, sample_path
 
 

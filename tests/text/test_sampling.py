@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign.text import sampling
-from dualign.text.lines import read_lines
 from dualign.text.sampling import as_count, keys_of, sampled
+from dualign.text.utf8 import read_lines
 
 
 def blocks_of(lines: int, cut: int):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles.tokens import tokens_of
 
-from dualign.text.simple_cut import simple_cut
+from dualign.text.simple_tokenizer import simple_cut
 
 pytestmark = pytest.mark.kernel
 

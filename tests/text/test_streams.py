@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 import zstandard
 
-from dualign.core.errors import DataError
-from dualign.text.streams import check_output, open_binary_output, open_input, open_output
+from dualign._core.errors import DataError
+from dualign._core.files.streams import check_output, open_binary_output, open_input, open_output
 
 SUFFIXES = ["", ".gz", ".bz2", ".xz", ".zst"]
 # Does not compress away to nothing, so that cutting a file in half cuts the text.
@@ -232,7 +232,7 @@ def test_dash_is_standard_output_and_stays_open(capfdbinary: pytest.CaptureFixtu
 
 def test_standard_output_redirected_to_a_file_is_not_truncated(tmp_path: Path) -> None:
     code = (
-        "from dualign.text.streams import open_output\n"
+        "from dualign._core.files.streams import open_output\n"
         "print('before')\n"
         "with open_output('/dev/stdout') as stream: stream.write('text\\n')\n"
         "print('after')\n"
@@ -464,7 +464,7 @@ def test_line_ends_are_written_as_they_are(tmp_path: Path) -> None:
 def test_import_is_light() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
-        "import dualign.text.formats, dualign.text.pairs\n"
+        "import dualign.text.link_formats, dualign.text.utf8\n"
         "print({'gzip', 'bz2', 'lzma', 'zstandard', 'numpy', 'numba'} & (set(sys.modules) - before))"
     )
     done = subprocess.run(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualign.core.errors import UsageError
-from dualign.text.alignment import Alignment
-from dualign.text.synthetic import generate
+from dualign._core.errors import UsageError
+from dualign.text.links import Alignment
+from dualign.text.samples import generate
 
 
 @settings(max_examples=30, deadline=None)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.transfer.strategies import links
 
-from dualign.core.errors import DataError
-from dualign.transfer.annotated import AnnotatedText, carry_record, plain, read_annotated
+from dualign._core.errors import DataError
+from dualign.transfer.sentences import AnnotatedText, carry_record, plain, read_annotated
 
 
 def read(tmp_path: Path, text: str) -> list[AnnotatedText]:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.transfer.strategies import links
 
-from dualign.core.errors import DataError
-from dualign.text.lines import tokenize
+from dualign._core.errors import DataError
+from dualign.text.utf8 import tokenize
 from dualign.transfer.markup import Element, parse_markup, place_markup
 from dualign.transfer.tokens import locate
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.transfer.strategies import EIGHTHS, tokenisations
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.alignment import Alignment
+from dualign._core.errors import DataError, UsageError
+from dualign.text.links import Alignment
 from dualign.transfer.remapping import (
     UNITS,
     OffsetAlignment,

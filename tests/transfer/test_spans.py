@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.oracles import transfer as slow
 from tests.transfer.strategies import links
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign.transfer.spans import DISCONTINUOUS, SpanCarrier, without_overlaps
 from dualign.transfer.tags import carry_bio, from_bio, to_bio, vote
 

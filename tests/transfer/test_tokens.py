@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.oracles.transfer import letters_shared
 from tests.transfer.strategies import tokenisations
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign.transfer.tokens import covering, letters, locate, overlaps, word_groups
 
 NAMES = ("a.txt:3", "b.txt:3")

@@ -11,9 +11,9 @@ from tests.oracles import conllu as oracle
 from tests.oracles import transfer as slow
 from tests.transfer.strategies import links, sentences, trees
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.alignment import Alignment
+from dualign._core.errors import DataError, UsageError
 from dualign.text.conllu import DEPREL, HEAD, MISC, UPOS, Sentence, find_cycle, write_sentence
+from dualign.text.links import Alignment
 from dualign.transfer.sentences import Settings, links_between, transfer_tree
 from dualign.transfer.tree import complete, project
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.cli import settings
 from dualign.cli.beside import plain_for_training
-from dualign.cli.options import (
+from dualign.cli.options import (  # fmt: skip
     Cluster,
     Columns,
     Device,
@@ -27,10 +28,9 @@ from dualign.cli.options import (
     Work,
     flag,
     option,
-)  # fmt: skip
+)
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
-from dualign.jobs.defaults import POSITIONS
+from dualign.options import POSITIONS
 
 
 def align(

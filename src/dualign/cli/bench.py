@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
+from dualign._core.files.places import kept_apart
+from dualign._core.files.streams import open_output
 from dualign.cli.options import AsJson, Errors, OnErrors, Output, Quiet, Threads, flag, option
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
-from dualign.jobs.defaults import PAIRS
-from dualign.text.places import kept_apart
-from dualign.text.streams import open_output
+from dualign.options import PAIRS
 
 
 def bench(

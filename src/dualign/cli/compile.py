@@ -20,7 +20,7 @@ def compile(
     clusters. Prints the folder that the kernels are kept in; what is there already is not compiled again.
     """
     from dualign import jobs
-    from dualign.text.streams import open_output
+    from dualign._core.files.streams import open_output
 
     with on_screen(quiet) as run:
         folder = jobs.compile_ahead(everything, run=run)

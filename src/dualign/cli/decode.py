@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.cli.beside import plain_beside
 from dualign.cli.options import Errors, OnErrors, Output, Quiet, Report, Threads, argument, flag, option
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
 
 
 def decode(

@@ -11,7 +11,7 @@ from dualign.cli.options import Quiet, Threads, option
 from dualign.cli.screen import on_screen
 
 if TYPE_CHECKING:
-    from dualign.text.alignment import Alignment
+    from dualign.text.links import Alignment
 
 # Of the pairs with gold: a time that moves; do-support, which is hard; a verb before its subject.
 _SHOWN = (1, 3, 13)
@@ -43,14 +43,14 @@ def demo(
         if not quiet:
             say(f"wrote {', '.join(written)}")
         return
+    from dualign._core.files.streams import open_output
+    from dualign._core.progress import Clock
     from dualign.aligner import Aligner
-    from dualign.core.clocks import Clock
     from dualign.jobs.evaluation import Report
     from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
     from dualign.measure.bootstrap import confidence_interval
-    from dualign.measure.quality import evaluate
+    from dualign.measure.links import evaluate
     from dualign.text.samples import sample
-    from dualign.text.streams import open_output
 
     source, target, gold = sample()
     pairs = list(zip(source, target, strict=True))

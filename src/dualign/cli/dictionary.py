@@ -6,9 +6,9 @@ from contextlib import ExitStack
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.cli.options import Columns, Errors, OnErrors, Output, Quiet, Threads, argument, option
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
 
 
 def dictionary(

@@ -6,9 +6,9 @@ import os
 from typing import Annotated, Any
 
 from dualign import jobs
+from dualign._core.errors import DataError, UsageError
 from dualign.cli.options import Threads, flag, option
 from dualign.cli.screen import on_screen
-from dualign.core.errors import DataError, UsageError
 
 
 def eflomal(

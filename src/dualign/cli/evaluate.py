@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
+from dualign._core.files.places import kept_apart
+from dualign._core.files.streams import open_output
 from dualign.cli import options
 from dualign.cli.beside import plain_beside
 from dualign.cli.options import argument, flag, option
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
-from dualign.jobs.defaults import RARE
+from dualign.options import RARE
 from dualign.text.checks import number_of
-from dualign.text.places import kept_apart
-from dualign.text.streams import open_output
 
 
 def evaluate(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from dualign import jobs
+from dualign._core.errors import DataError, UsageError
 from dualign.cli.options import Threads, flag, option
 from dualign.cli.screen import on_screen
-from dualign.core.errors import DataError, UsageError
-from dualign.text.pairs import OR_TWO_FILES
+from dualign.text.blocks import OR_TWO_FILES
 
 
 def fast_align(

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
+from dualign._core.errors import UsageError
 from dualign.cli.exits import say
-from dualign.core.errors import UsageError
-from dualign.model.options import Options
+from dualign.options import Options
 
 # A name, `=`, and values that change: flags have none, words need no quotes. What follows `--set` stays.
 _SETTING = re.compile(r"(?<![\w./=`'\"-])(?<!--set )([a-z][a-z0-9_]*)=(True\b|False\b|\"[\w-]+\"|'[\w-]+')?")

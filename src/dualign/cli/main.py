@@ -24,18 +24,16 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from dualign._core.errors import UsageError
 from dualign.cli.exits import guarded, say
 from dualign.cli.flags import flags_of, note_ignored
-from dualign.cli.signals import heed
-from dualign.core.errors import UsageError
+from dualign.commands.signals import heed
 
 VERBS = {
     "align": "Train on two parallel files and write the links of each line.",
     "train": "Train an alignment model on two parallel files and save it.",
     "decode": "Choose links from matrices of scores that another program wrote.",
-    "convert": "Rewrite a file of links in another format.",
     "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
-    "symmetrize": "Combine the links of the two directions into one set.",
     "dictionary": "Write a dictionary of words, from a model or from links.",
     "transfer": "Carry trees, tags, spans and markup to the other language.",
     "remap": "Carry links between words, subwords and character offsets.",
@@ -178,7 +176,7 @@ app = typer.Typer(cls=_Verbs, subcommand_metavar="VERB ...", **_PLAIN | {"add_co
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from dualign.core.release import release
+        from dualign._core.version import release
 
         typer.echo(f"dualign {release()}")
         raise typer.Exit
@@ -216,7 +214,7 @@ def main() -> NoReturn:
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
-        if (kernels := sys.modules.get("dualign.core.kernel_folder")) is not None:
+        if (kernels := sys.modules.get("dualign._core.kernel_folder")) is not None:
             kernels.remove_temporary_kernels()
         os._exit(code)
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from dualign.core.errors import UsageError
-from dualign.text.formats import FORMATS
+from dualign._core.errors import UsageError
+from dualign.text.link_formats import FORMATS
 
 
 class OnErrors(StrEnum):
-    """What to do about bytes that are not UTF-8; the values are those of `dualign.text.lines.read_lines`."""
+    """What to do about bytes that are not UTF-8; the values are those of `dualign.text.utf8.read_lines`."""
 
     STRICT = "strict"
     REPLACE = "replace"

@@ -9,7 +9,7 @@ from dualign import jobs
 from dualign.cli import settings
 from dualign.cli.options import Quiet, Threads, argument, option
 from dualign.cli.screen import on_screen
-from dualign.jobs.defaults import SERVICE_PORT
+from dualign.options import SERVICE_PORT
 
 
 def serve(

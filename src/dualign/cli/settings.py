@@ -5,19 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+from dualign._core.errors import UsageError
 from dualign.cli.options import flag, option
-from dualign.core.errors import UsageError
-from dualign.model.options import (
-    AGREEMENTS,
-    CONSTRAINTS,
-    DECODERS,
-    KIND_NAMES,
-    MODELS,
-    STYLES,
-    Options,
-    suggestion,
-)
-from dualign.text.cutting import WHITESPACE
+from dualign.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, STYLES, Options, suggestion
+from dualign.text.tokenizing import WHITESPACE
 
 if TYPE_CHECKING:
     from dualign.jobs.gold_tuning import Tuning

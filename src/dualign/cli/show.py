@@ -7,13 +7,13 @@ import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
+from dualign._core.errors import UsageError
+from dualign._core.files.places import kept_apart
+from dualign._core.files.streams import open_output
 from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Output, Quiet, Source, Target, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, Probabilities
-from dualign.core.errors import UsageError
 from dualign.text.checks import number_of
-from dualign.text.places import kept_apart
-from dualign.text.streams import open_output
 
 if TYPE_CHECKING:
     from dualign.show.dataset import Dataset
@@ -79,7 +79,7 @@ def _print(
     from rich.console import Console as RichConsole
 
     from dualign.show.terminal import Shown, legend, pair_on_terminal
-    from dualign.text.alignment import Alignment
+    from dualign.text.links import Alignment
 
     terminal = output == "-" and sys.stdout is not None and sys.stdout.isatty()
     # https://no-color.org: set to anything but nothing.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Output, Quiet, Source, Target, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import Probabilities, Reports
-from dualign.core.errors import UsageError
 
 Links = Annotated[list[str] | None, option("[NAME=]FILE", "Links of the system to describe.", "--links -l")]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.cli import settings
 from dualign.cli.beside import plain_for_training
 from dualign.cli.options import (
@@ -24,7 +25,6 @@ from dualign.cli.options import (
     option,
 )
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
 from dualign.text.checks import number_of
 
 

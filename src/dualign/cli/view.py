@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.cli.options import (
     Columns,
     Errors,
@@ -19,9 +20,8 @@ from dualign.cli.options import (
 )
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import First, Gold, GoldFormat, Links, ModelFile, Probabilities, Projection, Reports
-from dualign.cli.signals import Terminated
-from dualign.core.errors import UsageError
-from dualign.jobs.defaults import PORT
+from dualign.commands.signals import Terminated
+from dualign.options import PORT
 from dualign.text.checks import number_of
 
 

@@ -16,14 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
 from dualign.decode.symmetrize import symmetrize_links
-from dualign.infer.blocks import Block
-from dualign.infer.cells import lengths_of
-from dualign.infer.choices import best_choices, priors_of
-from dualign.infer.emission import emissions, jumps_of, pulls_of
-from dualign.infer.viterbi import viterbi
+from dualign.hmm.blocks import Block
+from dualign.hmm.cells import lengths_of
+from dualign.hmm.emission import emissions, jumps_of, pulls_of
+from dualign.hmm.viterbi import best_choices, priors_of, viterbi
 
 SHARD = 256
 """Pairs whose links are chosen by one job."""
@@ -43,7 +42,7 @@ GROWN = 0.2
 """Style `full`: a word without links joins its neighbour's if its own posterior of that link is over this."""
 
 
-class Found(NamedTuple):
+class LinkBuffer(NamedTuple):
     """Links of the block's pairs: those of pair n are at `room[n]` … `room[n] + number[n]`.
 
     `source`, `target` int32; `probability` float32; `number` int32 (pairs); `score` float64 (pairs): what
@@ -106,7 +105,7 @@ def mark_over_threshold(
 
 
 @kernel(allocates=False)
-def put_link(i: int, j: int, mean: float, c: int, found: Found) -> int:
+def put_link(i: int, j: int, mean: float, c: int, found: LinkBuffer) -> int:
     """Write a link at place c; returns the next."""
     found.source[c] = i
     found.target[c] = j
@@ -116,7 +115,7 @@ def put_link(i: int, j: int, mean: float, c: int, found: Found) -> int:
 
 @kernel()
 def choose_over_threshold(
-    n0: int, n1: int, block: Block, threshold: float, full: bool, posterior: Array, found: Found
+    n0: int, n1: int, block: Block, threshold: float, full: bool, posterior: Array, found: LinkBuffer
 ) -> None:
     """The soft union: list the links whose probability is over the threshold; 0 means the pair's own.
 
@@ -140,7 +139,7 @@ def choose_over_threshold(
 
 
 @kernel()
-def grow(n: int, t: float, block: Block, posterior: Array, found: Found) -> None:
+def grow(n: int, t: float, block: Block, posterior: Array, found: LinkBuffer) -> None:
     """Add to the links L of pair n, which has the threshold t, those of words that have none in L.
 
     Target word j joins its neighbour's link i-(j ± 1) in L if p(b_j = i) > GROWN, source word i its
@@ -169,7 +168,7 @@ def grow(n: int, t: float, block: Block, posterior: Array, found: Found) -> None
 
 
 @kernel(allocates=False)
-def keep_over_threshold(n: int, end: int, threshold: float, total: float, found: Found) -> float:
+def keep_over_threshold(n: int, end: int, threshold: float, total: float, found: LinkBuffer) -> float:
     """Of the links of pair n, which end at `end`, keep those over the threshold, which is returned; 0 means
     the pair's own."""
     begin = c = found.room[n]
@@ -186,7 +185,7 @@ def keep_over_threshold(n: int, end: int, threshold: float, total: float, found:
 
 
 @kernel()
-def keep_candidates(threshold: float, total: Array, found: Found) -> None:
+def keep_candidates(threshold: float, total: Array, found: LinkBuffer) -> None:
     """`keep_over_threshold` for all pairs, whose numbers of links are there; `total` float64 (pairs)."""
     for n in range(len(found.number)):
         keep_over_threshold(n, found.room[n] + found.number[n], threshold, total[n], found)
@@ -227,7 +226,7 @@ def choose_links(
     threshold: float,
     posterior: Array,
     marks: Array,
-    found: Found,
+    found: LinkBuffer,
 ) -> None:
     """Symmetrise the marks of both directions by `method`, and list the links with their probabilities."""
     pairs, first = block.pairs, block.first
@@ -257,7 +256,7 @@ def choose_links(
 
 
 @kernel()
-def pack_links(found: Found, source: Array, target: Array, probability: Array) -> None:
+def pack_links(found: LinkBuffer, source: Array, target: Array, probability: Array) -> None:
     """Copy the links without the room between them."""
     k = 0
     for n in range(len(found.number)):

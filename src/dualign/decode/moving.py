@@ -8,22 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.decode.links import Links
-from dualign.infer.encoding import Encoded
-from dualign.model.model import Model
-from dualign.model.vocabulary import Vocabulary
-from dualign.text.bitext import Bitext, Sentences
+from dualign._core.arrays import Array
+from dualign.decode.decoders import Links
+from dualign.hmm.encoding import EncodedText
+from dualign.hmm.model import Model, Vocabulary
+from dualign.text.corpus import Bitext, Sentences
 
 
-class Moves(NamedTuple):
+class PositionMap(NamedTuple):
     """New positions of the tokens of many sentences: token i of sentence n has `place[offsets[n] + i]`."""
 
     place: Array
     offsets: Array
 
 
-def moved(links: Links, source: Moves | None, target: Moves | None) -> Links:
+def moved(links: Links, source: PositionMap | None, target: PositionMap | None) -> Links:
     """The links at new positions, None for a side that stays; of links that become one, the most probable."""
     pair = np.repeat(np.arange(len(links)), links.count)
     left, right, probability = links.source, links.target, links.probability
@@ -47,7 +46,9 @@ def moved(links: Links, source: Moves | None, target: Moves | None) -> Links:
     )
 
 
-def spread_out(matrices: list[Array], text: Encoded, source: Moves, target: Moves) -> list[Array]:
+def spread_out(
+    matrices: list[Array], text: EncodedText, source: PositionMap, target: PositionMap
+) -> list[Array]:
     """Matrices (2, I, J) of pairs without some tokens, with rows and columns of 0 for these."""
     wide = []
     lengths = zip(text.bitext.source.lengths, text.bitext.target.lengths, strict=True)
@@ -58,7 +59,7 @@ def spread_out(matrices: list[Array], text: Encoded, source: Moves, target: Move
     return wide
 
 
-def without_skipped(model: Model, text: Encoded) -> tuple[Encoded, Moves, Moves]:
+def without_skipped(model: Model, text: EncodedText) -> tuple[EncodedText, PositionMap, PositionMap]:
     """A text without the tokens that the options skip, and where those that are left stand."""
     sides = [
         _without(sentences, vocabulary, unknown, model.options.skipped)
@@ -72,10 +73,10 @@ def without_skipped(model: Model, text: Encoded) -> tuple[Encoded, Moves, Moves]
 
 def _without(
     sentences: Sentences, vocabulary: Vocabulary, unknown: list[str], skipped: frozenset[str]
-) -> tuple[Sentences, Moves]:
+) -> tuple[Sentences, PositionMap]:
     numbers = [vocabulary.numbers[word] for word in skipped if word in vocabulary.numbers]
     numbers += [len(vocabulary) + k for k, word in enumerate(unknown) if word in skipped]
     kept = ~np.isin(sentences.tokens, numbers)
     left = sentences.only(kept)
     place = np.flatnonzero(kept) - np.repeat(sentences.offsets[:-1], left.lengths)
-    return left, Moves(place.astype(np.int32), left.offsets)
+    return left, PositionMap(place.astype(np.int32), left.offsets)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dualign.core.arrays import Array
+from dualign._core.arrays import Array
 from dualign.decode.choosing import LEAST, fitting_threshold
 
 DISCOUNT = 0.1

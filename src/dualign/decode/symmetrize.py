@@ -26,12 +26,12 @@ from operator import index
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError, UsageError
-from dualign.core.jit import kernel
-from dualign.model.options import SHORT_NAMES, SYMMETRIZATIONS
-from dualign.text.alignment import Alignment, Link
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, UsageError
+from dualign._core.jit import kernel
+from dualign.options import SHORT_NAMES, SYMMETRIZATIONS
 from dualign.text.checks import is_list, same_length
+from dualign.text.links import Alignment, Link
 
 METHODS = SYMMETRIZATIONS
 """The methods; the kernel's `method` is the position in this tuple."""
@@ -61,7 +61,7 @@ def symmetrize(
     """
     method = SHORT_NAMES.get(method, method)
     if method not in METHODS:
-        raise UsageError(f"method={method!r} is not one of {', '.join(METHODS)}")
+        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
     for name, side in (("forward", forward), ("backward", backward)):
         if not is_list(side):
             what = "one string" if isinstance(side, str) else f"a {type(side).__name__}"
@@ -82,7 +82,9 @@ def symmetrize(
 def _links(item: str | Iterable[Link], side: str, number: int) -> list[Link]:
     """The links of one item, validated."""
     if isinstance(item, str):
-        from dualign.text.formats import parse_pharaoh  # its patterns take 10 ms; aligning needs none of them
+        from dualign.text.link_formats import (
+            parse_pharaoh,  # its patterns take 10 ms; aligning needs none of them
+        )
 
         try:
             return list(parse_pharaoh(item))

@@ -24,9 +24,9 @@ servers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dualign.core.lazy import lazily
+from dualign._core.lazy import lazily
 
 if TYPE_CHECKING:
     from dualign.jobs.annotation import (
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from dualign.jobs.installation import Measured, Own, Synthetic, bench
     from dualign.jobs.knowledge import Knowledge
     from dualign.jobs.learning import train
-    from dualign.jobs.link_files import convert, remap, symmetrize
+    from dualign.jobs.link_files import remap
     from dualign.jobs.link_output import Outputs
     from dualign.jobs.phrase_files import (
         LinkedText,
@@ -72,10 +72,10 @@ if TYPE_CHECKING:
     from dualign.jobs.viewing import summarize, view, viewer
     from dualign.jobs.warming import compile_ahead
     from dualign.jobs.word_alignment import align
-    from dualign.phrase.table.word_entries import CutOffs
+    from dualign.phrase.word_entries import CutOffs
     from dualign.show.dataset import Files as ShownFiles
-    from dualign.transfer.remap_files import Remapping, Side
-    from dualign.transfer.runs import Files as AnnotatedFiles
+    from dualign.transfer.remapping import Remapping, Side
+    from dualign.transfer.runs import AnnotatedFiles as AnnotatedFiles
     from dualign.transfer.runs import TagSettings
     from dualign.transfer.sentences import Settings as TransferSettings
 
@@ -158,7 +158,7 @@ _NAMES = {
     "installation": "Measured Own Synthetic bench",
     "knowledge": "Knowledge",
     "learning": "train",
-    "link_files": "Remapping Side convert remap symmetrize",
+    "link_files": "Remapping Side remap",
     "link_output": "Outputs",
     "phrase_files": "LinkedText PhraseAnswer TableText "
     "align_phrases evaluate_phrases extract_phrases train_phrases",
@@ -173,4 +173,23 @@ _NAMES = {
     "word_alignment": "align",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+_attribute, _ = lazily(__name__, _HOMES)
+
+_COMMANDS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "convert": ("convert.Convert", "links output", {}),
+    "symmetrize": ("symmetrize.Symmetrize", "forward backward output", {}),
+}
+"""Functions that are verbs: the class, its files by position, and options of another name here."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _COMMANDS:
+        return _attribute(name)
+    from dualign.jobs.functions import function_of
+
+    function = globals()[name] = function_of(name, *_COMMANDS[name])
+    return function
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

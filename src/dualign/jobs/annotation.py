@@ -9,14 +9,14 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
+from dualign._core.files.streams import open_output
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
-from dualign.measure.transfer_quality import THRESHOLDS, SpanReport, TreeReport, span_report, tree_report
+from dualign.measure.transfer import THRESHOLDS, SpanReport, TreeReport, span_report, tree_report
 from dualign.text.checks import number_of
-from dualign.text.json_lines import is_json
-from dualign.text.streams import open_output
+from dualign.text.tables import is_json
 from dualign.transfer import runs
-from dualign.transfer.runs import Files as AnnotatedFiles
+from dualign.transfer.runs import AnnotatedFiles as AnnotatedFiles
 from dualign.transfer.runs import TagSettings
 from dualign.transfer.sentences import Settings as TransferSettings
 from dualign.transfer.sentences import as_column

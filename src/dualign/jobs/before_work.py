@@ -6,25 +6,25 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.container import checked_path
+from dualign._core.files.places import refuse_inputs
+from dualign._core.files.remote import is_remote
+from dualign._core.files.streams import check_input, check_output, is_regular, text_size
+from dualign._core.threads import available
 from dualign.aligner import Aligner
-from dualign.core.cards import card_of
-from dualign.core.errors import DataError, UsageError
-from dualign.core.threads import available
+from dualign.engines.cuda.device import card_of
 from dualign.jobs.gold_tuning import Tuning
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.resuming import check_resumable
 from dualign.jobs.running import Run, one_standard_input, separate_outputs
 from dualign.jobs.warming import compile_kernels, load_ahead, load_kernels
-from dualign.model.options import Options
-from dualign.model.storage import checked_path
+from dualign.options import Options
+from dualign.text.blocks import check_separator
 from dualign.text.conllu import is_conllu
-from dualign.text.cutting import Cutting
-from dualign.text.lines import read_lines, tokenize
-from dualign.text.pairs import check_separator
-from dualign.text.places import refuse_inputs
-from dualign.text.remote_files import is_remote
-from dualign.text.streams import check_input, check_output, is_regular, text_size
+from dualign.text.tokenizing import Cutting
+from dualign.text.utf8 import read_lines, tokenize
 
 
 def check_outputs(
@@ -156,8 +156,7 @@ def note_device(
     """Tell what a card leaves to the processor."""
     if aligner.card is None:
         return
-    from dualign.device.card_candidates import why_not_align
-    from dualign.device.card_posteriors import why_not
+    from dualign.engines.cuda.engine import why_not, why_not_align
 
     if learns and (reason := why_not(aligner.options, constraints, pinned, similar)) is not None:
         run.note(f"note: the card does not do {reason}; training runs on the processor")

@@ -12,25 +12,21 @@ from functools import partial
 from threading import Lock, local
 from typing import NamedTuple
 
+from dualign._core.arrays import Array
+from dualign._core.progress import Clock, phase
+from dualign._core.threads import available, ordered_map
 from dualign.aligner import Aligner
-from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
-from dualign.core.phases import phase
-from dualign.core.threads import available, ordered_map
-from dualign.infer.desk import Desk
-from dualign.infer.encoding import Encoded, Lines, chunk_size, encode_lines, unencoded_parts
-from dualign.infer.posteriors import LONGEST_IN_STEP
+from dualign.hmm.cells import ThreadBuffers
+from dualign.hmm.encoding import EncodedText, Lines, chunk_size, encode_lines, unencoded_parts
+from dualign.hmm.model import Model
+from dualign.hmm.posteriors import LONGEST_IN_STEP
 from dualign.jobs.link_output import Ids, Outputs, Piece, printed
 from dualign.jobs.link_places import on_lines
 from dualign.jobs.running import Run
 from dualign.jobs.warming import compile_kernels
-from dualign.model.model import Model
-from dualign.text.bitext import Numbered
-from dualign.text.cutting import Cutting
-from dualign.text.line_blocks import BEGINNING, PairedLines, Place
-from dualign.text.pair_blocks import TextFiles, both_sides
-from dualign.text.pairs import Pair
-from dualign.text.raw_signs import ENDING, SAMPLE, sign_of_raw_text
+from dualign.text.blocks import BEGINNING, Pair, PairedLines, Position, TextFiles, both_sides
+from dualign.text.corpus import Numbered
+from dualign.text.tokenizing import ENDING, SAMPLE, Cutting, sign_of_raw_text
 
 MOSTLY = 0.5
 """With a larger share of unknown words at the beginning of a text, the model is hardly meant for it."""
@@ -42,14 +38,14 @@ CHUNK_MEMORY = 40 << 20
 class Chunk(NamedTuple):
     """Some consecutive pairs of a text, between two places, to be encoded on any thread."""
 
-    begin: Place
-    encode: Callable[[], Encoded]
-    end: Place | None = None
+    begin: Position
+    encode: Callable[[], EncodedText]
+    end: Position | None = None
     """None if only the line is known, from the number of pairs."""
 
 
 def chunks_of_files(
-    model: Model, text: TextFiles, begin: Place = BEGINNING, *, keep: bool = False, size: int | None = None
+    model: Model, text: TextFiles, begin: Position = BEGINNING, *, keep: bool = False, size: int | None = None
 ) -> Iterator[Chunk]:
     """The text of one or two files from a place on, for a model that is there; `keep` the lines, too.
 
@@ -66,7 +62,7 @@ def chunks_of_files(
         yield Chunk(lines.begin, partial(encode_chunk, model, lines, text, keep), lines.end)
 
 
-def encode_chunk(model: Model, lines: PairedLines, text: TextFiles, keep: bool) -> Encoded:
+def encode_chunk(model: Model, lines: PairedLines, text: TextFiles, keep: bool) -> EncodedText:
     """Some lines of a text in a model's numbers; `keep` the lines, too."""
     sides = both_sides(lines, text.source, text.target, text.errors)
     tokens = text.cutting.both(sides)
@@ -81,7 +77,7 @@ def chunks_of_text(model: Model, text: Numbered | Iterable[Pair], size: int | No
     """A text in memory, or a stream of pairs, which is then read no further than is needed."""
     size = size or chunk_size(model)
     for number, encode in enumerate(unencoded_parts(model, text, size)):
-        yield Chunk(Place(number * size), encode)
+        yield Chunk(Position(number * size), encode)
 
 
 def align_chunks(
@@ -101,10 +97,10 @@ def align_chunks(
             _note_unknown(aligner.model, text, run)
             if not aligner.history:  # else it was looked at before training
                 note_raw(partial(_words_of, aligner.model, text), cutting, outputs.positions, run)
-        desk = desks.own = getattr(desks, "own", None) or Desk()
+        desk = desks.own = getattr(desks, "own", None) or ThreadBuffers()
         matrices: list[Array] | None = None if outputs.posteriors is None else []
         links = aligner.align_part(text, desk, matrices)
-        end = chunk.end or Place(chunk.begin.line + len(links))
+        end = chunk.end or Position(chunk.begin.line + len(links))
         with phase("printing"):
             lines = None if text.lines is None else on_lines(links, text.lines, outputs, cutting, chunk.begin)
             names = None if ids is None else ids.of(chunk.begin.line, end.line)
@@ -122,7 +118,7 @@ class _LongPairs:
         self._lock = Lock()
         self._done = False
 
-    def if_needed(self, text: Encoded) -> None:
+    def if_needed(self, text: EncodedText) -> None:
         sides = text.bitext.source, text.bitext.target
         if self._done or max(int(side.lengths.max(initial=0)) for side in sides) <= LONGEST_IN_STEP:
             return
@@ -157,13 +153,13 @@ def note_raw(
         )
 
 
-def _words_of(model: Model, text: Encoded, side: int) -> tuple[Array, list[str]]:
+def _words_of(model: Model, text: EncodedText, side: int) -> tuple[Array, list[str]]:
     """What `note_raw` asks for."""
     sentences = (text.bitext.source, text.bitext.target)[side]
     return sentences.tokens, [*(model.source, model.target)[side].words, *text.unknown[side]]
 
 
-def _note_unknown(model: Model, text: Encoded, run: Run) -> None:
+def _note_unknown(model: Model, text: EncodedText, run: Run) -> None:
     """Warn where the first pairs of a text are in other languages than the model's."""
     bitext = text.bitext
     for side, vocabulary, name in (

@@ -15,18 +15,17 @@ from itertools import count, islice
 
 import numpy as np
 
+from dualign._core.arrays import Array
+from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
-from dualign.cluster.crew import Crew, Made, Task
-from dualign.cluster.made_files import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
-from dualign.core.arrays import Array
-from dualign.core.errors import UsageError
-from dualign.infer.encoding import chunk_size
+from dualign.engines.dask.work_folder import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
+from dualign.engines.dask.workers import Made, Task, Workers
+from dualign.hmm.encoding import chunk_size
+from dualign.hmm.model import Model
 from dualign.jobs.chunked_alignment import Chunk, align_chunks, encode_chunk
-from dualign.jobs.link_output import Counts, Outputs, Piece, write
+from dualign.jobs.link_output import Outputs, PairTotals, Piece, write
 from dualign.jobs.running import Run
-from dualign.model.model import Model
-from dualign.text.line_blocks import PairedLines, Place
-from dualign.text.pair_blocks import TextFiles
+from dualign.text.blocks import PairedLines, Position, TextFiles
 
 CHUNKS = 8
 """Most chunks of a shard: some seconds of work, and less of it lost when a worker dies."""
@@ -47,8 +46,8 @@ def refuse_outputs(outputs: Outputs, resume: bool) -> None:
 
 
 def align_on(
-    crew: Crew, aligner: Aligner, files: TextFiles, outputs: Outputs, run: Run, *, learnt: bool
-) -> Counts:
+    crew: Workers, aligner: Aligner, files: TextFiles, outputs: Outputs, run: Run, *, learnt: bool
+) -> PairTotals:
     """Align a text; a `learnt` one is cut as a single machine cuts what it has in memory."""
     size = chunk_size(aligner.model)
     blocks = files.blocks(size)
@@ -103,7 +102,7 @@ def blocks_of(path: str) -> Iterator[PairedLines]:
     source, target = arrays["source"].tobytes(), None
     if "target" in arrays:
         target = arrays["target"].tobytes()
-    places = [Place(*place) for place in arrays["places"].tolist()]
+    places = [Position(*place) for place in arrays["places"].tolist()]
     at = [0, 0]
     for begin, end, (left, right) in zip(places, places[1:], arrays["sizes"].tolist(), strict=False):
         sides = source[at[0] : at[0] + left], None if target is None else target[at[1] : at[1] + right]
@@ -133,7 +132,7 @@ def _joined(one: PairedLines, other: PairedLines) -> PairedLines:
 
 def _split(block: PairedLines, lines: int) -> tuple[PairedLines, PairedLines]:
     """Cut after that many lines; the place between is known by its line alone."""
-    middle = Place(block.begin.line + lines)
+    middle = Position(block.begin.line + lines)
 
     def halves(side: bytes) -> tuple[bytes, bytes]:
         end = int(np.flatnonzero(np.frombuffer(side, np.uint8) == 10)[lines - 1]) + 1
@@ -165,7 +164,7 @@ def align_shard(
         for block in blocks_of(lines)
     )
     pieces = list(align_chunks(aligner, chunks, outputs, run))
-    counts = sum((piece.counts for piece in pieces), Counts())
+    counts = sum((piece.counts for piece in pieces), PairTotals())
     arrays = {
         f"stream_{n}": np.frombuffer(b"".join(part), np.uint8)
         for n, part in enumerate(zip(*(piece.contents for piece in pieces), strict=True))
@@ -184,4 +183,4 @@ def pieces_of(tasks: Iterable[Task], run: Run) -> Iterator[Piece]:
         for warning in header.get("warnings", ()):  # none in files of an earlier version
             run.warn(warning)
         contents = tuple(arrays[f"stream_{n}"].tobytes() for n in range(len(arrays)))
-        yield Piece(Place(), contents, Counts(*header["counts"]), None)
+        yield Piece(Position(), contents, PairTotals(*header["counts"]), None)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualign.cluster.crew import Crew, Made, Task
-from dualign.cluster.made_files import is_whole, keep, made, mark_of, remembered
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError
+from dualign.engines.dask.work_folder import is_whole, keep, made, mark_of, remembered
+from dualign.engines.dask.workers import Made, Task, Workers
 
 
 class Sent(NamedTuple):
@@ -24,7 +24,7 @@ class Sent(NamedTuple):
 
 
 def spread(
-    crew: Crew, name: str, function: Callable[..., Sequence[Array]], items: Iterable[Any], *settings: Any
+    crew: Workers, name: str, function: Callable[..., Sequence[Array]], items: Iterable[Any], *settings: Any
 ) -> Iterator[list[Array]]:
     """The arrays that `function(item, *settings)` returns for each item, in order; a task for each.
 
@@ -43,14 +43,14 @@ def spread(
 
 
 def mapped(
-    crew: Crew, name: str, function: Callable[[Any], Any], items: Iterable[Any], *, size: int
+    crew: Workers, name: str, function: Callable[[Any], Any], items: Iterable[Any], *, size: int
 ) -> Iterator[Any]:
     """What `function` returns for each item: something that JSON can hold. A task has `size` items."""
     return mapped_parts(crew, name, _each, _parts(items, size), function)
 
 
 def mapped_parts(
-    crew: Crew, name: str, function: Callable[..., list[Any]], parts: Iterable[list[Any]], *settings: Any
+    crew: Workers, name: str, function: Callable[..., list[Any]], parts: Iterable[list[Any]], *settings: Any
 ) -> Iterator[Any]:
     """The results in the lists that `function(part, *settings)` returns for parts of some items."""
     for (results,) in spread(crew, name, _as_json, parts, function, settings):
@@ -71,7 +71,7 @@ def _as_json(part: list[Any], function: Callable[..., list[Any]], settings: tupl
     return [np.frombuffer(json.dumps(function(part, *settings)).encode(), np.uint8)]
 
 
-def _send(crew: Crew, name: str, value: Any) -> Sent:
+def _send(crew: Workers, name: str, value: Any) -> Sent:
     content = np.frombuffer(crew.pickled(value), np.uint8)
     mark = mark_of(content)
     sent = Sent(crew.place(f"{name}-{mark[:20]}"), mark)

@@ -10,16 +10,16 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from dualign.core.errors import UsageError
-from dualign.core.temporaries import temporary_folder
+from dualign._core.errors import UsageError
+from dualign._core.files.atomic import temporary_folder
+from dualign._core.files.places import refuse_inputs
+from dualign._core.files.streams import open_output
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.word_alignment import align
-from dualign.text.lines import read_lines
-from dualign.text.pair_blocks import TextFiles
-from dualign.text.places import refuse_inputs
-from dualign.text.streams import open_output
+from dualign.text.blocks import TextFiles
+from dualign.text.utf8 import read_lines
 
 DIRECTION = {"decoder": "posterior", "threshold": 0.5}
 """How the links of a direction are chosen."""

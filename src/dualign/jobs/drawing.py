@@ -7,22 +7,20 @@ from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.viewing import model_view, read_all
-from dualign.measure.curves import LinkScores, curve
-from dualign.measure.quality import evaluate
-from dualign.measure.reliability import calibration
-from dualign.show.canvas import save
+from dualign.measure.curves import LinkScores, calibration, curve
+from dualign.measure.links import evaluate
 from dualign.show.dataset import Files as ShownFiles
 from dualign.show.dataset import named
-from dualign.show.figures import Matrix, matrices_figure, posterior_figure
+from dualign.show.figures import FigureMatrix, matrices_figure, posterior_figure, save
 from dualign.show.plots import calibration_figure, cost_figure, curve_figure, pruning_figure, trace_figure
-from dualign.text.alignment import Alignment
 from dualign.text.checks import number_of
-from dualign.text.json_lines import parse_json
-from dualign.text.lines import read_lines
+from dualign.text.links import Alignment
 from dualign.text.reports import Record, read_records, record_of, trace_of
+from dualign.text.tables import parse_json
+from dualign.text.utf8 import read_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,10 +35,10 @@ def draw_matrix(files: ShownFiles, output: str, *, line: int = 1, run: Run = SIL
     n = _index(line, len(dataset))
     reference = None if dataset.gold is None else dataset.gold[n]
     systems = [
-        Matrix(system.links[n], None if system.cells is None else system.cells[n], system.name)
+        FigureMatrix(system.links[n], None if system.cells is None else system.cells[n], system.name)
         for system in dataset.systems
     ]
-    figure = matrices_figure(*dataset.pairs[n], systems or [Matrix(Alignment())], reference)
+    figure = matrices_figure(*dataset.pairs[n], systems or [FigureMatrix(Alignment())], reference)
     _write(figure, output, run)
 
 

@@ -11,20 +11,20 @@ from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import Any
 
-from dualign.core.errors import DataError, UsageError
-from dualign.core.html_table import html_text
-from dualign.jobs.defaults import RARE
+from dualign._core.certified import html_text
+from dualign._core.errors import DataError, UsageError
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
-from dualign.measure import quality
+from dualign.measure import links as quality
 from dualign.measure.bootstrap import Comparison, Interval, confidence_interval
 from dualign.measure.bootstrap import compare as paired_bootstrap
-from dualign.measure.breakdown import Breakdown, by_frequency
+from dualign.measure.links import Breakdown, by_frequency
 from dualign.measure.signature import signature
-from dualign.text.alignment import Alignment
+from dualign.options import RARE
+from dualign.text.blocks import read_pairs
 from dualign.text.checks import same_ids, same_length
-from dualign.text.formats import read_links
 from dualign.text.gold import read_gold
-from dualign.text.pairs import read_pairs
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
 
 SUSPICIOUS = 0.1
 """How much better AER must be with source and target exchanged for a warning."""

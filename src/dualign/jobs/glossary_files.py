@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
+from dualign._core.files.container import is_model_file
+from dualign._core.files.streams import is_regular, open_output
+from dualign.hmm.model import Model
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
-from dualign.model.model import Model
-from dualign.model.storage import is_model_file
-from dualign.phrase.table.word_entries import CutOffs, WordEntry, entries_of_links, entries_of_model
-from dualign.text.alignment import Alignment
+from dualign.phrase.word_entries import CutOffs, WordEntry, entries_of_links, entries_of_model
+from dualign.text.blocks import Pair, TextFiles
 from dualign.text.checks import in_step, links_inside
-from dualign.text.cutting import PLAIN, Cutting, cutting_of
-from dualign.text.formats import read_links
-from dualign.text.pair_blocks import TextFiles
-from dualign.text.pairs import Pair
-from dualign.text.streams import is_regular, open_output
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
+from dualign.text.tokenizing import PLAIN, Cutting, cutting_of
 
 FORMS = ("tsv", "lex", "shortlist", "eflomal")
 USUAL_PROBABILITY = 0.05

@@ -6,19 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from dualign._core.errors import DataError, UsageError
 from dualign.aligner import Aligner
-from dualign.core.errors import DataError, UsageError
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.running import Run
-from dualign.model.options import Options
-from dualign.text.alignment import Alignment
-from dualign.text.bitext import Numbered
+from dualign.options import Options
+from dualign.text.blocks import Pair, TextFiles
 from dualign.text.checks import links_inside, number_of, same_length
-from dualign.text.cutting import Cutting
+from dualign.text.corpus import Numbered
 from dualign.text.gold import Gold, read_gold
-from dualign.text.lines import read_lines
-from dualign.text.pair_blocks import TextFiles
-from dualign.text.pairs import Pair
+from dualign.text.links import Alignment
+from dualign.text.tokenizing import Cutting
+from dualign.text.utf8 import read_lines
 
 
 @dataclass(frozen=True, slots=True)

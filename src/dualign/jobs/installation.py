@@ -18,11 +18,11 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dualign.core.errors import DataError, UsageError
-from dualign.core.release import release
-from dualign.core.threads import available
-from dualign.infer.posteriors import LONGEST_IN_STEP
-from dualign.jobs.defaults import PAIRS
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import open_output
+from dualign._core.threads import available
+from dualign._core.version import release
+from dualign.hmm.posteriors import LONGEST_IN_STEP
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.speed import (
     COMMANDS,
@@ -35,16 +35,16 @@ from dualign.jobs.speed import (
     thread_counts,
 )
 from dualign.jobs.warming import compile_kernels
-from dualign.measure.quality import Evaluation, evaluate
+from dualign.measure.links import Evaluation, evaluate
 from dualign.measure.signature import signature
 from dualign.measure.table import markdown
 from dualign.measure.timing import Usage, measure
-from dualign.text.alignment import Alignment
+from dualign.options import PAIRS
+from dualign.text.blocks import read_pairs
 from dualign.text.checks import number_of
-from dualign.text.formats import read_links
-from dualign.text.pairs import read_pairs
-from dualign.text.streams import open_output
-from dualign.text.synthetic import generate
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
+from dualign.text.samples import generate
 
 DUALIGN = (sys.executable, "-m", "dualign")
 """The command of the running interpreter's installation."""

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from dualign.core.errors import DataError, UsageError
-from dualign.infer.constraints import ConstraintSet, Glossary
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.container import is_model_file
+from dualign.hmm.constraints import ConstraintSet, Glossary
+from dualign.hmm.model import Model
+from dualign.hmm.priors import Prior
 from dualign.jobs.running import Run
-from dualign.learn.prior_counts import Prior
-from dualign.model.model import Model
-from dualign.model.storage import is_model_file
-from dualign.text.bitext import Numbered
 from dualign.text.checks import number_of
-from dualign.text.cutting import Cutting
-from dualign.text.matrices import read_matrices
-from dualign.text.prior_files import read_word_pairs
+from dualign.text.corpus import Numbered
+from dualign.text.priors import read_word_pairs
+from dualign.text.score_matrices import read_matrices
 from dualign.text.similarities import similarities
+from dualign.text.tokenizing import Cutting
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dualign._core.arrays import Array
+from dualign._core.errors import UsageError
+from dualign._core.files.container import refuse_other_files
+from dualign._core.files.streams import text_size
+from dualign._core.memory import Workspace
+from dualign._core.progress import Clock, in_words, phase
+from dualign._core.threads import ordered_map
 from dualign.aligner import Aligner
-from dualign.cluster.engines import check_model
-from dualign.core.arrays import Array
-from dualign.core.clocks import Clock, in_words
-from dualign.core.errors import UsageError
-from dualign.core.phases import phase
-from dualign.core.threads import ordered_map
-from dualign.core.workspace import Workspace
-from dualign.infer.posteriors import LONGEST_IN_STEP
+from dualign.engines.dask.engine import check_model
+from dualign.hmm.model import Model
+from dualign.hmm.posteriors import LONGEST_IN_STEP
+from dualign.hmm.training import NothingToLearn, usable
 from dualign.jobs.before_work import (
     can_read_again,
     check_device,
@@ -34,21 +37,15 @@ from dualign.jobs.link_output import Outputs
 from dualign.jobs.plain_files import names_of
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
-from dualign.learn.training import NothingToLearn, usable
-from dualign.model.model import Model
-from dualign.model.options import Options
-from dualign.model.storage import refuse_other_files
-from dualign.text.bitext import Bitext, Numbered, numbered
+from dualign.options import Options
+from dualign.text.blocks import Pair, TextFiles
 from dualign.text.checks import number_of
-from dualign.text.cutting import Cutting
+from dualign.text.corpus import Bitext, Numbered, numbered
 from dualign.text.gold import Gold
 from dualign.text.numbering import encode_blocks, encode_files
-from dualign.text.pair_blocks import TextFiles
-from dualign.text.pairs import Pair
-from dualign.text.raw_signs import SAMPLE
 from dualign.text.sampling import as_count, sampled
 from dualign.text.similarities import SIMILARITY_WEIGHT
-from dualign.text.streams import text_size
+from dualign.text.tokenizing import SAMPLE, Cutting
 
 READ_LINES = 1 << 14
 """Lines that are read together when a sample is drawn, or a file has both sides."""

@@ -13,21 +13,26 @@ from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import (
+    flush_through,
+    open_binary_output,
+    open_input,
+    open_output,
+    pack,
+    plain_name,
+)
+from dualign._core.progress import in_words
+from dualign._core.version import release
 from dualign.aligner import Aligner, alignments
-from dualign.core.arrays import Array
-from dualign.core.clocks import in_words
-from dualign.core.errors import DataError, UsageError
-from dualign.core.release import release
-from dualign.decode.links import Links
-from dualign.decode.pair_scores import scores_of
-from dualign.jobs.defaults import POSITIONS
+from dualign.decode.decoders import Links, scores_of
 from dualign.jobs.running import Run
+from dualign.options import POSITIONS
+from dualign.text.blocks import Pair, Position
 from dualign.text.checks import number_of
-from dualign.text.line_blocks import Place
-from dualign.text.matrices import MatrixArchive
-from dualign.text.pairs import Pair
 from dualign.text.printing import print_links
-from dualign.text.streams import flush_through, open_binary_output, open_input, open_output, pack, plain_name
+from dualign.text.score_matrices import MatrixArchive
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +84,18 @@ class Outputs:
 class Piece(NamedTuple):
     """What is written about some consecutive pairs, compressed by the name of its file."""
 
-    end: Place
+    end: Position
     """The place in the text after them."""
     contents: tuple[bytes, ...]
     """What goes to each file, in the order of `Outputs.streamed`."""
-    counts: Counts
+    counts: PairTotals
     kept: Links | None
     """For the page."""
     matrices: Sequence[Array] = ()
     """For the file of posteriors."""
 
 
-class Counts(NamedTuple):
+class PairTotals(NamedTuple):
     """Of pairs: how many were aligned, how many were too long for it, and of how many the best links are
     proved; and all their links."""
 
@@ -99,9 +104,9 @@ class Counts(NamedTuple):
     proved: int = 0
     links: int = 0
 
-    def __add__(self, other: object) -> Counts:
-        assert isinstance(other, Counts)
-        return Counts(*map(sum, zip(self, other, strict=True)))
+    def __add__(self, other: object) -> PairTotals:
+        assert isinstance(other, PairTotals)
+        return PairTotals(*map(sum, zip(self, other, strict=True)))
 
 
 class Printed(NamedTuple):
@@ -115,8 +120,8 @@ class Printed(NamedTuple):
 def printed(
     links: Links,
     outputs: Outputs,
-    begin: Place,
-    end: Place,
+    begin: Position,
+    end: Position,
     seconds: float,
     lines: Printed | None = None,
     ids: list[bytes] | None = None,
@@ -137,7 +142,9 @@ def printed(
     if outputs.tokens is not None:
         tokens = pack(_after_ids(written.tokens, ids), outputs.tokens)
     contents = pack(_after_ids(written.links(False), ids), outputs.links), scored, report, scores, tokens
-    counts = Counts(len(links), int(links.too_long.sum()), int(links.certified.sum()), int(links.count.sum()))
+    counts = PairTotals(
+        len(links), int(links.too_long.sum()), int(links.certified.sum()), int(links.count.sum())
+    )
     return Piece(end, contents, counts, links if outputs.page is not None else None)
 
 
@@ -206,17 +213,19 @@ class WholeFiles:
             self._archive.finish()
 
 
-def write(pieces: Iterable[Piece], outputs: Outputs, run: Run) -> tuple[Counts, list[Links]]:
+def write(pieces: Iterable[Piece], outputs: Outputs, run: Run) -> tuple[PairTotals, list[Links]]:
     """Write links, and what else is wanted, piece by piece; nothing appears under a final name before
     everything is written. Returns what was counted, and what was kept for the page."""
     with ExitStack() as stack:
         files = WholeFiles(outputs, stack)
-        found = write_pieces(pieces, files, Counts(), run)
+        found = write_pieces(pieces, files, PairTotals(), run)
         files.finish()
     return found
 
 
-def write_pieces(pieces: Iterable[Piece], sink: Sink, counts: Counts, run: Run) -> tuple[Counts, list[Links]]:
+def write_pieces(
+    pieces: Iterable[Piece], sink: Sink, counts: PairTotals, run: Run
+) -> tuple[PairTotals, list[Links]]:
     """Write pieces after those that are counted already."""
     kept = []
     run.progress(0, "align")
@@ -229,7 +238,7 @@ def write_pieces(pieces: Iterable[Piece], sink: Sink, counts: Counts, run: Run) 
     return counts, kept
 
 
-def note_counts(counts: Counts, aligner: Aligner, seconds: float, run: Run) -> None:
+def note_counts(counts: PairTotals, aligner: Aligner, seconds: float, run: Run) -> None:
     """Tell what is worth knowing about the pairs that were aligned in these seconds."""
     run.note(f"{number_of(counts.pairs, 'pairs')}, {number_of(counts.links, 'links')}, {in_words(seconds)}")
     if aligner.options.decoder == "bidirectional":

@@ -6,15 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.decode.links import Links
-from dualign.decode.moving import Moves, moved
-from dualign.infer.encoding import Lines
+from dualign._core.arrays import Array
+from dualign.decode.decoders import Links
+from dualign.decode.moving import PositionMap, moved
+from dualign.hmm.encoding import Lines
 from dualign.jobs.link_output import Outputs, Printed
-from dualign.text.cutting import Cutting, words_of
-from dualign.text.line_blocks import Place
+from dualign.text.blocks import Position
 from dualign.text.printing import print_links
-from dualign.text.token_places import TokenPlaces, places_of_tokens
+from dualign.text.token_positions import TokenPlaces, places_of_tokens
+from dualign.text.tokenizing import Cutting, words_of
 from dualign.transfer.tokens import letters, locate, overlaps
 
 
@@ -34,7 +34,7 @@ class PlacedLinks:
             for side in (0, 1)
         ]
         if positions == "words":
-            moves = [None if each is None else Moves(each.word, each.offsets) for each in places]
+            moves = [None if each is None else PositionMap(each.word, each.offsets) for each in places]
             links = links if moves == [None, None] else moved(links, *moves)
         self.links, self.places = links, places
 
@@ -65,7 +65,7 @@ class PlacedLinks:
         return "".join(f"{line}\n" for line in lines).encode()
 
 
-def on_lines(links: Links, lines: Lines, outputs: Outputs, cutting: Cutting, begin: Place) -> Printed:
+def on_lines(links: Links, lines: Lines, outputs: Outputs, cutting: Cutting, begin: Position) -> Printed:
     """How the links of lines, from a place in the text on, are written."""
     placed = PlacedLinks(links, lines, cutting, outputs.positions, begin.line)
     return Printed(placed.printed, b"" if outputs.tokens is None else token_lines(lines, cutting))

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
-from dualign.core.errors import UsageError
-from dualign.learn.training import Progress
-from dualign.model.vocabulary import Vocabulary
+from dualign.hmm.model import Vocabulary
+from dualign.hmm.training import Progress
 
 try:
     from machine.corpora import AlignedWordPair, ParallelTextCorpus

@@ -6,14 +6,14 @@ import json
 from math import isnan
 from typing import Any, NamedTuple
 
+from dualign._core.errors import DataError
+from dualign._core.version import release
 from dualign.aligner import Aligner, alignments
-from dualign.core.errors import DataError
-from dualign.core.release import release
-from dualign.decode.pair_scores import PairScore, scores_of
-from dualign.infer.encoding import encode_for
-from dualign.text.alignment import Alignment
+from dualign.decode.decoders import PairScore, scores_of
+from dualign.hmm.encoding import encode_for
 from dualign.text.checks import number_of
-from dualign.text.cutting import Cutting
+from dualign.text.links import Alignment
+from dualign.text.tokenizing import Cutting
 from dualign.transfer.markup import Markup, parse_markup, place_markup
 from dualign.transfer.tokens import letters, locate
 from dualign.transfer.weighted_links import weighted

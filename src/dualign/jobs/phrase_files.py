@@ -11,27 +11,27 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from dualign.core.arrays import Array
-from dualign.core.clocks import check_time_limit
-from dualign.core.errors import DataError, UsageError
-from dualign.core.threads import available
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import open_output
+from dualign._core.progress import check_time_limit
+from dualign._core.threads import available
 from dualign.jobs.cluster_map import spread
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import compile_kernels
-from dualign.measure import phrase_quality
-from dualign.measure.phrase_quality import PhraseEvaluation, phrases_of_links
-from dualign.phrase.alignment import phrase_em
-from dualign.phrase.alignment.aligning import METHODS
-from dualign.phrase.alignment.forced import Forced, decode, format_line, read_alignments
-from dualign.phrase.alignment.phrase_em import Round
-from dualign.phrase.alignment.weighted import PhraseLink
-from dualign.phrase.table.occurrences import Occurrences
-from dualign.phrase.table.table_building import Built, Tables, on_threads, write_tables
-from dualign.text.alignment import Alignment
+from dualign.measure import phrases as phrase_quality
+from dualign.measure.phrases import PhraseEvaluation, phrases_of_links
+from dualign.phrase import phrase_em
+from dualign.phrase.aligning import METHODS
+from dualign.phrase.forced import Forced, decode, format_line, read_alignments
+from dualign.phrase.occurrences import Occurrences
+from dualign.phrase.phrase_em import PhraseRound
+from dualign.phrase.phrase_tables import Built, Tables, on_threads, write_tables
+from dualign.phrase.weights import PhraseLink
+from dualign.text.blocks import Pair, read_pairs
 from dualign.text.checks import in_step, number_of, same_length
-from dualign.text.formats import read_links
-from dualign.text.pairs import Pair, read_pairs
-from dualign.text.streams import open_output
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def train_phrases(
     pseudo_count: float = 0.0,
     time_limit: float | None = None,
     run: Run = SILENT,
-) -> list[Round]:
+) -> list[PhraseRound]:
     """Re-estimate a phrase table by Viterbi EM over a text; returns the rounds.
 
     Begins with the best alignments by the table, and writes a table with one score, the probability of the
@@ -203,9 +203,9 @@ def train_phrases(
     one_standard_input(text.table, text.source, text.target)
     check_time_limit(time_limit)
     compile_kernels(run.note, "phrases")
-    history: list[Round] = []
+    history: list[PhraseRound] = []
 
-    def report(reached: Round) -> None:
+    def report(reached: PhraseRound) -> None:
         history.append(reached)
         run.note(
             f"round {reached.number}: objective {reached.objective:.6f}, "

@@ -16,14 +16,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dualign.core.clocks import Clock
-from dualign.core.errors import DataError, UsageError
-from dualign.core.release import release
-from dualign.jobs.link_output import Counts, Outputs, Piece
-from dualign.model.options import DECODING
-from dualign.text.line_blocks import Place
-from dualign.text.part_files import PartFile, part_of, write_whole
-from dualign.text.streams import explaining, is_regular, pack
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.parts import PartFile, part_of, write_whole
+from dualign._core.files.streams import explaining, is_regular, pack
+from dualign._core.progress import Clock
+from dualign._core.version import release
+from dualign.jobs.link_output import Outputs, PairTotals, Piece
+from dualign.options import DECODING
+from dualign.text.blocks import Position
 
 EVERY = 5.0
 """Seconds between two records of how far we are."""
@@ -113,7 +113,7 @@ class Resumable:
 
     def __init__(self, outputs: Outputs, about: dict[str, Any]) -> None:
         self.record = record_of(outputs)
-        self._state = Place(), Counts(), [0] * len(outputs.streamed)
+        self._state = Position(), PairTotals(), [0] * len(outputs.streamed)
         self.is_complete = False
         self._about = about
         self._parts = [None if path is None else PartFile(path) for path in outputs.streamed]
@@ -121,12 +121,12 @@ class Resumable:
         self._read()
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Position:
         """Where to go on."""
         return self._state[0]
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> PairTotals:
         """What was counted before that place."""
         return self._state[1]
 
@@ -230,7 +230,7 @@ class Resumable:
                 f"{self.record}: belongs to another run: {', '.join(differences)} changed; "
                 f"give the same files and options as before, or {self._afresh}"
             )
-        self._state = Place(*state["place"]), Counts(*state["counts"]), state["sizes"]
+        self._state = Position(*state["place"]), PairTotals(*state["counts"]), state["sizes"]
         self.is_complete = state["complete"]
 
     @property
@@ -263,7 +263,7 @@ def _unsealed(content: bytes, outputs: int) -> dict[str, Any]:
     # A sum that is right says that it is as written, not who wrote it.
     match state:
         case {"kind": kind, "about": dict(), "complete": bool()} if kind == _KIND:
-            lengths = {"place": len(Place._fields), "counts": len(Counts._fields), "sizes": outputs}
+            lengths = {"place": len(Position._fields), "counts": len(PairTotals._fields), "sizes": outputs}
             for name, length in lengths.items():
                 numbers = state.get(name)
                 if not isinstance(numbers, list) or len(numbers) != length:

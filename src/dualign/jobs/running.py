@@ -10,13 +10,13 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
+from dualign._core.files.places import kept_apart
 from dualign.text.checks import number_of
-from dualign.text.places import kept_apart
 
 if TYPE_CHECKING:
-    from dualign.core.workspace import Workspace
-    from dualign.learn.training import Progress
+    from dualign._core.memory import Workspace
+    from dualign.hmm.training import Progress
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -70,8 +70,8 @@ class Run:
 
     def workspace(self) -> Workspace:
         """Room for large arrays, as `memory` and `scratch` say; refuses what cannot be had."""
-        from dualign.core.threads import available
-        from dualign.core.workspace import Workspace, as_bytes
+        from dualign._core.memory import Workspace, as_bytes
+        from dualign._core.threads import available
 
         memory = self.memory
         if isinstance(memory, str):
@@ -134,7 +134,7 @@ def _on_cluster(run: Run, name: str) -> Iterator[Run]:
         raise UsageError(f"{name} does not run on a cluster; leave cluster=ADDRESS out")
     if run.device == "cuda":
         raise UsageError("a cluster computes on processors; leave device=cuda or cluster= out")
-    from dualign.cluster.crew import connected
+    from dualign.engines.dask.workers import connected
 
     with connected(run.cluster, None if run.work is None else os.fspath(run.work), run.tasks) as crew:
         yield replace(run, crew=crew)
@@ -146,9 +146,9 @@ def profiled(run: Run, name: str) -> Iterator[None]:
     if run.profile is None:
         yield
         return
-    from dualign.jobs.profiling import Profile
+    from dualign.commands.profiling import Profile
 
-    profile = Profile(name, run)
+    profile = Profile(name, run)  # type: ignore[arg-type] # it has the same fields
     with profile.measuring():
         yield
     profile.write(run.profile)

@@ -12,21 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
-from dualign.core.errors import DataError, UsageError
-from dualign.core.threads import available
-from dualign.decode.matchings.arguments import as_scores
-from dualign.decode.matchings.batch import DECODERS, Decoded, Settings, decode_matrices
-from dualign.decode.matchings.matching_blocks import ORIENTATION
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import open_output
+from dualign._core.progress import Clock
+from dualign._core.threads import available
+from dualign.decode.matchings.api import as_scores
+from dualign.decode.matchings.blocks import DECODERS, ORIENTATION, Decoded, MatchingSettings, decode_matrices
 from dualign.decode.similarity import CHOOSERS, own_threshold
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
-from dualign.model.options import USED_WITH
-from dualign.text.alignment import Alignment
+from dualign.options import USED_WITH
+from dualign.text.blocks import read_pairs
 from dualign.text.checks import in_step
-from dualign.text.matrices import read_matrices
-from dualign.text.pairs import read_pairs
-from dualign.text.streams import open_output
+from dualign.text.links import Alignment
+from dualign.text.score_matrices import read_matrices
 
 _CHUNK = 1024  # sentence pairs in memory at a time
 
@@ -71,7 +70,7 @@ class MatrixDecoder:
 
         return decode
 
-    def settings(self) -> Settings:
+    def settings(self) -> MatchingSettings:
         """The same for the kernels, checked."""
         if self.decoder not in DECODERS:
             names = ", ".join((*DECODERS, *CHOOSERS))
@@ -82,7 +81,9 @@ class MatrixDecoder:
             if (limit := getattr(self, name)) < 0:
                 raise UsageError(f"{name}={limit} must not be negative; use 0 for no limit")
         limits = self.source_limit or None, self.target_limit or None
-        return Settings(self.decoder, self.alpha, ORIENTATION[self.concave], *limits, self.threshold or 0.0)
+        return MatchingSettings(
+            self.decoder, self.alpha, ORIENTATION[self.concave], *limits, self.threshold or 0.0
+        )
 
     def idle(self) -> list[str]:
         """Settings that were changed but have no effect with this decoder."""
@@ -170,7 +171,9 @@ def _chosen(matrices: Iterator[Array], decode: Callable[[Array], Decoded]) -> It
         yield decode(matrix), clock.seconds
 
 
-def _decoded(matrices: Iterator[Array], settings: Settings, threads: int) -> Iterator[tuple[Decoded, float]]:
+def _decoded(
+    matrices: Iterator[Array], settings: MatchingSettings, threads: int
+) -> Iterator[tuple[Decoded, float]]:
     """Links of each matrix, and the mean time for one matrix of its chunk."""
     # Compiles the kernels, or loads them, before the clock starts.
     list(decode_matrices([np.ones((1, 1))], settings, threads))

@@ -15,15 +15,15 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
+from dualign._core.errors import DataError, UsageError
+from dualign._core.version import release
 from dualign.aligner import Aligner
-from dualign.core.errors import DataError, UsageError
-from dualign.core.release import release
-from dualign.jobs.defaults import SERVICE_PORT
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.pair_requests import Answerer, Refused, description
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
-from dualign.show.page import alignment_page
+from dualign.options import SERVICE_PORT
+from dualign.show.viewer import alignment_page
 
 MOST_BYTES = 4 << 20
 """The largest body of a request."""

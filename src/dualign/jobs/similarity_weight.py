@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from dualign.hmm.model import Model
 from dualign.jobs.running import Run
 from dualign.jobs.tuning import area_judge
-from dualign.model.model import Model
-from dualign.text.alignment import Alignment
-from dualign.text.bitext import Numbered
-from dualign.text.pairs import Pair
+from dualign.text.blocks import Pair
+from dualign.text.corpus import Numbered
+from dualign.text.links import Alignment
 from dualign.text.similarities import MOST, SIMILARITY_WEIGHT
 
 WEIGHTS = (1.0, 2.0, 4.0, 8.0)

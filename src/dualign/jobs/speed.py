@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 from dualign.measure.table import markdown
 from dualign.measure.timing import Usage, measure
 

@@ -12,28 +12,28 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dualign.core.certified import Trace
-from dualign.core.clocks import Clock
-from dualign.core.errors import DataError, UsageError
-from dualign.core.threads import available, ordered_map, spans
+from dualign._core.certified import Trace
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import explaining, open_output
+from dualign._core.progress import Clock
+from dualign._core.threads import available, ordered_map, spans
 from dualign.jobs.cluster_map import mapped_parts
 from dualign.jobs.plain_files import names_of
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.text.arpa import write_arpa
+from dualign.text.blocks import read_pairs
 from dualign.text.brackets import Tree, read_trees, trees_of
-from dualign.text.formats import read_links
-from dualign.text.lines import read_lines, tokenize
-from dualign.text.pairs import read_pairs
-from dualign.text.streams import explaining, open_output
+from dualign.text.link_formats import read_links
+from dualign.text.utf8 import read_lines, tokenize
 from dualign.translate.forest.hypergraph import Hypergraph
 from dualign.translate.lm.kneser_ney import estimate
 from dualign.translate.lm.language_model import KenlmModel, LanguageModel
-from dualign.translate.rules.hiero_rules import Extraction
-from dualign.translate.rules.tree_rules import TreeExtraction
+from dualign.translate.rules.hiero import Extraction
+from dualign.translate.rules.trees import TreeExtraction
 from dualign.translate.search.decoding import METHODS, compile_method
-from dualign.translate.system import Settings, Translator, read_settings, train_system
-from dualign.translate.tuning.tuning_rounds import METHODS as TUNERS
+from dualign.translate.system import SystemSettings, Translator, read_settings, train_system
+from dualign.translate.tuning import METHODS as TUNERS
 
 LONGEST, PIECE = 250, 100
 """Words of the longest line that is translated as a whole, and of the pieces of a longer one."""
@@ -71,7 +71,7 @@ def train_translation(
     limit: int = 20,
     run: Run = SILENT,
     **more: Any,
-) -> Settings:
+) -> SystemSettings:
     """Learn to translate: links, rules, language model and weights, all written into `folder`.
 
     Weights are tuned on `dev`, or else on some pairs that are kept apart. `order` is that of the language

@@ -8,12 +8,12 @@ from itertools import product
 from typing import Any
 
 from dualign.aligner import Aligner
+from dualign.hmm.model import Model
 from dualign.measure.curves import curve
-from dualign.measure.quality import evaluate
-from dualign.model.model import Model
-from dualign.model.options import STYLES, SYMMETRIZATIONS, Options
-from dualign.text.alignment import Alignment
-from dualign.text.bitext import Numbered
+from dualign.measure.links import evaluate
+from dualign.options import STYLES, SYMMETRIZATIONS, Options
+from dualign.text.corpus import Numbered
+from dualign.text.links import Alignment
 
 THRESHOLDS = tuple(round(0.1 + 0.05 * k, 2) for k in range(17))
 LOW_THRESHOLDS = (1e-6, 0.01, 0.02, 0.05)

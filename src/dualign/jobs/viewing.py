@@ -8,20 +8,17 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from dualign.core.errors import DataError, UsageError
-from dualign.jobs.defaults import PORT
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import open_output, plain_name
 from dualign.jobs.running import SILENT, Run, job, one_standard_input
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
-from dualign.model.options import PROJECTIONS
+from dualign.options import PORT, PROJECTIONS
 from dualign.show.dataset import Dataset, System, named, read_dataset
 from dualign.show.dataset import Files as ShownFiles
 from dualign.show.model_view import ModelView
-from dualign.show.page import viewer_page
-from dualign.show.payload import content
-from dualign.show.server import Viewer
 from dualign.show.summary import About, summary_page
-from dualign.text.alignment import Alignment
-from dualign.text.streams import open_output, plain_name
+from dualign.show.viewer import Viewer, content, viewer_page
+from dualign.text.links import Alignment
 
 
 def read_all(files: ShownFiles, run: Run = SILENT) -> Dataset:

@@ -19,21 +19,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dualign.core.advancing import unwatched
-from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
-from dualign.core.compile_watch import announce, expecting, watched
-from dualign.core.jit import versions
-from dualign.core.kernel_folder import Mark, kernel_folder, remove_unused, with_kernel_folder
-from dualign.core.phases import unmeasured
-from dualign.core.threads import available
-from dualign.core.workspace import boundless
+from dualign._core.arrays import Array
+from dualign._core.compile_watch import announce, expecting, watched
+from dualign._core.jit import versions
+from dualign._core.kernel_folder import Mark, kernel_folder, remove_unused, with_kernel_folder
+from dualign._core.memory import boundless
+from dualign._core.progress import Clock, unmeasured, unwatched
+from dualign._core.threads import available
 from dualign.jobs.running import SILENT, Run
-from dualign.model.options import Options
-from dualign.text.bitext import Bitext, GrowingVocabulary, Numbered, encode
+from dualign.options import Options
+from dualign.text.corpus import Bitext, GrowingVocabulary, Numbered, encode
 
 if TYPE_CHECKING:
-    from dualign.model.model import Model
+    from dualign.hmm.model import Model
 
 # Ctrl-C is for us to handle; an error shows again where the kernel is used.
 QUIETLY: dict[str, Any] = {
@@ -116,13 +114,13 @@ def _compile_apart(groups: list[list[str]]) -> bool:
 
 def compile_chains() -> None:
     """The posteriors' kernel, half of all the work, and nothing else."""
-    from dualign.infer.blocks import block_with
-    from dualign.infer.cells import Cells, Room
+    from dualign.hmm.blocks import block_with
+    from dualign.hmm.cells import CellBuffers, Cells
 
     model, bitext = untrained_model()
     slots = np.cumsum([0, *(len(s) * len(t) for s, t in zip(SOURCE, TARGET, strict=True))])
     none = np.zeros(len(bitext.source.tokens), np.int32)
-    block = block_with(model, bitext, Cells(slots, none, none.copy(), *Room.of(int(slots[-1]))))
+    block = block_with(model, bitext, Cells(slots, none, none.copy(), *CellBuffers.of(int(slots[-1]))))
     _expect(model, block, alone=False)
 
 
@@ -133,8 +131,8 @@ def compile_long() -> None:
 
 
 def _expect(model: Model, block: Any, alone: bool) -> None:
-    from dualign.infer.posteriors import Job, constraint_of, expectation_tasks, only_posteriors
-    from dualign.infer.tallies import Tallies
+    from dualign.hmm.posteriors import Job, constraint_of, expectation_tasks, only_posteriors
+    from dualign.hmm.statistics import Tallies
 
     posterior = np.zeros((block.first[-1], 2), np.float32)
     jobs = [Job(np.arange(len(SOURCE)), alone)]
@@ -144,12 +142,11 @@ def _expect(model: Model, block: Any, alone: bool) -> None:
 
 def compile_lines() -> None:
     """Reading lines for a saved model, and files that have both sides."""
-    from dualign.infer.blocks import block_of
-    from dualign.infer.encoding import encode_lines
-    from dualign.text.line_blocks import PairedLines, Place
-    from dualign.text.pair_blocks import both_sides
+    from dualign.hmm.blocks import block_of
+    from dualign.hmm.encoding import encode_lines
+    from dualign.text.blocks import PairedLines, Position, both_sides
 
-    both_sides(PairedLines(Place(), Place(1, 10), b"a ||| \xc3\xa9\n", None, True), "-", None)
+    both_sides(PairedLines(Position(), Position(1, 10), b"a ||| \xc3\xa9\n", None, True), "-", None)
     model, _ = untrained_model()
     text, unknown, _ = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
     block_of(model, text, 1, unknown)
@@ -157,7 +154,7 @@ def compile_lines() -> None:
 
 def compile_paths() -> None:
     """The decoders `viterbi` and `posterior`, with symmetrisation."""
-    from dualign.decode.links import links_of_block
+    from dualign.decode.decoders import links_of_block
 
     model, block, posterior = untrained()
     for decoder in ("viterbi", "posterior"):
@@ -172,13 +169,13 @@ def compile_learning() -> None:
 
 def compile_reading() -> None:
     """The kernels that read a text to learn from."""
-    from dualign.text.numbering import Side
-    from dualign.text.octets import normal_form, octets
+    from dualign.text.numbering import SideNumbering
+    from dualign.text.utf8_kernels import normal_form, octets
     from dualign.text.word_table import grown, room_for_words
 
     normal_form(b"a\n", "strict")
     grown(room_for_words(octets(b"a"), 1), 0, 2)
-    Side().add(b"a b\n")
+    SideNumbering().add(b"a b\n")
     _, bitext = untrained_model()
     text = Numbered(bitext.source, bitext.target, ["a", "b", "c"], ["x", "y", "z"])
     text.renumbered([1, 2, 0], [1, 2, 0])
@@ -193,12 +190,12 @@ def compile_usual() -> None:
 
 def compile_training() -> None:
     """The kernels of training, except the posteriors'."""
-    from dualign.infer.cells import look_up, visit_rows
-    from dualign.infer.posteriors import Output
-    from dualign.learn.expected_counts import Counts, add_counts, add_null_counts
-    from dualign.learn.ibm1 import Whole, lift, prune, train_ibm1
-    from dualign.learn.smoothing import make_priors, reestimate_lexicon, shift_numbers
-    from dualign.learn.training import frequencies
+    from dualign.hmm.cells import look_up, visit_rows
+    from dualign.hmm.expected_counts import ExpectedCounts, add_counts, add_null_counts
+    from dualign.hmm.ibm1 import Whole, lift, prune, train_ibm1
+    from dualign.hmm.posteriors import Output
+    from dualign.hmm.smoothing import make_priors, reestimate_lexicon, shift_numbers
+    from dualign.hmm.training import frequencies
 
     model, bitext = untrained_model()
     words = model.source.words, model.target.words
@@ -210,7 +207,7 @@ def compile_training() -> None:
     lift(lexicon, (source, target), 1)
     priors = make_priors(lexicon, *words, 4, 1.0, 1.0, 1)
     shift_numbers(0, 0, lexicon, priors.stems, 0)  # that of ranges, and so few words have one
-    counts = Counts(np.zeros(lexicon.table.shape), np.zeros(len(words[1])), np.zeros(len(words[0])))
+    counts = ExpectedCounts(np.zeros(lexicon.table.shape), np.zeros(len(words[1])), np.zeros(len(words[0])))
     lexicon = reestimate_lexicon(lexicon, counts, priors, 1)
     lookup = look_up(bitext, lexicon)
     end = visit_rows(0, len(words[0]), lookup)
@@ -222,7 +219,7 @@ def compile_training() -> None:
 
 def compile_choosing() -> None:
     """Cells, links by the default decoder, and their printing."""
-    from dualign.decode.links import decode
+    from dualign.decode.decoders import decode
     from dualign.text.printing import print_links
 
     model, block, posterior = untrained()
@@ -256,7 +253,7 @@ def load_kernels() -> None:
 
 def compile_cluster() -> None:
     """What workers do with counts."""
-    from dualign.cluster.training_tasks import add_at, counted
+    from dualign.engines.dask.tasks import add_at, counted
 
     entries, counts = counted(np.ones((1, 2)), 1)
     add_at(entries, counts, np.zeros((1, 1)))
@@ -264,16 +261,15 @@ def compile_cluster() -> None:
 
 def compile_agreement() -> None:
     """The bidirectional decoder."""
-    from dualign.decode.joint.bidirectional import solve
-    from dualign.decode.joint.objective import Problem
-    from dualign.decode.joint.potentials import potentials
+    from dualign.decode.joint.api import solve
+    from dualign.decode.joint.model import JointProblem, potentials
 
-    solve(Problem(*potentials(0, untrained()[1]), -1.0, -3.0), "exact")
+    solve(JointProblem(*potentials(0, untrained()[1]), -1.0, -3.0), "exact")
 
 
 def compile_matchings() -> None:
     """The decoders `submodular` and `matching`."""
-    from dualign.decode.links import links_of_block
+    from dualign.decode.decoders import links_of_block
 
     model, block, posterior = untrained()
     for decoder in ("submodular", "matching"):
@@ -282,7 +278,7 @@ def compile_matchings() -> None:
 
 def untrained() -> tuple[Model, Any, Array]:
     """A model of three words on each side, the block of its text, and posteriors of 0."""
-    from dualign.infer.blocks import block_of
+    from dualign.hmm.blocks import block_of
 
     model, bitext = untrained_model()
     block = block_of(model, bitext, 1)
@@ -291,10 +287,9 @@ def untrained() -> tuple[Model, Any, Array]:
 
 def untrained_model() -> tuple[Model, Bitext]:
     """A model of three words on each side, and its text."""
-    from dualign.model.jumps import classes_of, initial_jumps, initial_weights
-    from dualign.model.lexicon import Lexicon
-    from dualign.model.model import Model
-    from dualign.model.vocabulary import Vocabulary
+    from dualign.hmm.jumps import classes_of, initial_jumps, initial_weights
+    from dualign.hmm.lexicon import Lexicon
+    from dualign.hmm.model import Model, Vocabulary
 
     source, target = GrowingVocabulary(), GrowingVocabulary()
     bitext = encode(zip(SOURCE, TARGET, strict=True), source, target, True)
@@ -308,32 +303,32 @@ def untrained_model() -> tuple[Model, Bitext]:
 
 def compile_cutting() -> None:
     """The built-in tokeniser, and where its tokens are."""
-    from dualign.text.simple_cut import simple_cut
-    from dualign.text.token_places import places_of_tokens
+    from dualign.text.simple_tokenizer import simple_cut
+    from dualign.text.token_positions import places_of_tokens
 
     places_of_tokens(b"a.\n", simple_cut(b"a.\n"), False)
 
 
 def compile_extraction() -> None:
     """Phrase extraction."""
-    from dualign.phrase.table.table_building import build_table
-    from dualign.text.alignment import Alignment
+    from dualign.phrase.phrase_tables import build_table
+    from dualign.text.links import Alignment
 
     build_table([((["a", "b"], ["x", "y"]), Alignment(((0, 0), (1, 1))))], os.devnull, threads=1)
 
 
 def compile_phrases() -> None:
     """Phrase alignment."""
-    from dualign.phrase.alignment.aligning import align
+    from dualign.phrase.aligning import align
 
     align({(0, 1, 0, 1): 0.0}, 1, 1)
 
 
 def compile_rules() -> None:
     """Extracting rules of translation, and tuning their weights."""
-    from dualign.text.alignment import Alignment
-    from dualign.translate.rules.hiero_rules import extract
-    from dualign.translate.tuning.envelopes import envelopes
+    from dualign.text.links import Alignment
+    from dualign.translate.mert import envelopes
+    from dualign.translate.rules.hiero import extract
 
     list(extract([(["a", "b"], ["x", "y"])], [Alignment(((0, 0), (1, 1)))]))
     envelopes(np.zeros(2), np.zeros(2), np.array([0, 2]))

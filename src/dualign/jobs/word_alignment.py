@@ -7,11 +7,13 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.container import refuse_other_files
+from dualign._core.files.streams import check_input, text_size
+from dualign._core.progress import Clock, advance
 from dualign.aligner import Aligner
-from dualign.core.advancing import advance
-from dualign.core.clocks import Clock
-from dualign.core.errors import DataError, UsageError
-from dualign.decode.links import no_links
+from dualign.decode.decoders import no_links
+from dualign.hmm.training import NothingToLearn
 from dualign.jobs.before_work import (
     can_read_again,
     check_device,
@@ -29,9 +31,9 @@ from dualign.jobs.gold_tuning import Tuning, as_tuning, check_gold, tune_by
 from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.learning import TrainingText, learn
 from dualign.jobs.link_output import (
-    Counts,
     Ids,
     Outputs,
+    PairTotals,
     Piece,
     Printed,
     note_counts,
@@ -43,14 +45,10 @@ from dualign.jobs.link_output import (
 from dualign.jobs.resuming import Resumable, about_run, extra_places
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER
-from dualign.learn.training import NothingToLearn
-from dualign.model.options import Options
-from dualign.model.storage import refuse_other_files
-from dualign.text.bitext import Numbered
+from dualign.options import Options
+from dualign.text.blocks import BEGINNING, Position, TextFiles
 from dualign.text.checks import number_of
-from dualign.text.line_blocks import BEGINNING, Place
-from dualign.text.pair_blocks import TextFiles
-from dualign.text.streams import check_input, text_size
+from dualign.text.corpus import Numbered
 
 
 @job
@@ -169,8 +167,8 @@ class _BadLines:
 class _Text(NamedTuple):
     """A text to align: its chunks from a place on, and where it ends, in bytes or lines, if that is known."""
 
-    chunks: Callable[[Place], Iterable[Chunk]]
-    end: Place
+    chunks: Callable[[Position], Iterable[Chunk]]
+    end: Position
 
 
 def _for_saved(
@@ -182,7 +180,7 @@ def _for_saved(
         aligner.card = None
     else:
         note_device(aligner, aligner.constraints, run, learns=False)
-    end = Place(0, text_size(files.source))
+    end = Position(0, text_size(files.source))
     if tuning is not None:
         gold = tuning.read_gold(run.errors)
         pairs = files.pairs()
@@ -205,12 +203,12 @@ def _for_saved(
 def _for_learnt(aligner: Aligner, files: TextFiles, text: Numbered, outputs: Outputs) -> _Text:
     """The text that the model was learnt from; it is read again if somebody wants to know its lines."""
 
-    def chunks(_: Place) -> Iterator[Chunk]:
+    def chunks(_: Position) -> Iterator[Chunk]:
         if outputs.reads_lines:
             return chunks_of_files(aligner.model, files, keep=True, size=aligner.chunk)
         return chunks_of_text(aligner.model, text, aligner.chunk)
 
-    return _Text(chunks, Place(len(text)))
+    return _Text(chunks, Position(len(text)))
 
 
 def _write_nothing(error: NothingToLearn, files: TextFiles, outputs: Outputs, run: Run) -> None:
@@ -226,13 +224,13 @@ def _write_nothing(error: NothingToLearn, files: TextFiles, outputs: Outputs, ru
         tokens = "".join(f"{' '.join(left)}\t{' '.join(right)}\n" for left, right in files.pairs())
         lines = Printed(lambda _: b"\n" * pairs, tokens.encode())
     ids = None if outputs.ids is None else Ids(outputs.ids).of(0, pairs)
-    piece = printed(no_links(pairs), outputs, BEGINNING, Place(pairs), 0.0, lines, ids)
+    piece = printed(no_links(pairs), outputs, BEGINNING, Position(pairs), 0.0, lines, ids)
     write([piece] if pairs else [], outputs, run)
 
 
 def _write_all(
     aligner: Aligner, text: _Text, files: TextFiles, outputs: Outputs, load: str | None, run: Run
-) -> Counts:
+) -> PairTotals:
     """Align the text; `load`: where the model came from."""
     ids = None if outputs.ids is None else Ids(outputs.ids)
     pieces = align_chunks(aligner, text.chunks(BEGINNING), outputs, run, ids)
@@ -248,7 +246,7 @@ def _write_all(
     return counts
 
 
-def _go_on(parts: Resumable, aligner: Aligner, text: _Text, outputs: Outputs, run: Run) -> Counts:
+def _go_on(parts: Resumable, aligner: Aligner, text: _Text, outputs: Outputs, run: Run) -> PairTotals:
     """Align what an earlier run has left."""
     with parts.opened():
         if parts.place.line:
@@ -259,7 +257,7 @@ def _go_on(parts: Resumable, aligner: Aligner, text: _Text, outputs: Outputs, ru
     return parts.counts
 
 
-def _advancing(pieces: Iterable[Piece], whole: Place) -> Iterator[Piece]:
+def _advancing(pieces: Iterable[Piece], whole: Position) -> Iterator[Piece]:
     """Tell how much of the text is done; `whole` is its end, and nothing is told if that is not known."""
     for piece in pieces:
         if whole.source:

@@ -1,16 +1,5 @@
-"""Learning the parameters from text without labels."""
+"""What training knows and tells; the documented names, whose home is `dualign.hmm`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from dualign.core.lazy import lazily
-
-if TYPE_CHECKING:
-    from dualign.learn.prior_counts import Prior
-    from dualign.learn.training import NothingToLearn, Progress
+from dualign.hmm import NothingToLearn, Prior, Progress
 
 __all__ = ["NothingToLearn", "Prior", "Progress"]
-
-_HOMES = {"NothingToLearn": "training", "Prior": "prior_counts", "Progress": "training"}
-__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -1,6 +1,6 @@
 """How sure a score is: resample the sentence pairs with replacement, score again, and see how much it varies.
 
-Counts add up over sentence pairs (see `dualign.measure.link_counts`), so a resample is a row of
+Counts add up over sentence pairs (see `dualign.measure.links`), so a resample is a row of
 multiplicities and all of them together are one matrix product. Efron & Tibshirani 1993, ch. 13 (percentile
 interval); Koehn 2004 (paired).
 """
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign.core.errors import DataError, UsageError
-from dualign.core.html_table import html_table
-from dualign.measure.link_counts import LinkSet, as_alignments, as_pairs, count, rates
+from dualign._core.certified import html_table
+from dualign._core.errors import DataError, UsageError
+from dualign.measure.links import LinkSet, as_alignments, as_pairs, count, rates
 
 # Multiplicities held at once: 32 MB, however many sentence pairs there are.
 _BLOCK = 1 << 22

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dualign.core.release import release
+from dualign._core.version import release
 from dualign.measure.bootstrap import Interval
-from dualign.measure.quality import Evaluation
+from dualign.measure.links import Evaluation
 
 
 def signature(evaluation: Evaluation, interval: Interval | None = None) -> str:

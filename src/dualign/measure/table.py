@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:

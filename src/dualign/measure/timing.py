@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from tempfile import TemporaryFile
 
-from dualign.core.clocks import Clock
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
+from dualign._core.progress import Clock
 
 _LAUNCHER = """
 import json, os, sys

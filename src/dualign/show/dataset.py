@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import itemgetter
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.alignment import Alignment, Link
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import plain_name
+from dualign.text.blocks import Pair, read_pairs
 from dualign.text.checks import links_inside, number_of, same_ids, same_length
-from dualign.text.formats import read_links
 from dualign.text.gold import read_gold
-from dualign.text.lines import read_lines
-from dualign.text.pairs import Pair, read_pairs
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment, Link
 from dualign.text.reports import read_records, record_of
-from dualign.text.streams import plain_name
+from dualign.text.utf8 import read_lines
 
 _SOURCE, _TARGET = itemgetter(0), itemgetter(1)
 

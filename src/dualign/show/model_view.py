@@ -13,15 +13,14 @@ from threading import Lock
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import UsageError
-from dualign.core.threads import available
-from dualign.decode.links import MOST_CELLS
-from dualign.infer.encoding import parts_of
-from dualign.infer.posteriors import posteriors_of_bitext
-from dualign.model.model import Model
-from dualign.model.vocabulary import Vocabulary
-from dualign.text.pairs import Pair
+from dualign._core.arrays import Array
+from dualign._core.errors import UsageError
+from dualign._core.threads import available
+from dualign.decode.decoders import MOST_CELLS
+from dualign.hmm.encoding import parts_of
+from dualign.hmm.model import Model, Vocabulary
+from dualign.hmm.posteriors import posteriors_of_bitext
+from dualign.text.blocks import Pair
 
 LEAST = 0.005
 """Smaller posteriors would be invisible and are left out."""
@@ -39,7 +38,9 @@ class ModelView:
         if model.positions is not None:
             if projection not in (None, "none"):
                 raise UsageError(
-                    f"projection={projection} is for the HMM; {os.fspath(path)} has IBM Model 1 or 2"
+                    "{projection=} is for the HMM; {value} has IBM Model 1 or 2",
+                    projection=projection,
+                    value=os.fspath(path),
                 )
             projection = "none"
         self.projection = projection or model.options.projection

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualign.core.errors import DataError
-from dualign.measure.curves import Curve
-from dualign.measure.quality import Evaluation
-from dualign.measure.reliability import Calibration
-from dualign.show.canvas import GREY, STYLES, new_figure, style
+from dualign._core.errors import DataError
+from dualign.measure.curves import Calibration, Curve
+from dualign.measure.links import Evaluation
+from dualign.show.figures import GREY, STYLES, new_figure, style
 from dualign.text.checks import number_of
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.text.alignment import Alignment, Link
-from dualign.text.bitext import Bitext, GrowingVocabulary, Sentences, encode
-from dualign.text.pairs import Pair
+from dualign._core.arrays import Array
+from dualign.text.blocks import Pair
+from dualign.text.corpus import Bitext, GrowingVocabulary, Sentences, encode
+from dualign.text.links import Alignment, Link
 
 MOST_FERTILE = 6
 """This number of links and higher ones are counted together."""
@@ -25,7 +25,7 @@ FREQUENT = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SideCounts:
     """One language: sentences, words, and how many links its words have."""
 
     words: int
@@ -58,7 +58,7 @@ class Unaligned:
     count: int
 
 
-class Run:
+class UnalignedRun:
     """A bitext with one alignment for each pair; `probability` is NaN where a link has none."""
 
     def __init__(self, pairs: Iterable[Pair], alignments: Iterable[Alignment]) -> None:
@@ -84,13 +84,13 @@ class Run:
         """How many there are."""
         return len(self.pair)
 
-    def side(self, which: int) -> Side:
+    def side(self, which: int) -> SideCounts:
         """Statistics of the source (0) or the target (1)."""
         sentences, words = self._sentences(which), self.words[which]
         fertility = np.bincount(self._places(which), minlength=len(sentences.tokens))
         histogram = np.bincount(np.minimum(fertility, MOST_FERTILE), minlength=MOST_FERTILE + 1)
         lengths = sentences.lengths
-        return Side(
+        return SideCounts(
             len(sentences.tokens), len(words), int((lengths == 0).sum()), int(lengths.max(initial=0)),
             float(lengths.mean()) if len(lengths) else 0.0, int(histogram[0]), histogram.tolist(),
         )  # fmt: skip

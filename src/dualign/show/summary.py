@@ -1,4 +1,7 @@
-"""The page about a run: corpus, objective by round, links, confidence, dictionary, unaligned words."""
+"""The page about a run: corpus, objective by round, links, confidence, dictionary, unaligned words.
+
+Small charts as SVG in the page's colours: no script, no library.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,97 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from math import floor, log10
 from urllib.parse import quote
 
 import numpy as np
 
-from dualign.learn.training import Progress
-from dualign.show.charts import bars, line
-from dualign.show.page import asset, document
-from dualign.show.statistics import BINS, MOST_FERTILE, Run
-from dualign.text.alignment import Alignment
+from dualign.hmm.training import Progress
+from dualign.show.statistics import BINS, MOST_FERTILE, UnalignedRun
+from dualign.show.viewer import asset, document
+from dualign.text.blocks import Pair
 from dualign.text.checks import number_of
-from dualign.text.pairs import Pair
+from dualign.text.links import Alignment
+
+_WIDTH, _HEIGHT = 460, 170
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 8, 10, 34
+
+
+def bars(labels: Sequence[str], values: Sequence[float], *, x: str, y: str) -> str:
+    """A bar for each value, labelled below; pointing at it shows its value."""
+    most = _round_up(max(values, default=0) or 1)
+    step = (_WIDTH - _LEFT - _RIGHT) / max(len(values), 1)
+    parts = [_axis(0, most)]
+    for k, (label, value) in enumerate(zip(labels, values, strict=True)):
+        height = (_HEIGHT - _TOP - _BOTTOM) * value / most
+        left = _LEFT + k * step
+        parts.append(
+            f'<rect class="bar" x="{left + 1:.1f}" y="{_HEIGHT - _BOTTOM - height:.1f}" '
+            f'width="{max(step - 2, 1):.1f}" height="{height:.1f}">'
+            f"<title>{escape(label)}: {value:,}</title></rect>"
+        )
+        # Where bars are many, not every label has room.
+        if len(values) <= 12 or k % 4 == 0:
+            parts.append(_text(left + step / 2, _HEIGHT - _BOTTOM + 13, label, "middle"))
+    return _svg(parts, x, y)
+
+
+def line(values: Sequence[float], labels: Sequence[str], *, x: str, y: str) -> str:
+    """Values in their order, joined by a line; `labels` name them."""
+    low, high = min(values), max(values)
+    if low == high:
+        low, high = low - 1, high + 1
+    across = (_WIDTH - _LEFT - _RIGHT - 20) / max(len(values) - 1, 1)
+    points = [
+        (_LEFT + 10 + k * across, _TOP + (_HEIGHT - _TOP - _BOTTOM) * (high - value) / (high - low))
+        for k, value in enumerate(values)
+    ]
+    path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
+    parts = [_axis(low, high), f'<polyline class="curve" points="{path}"/>']
+    for (px, py), value, label in zip(points, values, labels, strict=True):
+        parts.append(
+            f'<circle class="point" cx="{px:.1f}" cy="{py:.1f}" r="3.5">'
+            f"<title>{escape(label)}: {value:.6g}</title></circle>"
+        )
+        parts.append(_text(px, _HEIGHT - _BOTTOM + 13, label, "middle"))
+    return _svg(parts, x, y)
+
+
+def _axis(low: float, high: float) -> str:
+    lines = []
+    for k in range(5):
+        y = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * k / 4
+        value = low + (high - low) * k / 4
+        lines.append(f'<line class="axis" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        lines.append(_text(_LEFT - 5, y + 4, f"{value:,.4g}" if abs(value) < 1e4 else _short(value), "end"))
+    return "".join(lines)
+
+
+def _round_up(value: float) -> float:
+    """A number not much larger whose quarters are round."""
+    size = 10.0 ** floor(log10(value))
+    return next(part * size for part in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if part * size >= value)
+
+
+def _short(value: float) -> str:
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.4g}{letter}"
+    return f"{value:.4g}"
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _svg(parts: Sequence[str], x: str, y: str) -> str:
+    label = escape(f"{y} by {x}")
+    below = _text(_WIDTH / 2, _HEIGHT - 4, f"{x}  (upwards: {y})", "middle")
+    return (
+        f'<svg class="chart" width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'aria-label="{label}">{"".join(parts)}{below}</svg>'
+    )
+
 
 EXTREMES = 8
 ENTRIES = 40
@@ -37,7 +120,7 @@ class About:
 
 def summary_page(pairs: Sequence[Pair], alignments: Sequence[Alignment], about: About) -> str:
     """One HTML page without scripts that needs nothing else."""
-    run = Run(pairs, alignments)
+    run = UnalignedRun(pairs, alignments)
     sections = [
         f"<h1>{escape(about.title)}</h1>",
         _facts(about.facts),
@@ -74,7 +157,7 @@ def _facts(facts: dict[str, str]) -> str:
     return f"<table>{items}</table>"
 
 
-def _corpus(run: Run) -> str:
+def _corpus(run: UnalignedRun) -> str:
     sides = run.side(0), run.side(1)
     rows = [
         ("words", *(f"{side.words:,}" for side in sides)),
@@ -100,7 +183,7 @@ def _training(rounds: Sequence[Progress]) -> str:
     return f'<h2>Training</h2><div class="side">{table}{chart}</div>'
 
 
-def _links(run: Run) -> str:
+def _links(run: UnalignedRun) -> str:
     sides = run.side(0), run.side(1)
     rows = [
         ("links per word", *(f"{run.links / max(side.words, 1):.3f}" for side in sides)),
@@ -116,7 +199,7 @@ def _links(run: Run) -> str:
     return f'{total}{_table(("", "source", "target"), rows)}<div class="side">{"".join(charts)}</div>'
 
 
-def _confidence(run: Run) -> str:
+def _confidence(run: UnalignedRun) -> str:
     values = run.histogram()
     if not sum(values):
         return '<h2>Confidence</h2><p class="soft">The links have no probabilities.</p>'
@@ -148,7 +231,7 @@ def _certificates(records: Sequence[str | None]) -> str:
     return "<h2>Certificates</h2>" + _table(("", ""), rows)
 
 
-def _extremes(run: Run, pairs: Sequence[Pair], alignments: Sequence[Alignment]) -> str:
+def _extremes(run: UnalignedRun, pairs: Sequence[Pair], alignments: Sequence[Alignment]) -> str:
     most, least = run.extremes(EXTREMES)
     if not most and not least:
         return ""
@@ -180,7 +263,7 @@ def _doubts(pair: Pair, alignment: Alignment) -> str:
     return f'<p class="soft">least certain links: {links}</p>' if links else ""
 
 
-def _dictionary(run: Run) -> str:
+def _dictionary(run: UnalignedRun) -> str:
     entries = run.glossary(SAVED_ENTRIES)
     what = "content words"
     if not entries:  # in a short text every word is frequent, or none is linked twice
@@ -204,7 +287,7 @@ def _dictionary(run: Run) -> str:
     return f'<h2>Dictionary: {what}</h2><div class="side">{tables}</div>{save}'
 
 
-def _unaligned(run: Run) -> str:
+def _unaligned(run: UnalignedRun) -> str:
     tables = []
     for which, name in enumerate(("source", "target")):
         rows = [

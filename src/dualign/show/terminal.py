@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.text import Text
 
-from dualign.text.alignment import Alignment, Link
+from dualign.text.links import Alignment, Link
 
 COLOURS = ("cyan", "yellow", "magenta", "green", "blue", "bright_red")
 """For groups of linked words, in turn; they have no meaning of their own."""

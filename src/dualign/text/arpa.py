@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError
+from dualign._core.files.streams import FilePath, open_output
 from dualign.text.checks import number_of
-from dualign.text.lines import read_lines
-from dualign.text.streams import FilePath, open_output
+from dualign.text.utf8 import read_lines
 
 _SECTION = re.compile(r"\\(?:[0-9]*-grams:|[0-9]*end\\)")
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from sys import intern
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
+from dualign._core.files.streams import FilePath
 from dualign.text.checks import in_step
-from dualign.text.lines import parsed, read_lines, tokenize
-from dualign.text.streams import FilePath
+from dualign.text.utf8 import parsed, read_lines, tokenize
 
 _SYMBOL = re.compile(r"[()]|[^()\s]+")
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "|||": "-BARS-"}

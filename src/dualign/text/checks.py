@@ -10,7 +10,7 @@ from itertools import zip_longest
 from math import inf
 from typing import Any, TypeVar, overload
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")

@@ -23,10 +23,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
+from dualign._core.files.streams import FilePath, open_output, plain_name
 from dualign.text.checks import number_of
-from dualign.text.lines import read_lines, tokenize
-from dualign.text.streams import FilePath, open_output, plain_name
+from dualign.text.utf8 import read_lines, tokenize
 
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")

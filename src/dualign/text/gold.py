@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
-from dualign.core.errors import DataError
-from dualign.text.alignment import Alignment
+from dualign._core.errors import DataError
 from dualign.text.checks import number_of, same_length
-from dualign.text.formats import NUMBER, chosen_line, links_from, parse_pharaoh, quoted
-from dualign.text.lines import parsed, read_lines
+from dualign.text.link_formats import NUMBER, chosen_line, links_from, parse_pharaoh, quoted
+from dualign.text.links import Alignment
+from dualign.text.utf8 import parsed, read_lines
 
 Item = TypeVar("Item")
 _NUMBER = re.compile(NUMBER)

@@ -21,18 +21,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError
-from dualign.core.jit import kernel
-from dualign.core.phases import timed
-from dualign.core.prefetch import prefetched
-from dualign.core.threads import ordered_map
-from dualign.core.workspace import Growing, Workspace, boundless
-from dualign.text.bitext import Numbered, Sentences
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError
+from dualign._core.jit import kernel
+from dualign._core.memory import Growing, Workspace, boundless
+from dualign._core.progress import timed
+from dualign._core.threads import ordered_map, prefetched
 from dualign.text.checks import same_length
-from dualign.text.cutting import PLAIN, Cutting
-from dualign.text.lines import checked, read_blocks, refuse_block
-from dualign.text.octets import (
+from dualign.text.corpus import Numbered, Sentences
+from dualign.text.tokenizing import PLAIN, Cutting
+from dualign.text.utf8 import checked, read_blocks, refuse_block
+from dualign.text.utf8_kernels import (
     BYTE,
     as_bytes,
     eight_bytes,
@@ -45,7 +44,7 @@ from dualign.text.octets import (
     word_end,
 )
 from dualign.text.word_table import (
-    Words,
+    WordTable,
     add_words,
     bytes_of,
     copy_words,
@@ -67,10 +66,10 @@ _FEW, _MANY = 1 << 8, 1 << 14
 _BLANK, _NEWLINE = np.uint64(32), np.uint64(10)
 
 
-class Block(NamedTuple):
+class NumberedBlock(NamedTuple):
     """Some lines in numbers of their own: `ends[n]` tokens are in the first n + 1 of them."""
 
-    words: Words
+    words: WordTable
     known: int
     tokens: Array
     ends: Array
@@ -102,7 +101,7 @@ def encode_files(
     paths = source, target
     reading = _Reading(workspace or boundless(), threads, (_expected(source), _expected(target)))
 
-    def blocks() -> Iterator[tuple[int, Block]]:
+    def blocks() -> Iterator[tuple[int, NumberedBlock]]:
         lines_before = [0, 0]
         jobs = _by_turns(paths, threads)
         for side, lines, block in ordered_map(
@@ -129,7 +128,7 @@ def encode_blocks(
     """The same for blocks of parallel lines of tokens in normal form, each with its `\\n`."""
     reading = _Reading(workspace or boundless(), threads)
 
-    def number(job: tuple[int, bytes]) -> tuple[int, Block]:
+    def number(job: tuple[int, bytes]) -> tuple[int, NumberedBlock]:
         return job[0], number_block(job[1], ascii=ascii)
 
     jobs = (job for pair in blocks for job in enumerate(pair))
@@ -141,10 +140,10 @@ class _Reading:
     """Both sides of a text that is being read."""
 
     def __init__(self, workspace: Workspace, threads: int, expected: tuple[int, int] = (0, 0)) -> None:
-        self.sides = Side(workspace, expected[0]), Side(workspace, expected[1])
+        self.sides = SideNumbering(workspace, expected[0]), SideNumbering(workspace, expected[1])
         self.workspace, self.threads = workspace, threads
 
-    def add(self, blocks: Iterator[tuple[int, Block]]) -> None:
+    def add(self, blocks: Iterator[tuple[int, NumberedBlock]]) -> None:
         """Add blocks, each with the number of its side, in the order of the text.
 
         The blocks of a side are placed one after the other; a thread for each side lets the two not wait for
@@ -198,7 +197,7 @@ def _or_error(blocks: Iterator[bytes]) -> Iterator[bytes | DataError]:
 
 def _numbered(
     errors: str, cutting: Cutting, job: tuple[int, bytes | DataError]
-) -> tuple[int, bytes, Block | None]:
+) -> tuple[int, bytes, NumberedBlock | None]:
     """A block in numbers of its own, with its file and its lines; None if a line of it is an error."""
     side, lines = job
     if isinstance(lines, DataError):
@@ -210,7 +209,7 @@ def _numbered(
 
 
 def number_lines(
-    lines: bytes, table: Words, lowercase: bool = False, *, ascii: bool = False, is_lower: bool = False
+    lines: bytes, table: WordTable, lowercase: bool = False, *, ascii: bool = False, is_lower: bool = False
 ) -> tuple[Sentences, list[str]]:
     """The words of lines in normal form, each with its `\\n`, in the numbers of a table.
 
@@ -235,7 +234,7 @@ def number_lines(
     return Sentences(tokens, offsets), new
 
 
-def number_block(lines: bytes, most: int = 0, *, ascii: bool = False) -> Block:
+def number_block(lines: bytes, most: int = 0, *, ascii: bool = False) -> NumberedBlock:
     """The words of lines in normal form, each with its `\\n`, in numbers of their own; `most` if known."""
     text, size = octets(lines), len(lines)
     tokens = np.empty(size // 2 + 1, np.int32)
@@ -244,10 +243,10 @@ def number_block(lines: bytes, most: int = 0, *, ascii: bool = False) -> Block:
     done = np.zeros(4, np.int64)
     while not number_words(text, size, ascii, words, done, tokens, ends):
         words = grown(words, int(done[1]), 2 * len(words.begins))
-    return Block(words, int(done[1]), tokens[: done[2]], ends)
+    return NumberedBlock(words, int(done[1]), tokens[: done[2]], ends)
 
 
-class Side:
+class SideNumbering:
     """The words and sentences of the blocks of a file that were read so far."""
 
     def __init__(self, workspace: Workspace | None = None, expected: int = 0) -> None:
@@ -264,7 +263,7 @@ class Side:
         """Number the words of whole lines in normal form."""
         _renumber(self.place(number_block(lines)))
 
-    def place(self, block: Block) -> Placed:
+    def place(self, block: NumberedBlock) -> Placed:
         """Number the words of the next block; its tokens are still to be renumbered."""
         begin = self.tokens.length
         number, new = _looked_up(block, self.words, self.known)
@@ -288,7 +287,7 @@ class Side:
             self.words = self.words._replace(letters=more)
 
 
-def _looked_up(block: Block, table: Words, known: int) -> tuple[Array, Array]:
+def _looked_up(block: NumberedBlock, table: WordTable, known: int) -> tuple[Array, Array]:
     """The numbers of a block's words by a table of `known` words, and which of them it lacks.
 
     These are numbered after the known ones.
@@ -297,7 +296,7 @@ def _looked_up(block: Block, table: Words, known: int) -> tuple[Array, Array]:
     return number, missing[: find_words(block.words, table, known, number, missing)]
 
 
-def _spelled(block: Block, which: Array) -> str:
+def _spelled(block: NumberedBlock, which: Array) -> str:
     """Some words of a block, each with its `\\n`."""
     size = bytes_of(block.words, which)
     letters = np.zeros(size // 8 + 1, np.uint64)
@@ -320,7 +319,7 @@ def count_lines(text: Array) -> int:
 
 @kernel()
 def number_words(
-    text: Array, size: int, ascii: bool, words: Words, done: Array, tokens: Array, ends: Array
+    text: Array, size: int, ascii: bool, words: WordTable, done: Array, tokens: Array, ends: Array
 ) -> bool:
     """Number the words of a block of lines, each with its `\\n`, until the table is full or all is `done`.
 

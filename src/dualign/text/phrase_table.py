@@ -9,10 +9,10 @@ from itertools import islice
 from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
+from dualign._core.files.streams import FilePath
 from dualign.text.checks import number_of
-from dualign.text.lines import read_lines
-from dualign.text.streams import FilePath
+from dualign.text.utf8 import read_lines
 
 _BATCH = 1 << 15
 _BARS = " ||| "

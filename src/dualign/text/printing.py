@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
 
 _LONGEST = 32
 """Bytes of `2147483647-2147483647:1.000000` and a blank."""

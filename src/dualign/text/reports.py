@@ -12,11 +12,11 @@ import os
 from math import isfinite, nan
 from typing import Any
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
+from dualign._core.files.streams import FilePath
 from dualign.text.checks import number_of, plausible_number
-from dualign.text.json_lines import parse_json
-from dualign.text.lines import read_lines
-from dualign.text.streams import FilePath
+from dualign.text.tables import parse_json
+from dualign.text.utf8 import read_lines
 
 Record = dict[str, Any]
 

@@ -1,4 +1,18 @@
-"""The bundled sample: 400 German-English sentence pairs, 60 of them with gold links, five with trees.
+"""Synthetic bitext with known links, for tests, benchmarks and demonstrations.
+
+The generative story, IBM 3 with a little structure:
+
+1. Source words are Zipfian: rank r has probability proportional to 1 / (r + 2.7).
+2. Each source word has four translations, with probabilities 0.6, 0.25, 0.1 and 0.05. The first ones are a
+   permutation of the target vocabulary; the others are any words, so that target words are ambiguous too.
+3. A source word becomes 0 to 3 target words side by side; those after the first are its next translations.
+4. Neighbouring source words swap places (locally), and now and then two neighbouring blocks do.
+5. Words without links are inserted; they are translations of frequent source words, so that their form does
+   not give them away.
+
+Only uniform doubles are drawn: the text does not depend on how NumPy implements other distributions.
+
+The bundled sample: 400 German-English sentence pairs, 60 of them with gold links, five with trees.
 
 It is for demonstrations, examples and tests. All sentences were written for dualign, none is taken from a
 corpus or a book. The links of the first 60 pairs and the dependency trees of the first five (both languages,
@@ -13,15 +27,21 @@ counterpart.
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.alignment import Alignment
-from dualign.text.formats import parse_pharaoh
-from dualign.text.streams import FilePath, explaining
+import numpy as np
+from numpy.typing import NDArray
+
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import FilePath, explaining
+from dualign.text.link_formats import parse_pharaoh
+from dualign.text.links import Alignment
 
 _NAMES = ("sample.de", "sample.en", "sample.gold", "sample.de.conllu", "sample.en.conllu")
 
@@ -65,3 +85,129 @@ def write_sample(folder: FilePath) -> list[str]:
         for path, content in contents.items():
             path.write_bytes(content)
     return [str(path) for path in contents]
+
+
+_TRANSLATIONS = np.cumsum([0.6, 0.25, 0.1, 0.05])
+_FUNCTION_WORDS = 10
+
+
+def generate(
+    pairs: int,
+    *,
+    seed: int = 0,
+    vocabulary: int = 2000,
+    mean_length: float = 15.0,
+    fertility: Sequence[float] = (0.07, 0.79, 0.11, 0.03),
+    distortion: float = 0.15,
+    null_rate: float = 0.05,
+) -> Iterator[tuple[list[str], list[str], Alignment]]:
+    """Yield `pairs` sentence pairs `(source, target, links)`; the same parameters give the same pairs.
+
+    `vocabulary` is the number of words of each language; `mean_length` is that of the source sentences;
+    `fertility[n]` is the probability that a source word becomes n target words; `distortion` is the
+    probability that a source word swaps with the next, and twice that of a block swap in a sentence;
+    `null_rate` is the probability that an unlinked word precedes a target word. Neither side is ever empty.
+    Pair k does not depend on `pairs`.
+    """
+    for name, value, fine, rule in (
+        ("pairs", pairs, pairs >= 0, "must not be negative"),
+        ("seed", seed, seed >= 0, "must not be negative"),
+        ("vocabulary", vocabulary, vocabulary >= 1, "must be at least one word"),
+        ("mean_length", mean_length, 1 <= mean_length < math.inf, "must be at least one word, and finite"),
+        ("distortion", distortion, 0 <= distortion <= 1, "is not a probability"),
+        ("null_rate", null_rate, 0 <= null_rate <= 1, "is not a probability"),
+    ):
+        if not fine:
+            raise UsageError(f"{name}={value} {rule}")
+    if len(fertility) != 4 or min(fertility) < 0 or not math.isclose(sum(fertility), 1, abs_tol=1e-6):
+        raise UsageError(
+            "{fertility=} must be four probabilities (of 0, 1, 2, 3 words) that sum to 1", fertility=fertility
+        )
+    if fertility[0] > 0.9:
+        raise UsageError(
+            "{fertility=}: with over 0.9 on 0 words nothing is left to translate", fertility=fertility
+        )
+    random = np.random.Generator(np.random.PCG64(seed))
+    language = _invent(random, vocabulary)
+    cumulative = np.cumsum(fertility)
+    return (_pair(random, language, mean_length, cumulative, distortion, null_rate) for _ in range(pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """What the sentences of one corpus share."""
+
+    ranks: NDArray[np.float64]  # cumulative probabilities of the source words, most frequent first
+    frequent: NDArray[np.float64]  # the same among the most frequent alone
+    source: list[str]
+    target: list[list[str]]  # the translations of each source word, most probable first
+
+
+def _invent(random: np.random.Generator, vocabulary: int) -> _Language:
+    ranks = np.cumsum(1 / (np.arange(vocabulary) + 3.7))
+    frequent = ranks[:_FUNCTION_WORDS]
+    first = np.argsort(random.random(vocabulary), kind="stable")
+    others = (random.random((vocabulary, len(_TRANSLATIONS) - 1)) * vocabulary).astype(np.int64)
+    translations = np.column_stack([first, others]).tolist()
+    return _Language(
+        ranks=ranks / ranks[-1],
+        frequent=frequent / frequent[-1],
+        source=[f"s{word}" for word in range(vocabulary)],
+        target=[[f"t{word}" for word in words] for words in translations],
+    )
+
+
+def _draw(random: np.random.Generator, cumulative: NDArray[np.float64], size: int) -> list[int]:
+    """Draw indices; rounding may leave the last cumulative probability a little under 1."""
+    drawn = np.searchsorted(cumulative, random.random(size), side="right")
+    indices: list[int] = np.minimum(drawn, len(cumulative) - 1).tolist()
+    return indices
+
+
+def _pair(
+    random: np.random.Generator,
+    language: _Language,
+    mean_length: float,
+    fertility: NDArray[np.float64],
+    distortion: float,
+    null_rate: float,
+) -> tuple[list[str], list[str], Alignment]:
+    # The rounded sum of two exponentials: many sentences of usual length, a tail of long ones.
+    exponentials = -np.log1p(-random.random(2)).sum()
+    length = 1 + int((mean_length - 1) / 2 * exponentials + 0.5)
+    words = _draw(random, language.ranks, length)
+    choices = _draw(random, _TRANSLATIONS, length)
+    sizes = _draw(random, fertility, length)
+    if not any(sizes):
+        sizes[0] = 1
+    insert = (random.random(sum(sizes)) < null_rate).tolist()
+    unlinked = iter(_draw(random, language.frequent, sum(insert)))
+
+    target: list[str] = []
+    links: list[tuple[int, int]] = []
+    made = 0
+    for i in _reordered(random, length, distortion):
+        translations = language.target[words[i]]
+        for n in range(sizes[i]):
+            if insert[made]:
+                target.append(language.target[next(unlinked)][0])
+            links.append((i, len(target)))
+            target.append(translations[(choices[i] + n) % len(translations)])
+            made += 1
+    return [language.source[word] for word in words], target, Alignment.of(links)
+
+
+def _reordered(random: np.random.Generator, length: int, distortion: float) -> list[int]:
+    order = list(range(length))
+    swap = (random.random(length) < distortion).tolist()
+    block = random.random(4).tolist()
+    at = 0
+    while at < length - 1:
+        if swap[at]:
+            order[at], order[at + 1] = order[at + 1], order[at]
+            at += 1  # a word that has just moved stays
+        at += 1
+    if block[0] < distortion / 2:
+        start, middle, end = sorted(int(u * (length + 1)) for u in block[1:])
+        order[start:end] = order[middle:end] + order[start:middle]
+    return order

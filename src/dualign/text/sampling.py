@@ -16,9 +16,9 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError, UsageError
-from dualign.text.streams import explaining
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import explaining
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _COUNT = re.compile(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmg]?)\s*", re.IGNORECASE)
@@ -41,10 +41,10 @@ def as_count(count: int | str) -> int:
     """A number of lines such as `500000`, `500k` or `2.5M`; units are powers of 1000."""
     match = _COUNT.fullmatch(str(count))
     if isinstance(count, bool) or match is None:
-        raise UsageError(f"sample={count} is not a number of pairs; write it as 500000 or 2.5M")
+        raise UsageError("{sample=} is not a number of pairs; write it as 500000 or 2.5M", sample=count)
     number = float(match[1]) * _UNITS[match[2].lower()]
     if number < 1 or number != int(number):
-        raise UsageError(f"sample={count} must be a whole number of pairs, at least 1")
+        raise UsageError("{sample=} must be a whole number of pairs, at least 1", sample=count)
     return int(number)
 
 

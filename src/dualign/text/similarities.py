@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 
 MOST = 20.0
 """The largest |w · s|: kernels reckon with single precision."""
@@ -73,7 +73,12 @@ def similarities(
     """Those of a text whose pairs have these `lengths`, source and target, from the matrices of its first
     pairs, each with its place for messages."""
     if not abs(weight) <= MOST:
-        raise UsageError(f"similarity_weight={weight} must be at least {-MOST:g} and at most {MOST:g}")
+        raise UsageError(
+            "{similarity_weight=} must be at least {value:g} and at most {most:g}",
+            similarity_weight=weight,
+            value=-MOST,
+            most=MOST,
+        )
     return Similarities.of(len(lengths[0]), _factors(lengths, matrices, weight))
 
 

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.core.lanes import prefetch
-from dualign.text.octets import BYTE, eight_bytes, octets, signed
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.lanes import prefetch
+from dualign.text.utf8_kernels import BYTE, eight_bytes, octets, signed
 
 _NEWLINE = np.uint64(10)
 
 
-class Words(NamedTuple):
-    """Word w is the `sizes[w]` bytes of `letters` (see `dualign.text.octets`) from `begins[w]` on.
+class WordTable(NamedTuple):
+    """Word w is the `sizes[w]` bytes of `letters` (see `dualign.text.utf8`) from `begins[w]` on.
 
     `slots` (a power of two of them, at most half full) hold at `hashes[w]`, or after it, that hash and a mark
     (see `mark_of`) of the word; the mark of a free one is 0.
@@ -32,7 +32,7 @@ class Words(NamedTuple):
     slots: Array
 
 
-def table_of(text: Array) -> Words:
+def table_of(text: Array) -> WordTable:
     """The table of different words, each ended by a `\\n` (uint8)."""
     ends = np.flatnonzero(text == 10)
     words = room_for_words(octets(text), len(ends))
@@ -43,13 +43,15 @@ def table_of(text: Array) -> Words:
     return words
 
 
-def room_for_words(letters: Array, most: int) -> Words:
+def room_for_words(letters: Array, most: int) -> WordTable:
     """An empty table for at most this number of words."""
     begins, sizes, hashes = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint64)
-    return Words(letters, begins, sizes, hashes, np.zeros((1 << (2 * most - 1).bit_length(), 2), np.uint64))
+    return WordTable(
+        letters, begins, sizes, hashes, np.zeros((1 << (2 * most - 1).bit_length(), 2), np.uint64)
+    )
 
 
-def grown(words: Words, known: int, most: int) -> Words:
+def grown(words: WordTable, known: int, most: int) -> WordTable:
     """The same words in a table with room for more."""
     more = room_for_words(words.letters, most)
     for old, new in zip(words[1:4], more[1:4], strict=True):
@@ -58,13 +60,13 @@ def grown(words: Words, known: int, most: int) -> Words:
     return more
 
 
-def bytes_of(words: Words, which: Array) -> int:
+def bytes_of(words: WordTable, which: Array) -> int:
     """How many bytes some words take, each with its `\\n`."""
     return int(words.sizes[which].sum()) + len(which)
 
 
 @kernel()
-def hash_words(words: Words) -> None:
+def hash_words(words: WordTable) -> None:
     """The hashes of words, and 0 for those that no line can have, since they are empty or end with a NUL."""
     for word in range(len(words.begins)):
         begin, size = words.begins[word], words.sizes[word]
@@ -73,7 +75,7 @@ def hash_words(words: Words) -> None:
 
 
 @kernel()
-def place_words(words: Words, known: int) -> None:
+def place_words(words: WordTable, known: int) -> None:
     """Fill an empty table."""
     mask = len(words.slots) - 1
     for word in range(known):
@@ -85,7 +87,7 @@ def place_words(words: Words, known: int) -> None:
 
 
 @kernel()
-def find_words(new: Words, table: Words, known: int, number: Array, missing: Array) -> int:
+def find_words(new: WordTable, table: WordTable, known: int, number: Array, missing: Array) -> int:
     """Look words up in a table; those that are missing are listed and numbered after the known ones.
 
     `number` has one element per word. Returns how many are missing.
@@ -105,7 +107,7 @@ def find_words(new: Words, table: Words, known: int, number: Array, missing: Arr
 
 
 @kernel()
-def add_words(new: Words, which: Array, words: Words, known: int, used: int) -> int:
+def add_words(new: WordTable, which: Array, words: WordTable, known: int, used: int) -> int:
     """Add some words to a table that lacks them; returns how many bytes of its letters are taken then."""
     end = copy_words(new, which, words.letters, used)
     for k in which:
@@ -119,7 +121,7 @@ def add_words(new: Words, which: Array, words: Words, known: int, used: int) -> 
 
 
 @kernel()
-def copy_words(words: Words, which: Array, letters: Array, used: int) -> int:
+def copy_words(words: WordTable, which: Array, letters: Array, used: int) -> int:
     """Write some words, each with its `\\n`, after the `used` bytes that are taken; the others are 0.
 
     Returns how many are taken then.
@@ -134,7 +136,7 @@ def copy_words(words: Words, which: Array, letters: Array, used: int) -> int:
 
 
 @kernel(allocates=False)
-def slot_of(words: Words, text: Array, begin: int, size: int, code: np.uint64) -> int:
+def slot_of(words: WordTable, text: Array, begin: int, size: int, code: np.uint64) -> int:
     """The place of a word in the table, or the free one where it belongs."""
     last = len(words.slots) - 1
     slot = signed(code) & last

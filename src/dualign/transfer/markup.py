@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tokens import Interval
 from dualign.transfer.weighted_links import WeightedLink

@@ -1,4 +1,6 @@
-"""Links carried from one tokenisation of a text to another: words, subwords, characters, bytes.
+"""Files of links carried to other tokens of the same text: `dualign remap`.
+
+Links carried from one tokenisation of a text to another: words, subwords, characters, bytes.
 
 A link of token `i` becomes a link of every token that shares a letter with `i` (see
 `dualign.transfer.tokens`); the same on the other side. If several links become one, it has the highest of
@@ -16,15 +18,17 @@ probability follows as in `0:5-0:4:0.87`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.alignment import Alignment
-from dualign.text.formats import NUMBER, REAL, parse_marked
-from dualign.transfer.tokens import Interval, overlaps
+from dualign._core.errors import DataError, UsageError
+from dualign.text.checks import in_step, links_inside
+from dualign.text.link_formats import NUMBER, REAL, parse_marked, pharaoh, read_links
+from dualign.text.links import Alignment
+from dualign.text.utf8 import parsed, read_lines, tokenize
+from dualign.transfer.tokens import MARKS, SCHEMES, Interval, covering, letters, locate, overlaps, word_groups
 
 UNITS = ("characters", "bytes", "utf16")
 """What offsets count."""
@@ -148,3 +152,185 @@ def parse_offsets(line: str) -> OffsetAlignment:
         return interval(source), interval(target)
 
     return OffsetAlignment(*parse_marked(line, _LINK, link, "links of offsets, as in `0:5-0:4`"))
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The files of one side: tokens that the given links are about, and those for the new ones."""
+
+    given: str | None = None
+    new: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remapping:
+    """What is carried where; kinds are schemes of tokens (`SCHEMES`) or units of offsets (`UNITS`)."""
+
+    links: str
+    given: str
+    new: str
+    source: Side = Side()
+    target: Side = Side()
+    format: str | None = None
+    pairs: int | None = None
+
+    def __post_init__(self) -> None:
+        for kind in (self.given, self.new):
+            if kind not in SCHEMES + UNITS:
+                raise UsageError(f"links cannot be about `{kind}`; there are {', '.join(SCHEMES + UNITS)}")
+        self._check("source", self.source)
+        self._check("target", self.target)
+        if {self.source.given, self.source.new, self.target.given, self.target.new} == {None}:
+            raise UsageError(
+                "nothing to carry links to; name files with --source-from, --source-to and so on"
+            )
+        if self.given in UNITS and (self.format is not None or self.pairs is not None):
+            raise UsageError(
+                "links of offsets have one format, a line for each pair; --format and --pairs are for others"
+            )
+
+    def _check(self, name: str, side: Side) -> None:
+        from_option, to_option = f"--{name}-from", f"--{name}-to"
+        if self.given in UNITS and side.given is None:
+            raise UsageError(f"offsets need the text that they count in; give it as {from_option}")
+        if self.new in UNITS and side.new is None and not (self.given in UNITS and side.given):
+            raise UsageError(f"offsets need the text that they count in; give it as {to_option}")
+        both = (self.given, side.given, from_option), (self.new, side.new, to_option)
+        if self.new in UNITS or self.given in UNITS:
+            for kind, path, option in both:
+                if kind in SCHEMES[1:] and path is None:
+                    raise UsageError(f"give the subwords of the {name} side as {option}")
+        elif (side.given is None) != (side.new is None):
+            (there, _, _), (missing, _, option) = both if side.new is None else both[::-1]
+            if there == "words" or missing != "words":
+                raise UsageError(f"give the other tokens of the {name} side as {option}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One side of one pair."""
+
+    tokens: int | None = None
+    """How many tokens there are to link, if that is known."""
+    becomes: Sequence[Sequence[int]] | None = None
+    """The new tokens of each given one; None if they stay the same."""
+    text: str = ""
+    """What offsets count in."""
+    places: Sequence[Interval] = ()
+    """The characters of each token, if given or new links are offsets."""
+
+
+class _Tokens:
+    """A file of tokens; while its lines are read, notes whether none has the mark of its kind."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        self.path, self.kind = path, kind
+        self.unmarked = False
+
+    def lines(self, errors: str) -> Iterator[str]:
+        looking = self.kind in MARKS
+        for line in read_lines(self.path, errors):
+            if looking and (tokens := tokenize(line)):
+                looking = self.unmarked = letters(tokens, self.kind) == tokens
+            yield line
+
+
+def remapped(
+    work: Remapping, warn: Callable[[str], None] = lambda message: None, errors: str = "strict"
+) -> Iterator[tuple[str, DataError | None]]:
+    """A line of links for each pair; if tokens and text differ, an empty one, with the error that says so.
+
+    Links outside their sentences always raise. `warn` is called at the end about files of subwords in which
+    no token has the mark of a subword.
+    """
+    files = [
+        _Tokens(path, kind)
+        for side in (work.source, work.target)
+        for path, kind in ((side.given, work.given), (side.new, work.new))
+        if path is not None
+    ]
+    if work.given in UNITS:
+        links: Iterable[Any] = parsed(work.links, read_lines(work.links, errors), parse_offsets)
+    else:
+        links = read_links(work.links, work.format, errors, count=work.pairs)
+    streams = [(work.links, links), *((file.path, file.lines(errors)) for file in files)]
+    for number, (alignment, *lines) in enumerate(in_step(*streams, unit="sentences"), 1):
+        rest = iter(lines)
+        try:
+            sides = [_line(work, side, rest, number) for side in (work.source, work.target)]
+        except DataError as error:
+            yield "", error
+            continue
+        yield _carry(work, alignment, sides[0], sides[1], f"{work.links}, sentence pair {number}"), None
+    for file in files:
+        if file.unmarked:
+            mark = MARKS[file.kind]
+            warn(f"no token of {file.path} has the mark of {file.kind}, `{mark}`; are they words?")
+
+
+def _line(work: Remapping, side: Side, lines: Iterator[str], number: int) -> _Line:
+    given = next(lines) if side.given is not None else None
+    new = next(lines) if side.new is not None else None
+    names = f"{side.given}:{number}", f"{side.new}:{number}"
+    if work.given in UNITS:
+        text = given or ""
+        if work.new in UNITS:
+            return _Line(text=text)
+        if new is None:
+            return _Line(text=text, places=locate(tokenize(text), text, (names[0], "its text")))
+        return _Line(text=text, places=locate(letters(tokenize(new), work.new), text, names[::-1]))
+    if work.new in UNITS:
+        text = new or ""
+        tokens = tokenize(text) if given is None else letters(tokenize(given), work.given)
+        return _Line(len(tokens), text=text, places=locate(tokens, text, names))
+    if given is None and new is None:
+        return _Line()
+    if given is None:
+        groups = word_groups(tokenize(new or ""), work.new)
+        return _Line(len(groups), groups)
+    old = tokenize(given)
+    if new is None:
+        groups = word_groups(old, work.given)
+        return _Line(len(old), [[word] for word, group in enumerate(groups) for _ in group])
+    both = covering(letters(old, work.given), letters(tokenize(new), work.new), names)
+    return _Line(len(old), overlaps(*both))
+
+
+def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place: str) -> str:
+    """The new line of links; `alignment` is what the given kind of links is read as."""
+    if work.given in UNITS:
+        try:
+            offsets = _in_characters(alignment, source.text, target.text, work.given)
+        except DataError as error:
+            raise DataError(f"{place}: {error}") from None
+        if work.new not in UNITS:
+            return pharaoh(remap_from_offsets(offsets, source.places, target.places))
+    else:
+        links_inside((*alignment.links, *alignment.possible), source.tokens, target.tokens, place)
+        if work.new not in UNITS:
+            return pharaoh(remap(alignment, source.becomes, target.becomes))
+        offsets = remap_to_offsets(alignment, source.places, target.places)
+    return format_offsets(_in_units(offsets, source.text, target.text, work.new))
+
+
+def _in_characters(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
+    """Links of offsets in a unit as links of offsets in characters, checked to lie in the texts."""
+    both = (*alignment.links, *alignment.possible)
+    left = in_characters((link[0] for link in both), source, unit)
+    right = in_characters((link[1] for link in both), target, unit)
+    return OffsetAlignment(
+        tuple((left[s], right[t]) for s, t in alignment.links),
+        tuple((left[s], right[t]) for s, t in alignment.possible),
+        alignment.probabilities,
+    )
+
+
+def _in_units(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
+    """Links of offsets in characters as links of offsets in a unit."""
+
+    def carried(links: Sequence[tuple[Interval, Interval]]) -> tuple[tuple[Interval, Interval], ...]:
+        left = in_units((link[0] for link in links), source, unit)
+        right = in_units((link[1] for link in links), target, unit)
+        return tuple(zip(left, right, strict=True))
+
+    return OffsetAlignment(carried(alignment.links), carried(alignment.possible), alignment.probabilities)

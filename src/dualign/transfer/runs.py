@@ -1,8 +1,8 @@
 """Whole files transferred: streams in, a stream out, and counts of what happened.
 
-Each function takes its inputs as `Files`, yields the text of the output for each sentence pair together with
-the counts of that pair, and holds one pair in memory at a time; `spread` is `map`, or does the same on a
-cluster.
+Each function takes its inputs as `AnnotatedFiles`, yields the text of the output for each sentence pair
+together with the counts of that pair, and holds one pair in memory at a time; `spread` is `map`, or does the
+same on a cluster.
 """
 
 from __future__ import annotations
@@ -14,16 +14,26 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from dualign.core.errors import DataError, UsageError
-from dualign.text.alignment import Alignment
+from dualign._core.errors import DataError, UsageError
 from dualign.text.checks import in_step, links_inside
 from dualign.text.conllu import FORM, Sentence, format_sentence, is_conllu, read_sentences
-from dualign.text.formats import read_links
-from dualign.text.json_lines import is_json
-from dualign.text.lines import read_lines, tokenize
-from dualign.transfer.annotated import AnnotatedText, carry_record, read_annotated, read_plain
+from dualign.text.link_formats import read_links
+from dualign.text.links import Alignment
+from dualign.text.tables import is_json
+from dualign.text.utf8 import read_lines, tokenize
 from dualign.transfer.markup import parse_markup, place_markup
-from dualign.transfer.sentences import COLUMNS, Settings, links_between, read_tags, transfer_tree, write_tags
+from dualign.transfer.sentences import (
+    COLUMNS,
+    AnnotatedText,
+    Settings,
+    carry_record,
+    links_between,
+    read_annotated,
+    read_plain,
+    read_tags,
+    transfer_tree,
+    write_tags,
+)
 from dualign.transfer.spans import GAP
 from dualign.transfer.tags import carry_bio, vote
 from dualign.transfer.tokens import Interval, locate
@@ -35,7 +45,7 @@ Spread = Callable[[Callable[[tuple[int, Any]], Carried], Iterable[tuple[int, Any
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class AnnotatedFiles:
     """What is read; a side is CoNLL-U, or else text or lines of tags, as told or by its name if None."""
 
     source: str
@@ -69,7 +79,7 @@ class Files:
 
 
 def sentence_pairs(
-    files: Files, target_is_conllu: bool, errors: str
+    files: AnnotatedFiles, target_is_conllu: bool, errors: str
 ) -> Iterator[tuple[Sentence, Sentence, Alignment]]:
     """Source sentences, which are CoNLL-U, target sentences and their links."""
     source = read_sentences(files.source, True, errors)
@@ -78,7 +88,7 @@ def sentence_pairs(
 
 
 def record_pairs(
-    files: Files, target_is_json: bool, errors: str
+    files: AnnotatedFiles, target_is_json: bool, errors: str
 ) -> Iterator[tuple[AnnotatedText, AnnotatedText, Alignment]]:
     """Source and target records and their links; a target that is not JSON is text, one record per line."""
     read_target = read_annotated if target_is_json else read_plain
@@ -86,7 +96,7 @@ def record_pairs(
     return files.with_links(source, target, errors=errors)
 
 
-def trees(files: Files, settings: Settings, errors: str, spread: Spread = map) -> Iterable[Carried]:
+def trees(files: AnnotatedFiles, settings: Settings, errors: str, spread: Spread = map) -> Iterable[Carried]:
     """Target sentences with the trees of the source sentences."""
     _, target_is_conllu = files.conllu()
     if settings.pos != "any" and not target_is_conllu:
@@ -98,7 +108,7 @@ def trees(files: Files, settings: Settings, errors: str, spread: Spread = map) -
 
 
 def _carry_tree(
-    files: Files, settings: Settings, item: tuple[int, tuple[Sentence, Sentence, Alignment]]
+    files: AnnotatedFiles, settings: Settings, item: tuple[int, tuple[Sentence, Sentence, Alignment]]
 ) -> Carried:
     number, (source, target, alignment) = item
     links = links_between(source, target, alignment, settings, files.place(number))
@@ -123,7 +133,7 @@ class TagSettings:
 
 
 def tags(
-    files: Files, settings: Settings, how: TagSettings, errors: str, spread: Spread = map
+    files: AnnotatedFiles, settings: Settings, how: TagSettings, errors: str, spread: Spread = map
 ) -> Iterable[Carried]:
     """Tags of the target words: CoNLL-U sentences if either side is CoNLL-U, otherwise lists of tags."""
     source_is_conllu, target_is_conllu = files.conllu()
@@ -152,7 +162,10 @@ def _having(column: str, sentences: Iterable[Sentence], name: str) -> Iterator[S
 
 
 def _carry_sentence(
-    files: Files, settings: Settings, how: TagSettings, item: tuple[int, tuple[Sentence, Sentence, Alignment]]
+    files: AnnotatedFiles,
+    settings: Settings,
+    how: TagSettings,
+    item: tuple[int, tuple[Sentence, Sentence, Alignment]],
 ) -> Carried:
     """The tags of one sentence pair."""
     source_is_conllu, target_is_conllu = files.conllu()
@@ -188,7 +201,7 @@ def _carry_tags(
 
 
 def spans(
-    files: Files, discontinuous: str, gap: int, threshold: float, errors: str, spread: Spread = map
+    files: AnnotatedFiles, discontinuous: str, gap: int, threshold: float, errors: str, spread: Spread = map
 ) -> Iterable[Carried]:
     """Lines of JSON: the target's text with the spans of the source's."""
     check_threshold(threshold)
@@ -197,7 +210,7 @@ def spans(
 
 
 def _carry_spans(
-    files: Files,
+    files: AnnotatedFiles,
     how: tuple[str, int],
     threshold: float,
     item: tuple[int, tuple[AnnotatedText, AnnotatedText, Alignment]],
@@ -213,7 +226,7 @@ def _carry_spans(
 
 
 def markup(
-    files: Files,
+    files: AnnotatedFiles,
     tokens_of: tuple[str | None, str | None],
     gap: int,
     threshold: float,
@@ -233,7 +246,7 @@ def markup(
 
 
 def _carry_markup(
-    files: Files,
+    files: AnnotatedFiles,
     tokens_of: tuple[str | None, str | None],
     gap: int,
     threshold: float,

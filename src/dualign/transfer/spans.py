@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dualign.core.errors import UsageError
+from dualign._core.errors import UsageError
 from dualign.transfer.tokens import Interval
 from dualign.transfer.weighted_links import WeightedLink
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dualign.core.errors import DataError
+from dualign._core.errors import DataError
 from dualign.transfer.spans import GAP, SpanCarrier, without_overlaps
 from dualign.transfer.weighted_links import WeightedLink
 

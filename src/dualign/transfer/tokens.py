@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 
-from dualign.core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError
 
 SCHEMES = ("words", "sentencepiece", "wordpiece", "bpe")
 """How tokens are marked; `words` fits any tokens that are unchanged pieces of the text."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dualign.core.errors import UsageError
-from dualign.text.alignment import Alignment
+from dualign._core.errors import UsageError
+from dualign.text.links import Alignment
 
 WeightedLink = tuple[int, int, float]
 """Source position, target position, probability."""
@@ -34,7 +34,7 @@ def weighted(alignment: Alignment, threshold: float = 0.0) -> list[WeightedLink]
 def check_threshold(threshold: float) -> None:
     """Refuse a threshold that is not a probability, or that no link can exceed."""
     if not 0 <= threshold < 1:
-        raise UsageError(f"threshold={threshold} must be at least 0 and below 1")
+        raise UsageError("{threshold=} must be at least 0 and below 1", threshold=threshold)
 
 
 def expand(

@@ -18,26 +18,25 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
-from dualign.core.certified import Certified
-from dualign.core.errors import DataError, ModelError, UsageError
-from dualign.core.temporaries import is_temporary
-from dualign.core.threads import available
-from dualign.text.alignment import Alignment
+from dualign._core.certified import Certified
+from dualign._core.errors import DataError, ModelError, UsageError
+from dualign._core.files.atomic import is_temporary
+from dualign._core.files.places import in_place
+from dualign._core.files.streams import FilePath, explaining, open_input, open_output
+from dualign._core.threads import available
+from dualign.text.blocks import Pair
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
-from dualign.text.pairs import Pair
-from dualign.text.places import in_place
-from dualign.text.streams import FilePath, explaining, open_input, open_output
+from dualign.text.links import Alignment
+from dualign.translate.forest.builder import Parsed, match
 from dualign.translate.forest.chart import parse
-from dualign.translate.forest.forest_builder import Parsed
 from dualign.translate.forest.hypergraph import MOST_WEIGHT, Derivation, Hypergraph
-from dualign.translate.forest.tree_match import match
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.rules.grammar import Grammar, RuleFile, read_rules, write_rules
-from dualign.translate.rules.hiero_rules import Extraction, extract
-from dualign.translate.rules.tree_rules import TreeExtraction, extract_from_trees
+from dualign.translate.rules.hiero import Extraction, extract
+from dualign.translate.rules.trees import TreeExtraction, extract_from_trees
 from dualign.translate.search.decoding import decode, decode_different
-from dualign.translate.tuning.tuning_rounds import Tuning, tuned
+from dualign.translate.tuning import WeightTuning, tuned
 
 WEIGHTS = {
     "EgivenF": 0.3, "FgivenE": 0.2, "LexEgivenF": 0.2, "LexFgivenE": 0.1, "Rules": -0.1, "Hiero": -0.1,
@@ -62,7 +61,7 @@ Source = Sequence[str] | Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SystemSettings:
     """How forests are made: longest span of a rule, most rules for a source side, order of the model;
     whether sources are trees; weights; a checksum of what it was trained from."""
 
@@ -77,7 +76,7 @@ class Settings:
 class Translator:
     """Translates sentences with a grammar, or a file of rules, and a language model."""
 
-    def __init__(self, grammar: Grammar | RuleFile, model: LanguageModel, settings: Settings) -> None:
+    def __init__(self, grammar: Grammar | RuleFile, model: LanguageModel, settings: SystemSettings) -> None:
         self.grammar = grammar
         self.settings = settings
         self.model = model
@@ -133,7 +132,7 @@ def _words(sentences: Iterable[Source]) -> set[str]:
     return {w for s in sentences for w in (s.tokens if isinstance(s, Tree) else s)}
 
 
-def read_settings(folder: str) -> Settings:
+def read_settings(folder: str) -> SystemSettings:
     """The settings of a folder that `train_system` has made; its other files must be those they belong to."""
     path = os.path.join(folder, SETTINGS)
     if not os.path.isdir(folder):
@@ -144,7 +143,7 @@ def read_settings(folder: str) -> Settings:
         values = json.loads(content)
         files = values.pop("files", {})
         weights = {str(name): _number(name, weight) for name, weight in values.pop("weights").items()}
-        settings = Settings(weights=weights, **values)
+        settings = SystemSettings(weights=weights, **values)
         for name in ("span", "limit", "order"):
             if type(value := getattr(settings, name)) is not int or not 1 <= value <= MOST_SETTING:
                 raise ValueError(f"{name} is {value!r:.40}, not a whole number of at least 1")
@@ -176,7 +175,7 @@ def checksum(path: str) -> str:
         return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def write_settings(settings: Settings, folder: str) -> None:
+def write_settings(settings: SystemSettings, folder: str) -> None:
     """Write the settings of a folder that has its other files."""
     files = {name: checksum(os.path.join(folder, name)) for name in FILES}
     with open_output(os.path.join(folder, SETTINGS)) as out:
@@ -243,7 +242,7 @@ def train_system(
     threads: int | None = None,
     report: Callable[[str], None] = lambda message: None,
     **options: Any,
-) -> Settings:
+) -> SystemSettings:
     """Align, extract rules, learn a language model, tune weights; write all of it into a folder.
 
     Without `dev`, some pairs are kept apart for tuning. With `trees`, one for each pair or None, rules are
@@ -278,7 +277,7 @@ def train_system(
         return _tune(dev or [], partial, found or settings, recipe, threads, report)
 
 
-def _settings(pairs: Sequence[Pair], trees: Sequence[Tree | None] | None, recipe: Recipe) -> Settings:
+def _settings(pairs: Sequence[Pair], trees: Sequence[Tree | None] | None, recipe: Recipe) -> SystemSettings:
     """What a recipe says about forests, and a checksum of all that rules and language model depend on."""
     sum_ = hashlib.blake2b(digest_size=16)
     for part in (pairs, trees, recipe.links, recipe.order, recipe.settings, recipe.tree_settings):
@@ -287,14 +286,14 @@ def _settings(pairs: Sequence[Pair], trees: Sequence[Tree | None] | None, recipe
     if recipe.model is not None:
         sum_.update(recipe.model.logprob.tobytes())
     if trees is not None:
-        return Settings(
+        return SystemSettings(
             limit=recipe.tree_settings.limit, order=recipe.order, trees=True, origin=sum_.hexdigest()
         )
     rules = recipe.settings
-    return Settings(rules.longest, rules.limit, recipe.order, origin=sum_.hexdigest())
+    return SystemSettings(rules.longest, rules.limit, recipe.order, origin=sum_.hexdigest())
 
 
-def _interrupted(folder: str, settings: Settings) -> Settings | None:
+def _interrupted(folder: str, settings: SystemSettings) -> SystemSettings | None:
     """The settings of what an interrupted training has left, None if it has left nothing to go on with."""
     partial = partial_folder(folder)
     if not os.path.exists(os.path.join(partial, SETTINGS)):
@@ -313,7 +312,7 @@ def _learn(
     pairs: Sequence[Pair],
     trees: Sequence[Tree | None] | None,
     folder: str,
-    settings: Settings,
+    settings: SystemSettings,
     recipe: Recipe,
     threads: int | None,
     report: Callable[[str], None],
@@ -343,11 +342,11 @@ def _learn(
 def _tune(
     dev: Sequence[tuple[Source, Sequence[str]]],
     folder: str,
-    settings: Settings,
+    settings: SystemSettings,
     recipe: Recipe,
     threads: int | None,
     report: Callable[[str], None],
-) -> Settings:
+) -> SystemSettings:
     """Tune the weights of a folder that is a system; better weights are kept as they are found."""
     if not recipe.rounds or not dev:
         return settings
@@ -359,7 +358,7 @@ def _tune(
     def keep(weights: dict[str, float]) -> None:
         write_settings(replace(settings, weights=weights), folder)
 
-    search = Tuning(recipe.rounds, available(threads), report, keep, recipe.tuner, recipe.seed)
+    search = WeightTuning(recipe.rounds, available(threads), report, keep, recipe.tuner, recipe.seed)
     weights = tuned(forests, translator.model, settings.order, settings.weights, search)
     settings = replace(settings, weights=weights)
     write_settings(settings, folder)

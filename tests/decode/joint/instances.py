@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from tests.oracles.agreement import Best, enumerate_alignments, joint_score
 
-from dualign.decode.joint.bidirectional import problem_of
-from dualign.decode.joint.objective import Problem
+from dualign.decode.joint.api import problem_of
+from dualign.decode.joint.model import JointProblem
 
 AGREEMENTS = [
     ("full", -inf, -inf),
@@ -35,7 +35,7 @@ class Instance(NamedTuple):
     gamma: float
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> JointProblem:
         """What the kernels take."""
         return problem_of(self.theta, self.omega, **self.options)
 

@@ -10,16 +10,22 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.decode.joint.instances import AGREEMENTS, NAMES, Instance, random_instance
 
+from dualign._search.dual import IMPOSSIBLE, NEVER, new_record
 from dualign.decode.joint.baselines import relax
 from dualign.decode.joint.baselines.decomposition import directed
-from dualign.decode.joint.baselines.lattice import lattice_of
+from dualign.decode.joint.baselines.lattice import lattice_of, new_terms, weigh_terms
 from dualign.decode.joint.baselines.lattice_paths import best_path, intersect, prune_edges
-from dualign.decode.joint.baselines.lattice_terms import new_terms, weigh_terms
-from dualign.decode.joint.bound import Pair, descend, new_halves, new_multipliers, prepare, prune_by_chains
-from dualign.decode.joint.masks import all_allowed, copied, propagate
-from dualign.decode.joint.primal import new_incumbent
+from dualign.decode.joint.bound import (
+    ChainPair,
+    descend,
+    new_halves,
+    new_multipliers,
+    prepare,
+    prune_by_chains,
+)
+from dualign.decode.joint.feasible import new_incumbent
+from dualign.decode.joint.model import all_allowed, copied, propagate
 from dualign.decode.joint.tied_chain import backward, cell_values, forward, link_values
-from dualign.search.dual import IMPOSSIBLE, NEVER, new_record
 
 pytestmark = pytest.mark.kernel
 
@@ -255,7 +261,7 @@ def test_pruning_keeps_all_that_is_optimal(instance, first, rounds):
         assert_kept(masks, best)
         record = new_record(rounds)
         if method == "exact":
-            pair = Pair(problem, masks, new_multipliers(I, J), new_halves(I, J), incumbent, np.empty(2))
+            pair = ChainPair(problem, masks, new_multipliers(I, J), new_halves(I, J), incumbent, np.empty(2))
             descend(pair, record, rounds, 1e-6)
         else:
             relaxation = relax.new_relaxation(problem, masks, incumbent)
@@ -274,6 +280,6 @@ def test_ties_are_all_kept(kind):
     assert len(best.alignments) > 1
     problem, masks, incumbent = instance.problem, all_allowed(3, 3), new_incumbent(3, 3)
     prune_by_chains(problem, masks, incumbent, 1e-6)
-    pair = Pair(problem, masks, new_multipliers(3, 3), new_halves(3, 3), incumbent, np.empty(2))
+    pair = ChainPair(problem, masks, new_multipliers(3, 3), new_halves(3, 3), incumbent, np.empty(2))
     descend(pair, new_record(), 20, 1e-6)
     assert_kept(masks, best)

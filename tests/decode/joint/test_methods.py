@@ -20,10 +20,12 @@ from tests.decode.joint.instances import (
 from tests.oracles.agreement import shortest_path
 
 import dualign
-from dualign.core.clocks import Clock
-from dualign.decode.joint import exact_joint, joint_blocks, objective
+from dualign._core.progress import Clock
+from dualign.decode.joint import api as joint_blocks
+from dualign.decode.joint import exact as exact_joint
+from dualign.decode.joint import model as objective
+from dualign.decode.joint.api import METHODS, bidirectional, problem_of, solve
 from dualign.decode.joint.baselines import constrain
-from dualign.decode.joint.bidirectional import METHODS, bidirectional, problem_of, solve
 from dualign.decode.joint.bound import WORK, rounds_at_once
 
 pytestmark = pytest.mark.kernel
@@ -364,9 +366,9 @@ def test_whole_numbers_need_no_kernels_of_their_own(monkeypatch):
 
     def record(*parts):
         made.append(parts)
-        return objective.Problem(*parts)
+        return objective.JointProblem(*parts)
 
-    monkeypatch.setattr(joint_blocks, "Problem", record)
+    monkeypatch.setattr(joint_blocks, "JointProblem", record)
     chosen = {"decoder": "bidirectional", "agreement": "soft", "penalty": -1, "unsupported": -2}
     aligner = dualign.Aligner(threads=1, rounds=1, **chosen)
     pairs = [(["a", "b"], ["x", "y"])] * 3

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.infer.blocks import Direction, random_pair
+from tests.hmm.blocks import Direction, random_pair
 from tests.oracles.chain import log_probability
 
-from dualign.decode.joint.potentials import potentials
+from dualign.decode.joint.model import potentials
 
 pytestmark = pytest.mark.kernel
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from dualign.decode.matchings.arguments import CONCAVE
+from dualign.decode.matchings.api import CONCAVE
 
 
 @dataclass(frozen=True)

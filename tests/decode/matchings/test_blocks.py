@@ -8,7 +8,7 @@ from tests.decode.emissions import directions
 
 from dualign import Aligner, UsageError
 from dualign.decode import matching, submodular
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
 
@@ -127,7 +127,7 @@ def test_scores_of_one_direction_are_its_posteriors(ibm2):
 
 
 def encoded(aligner, source, target):
-    from dualign.infer.encoding import encode_for
+    from dualign.hmm.encoding import encode_for
 
     return encode_for(aligner.model, [(source, target)]).bitext
 

@@ -16,10 +16,10 @@ from tests.oracles import matching as oracle
 import dualign
 from dualign import Certified, DataError, UsageError
 from dualign.decode import matching, penalized, submodular
-from dualign.decode.matchings.arguments import as_limits, as_scores, rule_of
-from dualign.decode.matchings.batch import Settings, decode_matrices
+from dualign.decode.matchings.api import as_limits, as_scores, rule_of
+from dualign.decode.matchings.blocks import MatchingSettings, decode_matrices
 from dualign.decode.matchings.bounds import tangent_bound
-from dualign.decode.matchings.greedy import Matrix, value
+from dualign.decode.matchings.greedy import MatchingMatrix, value
 
 pytestmark = pytest.mark.kernel
 
@@ -50,10 +50,10 @@ def test_every_tangent_is_a_bound_and_the_one_at_the_links_sums_touches(case, da
     x = np.array(data.draw(st.lists(sums, min_size=rows, max_size=rows)))
     y = np.array(data.draw(st.lists(sums, min_size=columns, max_size=columns)))
     taken = np.zeros((rows, columns), np.uint8)
-    assert tangent_bound(Matrix(S, *limits, taken), rule, x, y, taken) >= best * (1 - CLOSE)
+    assert tangent_bound(MatchingMatrix(S, *limits, taken), rule, x, y, taken) >= best * (1 - CLOSE)
     # Without limits all links are best, and at their sums the tangent is f itself.
     free = as_limits(None, rows, columns, ""), as_limits(None, columns, rows, "")
-    bound = tangent_bound(Matrix(S, *free, taken), rule, S.sum(axis=1), S.sum(axis=0), taken)
+    bound = tangent_bound(MatchingMatrix(S, *free, taken), rule, S.sum(axis=1), S.sum(axis=0), taken)
     everything = frozenset((int(i), int(j)) for i, j in np.argwhere(S))
     assert bound == pytest.approx(oracle.worth(S.tolist(), everything, case.alpha, case.weights), rel=1e-9)
 
@@ -172,7 +172,7 @@ def test_certificates_do_not_depend_on_the_size_of_scores(size: float) -> None:
     ):
         assert best.score == pytest.approx(1.8 * size)
         assert best.certified
-    settings = Settings(alpha=1.0, row_limit=1, column_limit=1)
+    settings = MatchingSettings(alpha=1.0, row_limit=1, column_limit=1)
     assert [found.certified for found in decode_matrices([scores], settings, 1)] == [False]
 
 

@@ -13,10 +13,10 @@ from tests.oracles import phrase as oracle
 from tests.phrase.pairs import filled, random_pair, weighted_pairs
 
 from dualign import DataError, Infeasible, UsageError, phrase
-from dualign.phrase.alignment.aligning import METHODS, align, align_pair, decide
-from dualign.phrase.alignment.climbing import _monotone
-from dualign.phrase.alignment.coverage import links_of
-from dualign.phrase.alignment.weighted import weighted_pair
+from dualign.phrase.aligning import METHODS, align, align_pair, decide
+from dualign.phrase.climbing import _monotone
+from dualign.phrase.coverage import links_of
+from dualign.phrase.weights import weighted_pair
 
 pytestmark = pytest.mark.kernel
 
@@ -162,7 +162,7 @@ def test_monotone_alignment_is_the_best_of_its_kind():
 def test_greedy_looks_at_the_clock_between_changes(monkeypatch):
     weights, I, J = filled(random.Random(3), 12, 12, 0.3, 3), 12, 12
     whole = align(weights, I, J, method="greedy")
-    monkeypatch.setattr("dualign.phrase.alignment.climbing._WORK", 1)
+    monkeypatch.setattr("dualign.phrase.climbing._WORK", 1)
     cut = align(weights, I, J, method="greedy", time_limit=1e-9)
     assert cut.iterations <= 1 < whole.iterations
     assert cut.bound >= whole.bound

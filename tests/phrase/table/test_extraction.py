@@ -16,9 +16,9 @@ from tests.oracles import phrase as oracle
 
 from dualign import Alignment, DataError, UsageError
 from dualign.phrase import build_table, extract
-from dualign.phrase.table.external_sort import Runs, collapsed, whole_groups
+from dualign.phrase.external_sort import Runs, collapsed, whole_groups
 from dualign.text.phrase_table import read_table
-from dualign.text.synthetic import generate
+from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
 
@@ -135,10 +135,10 @@ def test_table_is_what_counting_by_hand_gives(tmp_path):
 
 
 def test_table_is_sorted_like_sort_does_and_the_same_for_any_thread_count(tmp_path, monkeypatch):
-    monkeypatch.setattr("dualign.phrase.table.table_building._CHUNK", 7)
-    monkeypatch.setattr("dualign.phrase.table.table_building._ROWS", 50)
-    monkeypatch.setattr("dualign.phrase.table.external_sort._FAN_IN", 3)
-    monkeypatch.setattr("dualign.phrase.table.external_sort._BUFFER", 64)
+    monkeypatch.setattr("dualign.phrase.phrase_tables._CHUNK", 7)
+    monkeypatch.setattr("dualign.phrase.phrase_tables._ROWS", 50)
+    monkeypatch.setattr("dualign.phrase.external_sort._FAN_IN", 3)
+    monkeypatch.setattr("dualign.phrase.external_sort._BUFFER", 64)
     odd = [((["a|b", "NULL", "été", "a"], ["|||", "z", "a!", "{"]), Alignment.of((n, n) for n in range(4)))]
     for threads in (1, 3):
         build_table(corpus(80) + odd, str(tmp_path / f"{threads}"), threads=threads)
@@ -179,7 +179,7 @@ def test_interruption_leaves_old_outputs_and_nothing_else(tmp_path, monkeypatch,
 
     (tmp_path / "table").write_text("old")
     (tmp_path / "lex.s2t").write_text("old")
-    monkeypatch.setattr(f"dualign.phrase.table.table_building.{when}", interrupted)
+    monkeypatch.setattr(f"dualign.phrase.phrase_tables.{when}", interrupted)
     with pytest.raises(KeyboardInterrupt):
         build_table(
             corpus(80), str(tmp_path / "table"), dictionary=str(tmp_path / "lex"), scratch=str(tmp_path)
@@ -192,15 +192,15 @@ def test_full_disk_names_the_folder_of_scratch_files(tmp_path, monkeypatch):
     def full(**_):
         return open("/dev/full", "wb")
 
-    monkeypatch.setattr("dualign.core.scratch_file.tempfile.TemporaryFile", full)
+    monkeypatch.setattr("dualign._core.memory.tempfile.TemporaryFile", full)
     with pytest.raises(DataError, match=f"{tmp_path}: cannot hold scratch files: No space left on device"):
         build_table(corpus(80), str(tmp_path / "table"), scratch=str(tmp_path))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_external_sort_is_a_sort(tmp_path, monkeypatch, seed):
-    monkeypatch.setattr("dualign.phrase.table.external_sort._FAN_IN", 2)
-    monkeypatch.setattr("dualign.phrase.table.external_sort._BUFFER", 20)
+    monkeypatch.setattr("dualign.phrase.external_sort._FAN_IN", 2)
+    monkeypatch.setattr("dualign.phrase.external_sort._BUFFER", 20)
     draw = np.random.Generator(np.random.PCG64(seed))
     rows = draw.integers(0, 6, (400, 4)).astype(np.uint64)
     runs = Runs(str(tmp_path), 4, 3)

@@ -11,8 +11,8 @@ from tests.oracles import phrase as oracle
 
 from dualign import DataError, Infeasible, UsageError
 from dualign.phrase import Occurrences, align, build_table, decode, train
-from dualign.phrase.alignment.forced import format_line, parse_line, read_alignments
-from dualign.text.synthetic import generate
+from dualign.phrase.forced import format_line, parse_line, read_alignments
+from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
 

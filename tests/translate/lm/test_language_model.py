@@ -173,7 +173,7 @@ def test_what_cannot_be_learnt_from_is_refused(text, order, message):
 def through_kenlm(tmp_path):
     """A model of ours, and the same in KenLM's hands."""
     pytest.importorskip("kenlm", reason="kenlm is not installed (extra `lm`)")
-    from dualign.translate.lm.kenlm_model import KenlmFile
+    from dualign.translate.lm.kenlm import KenlmFile
     from dualign.translate.lm.language_model import KenlmModel
 
     def both(model):

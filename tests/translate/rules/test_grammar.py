@@ -9,10 +9,10 @@ import pytest
 from tests.oracles.translation import derivations, hiero_rules
 
 import dualign
-from dualign.text.alignment import Alignment
+from dualign.text.links import Alignment
 from dualign.translate.forest.chart import parse
 from dualign.translate.rules.grammar import Grammar, Rule, RuleFile, parse_rule, read_rules, write_rules
-from dualign.translate.rules.hiero_rules import Extraction, extract
+from dualign.translate.rules.hiero import Extraction, extract
 
 
 def test_rules_are_read_in_all_their_forms():

@@ -12,11 +12,11 @@ from tests.oracles.translation import derivations
 from tests.oracles.treerules import tree_derivations, tree_rules
 
 import dualign
-from dualign.text.alignment import Alignment
 from dualign.text.brackets import parse_tree
-from dualign.translate.forest.tree_match import match
+from dualign.text.links import Alignment
+from dualign.translate.forest.builder import match
 from dualign.translate.rules.grammar import Grammar, Rule, parse_rule, read_rules, write_rules
-from dualign.translate.rules.tree_rules import TreeExtraction, extract_from_trees, fragments
+from dualign.translate.rules.trees import TreeExtraction, extract_from_trees, fragments
 
 
 def random_tree(rng, words):

@@ -13,13 +13,13 @@ from tests.oracles.translation import derivations, restricted_value
 from tests.translate.forests import random_forest, random_model
 from tests.translate.search.test_decoding import check, problems
 
-from dualign.core.clocks import Clock
+from dualign._core.progress import Clock
 from dualign.translate import Hypergraph, LanguageModel, decode
 from dualign.translate.search.baselines import partitions as module
-from dualign.translate.search.baselines import path_relaxation as relaxing
+from dualign.translate.search.baselines import relax as relaxing
 from dualign.translate.search.baselines.partitions import coloured, partitions
-from dualign.translate.search.incumbents import Incumbents
-from dualign.translate.search.translation_problem import Problem
+from dualign.translate.search.derivations import Incumbents
+from dualign.translate.search.problem import ForestProblem
 
 pytestmark = pytest.mark.kernel
 
@@ -57,7 +57,7 @@ class Priced:
         rng = random.Random(seed)
         self.forest = random_forest(rng, inner=4)
         model, self.twin = random_model(rng, order)
-        problem = Problem(Hypergraph(*self.forest, 0), model, order)
+        problem = ForestProblem(Hypergraph(*self.forest, 0), model, order)
         incumbents = Incumbents(problem, 1)
         _, self.relaxation = relaxing.prepared(problem, incumbents, Clock(), [])
         self.tightened = module._Tightened(self.relaxation, incumbents, Clock())

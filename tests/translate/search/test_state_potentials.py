@@ -10,17 +10,17 @@ import pytest
 from tests.oracles.translation import derivations
 from tests.translate.forests import random_forest, random_model
 
-from dualign.core.alarms import never
-from dualign.core.clocks import Clock
+from dualign._core.alarm import never
+from dualign._core.progress import Clock
 from dualign.translate import Hypergraph
 from dualign.translate.lm.trie import follow
 from dualign.translate.search.bigram_pass import boundary_words, inside_pass, new_chart
-from dualign.translate.search.context_levels import guide, level
-from dualign.translate.search.incumbents import Incumbents
+from dualign.translate.search.contexts import guide, level
+from dualign.translate.search.derivations import Incumbents
+from dualign.translate.search.multipliers import inside_scores, outside_bounds, word_bounds
 from dualign.translate.search.passes import PairSearch, cube, item_trees, one_pass
+from dualign.translate.search.problem import ForestProblem
 from dualign.translate.search.state_potentials import contexts_of, pair_bounds, shaped
-from dualign.translate.search.translation_problem import Problem
-from dualign.translate.search.word_multipliers import inside_scores, outside_bounds, word_bounds
 
 pytestmark = pytest.mark.kernel
 
@@ -34,7 +34,7 @@ def cases(count, begin=0):
         model, twin = random_model(rng, order)
         found = derivations(vertices, edges, 0)
         if found:
-            problem = Problem(Hypergraph(vertices, edges, 0), model, order)
+            problem = ForestProblem(Hypergraph(vertices, edges, 0), model, order)
             scores = {e: weight + twin.sentence(words) for e, words, weight in found}
             yield rng, problem, scores, found
 

@@ -14,12 +14,11 @@ from tests.translate.forests import random_forest, random_model
 
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode
 from dualign.translate.forest.chart import parse
+from dualign.translate.mert import NBestFeatures, envelopes, tune_weights
 from dualign.translate.rules.grammar import parse_rule
 from dualign.translate.search.passes import cube_trees
-from dualign.translate.search.translation_problem import Problem
-from dualign.translate.tuning.envelopes import envelopes
-from dualign.translate.tuning.mert import Candidates, tune_weights
-from dualign.translate.tuning.tuning_rounds import METHODS, Example, Tuning, tuned
+from dualign.translate.search.problem import ForestProblem
+from dualign.translate.tuning import METHODS, Example, WeightTuning, tuned
 
 pytestmark = pytest.mark.kernel
 
@@ -44,12 +43,12 @@ def test_envelopes_have_the_highest_line_everywhere():
                 assert (slope[mine] * t + height[mine]).max() == pytest.approx(slope[line] * t + height[line])
 
 
-def lists_of(truth: np.ndarray, seed: int) -> list[Candidates]:
+def lists_of(truth: np.ndarray, seed: int) -> list[NBestFeatures]:
     """Candidates of which the one that `truth` prefers has most matches."""
     rng = np.random.default_rng(seed)
     lists = []
     for _ in range(30):
-        entry = Candidates()
+        entry = NBestFeatures()
         features = rng.normal(size=(20, len(truth)))
         best = int(np.argmax(features @ truth))
         for n, row in enumerate(features):
@@ -68,7 +67,7 @@ def test_tuning_finds_weights_that_choose_the_good_translations():
     assert np.array_equal(weights, again)
 
 
-def value(lists: list[Candidates], weights: np.ndarray) -> float:
+def value(lists: list[NBestFeatures], weights: np.ndarray) -> float:
     """BLEU, with one added to matches and n-grams longer than 1, of what the weights choose."""
     chosen = [entry.counts[int(np.argmax(np.array(entry.features) @ weights))] for entry in lists]
     hits = sum(counts[0] for counts in chosen)
@@ -107,7 +106,7 @@ def test_draws_follow_the_scores_of_all_derivations(sharpness):
         tried += 1
         weight = {e: exp(sharpness * (score + twin.sentence(words))) for e, words, score in found}
         total = sum(weight.values())
-        trees = cube_trees(Problem(Hypergraph(vertices, edges, 0), model, 2), 1000)
+        trees = cube_trees(ForestProblem(Hypergraph(vertices, edges, 0), model, 2), 1000)
         drawn = Counter(map(tuple, trees.samples(3000, sharpness, seed)))
         assert set(drawn) <= set(weight)
         distance = sum(abs(drawn[e] / 3000 - w / total) for e, w in weight.items()) / 2
@@ -154,11 +153,11 @@ def test_rounds_end_with_the_reference_and_threads_change_nothing(method):
     weights, model, dev = examples()
     said: list[str] = []
     kept: list[dict[str, float]] = []
-    result = tuned(dev, model, 3, weights, Tuning(3, 1, said.append, kept.append, method, 1))
+    result = tuned(dev, model, 3, weights, WeightTuning(3, 1, said.append, kept.append, method, 1))
     assert said[-1] == "best: BLEU 100.00"
     assert float(said[0].split()[3]) < 100
     assert result["Copy"] == -5.0
-    assert result == tuned(dev, model, 3, weights, Tuning(3, 2, method=method, seed=1))
+    assert result == tuned(dev, model, 3, weights, WeightTuning(3, 2, method=method, seed=1))
     assert kept[-1] == result
     scaled = model.scaled(result["LanguageModel"])
     forest = parse(["la", "casa", "verde"], Grammar(map(parse_rule, RULES)), result).hypergraph
@@ -169,5 +168,5 @@ def test_rounds_never_give_weights_that_did_worse():
     weights, model, dev = examples()
     good = {**weights, "good": 1.0, "bad": -1.0}
     said: list[str] = []
-    assert tuned(dev, model, 3, good, Tuning(2, 1, said.append)) == good
+    assert tuned(dev, model, 3, good, WeightTuning(2, 1, said.append)) == good
     assert "BLEU 100.00" in said[0]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign.measure.bleu import bleu_of_counts
-from dualign.translate.tuning.mert import Candidates
-from dualign.translate.tuning.ranking import minimise, objective, rank_weights
+from dualign.measure.translation import bleu_of_counts
+from dualign.translate.mert import NBestFeatures
+from dualign.translate.tuning import minimise, objective, rank_weights
 
 
 @given(st.integers(0, 10**6))
@@ -35,12 +35,12 @@ def test_nothing_near_the_minimum_is_lower(seed):
         assert objective(x, w + 0.1 * step, start)[0] >= value - 1e-12
 
 
-def lists_of(truth: np.ndarray, seed: int) -> list[Candidates]:
+def lists_of(truth: np.ndarray, seed: int) -> list[NBestFeatures]:
     """Candidates with as many matches as `truth` says."""
     rng = np.random.default_rng(seed)
     lists = []
     for _ in range(30):
-        entry = Candidates()
+        entry = NBestFeatures()
         for n, row in enumerate(rng.normal(size=(20, len(truth)))):
             hits = float(np.clip(np.round(5.0 + 1.5 * row @ truth), 1, 10))
             entry.add((str(n),), row, np.array([hits] * 4 + [10.0] * 4 + [10.0, 10.0]))
@@ -48,7 +48,7 @@ def lists_of(truth: np.ndarray, seed: int) -> list[Candidates]:
     return lists
 
 
-def chosen(lists: list[Candidates], weights: np.ndarray) -> float:
+def chosen(lists: list[NBestFeatures], weights: np.ndarray) -> float:
     best = [entry.counts[int(np.argmax(np.array(entry.features) @ weights))] for entry in lists]
     return float(bleu_of_counts(np.sum(best, axis=0), smooth=1.0))
 
@@ -71,7 +71,7 @@ def test_what_tells_no_candidates_apart_stays():
     for entry in lists:
         entry.features = [np.array([*row[:2], 7.0]) for row in entry.features]
     assert rank_weights(lists, start)[2] == -3.0
-    same = Candidates()
+    same = NBestFeatures()
     for n in range(3):
         same.add((str(n),), np.array([n, 0.0, 0.0]), np.array([5.0] * 4 + [10.0] * 6))
-    assert (rank_weights([same, Candidates()], start) == start).all()
+    assert (rank_weights([same, NBestFeatures()], start) == start).all()

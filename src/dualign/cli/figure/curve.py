@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.cli.options import Columns, Errors, LinkFormat, OnErrors, Quiet, Source, Target, Threads, option
 from dualign.cli.screen import on_screen
 from dualign.cli.showing import FigureFile, First, GoldFormat, Links, Models, Probabilities
-from dualign.core.errors import UsageError
 
 
 def curve(

@@ -6,17 +6,17 @@ import json
 from typing import TYPE_CHECKING, Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
+from dualign._core.files.places import kept_apart
+from dualign._core.files.streams import open_output
 from dualign.cli import options
 from dualign.cli.beside import plain_beside
 from dualign.cli.options import argument, flag, option
 from dualign.cli.phrases.options import MaxLength
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
-from dualign.text.places import kept_apart
-from dualign.text.streams import open_output
 
 if TYPE_CHECKING:
-    from dualign.measure.phrase_quality import PhraseEvaluation
+    from dualign.measure.phrases import PhraseEvaluation
 
 
 def evaluate(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.cli import options
 from dualign.cli.options import argument, option
 from dualign.cli.phrases.options import MaxLength
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
 from dualign.text.checks import number_of
 
 

@@ -6,11 +6,11 @@ import json
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.files.places import kept_apart
+from dualign._core.files.streams import open_output
 from dualign.cli.options import AsJson, Errors, LinkFormat, OnErrors, Output, Pairs, Quiet, argument, option
 from dualign.cli.screen import on_screen
 from dualign.cli.transfer import options
-from dualign.text.places import kept_apart
-from dualign.text.streams import open_output
 
 
 def evaluate(
@@ -37,7 +37,7 @@ def evaluate(
     Of CoNLL-U, edges, words with the right head (UAS, LAS), parts of speech and nominal phrases are compared,
     at several thresholds on the links' probabilities; of JSON lines, spans with their labels.
     """
-    from dualign.measure.transfer_quality import THRESHOLDS
+    from dualign.measure.transfer import THRESHOLDS
 
     with kept_apart(), on_screen(quiet, "", None, errors) as run:
         report = jobs.evaluate_transfer(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from dualign import jobs
+from dualign._core.errors import UsageError
 from dualign.cli.options import Columns, Errors, OnErrors, Quiet, Threads, argument, flag, option
 from dualign.cli.screen import on_screen
-from dualign.core.errors import UsageError
 from dualign.text.checks import number_of
 
 

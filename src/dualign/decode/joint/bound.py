@@ -21,14 +21,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.decode.joint.chain_paths import best_through
-from dualign.decode.joint.masks import Masks, propagate
-from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.primal import Incumbent, climb, offer
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._search.dual import IMPOSSIBLE, NEVER, Record, StepRule, descent
+from dualign.decode.joint.feasible import Incumbent, best_through, climb, offer
+from dualign.decode.joint.model import JointProblem, Masks, propagate
 from dualign.decode.joint.tied_chain import (
-    Chain,
+    TiedChain,
     backward,
     cell_values,
     forward,
@@ -37,7 +36,6 @@ from dualign.decode.joint.tied_chain import (
     new_chain,
     trace_back,
 )
-from dualign.search.dual import IMPOSSIBLE, NEVER, Record, Rule, descent
 
 FADE = 0.85
 """Weight of the past in the running averages that branching looks at."""
@@ -58,8 +56,8 @@ class Multipliers(NamedTuple):
 class Halves(NamedTuple):
     """Room for both halves: `rows` (I, J), `columns` (J, I); max-marginals of either for x and y."""
 
-    rows: Chain
-    columns: Chain
+    rows: TiedChain
+    columns: TiedChain
     x_rows: Array
     y_rows: Array
     x_columns: Array
@@ -86,7 +84,7 @@ def new_halves(I: int, J: int) -> Halves:
 
 
 @kernel()
-def prepare(halves: Halves, problem: Problem, masks: Masks, multipliers: Multipliers) -> None:
+def prepare(halves: Halves, problem: JointProblem, masks: Masks, multipliers: Multipliers) -> None:
     """Weights and states of both halves at these multipliers. A link that is a column's (row's) only choice
     is required in the other half, too."""
     rows, columns = halves.rows, halves.columns
@@ -99,7 +97,7 @@ def prepare(halves: Halves, problem: Problem, masks: Masks, multipliers: Multipl
 
 
 @kernel()
-def tie(own: Chain, other: Chain, allowed: Array, multipliers: Array, sign: float) -> None:
+def tie(own: TiedChain, other: TiedChain, allowed: Array, multipliers: Array, sign: float) -> None:
     """Weights of the links that are the chain's own in one half, and tied to the chain in the other."""
     for i in range(1, allowed.shape[0]):
         choices = 0
@@ -133,7 +131,7 @@ def compare(halves: Halves, multipliers: Multipliers, step: float) -> float:
 
 
 @kernel()
-def prune_by_chains(problem: Problem, masks: Masks, incumbent: Incumbent, slack: float) -> float:
+def prune_by_chains(problem: JointProblem, masks: Masks, incumbent: Incumbent, slack: float) -> float:
     """Before any dual: prune by the two plain chains and what links cost; returns the sum of their maxima.
 
     Their best paths, repaired, are the first incumbent. A link is worth at most the best chain through it,
@@ -153,7 +151,7 @@ def prune_by_chains(problem: Problem, masks: Masks, incumbent: Incumbent, slack:
 
 
 @kernel()
-def exclude(own: Array, other: Array, bound: float, problem: Problem, least: float, mask: Array) -> None:
+def exclude(own: Array, other: Array, bound: float, problem: JointProblem, least: float, mask: Array) -> None:
     """Prune one direction's choices, given the best chains of both through each cell, and `bound`, the best
     of the other."""
     n, m = own.shape[0] - 1, own.shape[1] - 1
@@ -169,13 +167,13 @@ def exclude(own: Array, other: Array, bound: float, problem: Problem, least: flo
                 mask[i, j] = 0
 
 
-class Pair(NamedTuple):
+class ChainPair(NamedTuple):
     """What the parts of the descent share: the problem, what is still allowed, and where the search is.
 
     `values` float64 (2): L of either half.
     """
 
-    problem: Problem
+    problem: JointProblem
     masks: Masks
     multipliers: Multipliers
     halves: Halves
@@ -184,7 +182,7 @@ class Pair(NamedTuple):
 
 
 @kernel()
-def evaluate(pair: Pair) -> tuple[float, float]:
+def evaluate(pair: ChainPair) -> tuple[float, float]:
     """L(λ, μ), and the squared norm of its subgradient."""
     halves, problem = pair.halves, pair.problem
     prepare(halves, problem, pair.masks, pair.multipliers)
@@ -199,7 +197,7 @@ def evaluate(pair: Pair) -> tuple[float, float]:
 
 
 @kernel()
-def improve(pair: Pair, record: Record, t: int, norm: float) -> float:
+def improve(pair: ChainPair, record: Record, t: int, norm: float) -> float:
     """Every fourth round of a call, and where the halves agree, offer their chains; the best score known."""
     if norm == 0 or t % 4 == 0:
         a, b = chosen_chain(pair.halves.rows), chosen_chain(pair.halves.columns)
@@ -210,7 +208,7 @@ def improve(pair: Pair, record: Record, t: int, norm: float) -> float:
 
 
 @kernel()
-def chosen_chain(chain: Chain) -> Array:
+def chosen_chain(chain: TiedChain) -> Array:
     """The chain that a half has chosen, int64 (n + 1)."""
     a = np.zeros(chain.x.shape[0], np.int64)
     for i in range(1, chain.x.shape[0]):
@@ -221,7 +219,7 @@ def chosen_chain(chain: Chain) -> Array:
 
 
 @kernel()
-def prune(pair: Pair, value: float, least: float) -> bool:
+def prune(pair: ChainPair, value: float, least: float) -> bool:
     """Remove what no solution of score ≥ `least` contains; False if nothing is left."""
     problem, masks, halves, values = pair.problem, pair.masks, pair.halves, pair.values
     gamma = 0.5 * problem.gamma
@@ -252,10 +250,10 @@ def remove(mask: Array, own: Array, other: Array, rest: float, least: float) -> 
 
 
 @kernel()
-def move(pair: Pair, step: float) -> None:
+def move(pair: ChainPair, step: float) -> None:
     """A step of the multipliers against the subgradient."""
     compare(pair.halves, pair.multipliers, step)
 
 
-descend = descent(evaluate, improve, move, Rule(patience=4, shrink=0.75), prune=prune)
+descend = descent(evaluate, improve, move, StepRule(patience=4, shrink=0.75), prune=prune)
 """`descend(pair, record, rounds, tolerance)`: rounds on what the masks allow, pruning as the gap closes."""

@@ -6,7 +6,7 @@ chained, each with a weight. The kernels maximise
     Σ_i θ(a_{i−1}, i, a_i) + Σ_i wx(i, a_i) + Σ_{y(i,j)=1} wy(i, j) + costs of agreement,
 
 where a link of either kind costs 0 if its counterpart is exact, α if it is adjacent, γ if there is none
-(−∞ forbids), and y(i, j) must respect what neighbouring rows can see: see `dualign.decode.joint.tied_states`.
+(−∞ forbids), and y(i, j) must respect what neighbouring rows can see: see `dualign.decode.joint.tied_chain`.
 That is a Viterbi recursion with 16 states for each (i, j), O(n m²), of which only the transitions with
 |j − j'| ≤ 2 look at states one by one. Only the cells that are still allowed are visited, so the cost falls
 with pruning.
@@ -15,6 +15,19 @@ Links y(i, j) outside the window of row i (|j − a_i| > 1, or a_i = 0) have no 
 where that pays, `f = max(y0, y1 + γ)`, and the sum over the row is part of every state; a neighbour that
 requires one of them to be there, or not to be, pays the difference. Where both rows i − 1 and i + 1 may pick
 j, each pays half of it: they may require the same thing, and it must not be paid twice.
+
+The states of a chain that knows its links' counterparts (docs/agreement.md).
+
+A row i that picks column j > 0 is in one of 16 states (u, S):
+
+- S ⊆ {−1, 0, 1}: the offsets k for which the counterpart y(i, j + k) is chosen, links of the other direction
+  that this row supports;
+- u: where the support of the row's own link is, y(i + u, j) = 1, u ∈ {−1, 0, 1}, or nowhere (`NONE`, soft
+  agreement only). A column holds one y, so u = 0 ⇔ 0 ∈ S.
+
+Neighbouring rows must agree. With d = j − j' for row i − 1 in column j': u = −1 ⇔ d ∈ S',
+u' = +1 ⇔ −d ∈ S (if |d| ≤ 1: otherwise the link lies outside the other row's window), and no column is in
+both sets.
 """
 
 from __future__ import annotations
@@ -23,13 +36,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.decode.joint.tied_states import FITS, NONE, OFFSETS, STATES, SUPPORT
-from dualign.search.dual import IMPOSSIBLE, NEVER
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._search.dual import IMPOSSIBLE, NEVER
 
 
-class Chain(NamedTuple):
+class TiedChain(NamedTuple):
     """Weights and charts of one direction; (n + 1, m + 1) unless said otherwise, row and column 0 = null.
 
     `wx`: weight of a_i = j; `y1`, `y0`: of y(i, j) chosen and not chosen; `free`: of y(i, j) without support,
@@ -60,10 +72,10 @@ class Chain(NamedTuple):
 
 
 @kernel()
-def new_chain(n: int, m: int) -> Chain:
+def new_chain(n: int, m: int) -> TiedChain:
     """Room for n rows and m columns."""
     shape, chart = (n + 1, m + 1), (n + 1, m + 1, STATES)
-    return Chain(
+    return TiedChain(
         np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape),
         np.empty(chart), np.empty(chart), np.empty(chart), np.empty(chart, np.int32),
         np.empty(shape, np.int32), np.zeros(n + 1, np.int32), np.empty(chart, np.uint8),
@@ -79,7 +91,7 @@ def share_of(allowed: Array, i: int, j: int) -> float:
 
 
 @kernel()
-def list_states(chain: Chain, allowed: Array, alpha: float, gamma: float) -> None:
+def list_states(chain: TiedChain, allowed: Array, alpha: float, gamma: float) -> None:
     """Weights of all states; lists the possible ones. `allowed` uint8 (n + 1, m + 1): what a_i may be.
 
     A link that is required although it may have no support counts 0 in `free`: the masks ensure that its row
@@ -112,7 +124,7 @@ def list_states(chain: Chain, allowed: Array, alpha: float, gamma: float) -> Non
 
 
 @kernel(allocates=False)
-def list_cell(chain: Chain, i: int, j: int, base: float, alpha: float, gamma: float) -> None:
+def list_cell(chain: TiedChain, i: int, j: int, base: float, alpha: float, gamma: float) -> None:
     """The states of the cell (i, j) and their weights; `base`: those of a_i = j and of the row's free y."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     for k in range(max(1, j - 1), min(m, j + 1) + 1):
@@ -140,7 +152,7 @@ def list_cell(chain: Chain, i: int, j: int, base: float, alpha: float, gamma: fl
 
 
 @kernel()
-def forward(chain: Chain, theta: Array) -> tuple[float, int]:
+def forward(chain: TiedChain, theta: Array) -> tuple[float, int]:
     """Fill `best` and `back`; returns the maximum and its last state, 16 · j + s (NEVER if there is none)."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     best = chain.best
@@ -167,7 +179,7 @@ def forward(chain: Chain, theta: Array) -> tuple[float, int]:
 
 
 @kernel(allocates=False)
-def leave_row(chain: Chain, i: int, far: Array, which: Array) -> None:
+def leave_row(chain: TiedChain, i: int, far: Array, which: Array) -> None:
     """`far[j]`, `which[j]`: the best way to a_i = j, and its state, for next rows that do not look at it."""
     far[0] = 0.0 if i == 0 else chain.best[i, 0, 0] if chain.number[i, 0] else NEVER
     for p in range(chain.width[i]):
@@ -184,7 +196,7 @@ def leave_row(chain: Chain, i: int, far: Array, which: Array) -> None:
 
 
 @kernel(allocates=False)
-def enter_from_afar(chain: Chain, i: int, step: Array, far: Array, which: Array) -> None:
+def enter_from_afar(chain: TiedChain, i: int, step: Array, far: Array, which: Array) -> None:
     """The best ways to the states of row i, their own weights apart, from columns over two away and from
     null; for null itself, from anywhere."""
     if chain.number[i, 0]:
@@ -210,7 +222,7 @@ def enter_from_afar(chain: Chain, i: int, step: Array, far: Array, which: Array)
 
 
 @kernel(allocates=False)
-def enter_from_nearby(chain: Chain, i: int, step: Array) -> None:
+def enter_from_nearby(chain: TiedChain, i: int, step: Array) -> None:
     """The same from columns at most two away, whose states must fit."""
     best = chain.best
     for c in range(chain.width[i]):
@@ -238,7 +250,7 @@ def enter_from_nearby(chain: Chain, i: int, step: Array) -> None:
 
 
 @kernel()
-def trace_back(chain: Chain, last: int, gamma: float) -> None:
+def trace_back(chain: TiedChain, last: int, gamma: float) -> None:
     """The solution that ends in the state `last`, into `x` and `y`."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     chain.x[:] = 0
@@ -264,7 +276,7 @@ def trace_back(chain: Chain, last: int, gamma: float) -> None:
 
 
 @kernel()
-def backward(chain: Chain, theta: Array) -> None:
+def backward(chain: TiedChain, theta: Array) -> None:
     """Fill `after`: the best that can follow each state, the mirror image of `forward`."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     after = chain.after
@@ -290,7 +302,7 @@ def backward(chain: Chain, theta: Array) -> None:
 
 
 @kernel(allocates=False)
-def follow_row(chain: Chain, i: int, step: Array, far: Array) -> None:
+def follow_row(chain: TiedChain, i: int, step: Array, far: Array) -> None:
     """`after` of the states of row i, null apart; `far[j]`: the best from a_{i+1} = j on, without a look at
     its state."""
     after = chain.after
@@ -323,7 +335,7 @@ def follow_row(chain: Chain, i: int, step: Array, far: Array) -> None:
 
 
 @kernel()
-def cell_values(chain: Chain, out: Array) -> None:
+def cell_values(chain: TiedChain, out: Array) -> None:
     """`out[i, j]` = the most that any solution with a_i = j is worth (max-marginals)."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
     for i in range(1, n + 1):
@@ -335,7 +347,7 @@ def cell_values(chain: Chain, out: Array) -> None:
 
 
 @kernel()
-def link_values(chain: Chain, value: float, gamma: float, out: Array) -> None:
+def link_values(chain: TiedChain, value: float, gamma: float, out: Array) -> None:
     """`out[i, j]` ≥ the most that any solution with y(i, j) = 1 is worth; `value` is the maximum.
 
     A link without support either is required by a neighbour, and is worth what that neighbour's state is
@@ -357,3 +369,28 @@ def link_values(chain: Chain, value: float, gamma: float, out: Array) -> None:
                         out[i, k] = max(out[i, k], z)
                 if abs(SUPPORT[s]) == 1:
                     out[i + SUPPORT[s], j] = max(out[i + SUPPORT[s], j], z)
+
+
+NONE = 2
+"""Support u of a link that has none."""
+
+_STATES = [(0, S) for S in range(8) if S & 2] + [(u, S) for u in (-1, 1, NONE) for S in range(8) if not S & 2]
+STATES = len(_STATES)
+
+SUPPORT = np.array([u for u, _ in _STATES])
+"""int64 (16): u of each state."""
+
+OFFSETS = np.array([[S >> (k + 1) & 1 for k in (-1, 0, 1)] for _, S in _STATES])
+"""int64 (16, 3): whether −1, 0, 1 are in S."""
+
+
+def _fits(d: int, before: int, state: int) -> bool:
+    support, chosen = int(SUPPORT[state]), {k for k in (-1, 0, 1) if OFFSETS[state][k + 1]}
+    support_before, chosen_before = (int(SUPPORT[before]), {k for k in (-1, 0, 1) if OFFSETS[before][k + 1]})
+    if abs(d) <= 1 and ((support == -1) != (d in chosen_before) or (support_before == 1) != (-d in chosen)):
+        return False
+    return not any(k - d in chosen for k in chosen_before)
+
+
+FITS = np.array([[[_fits(d, p, s) for s in range(STATES)] for p in range(STATES)] for d in (-2, -1, 0, 1, 2)])
+"""bool (5, 16, 16): whether the state may follow the state before it, d − 2 columns further on."""

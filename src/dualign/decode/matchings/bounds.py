@@ -16,16 +16,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.decode.matchings.greedy import Matrices, Matrix, Rule, matrix_of, power, slope, value
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign.decode.matchings.greedy import (
+    MatchingMatrix,
+    Matrices,
+    WordLimits,
+    matrix_of,
+    power,
+    slope,
+    value,
+)
 
 ROUNDS = 10
 """Steps after the first tangent; on word alignments more of them gain almost nothing."""
 
 
 @kernel()
-def upper_bound(matrix: Matrix, rule: Rule, rounds: int = ROUNDS) -> float:
+def upper_bound(matrix: MatchingMatrix, rule: WordLimits, rounds: int = ROUNDS) -> float:
     """The least of the tangents' bounds, of which there are `rounds` + 1; the links are greedy's.
 
     O(cells · rounds), times the limits where these are neither 1 nor all. Greedy's guarantee is one more
@@ -59,7 +67,7 @@ def upper_bound(matrix: Matrix, rule: Rule, rounds: int = ROUNDS) -> float:
 
 
 @kernel()
-def tangent_bound(matrix: Matrix, rule: Rule, x: Array, y: Array, taken: Array) -> float:
+def tangent_bound(matrix: MatchingMatrix, rule: WordLimits, x: Array, y: Array, taken: Array) -> float:
     """The bound by the tangent at `x`, `y`, whose best links are marked in `taken` uint8 (I, J).
 
     A sum may be 0 only where no link is possible.
@@ -88,7 +96,7 @@ def tangent_bound(matrix: Matrix, rule: Rule, x: Array, y: Array, taken: Array) 
 
 
 @kernel()
-def starting_point(matrix: Matrix, x: Array, y: Array) -> None:
+def starting_point(matrix: MatchingMatrix, x: Array, y: Array) -> None:
     """Greedy's sums; the largest score where greedy has no link, because the slope at 0 is infinite.
 
     Rows and columns that cannot have a link stay 0.
@@ -139,7 +147,7 @@ def best_of_columns(S: Array, p: Array, q: Array, limits: Array, taken: Array) -
 
 @kernel()
 def bound_batch(
-    n0: int, n1: int, matrices: Matrices, rule: Rule, chosen: Array, score: Array, bound: Array
+    n0: int, n1: int, matrices: Matrices, rule: WordLimits, chosen: Array, score: Array, bound: Array
 ) -> None:
     """Value and bound of the greedy answers of matrices n0..n1 into `score`, `bound`, float64 (matrices)."""
     for n in range(n0, n1):

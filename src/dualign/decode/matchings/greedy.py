@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
 
 SLACK = 1e-12
 """Gains are right to a few parts in 10¹⁶; a new gain may exceed the old one by this share."""
@@ -30,7 +30,7 @@ EXPONENTS = 400
 """Scores lie between 2^−400 and 2^400, or are 0."""
 
 
-class Rule(NamedTuple):
+class WordLimits(NamedTuple):
     """The objective: α, the weight u of the rows, the weight v of the columns."""
 
     alpha: float
@@ -53,7 +53,7 @@ class Matrices(NamedTuple):
     column_limits: Array
 
 
-class Matrix(NamedTuple):
+class MatchingMatrix(NamedTuple):
     """One of them: `scores` float64 (I, J), limits int32 (I) and (J), and links uint8 (I, J)."""
 
     scores: Array
@@ -63,12 +63,12 @@ class Matrix(NamedTuple):
 
 
 @kernel()
-def matrix_of(n: int, matrices: Matrices, chosen: Array) -> Matrix:
+def matrix_of(n: int, matrices: Matrices, chosen: Array) -> MatchingMatrix:
     """Matrix n with its links from `chosen` uint8, which is laid out like the scores."""
     r, c = matrices.row_begin[n], matrices.column_begin[n]
     I, J = matrices.row_begin[n + 1] - r, matrices.column_begin[n + 1] - c
     begin, end = matrices.first[n], matrices.first[n + 1]
-    return Matrix(
+    return MatchingMatrix(
         matrices.scores[begin:end].reshape(I, J),
         matrices.row_limits[r : r + I],
         matrices.column_limits[c : c + J],
@@ -76,7 +76,7 @@ def matrix_of(n: int, matrices: Matrices, chosen: Array) -> Matrix:
     )
 
 
-class Work(NamedTuple):
+class MatchingScratch(NamedTuple):
     """Scratch for one matrix.
 
     `tangent` float64 (exponents, 2): the line that touches x^α at a power of two, which is a bound on s^α for
@@ -97,14 +97,14 @@ class Work(NamedTuple):
 
 
 @kernel()
-def allocate_work(cells: int, rows: int, columns: int, alpha: float) -> Work:
+def allocate_work(cells: int, rows: int, columns: int, alpha: float) -> MatchingScratch:
     """Scratch for matrices of at most that many cells, rows and columns."""
     tangent = np.empty((2 * EXPONENTS + 1, 2))
     for e in range(len(tangent)):
         x = 2.0 ** (e - EXPONENTS)
         tangent[e, 0] = (1 - alpha) * x**alpha * (1 + SLACK)
         tangent[e, 1] = alpha * x ** (alpha - 1) * (1 + SLACK)
-    return Work(
+    return MatchingScratch(
         tangent, np.empty(cells), np.empty(cells, np.int32), np.empty(rows), np.empty(rows, np.int32),
         np.empty(rows), np.empty(columns), np.empty(rows, np.int32), np.empty(columns, np.int32),
     )  # fmt: skip
@@ -141,7 +141,7 @@ def rise(total: float, s: float, alpha: float) -> float:
 
 
 @kernel()
-def gain(x: float, y: float, s: float, rule: Rule) -> float:
+def gain(x: float, y: float, s: float, rule: WordLimits) -> float:
     """What a link with score s adds to f, in a row that has the sum x and a column that has y."""
     g = 0.0
     if rule.rows > 0:
@@ -164,7 +164,7 @@ def add_rows(total: float, S: Array, chosen: Array, weight: float, alpha: float)
 
 
 @kernel()
-def value(S: Array, chosen: Array, rule: Rule) -> float:
+def value(S: Array, chosen: Array, rule: WordLimits) -> float:
     """f of the `chosen` links, uint8 (I, J), from its definition."""
     total = 0.0
     if rule.rows > 0:
@@ -175,7 +175,7 @@ def value(S: Array, chosen: Array, rule: Rule) -> float:
 
 
 @kernel()
-def greedy(matrix: Matrix, rule: Rule, lazy: bool, work: Work) -> int:
+def greedy(matrix: MatchingMatrix, rule: WordLimits, lazy: bool, work: MatchingScratch) -> int:
     """Choose links of one matrix; returns how many gains it evaluated."""
     I, J = matrix.scores.shape
     matrix.chosen[:, :] = 0
@@ -187,7 +187,7 @@ def greedy(matrix: Matrix, rule: Rule, lazy: bool, work: Work) -> int:
 
 
 @kernel(allocates=False)
-def accept(i: int, j: int, matrix: Matrix, work: Work) -> None:
+def accept(i: int, j: int, matrix: MatchingMatrix, work: MatchingScratch) -> None:
     """Add the link (i, j)."""
     matrix.chosen[i, j] = 1
     work.row_sum[i] += matrix.scores[i, j]
@@ -197,7 +197,7 @@ def accept(i: int, j: int, matrix: Matrix, work: Work) -> None:
 
 
 @kernel()
-def take_plainly(matrix: Matrix, rule: Rule, work: Work) -> int:
+def take_plainly(matrix: MatchingMatrix, rule: WordLimits, work: MatchingScratch) -> int:
     """Evaluate every link that may still be added, take the best, repeat: O(cells · links) evaluations."""
     S, row_limits, column_limits, chosen = matrix
     I, J = S.shape
@@ -220,7 +220,7 @@ def take_plainly(matrix: Matrix, rule: Rule, work: Work) -> int:
 
 
 @kernel()
-def take_lazily(matrix: Matrix, rule: Rule, work: Work) -> int:
+def take_lazily(matrix: MatchingMatrix, rule: WordLimits, work: MatchingScratch) -> int:
     """The same links from stored gains, each as old as its `stamp`; those on top are evaluated again.
 
     At first only an upper bound on each gain is stored. A gain depends on how many links its row (if u > 0)
@@ -304,13 +304,15 @@ def largest(i: int, key: Array) -> tuple[int, float]:
 
 
 @kernel()
-def age(row_links: int, column_links: int, rule: Rule) -> int:
+def age(row_links: int, column_links: int, rule: WordLimits) -> int:
     """The stamp of a gain that is right: the number of links it depends on."""
     return (row_links if rule.rows > 0 else 0) + (column_links if rule.columns > 0 else 0)
 
 
 @kernel(allocates=False)
-def refresh(i: int, most: float, S: Array, rule: Rule, work: Work, key: Array, stamp: Array) -> int:
+def refresh(
+    i: int, most: float, S: Array, rule: WordLimits, work: MatchingScratch, key: Array, stamp: Array
+) -> int:
     """Evaluate again the gains of row i that may reach `most` and are out of date; how many there were."""
     evaluations = 0
     least = most * (1 - SLACK)
@@ -324,7 +326,7 @@ def refresh(i: int, most: float, S: Array, rule: Rule, work: Work, key: Array, s
 
 
 @kernel()
-def greedy_batch(n0: int, n1: int, matrices: Matrices, rule: Rule, lazy: bool, chosen: Array) -> int:
+def greedy_batch(n0: int, n1: int, matrices: Matrices, rule: WordLimits, lazy: bool, chosen: Array) -> int:
     """Choose the links of matrices n0..n1 into `chosen` uint8, laid out like the scores; evaluations."""
     cells = rows = columns = 1
     for n in range(n0, n1):

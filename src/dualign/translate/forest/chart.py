@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dualign.core.errors import DataError
-from dualign.translate.forest.forest_builder import ForestBuilder, Parsed
-from dualign.translate.rules.grammar import Grammar, Node, is_nonterminal
+from dualign._core.errors import DataError
+from dualign.translate.forest.builder import ForestBuilder, Parsed
+from dualign.translate.rules.grammar import Grammar, GrammarNode, is_nonterminal
 
 _TOP = "S"
 
@@ -39,7 +39,7 @@ def parse(
     n = len(sentence)
     # chart[i][j]: vertex of each label over words i..j; active[i][j]: dotted items there.
     chart: list[list[dict[str, int]]] = [[{} for _ in range(n + 1)] for _ in range(n + 1)]
-    active: list[list[list[tuple[Node, tuple[int, ...]]]]] = [
+    active: list[list[list[tuple[GrammarNode, tuple[int, ...]]]]] = [
         [[] for _ in range(n + 1)] for _ in range(n + 1)
     ]
     for j in range(1, n + 1):

@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError, UsageError
-from dualign.search.inside import Weighted, inside, outside
-from dualign.text.streams import FilePath, open_input, open_output
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import FilePath, open_input, open_output
+from dualign._search.inside import Weighted, inside, outside
 
 _RESERVED = ("<s>", "</s>")
 
@@ -213,7 +213,7 @@ class Hypergraph:
 
     @property
     def weighted(self) -> Weighted:
-        """The arrays that `dualign.search.inside` takes."""
+        """The arrays that `dualign._search.inside` takes."""
         return Weighted(
             self.order, self.incoming_begin, self.incoming, self.tail_begin, self.tail,
             self.vertex_weight, self.edge_weight,
@@ -248,7 +248,7 @@ class Hypergraph:
     def k_best(self, k: int) -> Iterator[tuple[Derivation, float]]:
         """The k best derivations without a language model, best first; fewer if there are fewer."""
         if k < 1:
-            raise UsageError(f"k={k} must be at least 1")
+            raise UsageError("{k=} must be at least 1", k=k)
         incoming, first = self.incoming.tolist(), self.incoming_begin.tolist()
         for score, edges in k_best(
             self.order.tolist(),

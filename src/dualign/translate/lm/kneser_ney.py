@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError, UsageError
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, UsageError
 from dualign.text.arpa import Arpa, Grams
-from dualign.text.bitext import GrowingVocabulary
+from dualign.text.corpus import GrowingVocabulary
 
 _SPECIAL = ("<unk>", "<s>", "</s>")
 
@@ -39,7 +39,7 @@ class _Types:
 def estimate(sentences: Iterable[Sequence[str]], order: int = 3) -> Arpa:
     """A model of tokenised sentences; empty ones are left out."""
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 9:
-        raise UsageError(f"order={order!r} must be a whole number from 1 to 9")
+        raise UsageError("{order=} must be a whole number from 1 to 9", order=order)
     text, ends, words = _text(sentences)
     types = _types(text, ends, order, len(words))
     begin = words.index("<s>")

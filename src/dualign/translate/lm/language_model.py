@@ -12,14 +12,14 @@ from math import isfinite, log
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.errors import DataError, ModelError, UsageError
+from dualign._core.arrays import Array
+from dualign._core.errors import DataError, ModelError, UsageError
+from dualign._core.files.streams import FilePath, open_binary_output, open_input
 from dualign.text.arpa import Arpa, read_arpa
-from dualign.text.lines import tokenize
-from dualign.text.streams import FilePath, open_binary_output, open_input
+from dualign.text.utf8 import tokenize
 from dualign.translate.lm import trie
-from dualign.translate.lm.kenlm_model import KenlmFile
-from dualign.translate.lm.stored_trie import flaw
+from dualign.translate.lm.kenlm import KenlmFile
+from dualign.translate.lm.trie import flaw
 
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10
@@ -131,7 +131,7 @@ class LanguageModel:
     def scaled(self, weight: float) -> LanguageModel:
         """The same model with all logarithms multiplied: its weight in a translation model."""
         if not isfinite(weight):
-            raise UsageError(f"weight={weight} must be finite")
+            raise UsageError("{weight=} must be finite", weight=weight)
         return LanguageModel(
             self.words,
             self.first,
@@ -179,7 +179,7 @@ class LanguageModel:
         if order is None:
             return self.order
         if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 1:
-            raise UsageError(f"order={order!r} must be a whole number of at least 1")
+            raise UsageError("{order=} must be a whole number of at least 1", order=order)
         return min(int(order), self.order)
 
     def automaton(self, words: Array, adjacent: Array, order: int) -> trie.Automaton:
@@ -223,7 +223,7 @@ class KenlmModel(LanguageModel):
     def scaled(self, weight: float) -> KenlmModel:
         """The same model with all logarithms multiplied."""
         if not isfinite(weight):
-            raise UsageError(f"weight={weight} must be finite")
+            raise UsageError("{weight=} must be finite", weight=weight)
         return KenlmModel(self._model, self._weight * weight)
 
     def scores(self, sentences: Sequence[Sequence[str]], *, order: int | None = None) -> list[Array]:

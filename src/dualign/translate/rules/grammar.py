@@ -17,9 +17,9 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 
-from dualign.core.errors import DataError
-from dualign.text.lines import read_lines
-from dualign.text.streams import open_output
+from dualign._core.errors import DataError
+from dualign._core.files.streams import open_output
+from dualign.text.utf8 import read_lines
 
 _NONTERMINAL = re.compile(r"\[([^\[\],\s]+)(?:,([0-9]{1,3}))?\]")
 _FIRST_WORD = re.compile(r"\[[^\[\],\s]+\] \|\|\| (?:\[\S+\] )*(?!\|\|\||\[\S+\] )(\S+) ")
@@ -137,13 +137,13 @@ def write_rules(rules: Iterable[Rule], path: str) -> None:
         out.writelines(f"{rule}\n" for rule in rules)
 
 
-class Node:
+class GrammarNode:
     """Of the tree of source sides: what can follow, and the rules that end here."""
 
     __slots__ = ("next", "rules")
 
     def __init__(self) -> None:
-        self.next: dict[str, Node] = {}
+        self.next: dict[str, GrammarNode] = {}
         self.rules: list[int] = []
 
 
@@ -152,7 +152,7 @@ class Grammar:
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
-        self.root = Node()
+        self.root = GrammarNode()
         for rule in rules:
             self.add(rule)
 
@@ -161,7 +161,7 @@ class Grammar:
         node = self.root
         for symbol in rule.source:
             if symbol not in node.next:
-                node.next[symbol] = Node()
+                node.next[symbol] = GrammarNode()
             node = node.next[symbol]
         node.rules.append(len(self.rules))
         self.rules.append(rule)

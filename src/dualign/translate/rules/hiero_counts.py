@@ -16,15 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.core.kernels.growing import with_room
-from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.kernel_arrays import EMPTY, new_slots, refilled, slot_of, with_room
 
 WIDEST = 16  # symbols of a target side
 
 
-class Links(NamedTuple):
+class RuleLinks(NamedTuple):
     """Pair n has source words `source[source_begin[n] : source_begin[n + 1]]`, target words likewise, and
     links `link[begin[n] : begin[n + 1]]`, positions in the two sentences.
 
@@ -41,7 +40,7 @@ class Links(NamedTuple):
     target_weight: Array
 
 
-class Limits(NamedTuple):
+class RuleLimits(NamedTuple):
     """Of the rules. `gap`: the fewest source words that a non-terminal stands for; `always`: rules
     with at most that many words, and nothing else, on the source side are kept however rare they are."""
 
@@ -68,7 +67,7 @@ class RuleTable(NamedTuple):
     backward: Array
 
 
-class Pair(NamedTuple):
+class PairSpans(NamedTuple):
     """One sentence pair, as scratch for all of them.
 
     `low`, `high`: first and last target position that a source word is linked to (`high` −1: none); `near`,
@@ -90,7 +89,7 @@ class Pair(NamedTuple):
     holes: Array
 
 
-class Seen(NamedTuple):
+class RuleSeen(NamedTuple):
     """A counter for the rules that share a place, uint8, and the number of the pair that it counted last,
     int32; both of a power of two in size."""
 
@@ -144,7 +143,7 @@ def choose_holes(start: Array, i: int, length: int, symbols: int, gap: int, hole
 
 
 @kernel(allocates=False)
-def write_rule(links: Links, n: int, pair: Pair, i: int, length: int, holes: Array) -> bool:
+def write_rule(links: RuleLinks, n: int, pair: PairSpans, i: int, length: int, holes: Array) -> bool:
     """Write the symbols of a rule to `pair.rule`, the lengths of its source side and of all to `pair.size`.
 
     False if no word of it is linked, or the target side is too wide.
@@ -184,7 +183,7 @@ def write_rule(links: Links, n: int, pair: Pair, i: int, length: int, holes: Arr
 
 
 @kernel(allocates=False)
-def code_of(pair: Pair) -> np.uint64:
+def code_of(pair: PairSpans) -> np.uint64:
     """Of the rule at hand."""
     code = np.uint64(pair.size[0])
     for q in range(pair.size[1]):
@@ -193,7 +192,7 @@ def code_of(pair: Pair) -> np.uint64:
 
 
 @kernel(allocates=False)
-def lexical_weights(pair: Pair, i: int, length: int, holes: Array) -> tuple[float, float]:
+def lexical_weights(pair: PairSpans, i: int, length: int, holes: Array) -> tuple[float, float]:
     """Those of the target words and of the source words of a rule, from running sums."""
     start, stop, source, target = pair.start, pair.stop, pair.source_sum, pair.target_sum
     p, one, q, other = holes[0], holes[1], holes[2], holes[3]
@@ -207,7 +206,7 @@ def lexical_weights(pair: Pair, i: int, length: int, holes: Array) -> tuple[floa
 
 
 @kernel(allocates=False)
-def read_pair(links: Links, n: int, longest: int, pair: Pair) -> int:
+def read_pair(links: RuleLinks, n: int, longest: int, pair: PairSpans) -> int:
     """Fill `pair` for pair n but for rule and holes; returns the number of source words, 0 if nothing is
     linked."""
     s0, t0 = links.source_begin[n], links.target_begin[n]
@@ -246,7 +245,7 @@ def is_consistent(near: Array, far: Array, first: int, last: int, i: int, end: i
 
 @kernel()
 def collect(
-    links: Links, n: int, limits: Limits, pair: Pair, seen: Seen, rules: Rules, roughly: bool
+    links: RuleLinks, n: int, limits: RuleLimits, pair: PairSpans, seen: RuleSeen, rules: Rules, roughly: bool
 ) -> Rules:
     """Count the rules of pair n, each once: roughly, at their hashed places, or exactly those that may occur
     often enough. Returns the rules, since their room may grow."""
@@ -274,7 +273,7 @@ def collect(
 
 
 @kernel(allocates=False)
-def count_rule(rules: Rules, pair: Pair, code: np.uint64, n: int, ahead: float, back: float) -> None:
+def count_rule(rules: Rules, pair: PairSpans, code: np.uint64, n: int, ahead: float, back: float) -> None:
     """Count the rule at hand, for which there is room, unless pair n has counted it."""
     table = rules.table
     slot = slot_of(rules.slots, rules.code, (code,))
@@ -296,14 +295,14 @@ def count_rule(rules: Rules, pair: Pair, code: np.uint64, n: int, ahead: float, 
 
 
 @kernel(allocates=False)
-def is_full(rules: Rules, pair: Pair) -> bool:
+def is_full(rules: Rules, pair: PairSpans) -> bool:
     """Whether there may be no room for the rule at hand."""
     r, table = rules.numbers[0], rules.table
     return r >= len(rules.last) or table.begin[r] + pair.size[1] > len(table.pool)
 
 
 @kernel()
-def grown(rules: Rules, pair: Pair) -> Rules:
+def grown(rules: Rules, pair: PairSpans) -> Rules:
     """The rules with room for that at hand."""
     t, r = rules.table, rules.numbers[0]
     pool = t.pool
@@ -322,11 +321,11 @@ def grown(rules: Rules, pair: Pair) -> Rules:
 
 
 @kernel()
-def count_rules(links: Links, limits: Limits, seen: Seen) -> RuleTable:
+def count_rules(links: RuleLinks, limits: RuleLimits, seen: RuleSeen) -> RuleTable:
     """Extract and count; `seen` holds zeros on entry."""
     I, J = np.diff(links.source_begin).max() + 1, np.diff(links.target_begin).max() + 1
     longest = limits.longest
-    pair = Pair(
+    pair = PairSpans(
         np.empty(I, np.int64), np.empty(I, np.int64), np.empty(J, np.int64), np.empty(J, np.int64),
         np.empty((I, longest + 1), np.int64), np.empty((I, longest + 1), np.int64), np.zeros(I), np.zeros(J),
         np.empty(limits.symbols + WIDEST, np.int64), np.zeros(2, np.int64),

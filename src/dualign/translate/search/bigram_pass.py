@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.translate.forest.binary_forest import Forest
-from dualign.translate.search.adjacency import boundary_sets, is_member
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign.translate.forest.binary import Forest
+from dualign.translate.search.contexts import boundary_sets, is_member
 
 
 class Boundaries(NamedTuple):

@@ -6,25 +6,25 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Literal, overload
 
-from dualign.core.alarms import alarm
-from dualign.core.certified import Certified, Stage
-from dualign.core.clocks import Clock, check_time_limit
-from dualign.core.errors import UsageError
-from dualign.search.certificate import PRECISION, certify
+from dualign._core.alarm import alarm
+from dualign._core.certified import Certified, Stage
+from dualign._core.errors import UsageError
+from dualign._core.progress import Clock, check_time_limit
+from dualign._search.certificate import PRECISION, certify
 from dualign.translate.forest.hypergraph import MOST_EDGES, Derivation, Hypergraph, too_long
 from dualign.translate.lm.language_model import LanguageModel
-from dualign.translate.search.baselines.forest_program import program
 from dualign.translate.search.baselines.partitions import compile_search, tighten
-from dualign.translate.search.baselines.path_relaxation import relax
-from dualign.translate.search.context_levels import level, unguided
-from dualign.translate.search.exact_translation import compile_exact, exact
-from dualign.translate.search.incumbents import Incumbents, rounding
+from dualign.translate.search.baselines.program import program
+from dualign.translate.search.baselines.relax import relax
+from dualign.translate.search.contexts import level, unguided
+from dualign.translate.search.derivations import Incumbents, rounding
+from dualign.translate.search.exact import compile_exact, exact
 from dualign.translate.search.passes import affordable, cube, item_trees, one_pass, word_bound
-from dualign.translate.search.translation_problem import Problem
+from dualign.translate.search.problem import ForestProblem
 
 METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
 
-Method = Callable[[Problem, Incumbents, Clock, list[Stage]], tuple[float, bool]]
+Method = Callable[[ForestProblem, Incumbents, Clock, list[Stage]], tuple[float, bool]]
 """Fills incumbents and trace; returns a bound, and whether the incumbents are proved to be the best."""
 
 
@@ -89,18 +89,18 @@ def decode(
     if not isinstance(lm, LanguageModel):
         raise UsageError(f"lm is a {type(lm).__name__}; give a dualign.translate.LanguageModel")
     if method not in METHODS:
-        raise UsageError(f'method="{method}" is not one of {", ".join(METHODS)}')
+        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
     for name, value in (("k", k), ("beam", beam)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise UsageError(f"{name}={value!r} must be a whole number of at least 1")
     check_time_limit(time_limit)
     if isinstance(gap, bool) or not isinstance(gap, int | float) or not gap >= 0.0:
-        raise UsageError(f"gap={gap!r} must be a number of at least 0")
+        raise UsageError("{gap=} must be a number of at least 0", gap=gap)
     order = lm.checked_order(order)
     if time_limit is not None:
         compile_method(method)
     search = partial(exact, gap=gap) if method == "exact" else _method_of(method, beam)
-    results = _decode(Problem(hypergraph, lm, order), method, search, k, Clock(time_limit))
+    results = _decode(ForestProblem(hypergraph, lm, order), method, search, k, Clock(time_limit))
     return results if k > 1 else results[0]
 
 
@@ -125,11 +125,11 @@ def decode_different(
 
 
 def _decode(
-    problem: Problem, method: str, search: Method, k: int, clock: Clock
+    problem: ForestProblem, method: str, search: Method, k: int, clock: Clock
 ) -> list[Certified[Derivation]]:
     graph = problem.hypergraph
     lm = problem.model.among(label for label in graph.labels if label is not None)
-    problem = Problem(graph, lm, problem.order)
+    problem = ForestProblem(graph, lm, problem.order)
     if problem.longest > 2 * MOST_EDGES:
         raise too_long("a derivation of this forest", problem.longest)
     incumbents = Incumbents(problem, k)
@@ -157,7 +157,7 @@ def compile_method(method: str) -> None:
     """Compile the kernels of a method, or load them, on a forest of two words: no time limit should pay for
     it."""
     graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
-    problem = Problem(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), 3)
+    problem = ForestProblem(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), 3)
     _decode(problem, method, _method_of(method, 1), 1, Clock())
     if method == "tighten":
         compile_search(problem)
@@ -174,7 +174,7 @@ def _method_of(method: str, beam: int) -> Method:
 
 
 def _cube(
-    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
+    problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
     incumbents.offer(cube(problem, beam, incumbents.k))
     bound, _ = word_bound(problem, incumbents.score, clock)
@@ -183,7 +183,7 @@ def _cube(
 
 
 def _exhaustive(
-    problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
+    problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
     at = level(problem.automaton, problem.order - 1)
     with alarm(clock) as stop:

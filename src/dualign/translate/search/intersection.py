@@ -22,11 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.core.kernels.growing import doubled
-from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
-from dualign.translate.forest.binary_forest import Forest
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.kernel_arrays import EMPTY, doubled, new_slots, refilled, slot_of
+from dualign.translate.forest.binary import Forest
 from dualign.translate.lm.trie import Automaton, find, follow
 
 COMPLETE, OVERFLOW, FULL = range(3)
@@ -43,7 +42,7 @@ class State(NamedTuple):
     right: Any
 
 
-class Items(NamedTuple):
+class ForestItems(NamedTuple):
     """Items of node n are `begin[n] .. begin[n + 1]`, best first.
 
     `state` int32 (items, 3): left state, whether it is closed, right state; `score` float64. Arcs make items
@@ -70,7 +69,7 @@ class Table(NamedTuple):
     reach: Array
 
 
-class Guide(NamedTuple):
+class PassGuide(NamedTuple):
     """A coarser pass to go by: its table, and what its states stand for.
 
     `left`, `right`: from left and right states to coarser ones; `closed`: coarse left states that are always
@@ -91,7 +90,7 @@ class Guide(NamedTuple):
 class Level(NamedTuple):
     """The precision of a pass: a model, words of context K, and the items of words.
 
-    `state` int32 (W, 3), as in `Items`, and `score` of each word by itself.
+    `state` int32 (W, 3), as in `ForestItems`, and `score` of each word by itself.
     """
 
     lm: Automaton
@@ -100,7 +99,7 @@ class Level(NamedTuple):
     score: Array
 
 
-class Limits(NamedTuple):
+class PassLimits(NamedTuple):
     """A pass drops scores below `threshold`, and gives up after that many `arcs`, after `effort` pairs of
     items, or when `stop[0]`, uint8, is not 0."""
 
@@ -111,19 +110,19 @@ class Limits(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """What a pass is given. `begin` int64 (N + 1) is that of `Items`; `words` is scratch (≥ K)."""
+    """What a pass is given. `begin` int64 (N + 1) is that of `ForestItems`; `words` is scratch (≥ K)."""
 
     level: Level
     forest: Forest
-    guide: Guide
-    limits: Limits
+    guide: PassGuide
+    limits: PassLimits
     begin: Array
     words: Array
 
 
 class Chart(NamedTuple):
-    """Items and arcs as they grow, as in `Items`; `slots`: a hash table of the items of one node, counted
-    from its first; `numbers` int64 (5)."""
+    """Items and arcs as they grow, as in `ForestItems`; `slots`: a hash table of the items of one node,
+    counted from its first; `numbers` int64 (5)."""
 
     state: Array
     score: Array
@@ -199,7 +198,7 @@ def table_of(key: Array, outside: Array, nodes: int) -> Table:
 
 
 @kernel(allocates=False)
-def look_up(guide: Guide, n: int, state: State) -> float:
+def look_up(guide: PassGuide, n: int, state: State) -> float:
     """Outside score of the coarser item that stands for this one; −inf if there is none."""
     left = np.int64(guide.left[state.left])
     closed = np.int64(state.closed or guide.closed[left])
@@ -339,7 +338,7 @@ def sort_items(state: Array, score: Array, key: Array, heads: Array, base: int, 
 
 
 @kernel()
-def intersect(level: Level, forest: Forest, guide: Guide, limits: Limits) -> tuple[Items, int]:
+def intersect(level: Level, forest: Forest, guide: PassGuide, limits: PassLimits) -> tuple[ForestItems, int]:
     """All items at this level that can be part of a derivation of at least the threshold, and COMPLETE; or
     OVERFLOW beyond the limits.
 
@@ -382,6 +381,6 @@ def intersect(level: Level, forest: Forest, guide: Guide, limits: Limits) -> tup
         if status == OVERFLOW:
             break
     items, arcs = count[ITEMS], count[ARCS]
-    return Items(
+    return ForestItems(
         run.begin, chart.state[:items], chart.score[:items], chart.arc[:arcs], chart.arc_score[:arcs]
     ), status

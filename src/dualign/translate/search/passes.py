@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualign.core.alarms import never
-from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
-from dualign.search.dual import CLOSED, ROUNDS, new_record
-from dualign.search.inside import Arcs, best_outside
+from dualign._core.alarm import never
+from dualign._core.arrays import Array
+from dualign._core.progress import Clock
+from dualign._search.dual import CLOSED, ROUNDS, new_record
+from dualign._search.inside import Arcs, best_outside
 from dualign.translate.lm.trie import Automaton
-from dualign.translate.search.baselines.cube import cube as cube_kernel
 from dualign.translate.search.bigram_pass import (
     BigramChart,
     bigram_table,
@@ -20,23 +19,31 @@ from dualign.translate.search.bigram_pass import (
     new_chart,
     outside_pass,
 )
-from dualign.translate.search.context_levels import level, pair_scores
-from dualign.translate.search.incumbents import Incumbents
+from dualign.translate.search.contexts import level, pair_scores
+from dualign.translate.search.cube import cube as cube_kernel
+from dualign.translate.search.derivations import Incumbents, ItemTrees
 from dualign.translate.search.intersection import (
     COMPLETE,
-    Guide,
-    Items,
+    ForestItems,
     Level,
-    Limits,
+    PassGuide,
+    PassLimits,
     Table,
     intersect,
     table_of,
 )
-from dualign.translate.search.item_trees import ItemTrees
-from dualign.translate.search.pair_multipliers import descend, evaluate, new_dual, upper_part
+from dualign.translate.search.multipliers import (
+    descend_pairs,
+    evaluate,
+    least_bound,
+    new_dual,
+    outside_bounds,
+    reduced,
+    upper_part,
+    word_bounds,
+)
+from dualign.translate.search.problem import ForestProblem
 from dualign.translate.search.state_potentials import carried, contexts_of, narrow, pair_bounds, shaped
-from dualign.translate.search.translation_problem import Problem
-from dualign.translate.search.word_multipliers import least_bound, outside_bounds, reduced, word_bounds
 
 LEAST_ROUNDS, MOST_ROUNDS = 40, 300
 """Of the multipliers without context."""
@@ -62,13 +69,13 @@ def affordable(clock: Clock) -> int:
     return int(max(min(clock.left, 1e6), 0.01) * PAIRS_PER_SECOND)
 
 
-def cube(problem: Problem, beam: int, k: int, stop: Array | None = None) -> list[list[int]]:
+def cube(problem: ForestProblem, beam: int, k: int, stop: Array | None = None) -> list[list[int]]:
     """The edges of the k best derivations that cube pruning with that beam finds; none if stopped."""
     trees = cube_trees(problem, max(beam, k), stop)
     return trees.best(k) if trees.goal >= 0 else []
 
 
-def cube_trees(problem: Problem, beam: int, stop: Array | None = None) -> ItemTrees:
+def cube_trees(problem: ForestProblem, beam: int, stop: Array | None = None) -> ItemTrees:
     """All derivations that cube pruning with that beam finds; the goal is −1 if stopped."""
     graph, leaf_word = problem.closed
     stop = never() if stop is None else stop
@@ -76,13 +83,13 @@ def cube_trees(problem: Problem, beam: int, stop: Array | None = None) -> ItemTr
     return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
 
-def word_bound(problem: Problem, target: float, clock: Clock) -> tuple[float, Array]:
+def word_bound(problem: ForestProblem, target: float, clock: Clock) -> tuple[float, Array]:
     """The bound without context (`word_multipliers`), and potentials; `target`: a score that is attained."""
     contexts = contexts_of(problem.automaton, problem.adjacent)
     return least_bound(problem.forest, contexts, target, _rounds(problem), clock)
 
 
-def _rounds(problem: Problem) -> int:
+def _rounds(problem: ForestProblem) -> int:
     """Of multipliers without context: few where the rest is quick."""
     size = len(problem.forest.word) * len(problem.adjacent)
     return min(max(size // 2000, LEAST_ROUNDS), MOST_ROUNDS)
@@ -94,7 +101,7 @@ class PairSearch:
     `work` estimates the seconds of one round. That no time is measured keeps results the same.
     """
 
-    def __init__(self, problem: Problem, incumbents: Incumbents, clock: Clock) -> None:
+    def __init__(self, problem: ForestProblem, incumbents: Incumbents, clock: Clock) -> None:
         self.problem = problem
         self._contexts = contexts_of(problem.automaton, problem.adjacent)
         self.bound, self._potential = least_bound(
@@ -156,7 +163,7 @@ class PairSearch:
         """
         record = new_record(score=self._goal)
         work = self._work_of(self._part.chart)
-        if descend(self._part, record, INNER, 0.0) != CLOSED:
+        if descend_pairs(self._part, record, INNER, 0.0) != CLOSED:
             self._dual.potential[:] = self._part.best
         self.spent += work * record.numbers[ROUNDS]
 
@@ -174,7 +181,8 @@ class PairSearch:
 
     def guide(self, threshold: float) -> tuple[Automaton, Table, Array] | None:
         """The model with the best potentials in it, of the pairs of words that are left; outside scores of
-        what can reach the threshold, which is at least that of the rounds; `Guide.joint`. None if stopped."""
+        what can reach the threshold, which is at least that of the rounds; `PassGuide.joint`. None if
+        stopped."""
         problem, dual, chart = self.problem, self._dual, self._dual.chart
         lm, adjacent = problem.automaton, problem.adjacent
         if self.spent > QUICK:
@@ -192,15 +200,20 @@ class PairSearch:
 
 
 def one_pass(
-    problem: Problem, at: Level, guide: Guide, threshold: float, effort: int, stop: Array | None = None
-) -> Items | None:
+    problem: ForestProblem,
+    at: Level,
+    guide: PassGuide,
+    threshold: float,
+    effort: int,
+    stop: Array | None = None,
+) -> ForestItems | None:
     """Items with K words of context; None if there are too many."""
     stop = never() if stop is None else stop
-    items, status = intersect(at, problem.forest, guide, Limits(threshold, MOST_ARCS, effort, stop))
+    items, status = intersect(at, problem.forest, guide, PassLimits(threshold, MOST_ARCS, effort, stop))
     return items if status == COMPLETE else None
 
 
-def item_trees(problem: Problem, items: Items, kept: Array | None = None) -> ItemTrees | None:
+def item_trees(problem: ForestProblem, items: ForestItems, kept: Array | None = None) -> ItemTrees | None:
     """Derivations of a pass, by the arcs in `kept`; None if none reaches the goal."""
     if items.begin[-1] == items.begin[-2]:
         return None
@@ -214,7 +227,7 @@ def item_trees(problem: Problem, items: Items, kept: Array | None = None) -> Ite
     return ItemTrees(arcs, problem.forest.edge[arc[:, 3]], int(items.begin[-2]))
 
 
-def survivors(items: Items, trees: ItemTrees, threshold: float) -> tuple[Table, Array]:
+def survivors(items: ForestItems, trees: ItemTrees, threshold: float) -> tuple[Table, Array]:
     """Outside scores of the items that can reach the threshold, and the arcs that can."""
     begin = items.begin
     outside = best_outside(trees.arcs, begin[-2], begin[-1])

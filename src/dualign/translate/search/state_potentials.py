@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
 from dualign.translate.lm import trie
 from dualign.translate.lm.trie import Automaton, find
 

@@ -11,19 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
-from dualign.core.jit import kernel
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.progress import Clock
+from dualign._search.dual import FACTOR, IMPOSSIBLE, OPEN, ROUNDS, Record, descent, new_record, run
 from dualign.decode.joint.baselines import relax
-from dualign.decode.joint.baselines.lattice import Lattice, lattice_of
+from dualign.decode.joint.baselines.lattice import Lattice, Terms, lattice_of, new_terms, weigh_terms
 from dualign.decode.joint.baselines.lattice_paths import best_path, intersect, prune_edges
-from dualign.decode.joint.baselines.lattice_terms import Terms, new_terms, weigh_terms
-from dualign.decode.joint.baselines.relax import MOST_ROUNDS, RULE, Relaxation, new_relaxation, slope
+from dualign.decode.joint.baselines.relax import MOST_ROUNDS, RULE, JointRelaxation, new_relaxation, slope
 from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
-from dualign.decode.joint.masks import all_allowed, propagate
-from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.primal import Outcome, new_incumbent, outcome_of
-from dualign.search.dual import FACTOR, IMPOSSIBLE, OPEN, ROUNDS, Record, descent, new_record, run
+from dualign.decode.joint.feasible import JointOutcome, new_incumbent, outcome_of
+from dualign.decode.joint.model import JointProblem, all_allowed, propagate
 
 EVERY, AT_ONCE = 25, 5
 """Every 25 rounds, 5 constraints are put back."""
@@ -35,7 +33,7 @@ MOST_EDGES = 300_000
 class Constrained(NamedTuple):
     """The relaxation, its lattice, what the edges are worth, and room for the best way to each node."""
 
-    relaxation: Relaxation
+    relaxation: JointRelaxation
     lattice: Lattice
     terms: Terms
     best: Array
@@ -73,7 +71,7 @@ descend = descent(evaluate, improve, move, RULE, prune=prune)
 """`descend(state, record, rounds, tolerance)`: rounds on the lattice."""
 
 
-def put_back(lattice: Lattice, terms: Terms, relaxation: Relaxation) -> tuple[bool, Lattice]:
+def put_back(lattice: Lattice, terms: Terms, relaxation: JointRelaxation) -> tuple[bool, Lattice]:
     """Put back the constraints that were violated most; False if the lattice would grow too large."""
     violations: Array = np.where(terms.active > 0, 0.0, relaxation.violations)
     for place in np.argsort(-violations, axis=None, kind="stable")[:AT_ONCE]:
@@ -86,13 +84,13 @@ def put_back(lattice: Lattice, terms: Terms, relaxation: Relaxation) -> tuple[bo
     return True, lattice
 
 
-def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
+def search(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcome:
     """400 rounds without constraints, 400 with. The bound need not meet the score."""
     I, J = len(problem.theta), len(problem.omega)
     masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(2 * MOST_ROUNDS)
     plain = float(prune_by_chains(problem, masks, incumbent, tolerance))
     if plain < IMPOSSIBLE or not propagate(masks, problem.gamma < IMPOSSIBLE):
-        return Outcome(incumbent, float(incumbent.value[0]))
+        return JointOutcome(incumbent, float(incumbent.value[0]))
     relaxation = new_relaxation(problem, masks, incumbent)
     terms = new_terms(I, J, AT_ONCE * (MOST_ROUNDS // EVERY))
 

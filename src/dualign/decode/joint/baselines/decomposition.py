@@ -16,15 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
-from dualign.core.jit import kernel
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.progress import Clock
+from dualign._search.dual import ROUNDS, Record, descent
 from dualign.decode.joint.baselines.relax import REPAIR_EVERY, RULE, search_by
-from dualign.decode.joint.chain_paths import best_weighted
-from dualign.decode.joint.masks import Masks
-from dualign.decode.joint.objective import Problem, link_cost
-from dualign.decode.joint.primal import Incumbent, Outcome, climb, offer
-from dualign.search.dual import ROUNDS, Record, descent
+from dualign.decode.joint.feasible import Incumbent, JointOutcome, best_weighted, climb, offer
+from dualign.decode.joint.model import JointProblem, Masks, link_cost
 
 
 @kernel()
@@ -55,7 +53,7 @@ class Copies(NamedTuple):
     """`u` float64 (I + 1, J + 1): the multipliers; `a`, `b` int64: the chains; `there` uint8 (I + 1, J + 1),
     `back` (J + 1, I + 1): the two copies of c. All of them change; `masks` exclude nothing."""
 
-    problem: Problem
+    problem: JointProblem
     masks: Masks
     incumbent: Incumbent
     u: Array
@@ -65,7 +63,7 @@ class Copies(NamedTuple):
     back: Array
 
 
-def new_copies(problem: Problem, masks: Masks, incumbent: Incumbent) -> Copies:
+def new_copies(problem: JointProblem, masks: Masks, incumbent: Incumbent) -> Copies:
     """Multipliers 0."""
     shape, turned = masks.x.shape, masks.x.T.shape
     a, b = np.zeros(shape[0], np.int64), np.zeros(shape[1], np.int64)
@@ -109,6 +107,6 @@ descend = descent(evaluate, improve, move, RULE)
 """`descend(copies, record, rounds, tolerance)`."""
 
 
-def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
+def search(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcome:
     """400 rounds at most. The bound need not meet the score."""
     return search_by(new_copies, descend, problem, tolerance, clock)

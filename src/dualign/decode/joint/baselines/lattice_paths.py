@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.decode.joint.baselines.lattice import Lattice
-from dualign.decode.joint.baselines.lattice_terms import (
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._search.dual import IMPOSSIBLE, NEVER
+from dualign.decode.joint.baselines.lattice import (
     LINK,
     UNSEEN,
+    Lattice,
     Terms,
     constrained_term,
     link_of,
     sees,
     term_of,
 )
-from dualign.decode.joint.baselines.relax import Relaxation, only_choice
-from dualign.decode.joint.tied_states import STATES, SUPPORT
-from dualign.search.dual import IMPOSSIBLE, NEVER
+from dualign.decode.joint.baselines.relax import JointRelaxation, only_choice
+from dualign.decode.joint.tied_chain import STATES, SUPPORT
 
 
 @kernel()
-def best_path(lattice: Lattice, terms: Terms, relaxation: Relaxation, best: Array) -> float:
+def best_path(lattice: Lattice, terms: Terms, relaxation: JointRelaxation, best: Array) -> float:
     """The maximum over all paths, NEVER if there is none; the path into `relaxation`'s a, y and before.
 
     After `weigh_terms`. `best` float64 (N): the best way to each node.
@@ -72,7 +72,9 @@ def best_path(lattice: Lattice, terms: Terms, relaxation: Relaxation, best: Arra
 
 
 @kernel()
-def prune_edges(lattice: Lattice, terms: Terms, relaxation: Relaxation, best: Array, least: float) -> None:
+def prune_edges(
+    lattice: Lattice, terms: Terms, relaxation: JointRelaxation, best: Array, least: float
+) -> None:
     """Remove the edges, and the predecessors, that no solution of score ≥ `least` uses; after `best_path`."""
     tail, head, fixed, first, second, _, size = lattice
     values, most, problem = terms.values, terms.most, relaxation.problem
@@ -113,7 +115,7 @@ def prune_edges(lattice: Lattice, terms: Terms, relaxation: Relaxation, best: Ar
 
 
 @kernel(allocates=False)
-def changes(term: int, terms: Terms, relaxation: Relaxation, open_: Array, column: int, row: int) -> int:
+def changes(term: int, terms: Terms, relaxation: JointRelaxation, open_: Array, column: int, row: int) -> int:
     """Whether an edge with that term can change the count of the constraint (column, row) by −1 (then 1 is
     part of the answer), not change it (2), or change it by 1 (4)."""
     columns = terms.before.shape[1]
@@ -133,7 +135,7 @@ def changes(term: int, terms: Terms, relaxation: Relaxation, open_: Array, colum
 
 @kernel()
 def survivors(
-    lattice: Lattice, terms: Terms, relaxation: Relaxation, column: int, row: int
+    lattice: Lattice, terms: Terms, relaxation: JointRelaxation, column: int, row: int
 ) -> tuple[Array, Array]:
     """How each edge can change the count of a constraint, uint8 (E) as in `changes`; and which copies of the
     nodes, bool (N, 3) for counts −1, 0, 1, are on a path that begins and ends with the right count."""
@@ -164,7 +166,7 @@ def survivors(
 
 
 def intersect(
-    lattice: Lattice, terms: Terms, relaxation: Relaxation, column: int, row: int, room: int
+    lattice: Lattice, terms: Terms, relaxation: JointRelaxation, column: int, row: int, room: int
 ) -> tuple[bool, Lattice]:
     """Put back the constraint (column, row), unless no path is left or there would be more than `room` edges:
     whether it was done, and the lattice. O(edges)."""

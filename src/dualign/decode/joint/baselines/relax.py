@@ -22,16 +22,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.clocks import Clock
-from dualign.core.jit import kernel
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.progress import Clock
+from dualign._search.dual import IMPOSSIBLE, NEVER, ROUNDS, Record, StepRule, descent, new_record, run
 from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
-from dualign.decode.joint.chain_paths import maxima
-from dualign.decode.joint.masks import Masks, all_allowed, propagate
-from dualign.decode.joint.objective import Problem
-from dualign.decode.joint.primal import Incumbent, Outcome, climb, new_incumbent, offer, outcome_of
+from dualign.decode.joint.feasible import (
+    Incumbent,
+    JointOutcome,
+    climb,
+    maxima,
+    new_incumbent,
+    offer,
+    outcome_of,
+)
+from dualign.decode.joint.model import JointProblem, Masks, all_allowed, propagate
 from dualign.decode.joint.tied_chain import (
-    Chain,
+    TiedChain,
     backward,
     cell_values,
     forward,
@@ -40,10 +47,9 @@ from dualign.decode.joint.tied_chain import (
     new_chain,
     trace_back,
 )
-from dualign.search.dual import IMPOSSIBLE, NEVER, ROUNDS, Record, Rule, descent, new_record, run
 
 MOST_ROUNDS = 400
-RULE = Rule(patience=20, shrink=0.8)
+RULE = StepRule(patience=20, shrink=0.8)
 
 FADE = 0.95
 """Weight of the past in the running mean of violations."""
@@ -52,7 +58,7 @@ REPAIR_EVERY = 4
 """Rounds between two attempts at a better alignment."""
 
 
-class Relaxation(NamedTuple):
+class JointRelaxation(NamedTuple):
     """The problem, what is still allowed, the best alignment so far; multipliers, and room for evaluation.
 
     `chain`: the rows, (I, J). `multipliers`, `slope`, `violations` float64 (J + 1, I + 1): λ, g, and a
@@ -62,10 +68,10 @@ class Relaxation(NamedTuple):
     that is not the row chain's.
     """
 
-    problem: Problem
+    problem: JointProblem
     masks: Masks
     incumbent: Incumbent
-    chain: Chain
+    chain: TiedChain
     multipliers: Array
     slope: Array
     violations: Array
@@ -92,7 +98,7 @@ def first_multipliers(omega: Array) -> Array:
 
 
 @kernel()
-def new_relaxation(problem: Problem, masks: Masks, incumbent: Incumbent) -> Relaxation:
+def new_relaxation(problem: JointProblem, masks: Masks, incumbent: Incumbent) -> JointRelaxation:
     """Multipliers to begin with; every arc that its score allows."""
     I, J = problem.theta.shape[0], problem.omega.shape[0]
     shape, turned = (I + 1, J + 1), (J + 1, I + 1)
@@ -101,7 +107,7 @@ def new_relaxation(problem: Problem, masks: Masks, incumbent: Incumbent) -> Rela
         for before in range(I + 1 if j > 0 else 1):
             for i in range(I + 1):
                 arcs[j, before, i] = problem.omega[j, before, i] > IMPOSSIBLE
-    return Relaxation(
+    return JointRelaxation(
         problem, masks, incumbent, new_chain(I, J), first_multipliers(problem.omega), np.zeros(turned),
         np.zeros(turned), arcs, np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.uint8),
         np.zeros(shape), np.zeros(shape), np.zeros(I + 1, np.int64), np.zeros(1),
@@ -120,7 +126,7 @@ def only_choice(masks: Masks, j: int) -> int:
 
 
 @kernel(allocates=False)
-def predecessors(relaxation: Relaxation) -> None:
+def predecessors(relaxation: JointRelaxation) -> None:
     """`rho` and `before` at these multipliers. O(J I²)."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
     omega, y = relaxation.problem.omega, relaxation.masks.y
@@ -142,7 +148,7 @@ def predecessors(relaxation: Relaxation) -> None:
 
 
 @kernel()
-def value_of(relaxation: Relaxation) -> float:
+def value_of(relaxation: JointRelaxation) -> float:
     """L(λ); the maximiser goes into `a`, `y`, `before`."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
     problem, masks, chain = relaxation.problem, relaxation.masks, relaxation.chain
@@ -172,7 +178,7 @@ def value_of(relaxation: Relaxation) -> float:
 
 
 @kernel(allocates=False)
-def slope(relaxation: Relaxation) -> float:
+def slope(relaxation: JointRelaxation) -> float:
     """g of what was chosen, and its squared norm."""
     y, before, g = relaxation.y, relaxation.before, relaxation.slope
     I, J = y.shape[0] - 1, y.shape[1] - 1
@@ -193,14 +199,14 @@ def slope(relaxation: Relaxation) -> float:
 
 
 @kernel()
-def evaluate(relaxation: Relaxation) -> tuple[float, float]:
+def evaluate(relaxation: JointRelaxation) -> tuple[float, float]:
     """L(λ) and the squared norm of g."""
     value = value_of(relaxation)
     return value, slope(relaxation) if value > IMPOSSIBLE else 0.0
 
 
 @kernel(allocates=False)
-def move(relaxation: Relaxation, step: float) -> None:
+def move(relaxation: JointRelaxation, step: float) -> None:
     """λ ← λ + step · g."""
     for j in range(relaxation.slope.shape[0] - 1):
         for i in range(relaxation.slope.shape[1]):
@@ -208,7 +214,7 @@ def move(relaxation: Relaxation, step: float) -> None:
 
 
 @kernel()
-def improve(relaxation: Relaxation, record: Record, t: int, norm: float) -> float:
+def improve(relaxation: JointRelaxation, record: Record, t: int, norm: float) -> float:
     """Now and then, an alignment from what was chosen: in each column the link that the chain has, too, if
     there is one. The best score known."""
     problem, incumbent = relaxation.problem, relaxation.incumbent
@@ -226,7 +232,7 @@ def improve(relaxation: Relaxation, record: Record, t: int, norm: float) -> floa
 
 
 @kernel()
-def prune(relaxation: Relaxation, value: float, least: float) -> bool:
+def prune(relaxation: JointRelaxation, value: float, least: float) -> bool:
     """Remove what no solution of score ≥ `least` contains, arcs too; False if nothing is left."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
     problem, masks, chain, rho = relaxation.problem, relaxation.masks, relaxation.chain, relaxation.rho
@@ -269,14 +275,18 @@ descend_and_prune = descent(evaluate, improve, move, RULE, prune=prune)
 
 
 def search_by(
-    start: Callable[..., Any], descend: Callable[..., int], problem: Problem, tolerance: float, clock: Clock
-) -> Outcome:
+    start: Callable[..., Any],
+    descend: Callable[..., int],
+    problem: JointProblem,
+    tolerance: float,
+    clock: Clock,
+) -> JointOutcome:
     """400 rounds of `descend` at most, from `start(problem, masks, incumbent)`, with nothing excluded."""
     I, J = len(problem.theta), len(problem.omega)
     incumbent, record = new_incumbent(I, J), new_record(MOST_ROUNDS)
     plain = float(prune_by_chains(problem, all_allowed(I, J), incumbent, tolerance))
     if plain < IMPOSSIBLE:
-        return Outcome(incumbent, NEVER)
+        return JointOutcome(incumbent, NEVER)
     state = start(problem, all_allowed(I, J), incumbent)
 
     def advance(rounds: int) -> int:
@@ -287,6 +297,6 @@ def search_by(
     return outcome_of(incumbent, plain, record)
 
 
-def search(problem: Problem, tolerance: float, clock: Clock) -> Outcome:
+def search(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcome:
     """400 rounds at most. The bound need not meet the score."""
     return search_by(new_relaxation, descend, problem, tolerance, clock)

@@ -18,12 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.core.kernels.growing import with_room
-from dualign.core.kernels.hashing import EMPTY, new_slots, refilled, slot_of
-from dualign.core.kernels.heaps import pop, push
-from dualign.translate.forest.binary_forest import Forest
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.kernel_arrays import EMPTY, new_slots, pop, push, refilled, slot_of, with_room
+from dualign.translate.forest.binary import Forest
 
 FOUND, NOTHING, CUT_OFF = range(3)
 
@@ -56,7 +54,7 @@ class Uses(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class AStarResult:
     """The end of a search: the best derivation's score, or a bound on it, and the derivation.
 
     `steps` are the steps of the forest from the goal down, left to right, `entries` the leaves' entries from
@@ -68,7 +66,7 @@ class Found:
     entries: list[int]
 
 
-class Search(NamedTuple):
+class AStarTables(NamedTuple):
     """What is given. `reach` float64 (N); the goal, the last node, comes after context `start` of `contexts`.
     Nothing below `threshold` is looked at; at most `most` joins."""
 
@@ -81,7 +79,7 @@ class Search(NamedTuple):
     most: int
 
 
-class Items(NamedTuple):
+class AStarItems(NamedTuple):
     """`key` int32 (room, 3): node and the contexts before and after it; `back` int32 (room, 3): step (−1: a
     leaf) and parts (a leaf's entry); `score`; whether they are `done`; a hash table.
 
@@ -107,15 +105,15 @@ class Heap(NamedTuple):
     priority: Array
 
 
-class Candidates(NamedTuple):
-    """`key` and `back` int32 (room, 3) and `score`, as in `Items`; at first those of the leaves."""
+class AStarQueue(NamedTuple):
+    """`key` and `back` int32 (room, 3) and `score`, as in `AStarItems`; at first those of the leaves."""
 
     key: Array
     back: Array
     score: Array
 
 
-def best_first(search: Search, leaves: Candidates) -> Found:
+def best_first(search: AStarTables, leaves: AStarQueue) -> AStarResult:
     """The best derivation of the goal; where nothing reaches the threshold, the threshold is the bound."""
     status, value, goal, back = find_goal(search, leaves)
     steps: list[int] = []
@@ -130,11 +128,11 @@ def best_first(search: Search, leaves: Candidates) -> Found:
         if right >= 0:
             stack.append(right)
         stack.append(left)
-    return Found(float(value), steps, entries)
+    return AStarResult(float(value), steps, entries)
 
 
 @kernel(allocates=False)
-def enter(search: Search, items: Items, heap: Heap, candidates: Candidates, count: int) -> None:
+def enter(search: AStarTables, items: AStarItems, heap: Heap, candidates: AStarQueue, count: int) -> None:
     """Make items of candidates, or better ones of those there are, unless they are done; there is room."""
     goal = len(search.forest.word) - 1
     for c in range(count):
@@ -159,7 +157,7 @@ def enter(search: Search, items: Items, heap: Heap, candidates: Candidates, coun
 
 
 @kernel(allocates=False)
-def take_best(items: Items, heap: Heap) -> tuple[Any, float]:
+def take_best(items: AStarItems, heap: Heap) -> tuple[Any, float]:
     """The next item that is not done, and its priority; −1 if there is none."""
     while items.numbers[WAITING] > 0:
         x, top = np.int64(heap.item[0]), heap.priority[0]
@@ -171,7 +169,7 @@ def take_best(items: Items, heap: Heap) -> tuple[Any, float]:
 
 
 @kernel(allocates=False)
-def finish(search: Search, items: Items, x: int) -> None:
+def finish(search: AStarTables, items: AStarItems, x: int) -> None:
     """Item x has its best score: it can be found from now on."""
     items.done[x] = True
     for side in range(2):
@@ -181,7 +179,7 @@ def finish(search: Search, items: Items, x: int) -> None:
 
 
 @kernel(allocates=False)
-def join_all(search: Search, items: Items, x: Any, candidates: Candidates) -> int:
+def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQueue) -> int:
     """Candidates that x makes with finished items, as the left part of steps, then as the right part; their
     number, or −1 if there is no room for them."""
     forest, uses, count = search.forest, search.uses, 0
@@ -213,23 +211,23 @@ def join_all(search: Search, items: Items, x: Any, candidates: Candidates) -> in
 
 
 @kernel()
-def with_items(items: Items, room: int) -> Items:
+def with_items(items: AStarItems, room: int) -> AStarItems:
     """The same with room for `room` items."""
     if room <= len(items.score):
         return items
     room *= 2
     key = with_room(items.key, room)
-    return Items(
+    return AStarItems(
         key, with_room(items.back, room), with_room(items.score, room), with_room(items.done, room),
         refilled(key, items.numbers[ITEMS], room), with_room(items.link, room), items.first, items.numbers,
     )  # fmt: skip
 
 
 @kernel()
-def find_goal(search: Search, candidates: Candidates) -> tuple[int, float, int, Array]:
-    """Status, value, the last item (the goal's, if found), and `Items.back`."""
+def find_goal(search: AStarTables, candidates: AStarQueue) -> tuple[int, float, int, Array]:
+    """Status, value, the last item (the goal's, if found), and `AStarItems.back`."""
     N, cands = len(search.forest.word), len(candidates.score)
-    items = Items(
+    items = AStarItems(
         np.empty((1024, 3), np.int32), np.empty((1024, 3), np.int32), np.empty(1024),
         np.empty(1024, np.bool_), new_slots(1024), np.empty((1024, 2), np.int32),
         np.full((N * search.contexts, 2), -1, np.int32), np.zeros(3, np.int64),
@@ -255,5 +253,5 @@ def find_goal(search: Search, candidates: Candidates) -> tuple[int, float, int, 
             items.numbers[JOINS] = joins
             key, back, score = candidates
             room = 2 * len(score) + 1024
-            candidates = Candidates(with_room(key, room), with_room(back, room), with_room(score, room))
+            candidates = AStarQueue(with_room(key, room), with_room(back, room), with_room(score, room))
             cands = join_all(search, items, x, candidates)

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.jit import kernel
-from dualign.core.kernels.growing import doubled
-from dualign.search.inside import Weighted
-from dualign.translate.search.translation_problem import Problem
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.kernel_arrays import doubled
+from dualign._search.inside import Weighted
+from dualign.translate.search.problem import ForestProblem
 
 
 class Walk(NamedTuple):
@@ -36,7 +36,7 @@ class Walk(NamedTuple):
     leaving: Array
 
 
-class Pairs(NamedTuple):
+class LeafPairs(NamedTuple):
     """Leaf `before[p]` can be directly followed by leaf `after[p]`; those with the same leaf v before are
     `begin[v] .. begin[v + 1]`."""
 
@@ -63,7 +63,7 @@ class Paths:
     walk: Walk
     state_begin: Array
     states: Array
-    pairs: Pairs
+    pairs: LeafPairs
 
     def tail(self, edge: int) -> list[int]:
         """The tail of an edge."""
@@ -75,7 +75,7 @@ class Paths:
         return self.graph.incoming[begin[vertex] : begin[vertex + 1]]
 
     @classmethod
-    def of(cls, problem: Problem, extra: int, most_pairs: int) -> Paths | None:
+    def of(cls, problem: ForestProblem, extra: int, most_pairs: int) -> Paths | None:
         """Of a problem, with `extra` words `<s>` and `</s>`; None if more pairs of leaves than allowed can
         meet."""
         graph = problem.hypergraph
@@ -127,10 +127,10 @@ class Paths:
             walk,
             np.array(state_begin, np.int64),
             np.array(states, np.int32),
-            Pairs(before, after, np.searchsorted(before, np.arange(V + 1)).astype(np.int64)),
+            LeafPairs(before, after, np.searchsorted(before, np.arange(V + 1)).astype(np.int64)),
         )
 
-    def edge_numbers(self, problem: Problem) -> Array:
+    def edge_numbers(self, problem: ForestProblem) -> Array:
         """Edges of the hypergraph by ours; −1 for the goal's."""
         used = np.zeros(len(problem.hypergraph.labels), np.bool_)
         used[problem.hypergraph.order] = True
@@ -170,7 +170,7 @@ def find_pairs(leaves: Array, walk: Walk, most: int) -> tuple[Array, Array]:
 
 
 @kernel()
-def best_paths(pairs: Pairs, walk: Walk, cost: Array, result: Array) -> None:
+def best_paths(pairs: LeafPairs, walk: Walk, cost: Array, result: Array) -> None:
     """`result[p]`: the largest −Σ cost over the states of a path, for each pair of leaves; O(leaves ·
     states)."""
     _, head_of, leave, leaving = walk

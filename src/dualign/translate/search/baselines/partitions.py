@@ -28,17 +28,17 @@ from typing import Any
 
 import numpy as np
 
-from dualign.core.arrays import Array
-from dualign.core.certified import Stage
-from dualign.core.clocks import Clock
-from dualign.search.certificate import have_met
-from dualign.translate.forest.binary_forest import Forest, binary
-from dualign.translate.search.baselines.astar import Candidates, Search, Uses, best_first
-from dualign.translate.search.baselines.path_relaxation import Choice, Relaxation, choose, met, prepared
-from dualign.translate.search.incumbents import Incumbents, rounding
+from dualign._core.arrays import Array
+from dualign._core.certified import Stage
+from dualign._core.progress import Clock
+from dualign._search.certificate import have_met
+from dualign.translate.forest.binary import Forest, binary
+from dualign.translate.search.baselines.astar import AStarQueue, AStarTables, Uses, best_first
+from dualign.translate.search.baselines.relax import Choice, PathRelaxation, choose, met, prepared
+from dualign.translate.search.derivations import Incumbents, rounding
+from dualign.translate.search.multipliers import outside_bounds
 from dualign.translate.search.passes import affordable
-from dualign.translate.search.translation_problem import Problem
-from dualign.translate.search.word_multipliers import outside_bounds
+from dualign.translate.search.problem import ForestProblem
 
 ROUNDS = 100
 """Of the relaxation alone: with more, q would be less and the time longer."""
@@ -55,7 +55,9 @@ MOST_JOINS = 10_000_000
 PARTITIONS = "partitions"
 
 
-def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[Stage]) -> tuple[float, bool]:
+def tighten(
+    problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage]
+) -> tuple[float, bool]:
     """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
     bound, relaxation = prepared(problem, incumbents, clock, trace)
     if relaxation is None:
@@ -77,7 +79,7 @@ def tighten(problem: Problem, incumbents: Incumbents, clock: Clock, trace: list[
     return bound, met(bound, incumbents)
 
 
-def compile_search(problem: Problem) -> None:
+def compile_search(problem: ForestProblem) -> None:
     """Run the search of a small problem once, though it may be solved without."""
     incumbents, clock = Incumbents(problem, 1), Clock()
     _, relaxation = prepared(problem, incumbents, clock, [])
@@ -114,7 +116,7 @@ def coloured(classes: Array, pairs: set[tuple[int, int]]) -> Array:
 class _Tightened:
     """The relaxation under a partition; sees who disagrees."""
 
-    def __init__(self, relaxation: Relaxation, incumbents: Incumbents, clock: Clock) -> None:
+    def __init__(self, relaxation: PathRelaxation, incumbents: Incumbents, clock: Clock) -> None:
         self.relaxation, self.incumbents, self.clock = relaxation, incumbents, clock
         self.conflicts: set[tuple[int, int]] = set()
         self.classes = np.zeros(len(relaxation.paths.leaf), np.int64)
@@ -187,8 +189,8 @@ class _Tightened:
         back = np.full_like(key, -1)
         back[:, 1] = np.arange(len(key))
         joins = min(affordable(self.clock), MOST_JOINS)
-        search = Search(forest, self.uses, reach, self.start, self.contexts, threshold, joins)
-        found = best_first(search, Candidates(key, back, score))
+        search = AStarTables(forest, self.uses, reach, self.start, self.contexts, threshold, joins)
+        found = best_first(search, AStarQueue(key, back, score))
         self.ended = not found.entries
         if self.ended:
             return Choice(found.value, [], [], [])
@@ -225,7 +227,7 @@ class _Tightened:
                     self.conflicts.add((min(chosen, stands), max(chosen, stands)))
 
 
-def _without_start(relaxation: Relaxation) -> Forest:
+def _without_start(relaxation: PathRelaxation) -> Forest:
     """The hypergraph of the paths in binary steps, each leaf its own word, without `<s>`: the search begins
     after it."""
     paths = relaxation.paths

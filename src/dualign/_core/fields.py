@@ -1,0 +1,282 @@
+"""Options are fields: the one declaration of each file, flag, keyword, check and line of help.
+
+    @dataclass(frozen=True)
+    class Links:
+        links: str = arg("File of links.", file="in")
+        threshold: float = opt(0.0, "Minimum probability.", metavar="P", least=0, below=1)
+
+        def __post_init__(self) -> None:
+            check(self)
+
+A record of such fields may be a field of another, by `bundle(Links)`; a caller then gives its options by
+name, `threshold=0.3` or `--threshold 0.3`, as if they were the other's own. The rules of a field:
+
+| rule | meaning |
+|---|---|
+| `name` | what it is called in such a call, if not like the field |
+| `flag`, `short` | `--threshold`, if not made of the name; a letter, as in `-o` |
+| `metavar` | what stands for the value in the help |
+| `choices`, `least`, `over`, `most`, `below` | what a value must be |
+| `needs` | another option without which this one is refused |
+| `used_with` | values of other options without which this one has no effect |
+| `file` | `in` or `out`: read or written; `-` is standard input or output |
+| `off` | a flag that sets False |
+| `panel` | the heading of the help under which it stands |
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, field, fields, replace
+from math import isfinite
+from typing import Any, NamedTuple, TypeVar
+
+from dualign._core.errors import UsageError
+
+Record = TypeVar("Record")
+
+LARGEST = 2**31 - 1
+"""Kernels take no larger whole numbers."""
+
+KINDS: dict[str, tuple[Any, str]] = {
+    "bool": (bool, "true or false"),
+    "int": (int, "a whole number"),
+    "float": ((int, float), "a number"),
+    "str": (str, "a name"),
+}
+"""The types of values, by their annotation, and what messages call them."""
+
+BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "least": ("at least", lambda value, bound: value >= bound),
+    "over": ("over", lambda value, bound: value > bound),
+    "most": ("at most", lambda value, bound: value <= bound),
+    "below": ("below", lambda value, bound: value < bound),
+}
+
+
+def opt(default: Any, help: str, **rules: Any) -> Any:
+    """Declare an option."""
+    return field(default=default, metadata={"help": help, **rules})
+
+
+def arg(help: str, default: Any = MISSING, **rules: Any) -> Any:
+    """Declare a positional argument; if it has a flag, too, it may be given by either."""
+    return field(default=default, metadata={"help": help, "argument": True, **rules})
+
+
+def bundle(kind: type[Record], only: str | None = None, *, assignable: bool = False) -> Any:
+    """Declare a record of options. Flags are made for `only` these names, if not for all.
+
+    Options without a flag are keywords in Python; if they are `assignable`, a shell has `--set NAME=VALUE`.
+    """
+    inner: Any = kind
+    required = any(_is_required(f) for f in fields(inner))
+    shown = None if only is None else frozenset(only.split())
+    rules = {"bundle": kind, "only": shown, "assignable": assignable}
+    return field(default_factory=MISSING if required else inner, kw_only=True, metadata=rules)
+
+
+def _is_required(f: Field[Any]) -> bool:
+    return f.default is MISSING and f.default_factory is MISSING
+
+
+class Setting(NamedTuple):
+    """An option of a record or of its bundles, as a caller knows it."""
+
+    name: str
+    field: Field[Any]
+    path: tuple[str, ...]
+    """The attributes that lead to its value."""
+    has_flag: bool = True
+    assignable: bool = False
+
+    @property
+    def rules(self) -> Mapping[str, Any]:
+        """What was declared."""
+        return self.field.metadata
+
+    @property
+    def flag(self) -> str:
+        """The long name in a shell."""
+        return self.rules.get("flag") or f"--{self.name.replace('_', '-').rstrip('-')}"
+
+    @property
+    def is_argument(self) -> bool:
+        """Whether it is given by its position."""
+        return "argument" in self.rules
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has no default."""
+        return _is_required(self.field)
+
+    @property
+    def kind(self) -> str:
+        """Its type without `None`: the first one if there are several."""
+        return str(self.field.type).split(" | ")[0]
+
+    def of(self, record: Any) -> Any:
+        """Return its value."""
+        for name in self.path:
+            record = getattr(record, name)
+        return record
+
+
+_known: dict[type, dict[str, Setting]] = {}
+
+
+def settings(record: type) -> dict[str, Setting]:
+    """Return all options of a record, those of its bundles included, by name and in order."""
+    if record in _known:
+        return _known[record]
+    found = _known[record] = {}
+    for f in fields(record):
+        if (inner := f.metadata.get("bundle")) is None:
+            if f.init and "help" in f.metadata:
+                found[_name(f)] = Setting(_name(f), f, (f.name,))
+            continue
+        only, assignable = f.metadata["only"], f.metadata["assignable"]
+        for name, each in settings(inner).items():
+            has_flag = each.has_flag and (only is None or name in only)
+            found[name] = each._replace(
+                path=(f.name, *each.path), has_flag=has_flag, assignable=assignable or each.assignable
+            )
+    return found
+
+
+def _name(f: Field[Any]) -> str:
+    return f.metadata.get("name", f.name)
+
+
+def made(record: type[Record], values: Mapping[str, Any], objects: Collection[Any] = ()) -> Record:
+    """Make a record from values by name; `objects` are bundles that somebody has made already."""
+    parts: dict[str, Any] = {}
+    for f in fields(record):  # type: ignore[arg-type] # it is a dataclass
+        if (inner := f.metadata.get("bundle")) is not None:
+            changes = {
+                each.field.name: values[name]
+                for name, each in settings(inner).items()
+                if name in values and len(each.path) == 1
+            }
+            known = next((each for each in objects if isinstance(each, inner)), None)
+            parts[f.name] = made(inner, values, objects) if known is None else replace(known, **changes)
+        elif _name(f) in values:
+            parts[f.name] = values[_name(f)]
+    return record(**parts)
+
+
+def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse options that there are not, and suggest another."""
+    if unknown := sorted(set(names) - set(known)):
+        raise UsageError(
+            "unknown option {names}; {others}", names=", ".join(unknown), others=suggestion(unknown[0], known)
+        )
+
+
+def suggestion(name: str, known: Collection[str]) -> str:
+    """Say what to write instead of an unknown option: one of a similar name, or any of those there are."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, 1)
+    return f"did you mean {close[0]}?" if close else f"there are {', '.join(sorted(known))}"
+
+
+def check(record: Any) -> None:
+    """Refuse what the rules of single fields forbid; paths become strings.
+
+    What relates several fields is checked by their class, after this.
+    """
+    for f in fields(record):
+        value, rules = getattr(record, f.name), f.metadata
+        if "help" not in rules:
+            continue
+        if isinstance(value, os.PathLike) or type(value) in (list, tuple):
+            value = _plain(value)
+            object.__setattr__(record, f.name, value)
+        if value is None or (value is f.default and "needs" not in rules):
+            continue
+        name = _name(f)
+        _check_kind(name, value, str(f.type))
+        if value not in rules.get("choices", (value,)):
+            others = ", ".join(rules["choices"])
+            raise UsageError(f"{{{name}=}} is not one of {others}", **_named(name, value))
+        bounds = [(words, rules[rule], fits) for rule, (words, fits) in BOUNDS.items() if rule in rules]
+        if not all(fits(value, bound) for _, bound, fits in bounds):
+            limits = " and ".join(f"{words} {bound:g}" for words, bound, _ in bounds)
+            raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
+        other = rules.get("needs")
+        if other is not None and value != f.default and getattr(record, other) in (None, (), False):
+            other = next(_name(each) for each in fields(record) if each.name == other)
+            raise UsageError(f"{{{name}=}} needs {{{other}=}}", **_named(name, value), **_named(other, ...))
+
+
+def _named(name: str, value: Any) -> dict[str, Any]:
+    return {name: value}
+
+
+def _plain(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return tuple(map(_plain, value))
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _check_kind(name: str, value: Any, annotation: str) -> None:
+    """Refuse a value of the wrong type. A whole number fits for any number; True and False are no numbers."""
+    kinds = [KINDS.get(each) for each in annotation.removesuffix(" | None").split(" | ")]
+    if len(kinds) != 1 or kinds[0] is None:
+        return
+    kind, words = kinds[0]
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise UsageError(f"{name}={{value!r}} must be {words}", value=value)
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise UsageError(f"{{{name}=}} must be at most {LARGEST}", **_named(name, value))
+    if isinstance(value, float) and not isfinite(value):
+        raise UsageError(f"{{{name}=}} must be finite", **_named(name, value))
+
+
+def idle(record: Any, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Return those of the named options that have no effect, each with the option that is the reason."""
+    rules: dict[str, Any] = {_name(f): f.metadata for f in fields(record)}
+    for name in names:
+        for other, values in rules.get(name, {}).get("used_with", {}).items():
+            if getattr(record, other) not in values:
+                yield name, other
+                break
+
+
+def assigned(
+    known: Mapping[str, Setting], assignments: Iterable[str], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the values of `NAME=VALUE`, as `--set` takes them; `given` has what flags say."""
+    names = [name for name, each in known.items() if each.assignable]
+    found: dict[str, Any] = {}
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if name not in names:
+            others = suggestion(name, names)
+            raise UsageError(
+                "--set {text}: write NAME=VALUE with an option; {others}", text=text, others=others
+            )
+        if not equals:
+            raise UsageError("--set {text}: no value; write --set {name}=VALUE", text=text, name=name)
+        found[name] = _value(name, value.strip(), known[name].kind)
+        if given.get(name, found[name]) != found[name]:
+            both = {name: given[name], "text": text}
+            raise UsageError(
+                f"{{{name}=}} and --set {{text}} contradict each other; give one of them", **both
+            )
+    return found
+
+
+def _value(name: str, text: str, kind: str) -> Any:
+    if kind == "bool":
+        if text.lower() not in ("true", "false"):
+            raise UsageError("--set {name}={text}: write true or false", name=name, text=text)
+        return text.lower() == "true"
+    try:
+        return {"int": int, "float": float}.get(kind, str)(text)
+    except ValueError:
+        words = KINDS[kind][1]
+        raise UsageError("--set {name}={text}: not {words}", name=name, text=text, words=words) from None

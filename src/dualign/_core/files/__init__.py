@@ -1,0 +1,1 @@
+"""One layer that opens, replaces and resumes files."""

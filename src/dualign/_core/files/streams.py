@@ -1,0 +1,506 @@
+"""Streams by file name: compression by suffix, output whole or not at all, errors that name the file.
+
+Files called `.gz`, `.bz2`, `.xz` and `.zst` are (de)compressed; `-` is standard input or output. Paths with a
+scheme (`s3://…`) and several files as one are in `dualign._core.files.remote`.
+
+Reading. Any failure, when opening or in the middle of a damaged archive, is a `DataError` that names the
+file. An archive that ends early is an error, never a short text.
+
+Writing. The bytes go to a temporary file beside the destination. If the `with` block succeeds, it is synced
+and renamed to the destination, otherwise it is removed: readers see the old file or the new one. A symbolic
+link is kept, and its target replaced. What is not a regular file (`/dev/null`, a named pipe) is written
+directly. A command never overwrites what it reads (`dualign._core.files.places`). Compressed output depends
+on the content alone: no time stamp, no file name.
+
+A `BrokenPipeError` (the reader of our output went away) is passed on: the data are not at fault, and only the
+command line knows how to end quietly.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
+
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.atomic import Temporary
+from dualign._core.files.places import reading, writing, written
+from dualign._core.files.remote import Joined, is_remote, is_several, listed, open_remote, remote_size, upload
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+FilePath = str | os.PathLike[str]
+"""How a caller may name a file; here it becomes a string."""
+
+_BLOCK = 1 << 18
+_PACKED_BY = 4  # how much larger a compressed text is, about
+_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+# Of bzip2, a level and the first block, or the end, follow three letters that may begin a text, too.
+_MAGIC |= {b"BZh%d%b" % (n, after): "bzip2" for n in range(1, 10) for after in (b"1AY&", b"\x17rE8")}
+SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}
+"""The suffix of names of files that are compressed by each method."""
+_METHODS = {suffix: method for method, suffix in SUFFIXES.items()}
+# Opening the second by its name would truncate a file that the shell has redirected us to.
+_STANDARD_OUTPUT = ("-", "/dev/stdout")
+_DESCRIPTORS = ("/dev/stderr", "/dev/fd/", "/proc/")
+
+
+def open_input(path: FilePath, begin: int = 0) -> io.BufferedReader:
+    """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open, and is
+    decompressed if it begins like compressed data.
+
+    The first `begin` bytes are passed over: at no cost in a plain file.
+    """
+    path = os.fspath(path)
+    if path == "-":
+        buffer = getattr(sys.stdin, "buffer", None)
+        if buffer is None:
+            raise DataError("standard input is closed; redirect a file into it, or name one")
+        stream: io.BufferedIOBase = buffer
+        damage: tuple[type[Exception], ...] = ()
+        beginning = buffer.peek(8) if hasattr(buffer, "peek") else b""
+        if method := packed_by(beginning):
+            stream, damage = _decompressor(buffer, method)
+        source = _Source("standard input", stream, damage=damage)
+        return _after(begin, "standard input", io.BufferedReader(source, _BLOCK))
+    if is_several(path):
+        return _after(begin, path, io.BufferedReader(Joined(listed(path), open_input), _BLOCK))
+    if is_remote(path):
+        return _after(begin, path, _opened_remote(path))
+    with explaining(path, "read"):
+        file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
+    status = os.fstat(file.fileno())
+    try:
+        reading(path, status)
+    except UsageError:
+        file.close()
+        raise
+    method = _method(path)
+    if method is None:
+        if stat.S_ISREG(status.st_mode) and begin <= status.st_size:
+            file.seek(begin)
+            begin = 0
+        return _after(begin, path, io.BufferedReader(_Source(path, file, file), _BLOCK))
+    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
+        # `gzip.GzipFile` reads no bytes as an empty text; we refuse them, like gzip(1).
+        file.close()
+        raise DataError(f"{path}: the file is empty, without a {method} header; write it again")
+    stream, damage = _decompressor(file, method)
+    return _after(begin, path, io.BufferedReader(_Source(path, stream, file, damage), _BLOCK))
+
+
+def _opened_remote(path: str) -> io.BufferedReader:
+    remote: Any = open_remote(path)
+    file: io.BufferedReader = io.BufferedReader(_Source(path, remote, remote), _BLOCK)
+    if (method := _method(path)) is None:
+        return file
+    stream, damage = _decompressor(file, method)
+    return io.BufferedReader(_Source(path, stream, file, damage), _BLOCK)
+
+
+def _after(begin: int, name: str, stream: io.BufferedReader) -> io.BufferedReader:
+    """The stream after its first bytes."""
+    while begin > 0:
+        part = stream.read1(min(begin, _BLOCK))
+        if not part:
+            stream.close()
+            raise DataError(f"{name}: ends {begin} bytes before the place to go on from; it has changed")
+        begin -= len(part)
+    return stream
+
+
+@contextmanager
+def open_output(path: FilePath) -> Iterator[TextIO]:
+    """Write UTF-8 text with `\\n` line ends to `path`, whole or not at all."""
+    with open_binary_output(path) as binary:
+        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
+        yield text
+        # If this is not reached, `binary` is closed first, and what `text` still holds is dropped.
+        text.flush()
+
+
+def check_input(path: str) -> None:
+    """Raise now the `DataError` that opening a file that does not exist would raise."""
+    if path != "-" and not is_remote(path) and not is_several(path) and not os.path.exists(path):
+        with explaining(path, "read"):
+            raise FileNotFoundError(path)
+
+
+def check_output(path: str) -> None:
+    """Raise now the `DataError` that opening `path` for output would raise for its place or its rights."""
+    if path in _STANDARD_OUTPUT or is_remote(path):
+        return
+    with explaining(path, "write"):
+        final = _replaceable(path)
+        if final is None:
+            return
+        folder = os.path.dirname(final)
+        if not os.path.isdir(folder):
+            raise FileNotFoundError(path)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(path)
+
+
+def pack(data: bytes, path: str) -> bytes:
+    """Compress a part of what goes to `path`, by its suffix, so that several threads can compress.
+
+    The concatenated parts are a valid file; see `packed` of `open_binary_output`.
+    """
+    method = _method(path) if path not in _STANDARD_OUTPUT else None
+    if method is None:
+        return data
+    buffer = io.BytesIO()
+    stream = _compressor(buffer, method)
+    stream.write(data)
+    stream.close()
+    return buffer.getvalue()
+
+
+@contextmanager
+def open_binary_output(path: FilePath, *, packed: bool = False, sync: bool = True) -> Iterator[BinaryIO]:
+    """Write bytes to `path`, whole or not at all, without seeking; `packed` ones are not compressed.
+
+    `sync`: the file gets its name when it is on the disk.
+    """
+    path = os.fspath(path)
+    if is_remote(path):
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory(prefix="dualign-") as folder:
+            local = os.path.join(folder, f"output{os.path.splitext(path)[1]}")
+            with open_binary_output(local, packed=packed) as stream:
+                yield stream
+            upload(local, path)
+        return
+    temporary = final = None
+    if path in _STANDARD_OUTPUT:
+        buffer = getattr(sys.stdout, "buffer", None)
+        if buffer is None:
+            raise DataError("standard output is closed or takes no bytes; name a file")
+        sys.stdout.flush()
+        sink = _Sink("standard output", buffer, owned=False)
+    else:
+        with explaining(path, "write"):
+            final = _replaceable(path)
+            if final is None:
+                file = open(path, "wb")  # noqa: SIM115 - closed by `_Sink.finish` or `_Sink.abandon`
+            else:
+                writing(path, final)
+                temporary = Temporary(os.path.dirname(final))
+                file = temporary.file
+        sink = _Sink(path, file, owned=True)
+    writer = io.BufferedWriter(sink, _BLOCK)
+    try:
+        if temporary is not None and final is not None:
+            _make_like(final, temporary.path)
+        sink.compress(None if packed else _method(path))
+        yield writer
+        writer.flush()
+        sink.finish(sync=sync and temporary is not None)
+        if temporary is not None and final is not None:
+            with explaining(path, "write"):
+                temporary.rename(final)
+            written(final)
+    except BaseException:
+        sink.abandon()
+        if temporary is not None:
+            temporary.remove()
+        raise
+    finally:
+        writer.close()
+
+
+def flush_through(stream: IO[bytes]) -> None:
+    """Pass on what was written to an output so far: a buffer does not ask what is below it to do so."""
+    stream.flush()
+    if isinstance(sink := getattr(stream, "raw", None), _Sink):
+        sink.pass_on()
+
+
+class _Source(io.RawIOBase):
+    """A stream whose read errors are `DataError`s with the file's name; closing it closes `file`."""
+
+    def __init__(
+        self,
+        name: str,
+        stream: io.BufferedIOBase,
+        file: io.BufferedIOBase | None = None,
+        damage: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self._name = name
+        self._stream = stream
+        self._file = file
+        self._damage = damage
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        with explaining(self._name, "read"):
+            try:
+                # Lines from a pipe are passed on when they come, not when a block is full: not `readinto`,
+                # nor `readinto1`, which reads on after what was looked at before.
+                view = memoryview(buffer).cast("B")
+                part = self._stream.read1(len(view))
+                view[: len(part)] = part
+                return len(part)
+            except self._damage as error:
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
+                wrong = _wrong_name(self._name, self._file)
+                raise DataError(
+                    f"{self._name}: {wrong}; rename it"
+                    if wrong
+                    else f"{self._name}: corrupt or truncated compressed data ({error}); "
+                    "fetch the file or write it again"
+                ) from None
+
+    def close(self) -> None:
+        if self._file is not None and not self.closed:
+            self._stream.close()
+            self._file.close()
+        super().close()
+
+
+class _Sink(io.RawIOBase):
+    """A stream whose write errors are `DataError`s with the file's name; `abandon` drops the rest."""
+
+    def __init__(self, name: str, file: BinaryIO, *, owned: bool) -> None:
+        self._name = name
+        self._file = file
+        self._owned = owned
+        self._stream: Any = file
+        self._abandoned = False
+
+    def compress(self, method: str | None) -> None:
+        """Compress what will be written; a separate step, because writing the header may fail."""
+        if method is not None:
+            with explaining(self._name, "write"):
+                self._stream = _compressor(self._file, method)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        if not self._abandoned:
+            with explaining(self._name, "write"):
+                self._stream.write(data)
+        return memoryview(data).nbytes
+
+    def pass_on(self) -> None:
+        """Flush what was written, if it is not compressed. (`flush` is called when this is closed, too.)"""
+        if not self._abandoned and self._stream is self._file:
+            with explaining(self._name, "write"):
+                self._file.flush()
+
+    def finish(self, *, sync: bool) -> None:
+        """Write what compressor and buffer hold back, down to the disk if `sync`; close if `owned`."""
+        with explaining(self._name, "write"):
+            if self._stream is not self._file:
+                self._stream.close()
+            self._file.flush()
+            if sync:
+                os.fsync(self._file.fileno())
+            if self._owned:
+                self._file.close()
+
+    def abandon(self) -> None:
+        """Ignore further writes and close; errors are ignored, since one is being raised already."""
+        self._abandoned = True
+        if self._owned:
+            for stream in (self._stream, self._file):
+                with suppress(OSError, ValueError):
+                    stream.close()
+
+
+class _Frames(io.RawIOBase):
+    """The content of all frames of a packed file, each unpacked by what `begin` makes; `padding` in between.
+
+    The libraries' own readers take damage after the first frame for the end, or do not notice that a file is
+    cut off.
+    """
+
+    def __init__(self, file: BinaryIO, begin: Callable[[], Any], padding: bytes = b"") -> None:
+        self._file, self._begin, self._padding = file, begin, padding
+        self._frame: Any = None
+        self._packed = b""
+        self._plain = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        while not self._plain:
+            if not self._packed:
+                self._packed = self._file.read(1 << 16)
+                if not self._packed and self._frame is not None:
+                    raise EOFError("the last frame is not complete")
+                if not self._packed:
+                    return 0
+            if self._frame is None:
+                self._packed = self._packed.lstrip(self._padding)
+                if not self._packed:
+                    continue
+                self._frame = self._begin()
+            self._plain = memoryview(self._frame.decompress(self._packed))
+            self._packed = b""
+            if self._frame.eof:
+                self._packed = self._frame.unused_data
+                self._frame = None
+        view = memoryview(buffer).cast("B")
+        count = min(len(view), len(self._plain))
+        view[:count] = self._plain[:count]
+        self._plain = self._plain[count:]
+        return count
+
+
+def packed_by(beginning: bytes) -> str | None:
+    """By what method data that begin like this are compressed."""
+    return next((method for magic, method in _MAGIC.items() if beginning.startswith(magic)), None)
+
+
+def plain_name(path: str) -> str:
+    """The last part of a path, without its compression suffix."""
+    name, suffix = os.path.splitext(os.path.basename(path))
+    return name if suffix in _METHODS else name + suffix
+
+
+def is_regular(path: str) -> bool:
+    """Whether it is a file that can be read again, unlike a pipe or standard input."""
+    return path != "-" and (os.path.isfile(path) or is_remote(path) or is_several(path))
+
+
+def text_size(path: str | None) -> int:
+    """About how many bytes of text a file has; 0 for what is not a regular file."""
+    if path is None or not is_regular(path):
+        return 0
+    if is_several(path):
+        return sum(map(text_size, listed(path)))
+    size = remote_size(path) if is_remote(path) else os.stat(path).st_size
+    return size * (1 if _method(path) is None else _PACKED_BY)
+
+
+def _method(path: str) -> str | None:
+    return _METHODS.get(os.path.splitext(path)[1])
+
+
+def _wrong_name(name: str, file: io.BufferedIOBase | None) -> str | None:
+    """What the data are, if they do not begin as the suffix of the name says; else None."""
+    method, suffix = _method(name), os.path.splitext(name)[1]
+    if method is None or file is None or not file.seekable():
+        return None
+    file.seek(0)
+    beginning = file.read(8)
+    # Half a header, and what zstd may skip, are no other kind of data.
+    skipped = method == "zstd" and beginning[1:4] == b"\x2a\x4d\x18"
+    if skipped or any(
+        magic.startswith(beginning[: len(magic)]) for magic in _MAGIC if _MAGIC[magic] == method
+    ):
+        return None
+    other = packed_by(beginning)
+    return f"is {'not ' * (other is None)}{other or method} data, though its name ends in {suffix}"
+
+
+def _decompressor(
+    file: io.BufferedReader, method: str
+) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
+    """The stream of plain bytes, and what it raises if the packed ones are damaged."""
+    if method == "gzip":
+        import gzip
+        import zlib
+
+        return gzip.GzipFile(fileobj=file, mode="rb"), (gzip.BadGzipFile, zlib.error, EOFError)
+    if method == "bzip2":
+        import bz2
+
+        return io.BufferedReader(_Frames(file, bz2.BZ2Decompressor)), (OSError, EOFError)
+    if method == "xz":
+        import lzma
+
+        return io.BufferedReader(_Frames(file, lzma.LZMADecompressor, b"\0")), (lzma.LZMAError, EOFError)
+    import zstandard
+
+    # Files made with `zstd --long=31` need this window.
+    frames = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+    return io.BufferedReader(_Frames(file, frames.decompressobj)), (zstandard.ZstdError, EOFError)
+
+
+def _compressor(file: BinaryIO, method: str) -> Any:
+    if method == "gzip":
+        import gzip
+
+        return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
+    if method == "bzip2":
+        import bz2
+
+        return bz2.BZ2File(file, "wb")
+    if method == "xz":
+        import lzma
+
+        return lzma.LZMAFile(file, "wb")
+    import zstandard
+
+    return zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
+
+
+def _replaceable(path: str) -> str | None:
+    """The regular file behind `path`, existing or to be made; None if it is written directly."""
+    if not path:
+        raise FileNotFoundError(path)
+    if path.endswith("/"):
+        raise IsADirectoryError(path)
+    final = os.path.realpath(path)
+    if os.path.abspath(path).startswith(_DESCRIPTORS):
+        return None
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return final
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(path)
+    if not stat.S_ISREG(mode):
+        return None
+    if not os.access(path, os.W_OK):
+        # A rename would replace it, but somebody removed the right to write on purpose.
+        raise PermissionError(path)
+    return final
+
+
+def _make_like(final: str, temporary: str) -> None:
+    """Give a new file the permissions of `final`; if that does not exist, it keeps those of the umask."""
+    with suppress(OSError):
+        os.chmod(temporary, stat.S_IMODE(os.stat(final).st_mode))
+
+
+@contextmanager
+def explaining(name: str, action: str) -> Iterator[None]:
+    """Turn an operating system's error into a `DataError` that says what to do."""
+    try:
+        yield
+    except (BrokenPipeError, DataError, UsageError):
+        raise
+    except FileNotFoundError:
+        wanted = "file" if action == "read" else "directory to write it in"
+        raise DataError(f"{name}: no such {wanted}; check the path (seen from {_here()})") from None
+    except IsADirectoryError:
+        raise DataError(f"{name}: is a directory; name a file") from None
+    except PermissionError:
+        what = "it" if action == "read" else "it and its directory"
+        raise DataError(f"{name}: no permission to {action}; check the rights on {what} (ls -ld)") from None
+    except OSError as error:
+        raise DataError(f"{name}: cannot {action}: {error.strerror or error}") from None
+    except ValueError as error:
+        # `open` raises it for a NUL, or a character that the file system cannot encode, in the name.
+        raise DataError(f"{name!r}: cannot {action}: {error}") from None
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return "a directory that no longer exists"

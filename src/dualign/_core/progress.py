@@ -1,0 +1,252 @@
+"""Time: how long something took, and how much of a limit is left. The only place that reads the clock.
+
+How far a long step has come, told to whoever watches this process. Nothing happens where nobody does.
+
+Where the time goes: processor time by phase of the work, over all threads.
+
+Nothing is measured, and calls cost nothing, unless `measuring()` is in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from numbers import Real
+from threading import Lock, local
+from time import perf_counter, process_time, thread_time
+from typing import Protocol, TypeVar
+
+from dualign._core.errors import UsageError
+
+R = TypeVar("R")
+
+FOREVER = 1e9
+"""Seconds, some thirty years: a limit of as many is none, for threads cannot wait that much longer."""
+
+
+class Clock:
+    """Runs from the moment it is made; with a limit in seconds, below `FOREVER`, it also runs out."""
+
+    __slots__ = ("began", "limit")
+
+    def __init__(self, limit: float | None = None) -> None:
+        self.began = perf_counter()
+        self.limit = None if limit is None or limit >= FOREVER else limit
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return perf_counter() - self.began
+
+    @property
+    def left(self) -> float:
+        """Seconds that remain, below 0 once the limit has passed; infinite without a limit."""
+        return inf if self.limit is None else self.limit - self.seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the limit has passed."""
+        return self.limit is not None and self.left <= 0
+
+    def restart(self) -> float:
+        """Seconds since the start; from now on the clock counts anew."""
+        seconds = self.seconds
+        self.began += seconds
+        return seconds
+
+
+class Pace:
+    """How many rounds of some work, all of about the same length, fit into what is left of a limit.
+
+    Without a limit it is always the same number. With one, the first round is taken alone: in any case, or if
+    it fits, where `each` says how long one may take. Later ones fill half of the time left, so that they may
+    be twice as long as those before without running past the limit. When there is no time for another, the
+    clock is over.
+    """
+
+    __slots__ = ("chunk", "clock", "each", "measured")
+
+    def __init__(self, clock: Clock, chunk: int) -> None:
+        self.clock, self.chunk = clock, chunk
+        self.each, self.measured = 0.0, False
+
+    def take(self, work: Callable[[int], tuple[R, int]], most: int) -> R | None:
+        """What `work(rounds)` returns, with the number of rounds that it took; None if there is no time."""
+        if self.clock.limit is None:
+            return work(min(self.chunk, most))[0]
+        fitting = self.clock.left / self.each if self.each > 0 else 1.0
+        if fitting < 1:
+            self.clock.limit = min(self.clock.limit, self.clock.seconds)
+            return None
+        began = self.clock.seconds
+        result, taken = work(min(self.chunk, most, max(1, int(fitting / 2))) if self.measured else 1)
+        self.each, self.measured = (self.clock.seconds - began) / max(taken, 1), True
+        return result
+
+
+def in_words(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 5 s` or `2 h 10 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 7200:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def processor_seconds() -> float:
+    """Processor time that the calling thread has used."""
+    return thread_time()
+
+
+def all_processor_seconds() -> float:
+    """Processor time that all threads of this process have used."""
+    return process_time()
+
+
+def check_time_limit(time_limit: float | None) -> None:
+    """Refuse a limit that is not a number of seconds over 0; None and infinity stand for no limit."""
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
+        raise UsageError("{time_limit=} must be a number of seconds over 0, or None", time_limit=time_limit)
+
+
+Item = TypeVar("Item")
+
+
+class Watcher(Protocol):
+    """Hears, on the thread that does the work, what begins and how much of it is done."""
+
+    def begin(self, stage: str, rounds: int) -> None:
+        """A stage of `rounds` rounds begins, or goes on."""
+
+    def advance(self, share: float) -> None:
+        """So much of the present round, from 0 to 1, is done; or of the work, where it has no rounds."""
+
+
+_watcher: Watcher | None = None
+_unwatched = local()
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Tell the watcher until the end of the block."""
+    global _watcher
+    before, _watcher = _watcher, watcher
+    try:
+        yield
+    finally:
+        _watcher = before
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Tell nobody what this thread does until the end of the block."""
+    _unwatched.here = True
+    try:
+        yield
+    finally:
+        _unwatched.here = False
+
+
+def _listener() -> Watcher | None:
+    return None if getattr(_unwatched, "here", False) else _watcher
+
+
+def begin(stage: str, rounds: int) -> None:
+    """A stage of `rounds` rounds begins."""
+    if (watcher := _listener()) is not None:
+        watcher.begin(stage, rounds)
+
+
+def advance(share: float) -> None:
+    """So much is done."""
+    if (watcher := _listener()) is not None:
+        watcher.advance(min(share, 1.0))
+
+
+def advancing(items: Iterable[Item], total: int) -> Iterator[Item]:
+    """Pass items on, and tell after each how many of them are done."""
+    for number, item in enumerate(items, 1):
+        yield item
+        advance(number / total)
+
+
+@dataclass(slots=True)
+class Phase:
+    """Seconds by the clock, added up over threads, and of processor time; and the number of calls."""
+
+    seconds: float = 0.0
+    processor: float = 0.0
+    calls: int = 0
+
+
+@dataclass(slots=True)
+class Phases:
+    """The phases that have been measured, in the order in which they first ended."""
+
+    by_name: dict[str, Phase] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def add(self, name: str, seconds: float, processor: float) -> None:
+        """Count a call."""
+        with self._lock:
+            phase = self.by_name.setdefault(name, Phase())
+            phase.seconds += seconds
+            phase.processor += processor
+            phase.calls += 1
+
+
+_active: Phases | None = None
+_inside = local()
+
+
+@contextmanager
+def measuring() -> Iterator[Phases]:
+    """Measure all phases of this process, in all its threads, until the end of the block."""
+    global _active
+    before, _active = _active, Phases()
+    try:
+        yield _active
+    finally:
+        _active = before
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """A part of the work, on this thread alone. Of phases within each other only the outermost counts."""
+    phases = _active
+    if phases is None or getattr(_inside, "a_phase", False):
+        yield
+        return
+    clock, used = Clock(), processor_seconds()
+    _inside.a_phase = True
+    try:
+        yield
+    finally:
+        _inside.a_phase = False
+        phases.add(name, clock.seconds, processor_seconds() - used)
+
+
+@contextmanager
+def unmeasured() -> Iterator[None]:
+    """Phases of this thread do not count."""
+    _inside.a_phase = True
+    try:
+        yield
+    finally:
+        _inside.a_phase = False
+
+
+def timed(name: str, function: Callable[..., R]) -> Callable[..., R]:
+    """The function as a phase: itself, if nothing is measured."""
+    return function if _active is None else partial(_timed, name, function)
+
+
+def _timed(name: str, function: Callable[..., R], *args: object) -> R:
+    with phase(name):
+        return function(*args)

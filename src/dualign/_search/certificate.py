@@ -1,0 +1,52 @@
+"""Has the bound met the score? The one place that decides, for every decoder.
+
+A result is certified if its score is within a tolerance of a proved upper bound, or if the method is exact by
+construction. How far apart two numbers that should be equal may be depends on how they were computed:
+
+- `ROUNDING`: for sums of the same terms in another order, relative to their size;
+- `PRECISION`: for HiGHS, and for searches that stop at a gap.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from dualign._core.arrays import Array
+from dualign._core.certified import Certified, Trace
+from dualign._core.progress import Clock
+
+S = TypeVar("S")
+
+ROUNDING = 1e-9
+PRECISION = 1e-6
+
+
+def have_met(score: float, bound: float, tolerance: float) -> bool:
+    """Whether nothing can be better than `score` by more than the tolerance; false if there is no score."""
+    return score > float("-inf") and bound - score <= tolerance
+
+
+def all_met(scores: Array, bounds: Array) -> Array:
+    """`have_met` for arrays of scores and their bounds, up to rounding."""
+    return bounds - scores <= ROUNDING
+
+
+def certify(
+    solution: S,
+    score: float,
+    bound: float,
+    tolerance: float,
+    method: str,
+    clock: Clock,
+    iterations: int = 0,
+    trace: Trace = (),
+) -> Certified[S]:
+    """An answer and what is proved about it; the caller has recomputed `score` from scratch.
+
+    A bound that rounding has pushed below the score is raised to the score. One that is further below is
+    wrong, since the solution has that score, and proves nothing.
+    """
+    rounded = score - bound <= max(tolerance, ROUNDING * max(1.0, abs(score)))
+    bound = max(float(bound), float(score))
+    met = rounded and have_met(score, bound, tolerance)
+    return Certified(solution, float(score), bound, met, method, iterations, clock.seconds, trace)

@@ -1,0 +1,91 @@
+"""`dualign convert`: links in another format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, ClassVar
+
+from dualign._core.errors import UsageError
+from dualign._core.fields import arg, bundle, opt
+from dualign._core.files.streams import plain_name
+from dualign.commands.bundles import link_format, pairs
+from dualign.commands.command import Command
+from dualign.commands.computing import Computing
+from dualign.commands.console import Reporter
+from dualign.text.link_formats import FORMATS
+
+if TYPE_CHECKING:
+    from dualign.text.links import Alignment
+
+
+@dataclass(frozen=True)
+class Convert(Command):
+    """Rewrite a file of links in another format.
+
+    Pharaoh counts words from 0, the other formats from 1. Only NAACL files are written with probabilities.
+    """
+
+    overwrites: ClassVar[bool] = True  # nothing is lost, the links are the same
+
+    links: str = arg("File of links.", metavar="IN", file="in")
+    output: str = arg(
+        "File to write, - for standard output; or name it with -o.",
+        metavar="OUT", flag="--output", short="-o", file="out",
+    )  # fmt: skip
+    from_format: str | None = link_format("Format of IN", flag="--from")
+    to_format: str | None = opt(
+        None, "Format of OUT: naacl, pharaoh, talp. Not needed if it is OUT's suffix, as in a.talp.gz.",
+        metavar="FORMAT", flag="--to",
+    )  # fmt: skip
+    pairs: int | None = pairs()
+    swap: bool = opt(False, "Exchange source and target.")
+    computing: Computing = bundle(Computing, "errors")
+
+    def run(self, tell: Reporter) -> None:
+        """Read and write links, pair by pair."""
+        from dualign.text.link_formats import read_links, write_links
+        from dualign.text.links import Alignment
+
+        to_format = self.to_format or self._format_by_suffix()
+        found = read_links(self.links, self.from_format, self.computing.errors, count=self.pairs)
+        if (first := next(found, None)) is not None:
+            found = chain([first], found)
+            if first.id is not None:
+                tell.note(
+                    "note: the ids, or line numbers, before the tabs of {file} are left out", file=self.links
+                )
+        if self.swap:
+            found = map(Alignment.transposed, found)
+        tail = _Tail()
+        write_links(tell.counted(tail.of(found), "convert"), self.output, to_format)
+        if to_format == "naacl" and tail.unlinked:
+            have = "the last pair has" if tail.unlinked == 1 else f"the last {tail.unlinked:,} pairs have"
+            tell.note(
+                "note: {have} no links, so the NAACL file does not mention them; where it is read, say "
+                "{pairs=}", have=have, pairs=tail.pairs,
+            )  # fmt: skip
+
+    def _format_by_suffix(self) -> str:
+        name, _, suffix = plain_name(self.output).rpartition(".")
+        if not name or suffix not in FORMATS:
+            raise UsageError(
+                "cannot tell the format to write from the name {path}; say it, as in {to_format=}",
+                path=self.output, to_format="pharaoh",
+            )  # fmt: skip
+        return suffix
+
+
+class _Tail:
+    """Counts pairs, and those without links at the end, as they pass."""
+
+    def __init__(self) -> None:
+        self.pairs = self.unlinked = 0
+
+    def of(self, alignments: Iterable[Alignment]) -> Iterator[Alignment]:
+        """Return the same alignments."""
+        for alignment in alignments:
+            self.pairs += 1
+            self.unlinked = 0 if alignment.links or alignment.possible else self.unlinked + 1
+            yield alignment

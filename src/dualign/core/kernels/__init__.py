@@ -1,1 +1,0 @@
-"""Data structures inside kernels, each written once: hash tables, heaps, arrays that grow."""

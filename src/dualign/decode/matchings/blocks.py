@@ -1,0 +1,239 @@
+"""Links of a block of sentence pairs by a matching decoder: from posteriors to scores, to links.
+
+The score of a link is its probability, the mean of the two directions' posteriors, or one direction's alone:
+`forward-posterior` p(b_j = i) or `backward-posterior` p(a_i = j). For IBM Models 1 and 2 also, as Lin and
+Bilmes 2011 print it in Eq. 5,
+
+    forward:   s_ij = p(t_j | s_i) p(i | j, I, J) / Σ_j' p(t_j' | s_i) p(i | j', I, J)
+    backward:  s_ij = p(s_i | t_j) p(j | i, I, J) / Σ_i' p(s_i' | t_j) p(j | i', I, J)
+
+which, unlike a direction's posterior, add up to 1 over the words that choose, not over the words to choose
+from.
+
+Scores that are not over the threshold count as 0, so their links are never taken.
+
+Matching decoders over many matrices, a few dozen per call of a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualign._core.arrays import Array
+from dualign._core.errors import UsageError
+from dualign._core.jit import kernel
+from dualign._core.threads import ordered_map, spans
+from dualign._search.certificate import ROUNDING, have_met
+from dualign.decode.choosing import SHARD, LinkBuffer
+from dualign.decode.matchings.api import as_limits, pack, rule_of
+from dualign.decode.matchings.bounds import bound_batch
+from dualign.decode.matchings.exact import match_batch
+from dualign.decode.matchings.greedy import Matrices, WordLimits, greedy_batch
+from dualign.hmm.blocks import Block
+from dualign.hmm.cells import PairOffsets
+from dualign.hmm.emission import emissions
+from dualign.hmm.fertility import Fertilities
+from dualign.hmm.viterbi import priors_of
+from dualign.options import Options
+from dualign.text.links import Alignment
+
+DIRECTIONS = ("forward-posterior", "backward-posterior")
+ORIENTATION = {"source": "rows", "target": "columns", "both": "both"}
+"""Source words are rows, target words columns."""
+
+
+def match_block(
+    options: Options,
+    fertilities: Fertilities | None,
+    block: Block,
+    posterior: Array,
+    threads: int,
+    found: LinkBuffer,
+) -> None:
+    """Choose links by the decoder `submodular` or `matching` into `found`."""
+    matrices = matrices_of_block(options, fertilities, block, posterior, threads)
+    chosen = np.zeros(len(matrices.scores), np.uint8)
+    rule = rule_of(options.alpha, ORIENTATION[options.concave])
+
+    def choose(shard: tuple[int, int]) -> None:
+        decode_shard(options.decoder, shard, matrices, rule, chosen, found.score, found.bound)
+        list_links(*shard, block.pairs, block.first, posterior, chosen, found)
+
+    list(ordered_map(choose, spans(len(block.first) - 1, SHARD), threads))
+
+
+def matrices_of_block(
+    options: Options, fertilities: Fertilities | None, block: Block, posterior: Array, threads: int
+) -> Matrices:
+    """Scores and limits of the block's pairs."""
+    pairs = block.pairs
+    scores = scores_of_block(options, block, posterior, threads)
+    scores[scores <= options.fixed_threshold] = 0
+    lengths = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
+    limits = []
+    for side, (tokens, limit) in enumerate(
+        ((pairs.source, options.source_limit), (pairs.target, options.target_limit))
+    ):
+        most = np.repeat(lengths[1 - side], lengths[side]).astype(np.int32)
+        if limit > 0:
+            most = np.minimum(most, np.int32(min(limit, 2**31 - 1)))
+            if options.quantile > 0 and options.decoder == "submodular":
+                if fertilities is None:
+                    raise UsageError(
+                        "{quantile=} needs a model that knows how many links words have; train it with "
+                        "decoder=submodular",
+                        quantile=options.quantile,
+                    )
+                most = np.minimum(most, fertilities.limits(side, tokens, options.quantile))
+        limits.append(most)
+    return Matrices(scores, block.first, pairs.source_offsets, pairs.target_offsets, *limits)
+
+
+def scores_of_block(options: Options, block: Block, posterior: Array, threads: int) -> Array:
+    """The scores of all cells of a block, float64 (slots)."""
+    if options.scores == "posterior":
+        return (np.float32(0.5) * (posterior[:, 0] + posterior[:, 1])).astype(np.float64)
+    if options.scores in DIRECTIONS:
+        return posterior[:, DIRECTIONS.index(options.scores)].astype(np.float64)
+    scores = np.empty(len(posterior))
+    backward = options.scores == "backward"
+    shards = spans(len(block.first) - 1, SHARD)
+    list(ordered_map(lambda shard: score_positions(*shard, block, backward, scores), shards, threads))
+    return scores
+
+
+@kernel()
+def score_positions(n0: int, n1: int, block: Block, backward: bool, scores: Array) -> None:
+    """Eq. 5 of pairs n0..n1 in one direction into `scores` float64 (slots)."""
+    pairs = block.pairs
+    for n in range(n0, n1):
+        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        if I == 0 or J == 0:
+            continue
+        E0, E1, _, _ = emissions(n, block)
+        by_target, by_source = priors_of(n, I, J, block)
+        S = scores[block.first[n] : block.first[n + 1]].reshape(I, J)
+        if backward:
+            score_rows(E1.T, by_source[:, 1:].T, S.T)
+        else:
+            score_rows(E0.T, by_target[:, 1:].T, S)
+
+
+@kernel()
+def score_rows(E: Array, prior: Array, S: Array) -> None:
+    """Products of emissions and position probabilities, each row divided by its sum."""
+    for i in range(S.shape[0]):
+        total = 0.0
+        for j in range(S.shape[1]):
+            S[i, j] = np.float64(E[i, j]) * prior[i, j]
+            total += S[i, j]
+        for j in range(S.shape[1]):
+            S[i, j] /= total
+
+
+@kernel()
+def list_links(
+    n0: int, n1: int, pairs: PairOffsets, first: Array, posterior: Array, chosen: Array, found: LinkBuffer
+) -> None:
+    """List the `chosen` links (uint8, slots) of pairs n0..n1 with their probabilities."""
+    for n in range(n0, n1):
+        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
+        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+        c = found.room[n]
+        for i in range(I):
+            for j in range(J):
+                slot = first[n] + i * J + j
+                if chosen[slot]:
+                    found.source[c] = i
+                    found.target[c] = j
+                    mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
+                    found.probability[c] = min(mean, np.float32(1))  # rounding may exceed it
+                    c += 1
+        found.number[n] = c - found.room[n]
+
+
+DECODERS = ("submodular", "matching")
+MATRICES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingSettings:
+    """How to decode: the parameters of `dualign.decode.submodular`, the same for all matrices."""
+
+    decoder: str = "submodular"
+    alpha: float = 0.5
+    concave: str = "rows"
+    row_limit: int | None = None
+    column_limit: int | None = None
+    threshold: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.decoder not in DECODERS:
+            raise UsageError(
+                "{decoder=} is not one of {choices}", decoder=self.decoder, choices=", ".join(DECODERS)
+            )
+        rule_of(self.alpha, self.concave)
+        if not 0 <= self.threshold < np.inf:
+            raise UsageError("{threshold=} must be at least 0 and finite", threshold=self.threshold)
+        for name in ("row_limit", "column_limit"):
+            limit = getattr(self, name)
+            if limit is not None and limit < 0:
+                raise UsageError(f"{name}={limit} must not be negative; leave it out for no limit")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Links of one matrix, what they are worth, and the most that any links are worth."""
+
+    alignment: Alignment
+    score: float
+    bound: float
+
+    @property
+    def certified(self) -> bool:
+        """Whether no links are worth more."""
+        return have_met(self.score, self.bound, ROUNDING * self.score)
+
+
+def decode_shard(
+    decoder: str,
+    shard: tuple[int, int],
+    matrices: Matrices,
+    rule: WordLimits,
+    chosen: Array,
+    score: Array,
+    bound: Array,
+) -> None:
+    """Decode the matrices of a shard: links into `chosen` uint8, laid out like the scores, their scores and
+    bounds into float64 (matrices)."""
+    if decoder == "matching":
+        match_batch(*shard, matrices, chosen, score, bound)
+    else:
+        greedy_batch(*shard, matrices, rule, True, chosen)
+        bound_batch(*shard, matrices, rule, chosen, score, bound)
+
+
+def decode_matrices(matrices: Sequence[Array], settings: MatchingSettings, threads: int) -> Iterator[Decoded]:
+    """Links of each matrix, float64 and checked (see `dualign.decode.matchings.api.as_scores`)."""
+    scores = [np.where(matrix > settings.threshold, matrix, 0.0) for matrix in matrices]
+    packed = pack(
+        scores,
+        [as_limits(settings.row_limit, S.shape[0], S.shape[1], "row_limit") for S in scores],
+        [as_limits(settings.column_limit, S.shape[1], S.shape[0], "column_limit") for S in scores],
+    )
+    rule = rule_of(settings.alpha, settings.concave)
+    chosen = np.zeros(len(packed.scores), np.uint8)
+    score, bound = np.zeros(len(scores)), np.zeros(len(scores))
+
+    def decode(shard: tuple[int, int]) -> None:
+        decode_shard(settings.decoder, shard, packed, rule, chosen, score, bound)
+
+    list(ordered_map(decode, spans(len(scores), MATRICES), threads))
+    for n, S in enumerate(scores):
+        links = np.argwhere(chosen[packed.first[n] : packed.first[n + 1]].reshape(S.shape))
+        alignment = Alignment(tuple((int(i), int(j)) for i, j in links))
+        yield Decoded(alignment, float(score[n]), float(bound[n]))

@@ -1,1 +1,0 @@
-"""The E-step and the posteriors of the HMM on a graphics card (`dualign.core.cards`)."""

@@ -1,0 +1,326 @@
+"""Posteriors of a text's pairs on the card: what lies there, and the launches.
+
+The E-step on the card.
+
+Links that come into question, of a text's pairs, from their posteriors on the card.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dualign._core.arrays import Array
+from dualign._core.memory import in_words
+from dualign._core.progress import phase
+from dualign.engines.cuda.device import Card, DeviceMemoryError, rounded, simulated
+from dualign.engines.cuda.launches import COUNT_UNIT, handle_pairs, insert_entries
+from dualign.engines.cuda.layout import (
+    LONGEST,
+    WORDS,
+    Counted,
+    DeviceBuffers,
+    DeviceLinks,
+    Index,
+    LaunchArguments,
+    Parameters,
+    numbers_of,
+)
+from dualign.engines.cuda.statistics import COPIES, FEW_COPIES
+from dualign.engines.cuda.warps import LANES
+from dualign.hmm.cells import PairOffsets, pairs_of
+from dualign.hmm.chain import STATISTICS
+from dualign.hmm.encoding import EncodedText
+from dualign.hmm.jumps import CLOSE, NEAR, STARTS
+from dualign.hmm.lexicon import Lexicon
+from dualign.hmm.model import Model
+from dualign.hmm.multipliers import Constraint
+from dualign.hmm.posteriors import KINDS, constraint_of
+from dualign.hmm.statistics import UNIT, ChainStatistics
+from dualign.options import Options
+from dualign.text.corpus import Bitext
+
+
+class CardExpectation:
+    """One E-step over all pairs of a bitext, none of them empty; see `dualign.engines.threads.Expectation`.
+
+    `counts` float64: of the lexicon's entries (entries, 2), of null by target word, and by source word.
+    """
+
+    def __init__(self, card: Card, bitext: Bitext, model: Model, constraint: Constraint, agree: bool) -> None:
+        lexicon, classes = model.lexicon, model.jumps.classes
+        with card.held():
+            pairs = card.kept("text", bitext, lambda: pairs_on(card, bitext))
+            known = model_on(card, model)
+            counted = Counted(
+                card.filled(lexicon.table.shape, np.int64),
+                card.filled(len(lexicon.null_target), np.int64),
+                card.filled(len(lexicon.null_source), np.int64),
+                card.filled((COPIES, 2, 2, classes, STATISTICS), np.int64),
+                card.filled((FEW_COPIES, 2, 2, classes, 2 * CLOSE), np.int64),
+                card.filled((COPIES, 2, 3, STARTS + 1), np.int64),
+                int(agree),
+            )
+            lengths = bitext.source.lengths, bitext.target.lengths
+            every = np.arange(len(bitext))
+            order = card.kept("order", bitext, lambda: card.put(ordered(*lengths, every)))
+            room = room_on(card, *lengths, constraint.how, 1, len(bitext))
+            launch(card, order, known, pairs, room, constraint, counted)
+            totals = card.get(room.totals[: len(bitext)]).sum(axis=0)
+            with phase("card: transfer"):
+                self.counts = self._counts(card, counted)
+                jumps, chosen, ends = map(card.get, (counted.jumps, counted.chosen, counted.ends))
+                self.sums = _sums(jumps, chosen, ends, totals)
+
+    @staticmethod
+    def _counts(card: Card, counted: Counted) -> tuple[Array, Array, Array]:
+        links, null_target, null_source = (card.get(each) / COUNT_UNIT for each in counted[:3])
+        if counted.agree:
+            links[:, 1] = links[:, 0]
+        return links, null_target, null_source
+
+
+def _sums(jumps: Array, chosen: Array, ends: Array, totals: Array) -> ChainStatistics:
+    """The statistics of all pairs, from those of the copies."""
+    jumps, chosen, ends = (each.sum(axis=0) / UNIT for each in (jumps, chosen, ends))
+    expected_or_foreseen = np.stack([chosen[..., :CLOSE], chosen[..., CLOSE:]], axis=1)
+    likelihood, evaluations = totals[0] + totals[1], totals[2]
+    return ChainStatistics(
+        jumps[..., : NEAR + 1], jumps[..., NEAR + 1 :], expected_or_foreseen, ends[:, 0], ends[:, 1:],
+        np.array([likelihood, evaluations, totals[3], totals[4]]),
+    )  # fmt: skip
+
+
+PAIRS = 1 << 18
+"""Pairs that the card handles together when text is aligned: enough to give it something to do."""
+
+LINK = 8
+"""Bytes of a link that comes into question."""
+
+
+def why_not_align(options: Options, constraints: object = None) -> str | None:
+    """What about these settings the card cannot do when aligning, in words; None if it can do everything."""
+    if options.decoder != "soft-union":
+        return f"decoder={options.decoder}"
+    return f"style={options.style}" if options.style != "lean" else why_not(options, constraints)
+
+
+class DeviceCandidates(NamedTuple):
+    """What the card found: `pairs` int64, their numbers in the text, in order; for each the log-likelihoods
+    (…, 2), Σ of all probabilities, and its links: the `number` from `begin` on."""
+
+    pairs: Array
+    likelihood: Array
+    total: Array
+    begin: Array
+    number: Array
+    source: Array
+    target: Array
+    probability: Array
+
+
+def handled(model: Model, text: EncodedText) -> Array:
+    """Which pairs of a text the card can align: none empty or too long, none with a word that is unknown."""
+    known = fitting(text.bitext)
+    for side, words in ((text.bitext.source, model.source), (text.bitext.target, model.target)):
+        unknown = np.flatnonzero(side.tokens >= len(words))
+        known[np.searchsorted(side.offsets, unknown, side="right") - 1] = False
+    return known
+
+
+def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least: float) -> DeviceCandidates:
+    """Links of these pairs whose probability is over `least`."""
+    constraint, size = constraint_of(model.options, model.options.projection), len(bitext)
+    if len(pairs) == 0:
+        none, real, begin = np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64)
+        return DeviceCandidates(
+            pairs, np.zeros((0, 2)), real, begin, none, none, none, real.astype(np.float32)
+        )
+    lengths, widths = bitext.source.lengths, bitext.target.lengths
+    order = ordered(lengths, widths, pairs)
+    lengths, widths = lengths[order], widths[order]
+    # Posteriors of a row add up to at most 1, so few can be over the threshold.
+    most = np.minimum(lengths * widths, np.ceil((lengths + widths) / least)).astype(np.int64)
+    found: list[tuple[Array, Array, Array]] = []
+    with card.held():
+        known = model_on(card, model)
+        with phase("card: text"):
+            text = PairOffsets(
+                *(card.put_again(f"text: {n}", side) for n, side in enumerate(pairs_of(bitext)))
+            )
+            room = room_on(card, lengths, widths, constraint.how, 0.5, size)
+            limit = (card.left - card.taken(but="links")) // LINK
+        for first, last in _pieces(np.cumsum(most), limit):
+            need = int(most[first:last].sum())
+            links = card.room("links", (max(need, min(limit, rounded(need))), 2), np.float32)
+            there = card.put_again("order", order[first:last])
+            turn = launch(card, there, known, text, room, constraint, DeviceLinks(links, float(least)))
+            with phase("card: links"):
+                used = int(card.get(turn)[1])
+                found.append((order[first:last], card.get(links[:used]), card.get(room.totals[:size])))
+    whole, before = np.zeros((size, 5)), 0
+    for those, links, totals in found:
+        totals[:, 2] += before
+        whole[those] = totals[those]
+        before += len(links)
+    links = found[0][1] if len(found) == 1 else np.concatenate([each[1] for each in found])
+    words = links[:, 1].astype(np.int32)
+    likelihood, total = np.ascontiguousarray(whole[pairs, :2]), whole[pairs, 4]
+    begin, number = whole[pairs, 2].astype(np.int64), whole[pairs, 3].astype(np.int32)
+    probability = np.ascontiguousarray(links[:, 0])
+    return DeviceCandidates(
+        pairs, likelihood, total, begin, number, words // WORDS, words % WORDS, probability
+    )
+
+
+def _pieces(ends: Array, limit: int) -> list[tuple[int, int]]:
+    """Cut a list into pieces with at most `limit` of what adds up to `ends`, or of one that has more."""
+    pieces, begin = [], 0
+    while begin < len(ends):
+        used = ends[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, used + limit, side="right")))
+        pieces.append((begin, end))
+        begin = end
+    return pieces
+
+
+AT_ONCE = 1 << 20
+"""Pairs of a launch when counting: some drivers end those that take long."""
+
+NO_TURN = np.zeros(2, np.int64)
+
+NAMES = {number: name for name, number in KINDS.items()}
+
+
+def why_not(options: Any, constraints: Any = None, pinned: bool = False, similar: bool = False) -> str | None:
+    """What about these settings the card cannot do, in words; None if it can do everything."""
+    if options.model != "hmm":
+        return f"model={options.model}"
+    if constraints is not None:
+        return "constraints of your own, such as a glossary"
+    if similar:
+        return "similarities"
+    return "known links" if pinned else None
+
+
+def ordered(lengths: Array, widths: Array, chosen: Array) -> Array:
+    """The chosen pairs, int32, those with most pairs of words first: none begins late that takes long."""
+    cells = lengths[chosen] * widths[chosen]
+    order = np.argsort((LONGEST * LONGEST - cells).astype(np.uint16), kind="stable")
+    return chosen[order].astype(np.int32)
+
+
+def room_on(card: Card, lengths: Array, widths: Array, how: int, share: float, pairs: int) -> DeviceBuffers:
+    """Room for pairs of these lengths, of a text of `pairs` pairs, within a share of the memory left.
+
+    There are as many blocks as the card can run at the same time, if there is room for them.
+    """
+    # In powers of two, so that the room will do for the next text, too.
+    longest, cells = rounded(int(max(lengths.max(), widths.max()))), rounded(int((lengths * widths).max()))
+    numbers = numbers_of(longest, cells, how)
+    need, left = 4 * (numbers + cells), int(share * (card.left - 40 * pairs))
+    if need > left:
+        raise DeviceMemoryError(
+            "{device_memory=} is too little: a pair takes {value} beside text and model, {value_} are "
+            "left; give more, or leave device=cuda out",
+            device_memory=in_words(card.memory),
+            value=in_words(need),
+            value_=in_words(max(0, left)),
+        )
+    blocks = min(card.warps, len(lengths), left // need)
+    return DeviceBuffers(
+        card.room("pool", (blocks, numbers), np.float32),
+        card.room("entry", (blocks, cells), np.int32),
+        card.room("totals", (pairs, 5), np.float64),
+    )
+
+
+def launch(
+    card: Card,
+    order: Any,
+    model: CardModel,
+    pairs: PairOffsets,
+    room: DeviceBuffers,
+    constraint: Constraint,
+    wanted: Any,
+) -> Any:
+    """Handle the pairs in this order, int32, on the card: see `handle_pairs`. `wanted`: counts or links.
+
+    Returns `LaunchArguments.turn`.
+    """
+    # Numba passes a bool as it is, and kernels expect a number.
+    how = Constraint(*constraint[:-1], int(constraint.mixture))  # type: ignore[arg-type]
+    collect = isinstance(wanted, Counted)
+    wishes = (wanted, model.no_links) if collect else (model.no_counts, wanted)
+    block, size = model.parameters._replace(pairs=pairs), AT_ONCE if collect else len(order)
+    with phase(f"card: posteriors, {NAMES[how.how]}"):
+        for begin in range(0, len(order), size):
+            part, turn = order[begin : begin + size], card.put_again("turn", NO_TURN)
+            work = LaunchArguments(part, turn, block, model.index, room, how, int(collect), *wishes)
+            handle_pairs[min(len(part), len(room.pool)), LANES](work)
+            card.wait()
+    return turn
+
+
+def pairs_on(card: Card, bitext: Bitext) -> PairOffsets:
+    """The text on the card."""
+    return PairOffsets(*(card.put(array) for array in pairs_of(bitext)))
+
+
+def index_on(card: Card, lexicon: Lexicon) -> Index:
+    """A lexicon on the card."""
+    words, entries = len(lexicon.null_target), len(lexicon.columns)
+    bits = max(4, (2 * entries).bit_length())
+    slot = card.filled((1 << bits, 2), np.int64, 0xFF)
+    index = Index(slot, 64 - bits, words, card.put(lexicon.table))
+    threads = 4 if simulated() else 64
+    sizes = card.put(lexicon.rows), card.put(lexicon.columns)
+    if entries:
+        insert_entries[len(lexicon.rows) - 1, threads](*sizes, index)
+    return index
+
+
+NO_PAIRS = PairOffsets(*[np.zeros(0, np.int64)] * 4)
+
+
+def model_on(card: Card, model: Model) -> CardModel:
+    """A model on the card, in the place of another with the same entries if there is one."""
+    known: CardModel = card.kept("model", model.lexicon.columns, lambda: CardModel(card, model))
+    known.renew(model)
+    return known
+
+
+class CardModel:
+    """A model on the card; a further one with the same entries, as in EM, takes its place with `renew`."""
+
+    def __init__(self, card: Card, model: Model) -> None:
+        self.card, self.table = card, model.lexicon.table
+        with phase("card: lexicon"):
+            self.index = index_on(card, model.lexicon)
+        # Nothing is added to them, but a kernel is compiled for arrays of as many axes as `Counted` has.
+        links, null, jumps, ends = (card.empty((1,) * axes, np.int64) for axes in (2, 1, 5, 4))
+        self.no_counts = Counted(links, null, null, jumps, jumps, ends, 0)
+        self.no_links = DeviceLinks(card.empty((1, 2), np.float32), 0.0)
+        self.fill(model)
+
+    def renew(self, model: Model) -> None:
+        """Put new probabilities in the place of the old, if they are not the same."""
+        if self.table is model.lexicon.table:
+            return
+        self.table = model.lexicon.table
+        self.index = self.index._replace(table=self.card.put(model.lexicon.table))
+        self.fill(model)
+
+    def fill(self, model: Model) -> None:
+        """Put all but the lexicon's entries there."""
+        put, lexicon = self.card.put, model.lexicon
+        jumps = type(model.jumps)(*map(put, model.jumps))
+        nulls = put(lexicon.null_target), put(lexicon.null_source)
+        self.parameters = Parameters(NO_PAIRS, *nulls, put(model.weights), jumps)
+
+
+def fitting(bitext: Bitext) -> Array:
+    """Which pairs the card can handle: none empty, none too long."""
+    lengths, widths = bitext.source.lengths, bitext.target.lengths
+    return (lengths > 0) & (widths > 0) & (np.maximum(lengths, widths) <= LONGEST)

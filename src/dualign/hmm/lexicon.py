@@ -1,0 +1,117 @@
+"""Entries that a lexicon must have although Model 1 has not found or kept them.
+
+The lexical table: both directions' translation probabilities over word pairs that may be linked.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.progress import timed
+from dualign._core.threads import ordered_map, spans
+from dualign.text.corpus import Bitext
+
+
+class Lexicon(NamedTuple):
+    """Row v lists the target words that source word v may be linked with.
+
+    `rows` int64 (source words + 1); `columns` int32 (entries): the target words of row v are
+    `columns[rows[v] : rows[v + 1]]`; `table` float32 (entries, 2): p(w | v) and p(v | w);
+    `null_target` float32 (target words): p(w | null); `null_source` float32 (source words): p(v | null).
+    """
+
+    rows: Array
+    columns: Array
+    table: Array
+    null_target: Array
+    null_source: Array
+
+
+def normalized(lexicon: Lexicon) -> Array:
+    """The table as distributions: p(w | v) adds up to 1 over w, p(v | w) over v, float64 (entries, 2).
+
+    In a trained lexicon they may fall short of it, because counts of rare pairs are partly left out.
+    """
+    table = lexicon.table.astype(float)
+    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
+    for d, word in enumerate((rows, lexicon.columns)):
+        sums = np.bincount(word, table[:, d])[word] if len(word) else table[:, d]
+        np.divide(table[:, d], sums, out=table[:, d], where=sums > 0)
+    return table
+
+
+def divide_columns(table: Array, columns: Array, sums: Array, threads: int) -> None:
+    """Turn the counts of a lexicon's second direction into p(v | w); `sums` float64 (words): over v."""
+
+    def divide(bounds: tuple[int, int]) -> None:
+        divide_entries(*bounds, table, columns, sums)
+
+    list(ordered_map(timed("dividing", divide), spans(len(columns), 1 << 18), threads))
+
+
+@kernel()
+def divide_entries(m0: int, m1: int, table: Array, columns: Array, sums: Array) -> None:
+    """Divide the second direction of the entries m0..m1 by the sums of their columns."""
+    for m in range(m0, m1):
+        z = sums[columns[m]]
+        table[m, 1] = table[m, 1] / z if z > 0 else 0.0
+
+
+LEAST = np.float32(1e-6)
+"""Their probability to begin with: they are there to be counted."""
+
+
+def with_entries(lexicon: Lexicon, source: Array, target: Array) -> Lexicon:
+    """The lexicon with entries for these pairs of words, at the end of their rows, where it has none yet."""
+    if len(source) == 0:
+        return lexicon
+    words = len(lexicon.null_target)
+    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
+    asked = np.unique(source.astype(np.int64) * words + target)
+    new = asked[~np.isin(asked, rows * words + lexicon.columns)]
+    if len(new) == 0:
+        return lexicon
+    v, w = np.divmod(new, words)
+    ends = lexicon.rows[v + 1]
+    return lexicon._replace(
+        rows=lexicon.rows + np.concatenate(([0], np.cumsum(np.bincount(v, minlength=len(lexicon.rows) - 1)))),
+        columns=np.insert(lexicon.columns, ends, w.astype(np.int32)),
+        table=np.insert(lexicon.table, ends, LEAST, axis=0),
+    )
+
+
+def carried_over(values: Array, before: Array, after: Array) -> Array:
+    """Values of the entries of a lexicon for those it has after entries were added: 0 for the new ones.
+
+    `before`, `after`: the lexicon's `rows`.
+    """
+    if before[-1] == after[-1]:
+        return values
+    carried = np.zeros(after[-1], values.dtype)
+    added = np.diff(after) - np.diff(before)
+    carried[np.repeat(np.tile([True, False], len(added)), np.ravel((np.diff(before), added), "F"))] = values
+    return carried
+
+
+def entries_of(lexicon: Lexicon, source: Array, target: Array) -> Array:
+    """The numbers of the entries of these pairs of words, all of which the lexicon has."""
+    if len(source) == 0:
+        return np.zeros(0, np.int64)
+    words = len(lexicon.null_target)
+    rows = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
+    keys = rows * words + lexicon.columns
+    order = np.argsort(keys)
+    return order[np.searchsorted(keys, source.astype(np.int64) * words + target, sorter=order)]
+
+
+def pinned_words(bitext: Bitext) -> tuple[Array, Array]:
+    """The pairs of words of all known links."""
+    pins = bitext.pins
+    pair = np.repeat(np.arange(len(pins.pinned)), np.diff(pins.begin)[: len(pins.pinned)])
+    source = bitext.source.offsets[pair] + pins.source
+    target = bitext.target.offsets[pair] + pins.target
+    return bitext.source.tokens[source], bitext.target.tokens[target]

@@ -1,0 +1,113 @@
+"""Statistics of the chains of many pairs, added up so that neither order nor grouping changes a bit.
+
+Every addend is rounded to a whole number of units, and whole numbers add up to the same in whatever order. So
+each thread, and each machine of a cluster, has a tally of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import local
+from typing import NamedTuple
+
+import numpy as np
+
+from dualign._core.arrays import Array
+from dualign._core.jit import kernel
+from dualign._core.kernel_arrays import above
+from dualign.hmm.jumps import CLOSE, NEAR, STARTS, STOPS
+from dualign.text.corpus import Bitext
+
+UNIT = 2.0**28
+"""Units of an expected jump, start or stop: there is room for 30 billion of each."""
+
+TOTAL_UNIT = 2.0**24
+"""Units of what is added up over pairs, which can be larger: 500 billion nats."""
+
+
+class ChainStatistics(NamedTuple):
+    """Statistics of the chains of many pairs, direction 0 first; empty arrays where none are wanted.
+
+    `jumps` float64 (2, 2, classes, 12): expected jumps of −5..5, and farther ones, from the words of each
+    class (see `dualign.hmm.jumps`), then to them; `foreseen` likewise: how many of these jumps the weights
+    alone foresee, given where each begins, Σ w(d) / Z for each place; `chosen` float64 (2, 2, 2, classes, 5):
+    of the jumps of −2..2, those expected and those foreseen, by the chosen words that they leave, then reach;
+    `starts` float64 (2, 11): first positions 0..9 and beyond; `stops` float64 (2, 2, 11): rows at the last
+    position, at those before it and farther away, then how often a chain stopped there; `totals` float64 (4):
+    log-likelihood, evaluations of the chains, pairs, and Σ D(0) − D(λ), the divergence KL(q ‖ p) of the
+    projections when ε = 0.
+    """
+
+    jumps: Array
+    foreseen: Array
+    chosen: Array
+    starts: Array
+    stops: Array
+    totals: Array
+
+
+class Tally(NamedTuple):
+    """`ChainStatistics` in units, int64."""
+
+    jumps: Array
+    foreseen: Array
+    chosen: Array
+    starts: Array
+    stops: Array
+    totals: Array
+
+
+def new_tally(classes: int) -> Tally:
+    """Zeros to add to; with no `classes`, no statistics but the totals."""
+    directions = 2 if classes else 0
+    by_class = directions, 2, classes, NEAR + 1
+    by_chosen = directions, 2, 2, classes, CLOSE
+    shapes = by_class, by_class, by_chosen, (directions, STARTS + 1), (directions, 2, STOPS + 1), (4,)
+    return Tally(*(np.zeros(shape, np.int64) for shape in shapes))
+
+
+@kernel(allocates=False)
+def units(x: float, unit: float) -> np.int64:
+    """A number as an addend."""
+    return np.int64(np.floor(x * unit + 0.5))
+
+
+def added(tallies: Iterable[Tally]) -> Tally:
+    """One or more tallies together."""
+    first, *others = tallies
+    total = Tally(*(array.copy() for array in first))
+    for tally in others:
+        for array, more in zip(total, tally, strict=True):
+            array += more
+    return total
+
+
+def in_numbers(tally: Tally) -> ChainStatistics:
+    """What was tallied."""
+    jumps, foreseen, chosen, starts, stops = (array / UNIT for array in tally[:-1])
+    return ChainStatistics(jumps, foreseen, chosen, starts, stops, tally.totals / TOTAL_UNIT)
+
+
+class Tallies:
+    """A tally for each thread that adds something."""
+
+    def __init__(self, classes: int) -> None:
+        self._classes, self._mine = classes, local()
+        self._all = [new_tally(classes)]
+
+    def own(self) -> Tally:
+        """That of the calling thread."""
+        if not hasattr(self._mine, "tally"):
+            self._mine.tally = new_tally(self._classes)
+            self._all.append(self._mine.tally)
+        tally: Tally = self._mine.tally
+        return tally
+
+    def together(self) -> Tally:
+        """Those of all threads."""
+        return added(self._all)
+
+
+def above_counts(bitext: Bitext) -> float:
+    """A power of two over all counts of a text."""
+    return above(max(len(bitext.source.tokens), len(bitext.target.tokens)))

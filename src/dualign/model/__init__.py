@@ -1,1 +1,0 @@
-"""Parameters of the alignment models, and their storage."""

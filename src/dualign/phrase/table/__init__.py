@@ -1,1 +1,0 @@
-"""Phrase tables: extraction, scoring, look-up."""

@@ -1,0 +1,209 @@
+"""Lines of UTF-8 text, and their tokens.
+
+The rules, the same for both sides of a bitext and for every file that dualign reads:
+
+- Only `\n` ends a line. A `\r` before it is dropped (files from Windows). No other character breaks a
+  line, not even U+2028, so that line numbers agree with those of `wc`, `sed` and the editor. A last line
+  without `\n` counts.
+- A byte order mark at the beginning of a line is dropped (files glued together have them anywhere).
+- Bytes that are not UTF-8, and the NUL character, are errors that name file and line. With
+  `errors="replace"` each becomes U+FFFD instead.
+- Tokens are separated by Unicode white space as `str.split()` sees it: blank and tab, but also the no-break
+  spaces U+00A0 and U+202F, the ideographic space U+3000, U+0085, and the separators U+001C to U+001F. The
+  zero-width space U+200B is not white space in Unicode and stays in its token.
+- Tokens are in normal form C: the same word typed composed and decomposed is one word.
+- U+FEFF at a token's edge is dropped, and with it a token that is nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import NoReturn, TypeVar
+from unicodedata import is_normalized, normalize
+
+from dualign._core.errors import DataError, UsageError
+from dualign._core.files.streams import SUFFIXES, FilePath, open_input, packed_by
+
+PLAIN, ODD, UNSURE = range(3)
+"""What a look at a text can find: see `look_at`."""
+
+
+_FIRST_DOUBTFUL, _LAST_LISTED = 0x300, 0x30000
+"""Characters below the first are in normal form C next to any other; those from the last on are rare."""
+
+
+T = TypeVar("T")
+
+_BLOCK = 1 << 18
+_BOM = "\ufeff"
+
+
+def read_lines(path: FilePath, errors: str = "strict") -> Iterator[str]:
+    """Yield the lines of `path` (see `open_input`) by the rules above, in memory for the longest line."""
+    path = os.fspath(path)
+    return _lines(path, checked(errors))
+
+
+def read_blocks(path: str, size: int) -> Iterator[bytes]:
+    """Yield the bytes of `path` as they are, in blocks of whole lines, of `size` bytes or little more.
+
+    Each line has its `\\n`, the last one too. An empty block comes whenever something has been read that does
+    not fill one yet, so that two pipes that one program fills can be read by turns.
+    """
+    held: list[bytes] = []
+    known = 0
+    first = True
+    # A little more than a block at once, so that lines are not put together from pieces.
+    for piece in _whole_lines(path, size + (size >> 4)):
+        if first:
+            refuse_packed(path, piece)
+            first = False
+        held.append(piece)
+        known += len(piece)
+        if known < size:
+            yield b""
+            continue
+        yield _ended(b"".join(held))
+        held.clear()
+        known = 0
+    if held:
+        yield _ended(b"".join(held))
+
+
+def normal_block(block: bytes, errors: str) -> bytes | None:
+    """A block of whole lines with the rules for tokens applied: what is left is to split at white space.
+
+    None if a line of it is an error.
+    """
+    try:
+        text = block.decode("utf-8", checked(errors))
+    except UnicodeDecodeError:
+        return None
+    if "\0" in text:
+        if errors == "strict":
+            return None
+        text = text.replace("\0", "\ufffd")
+    if not is_normalized("NFC", text):
+        text = normalize("NFC", text)
+    if _BOM in text:
+        text = "\n".join(_without_marks(line) if _BOM in line else line for line in text.split("\n"))
+    return text.encode()
+
+
+def _without_marks(line: str) -> str:
+    """The tokens of a line; tabs stay, since they may separate the sides of a pair."""
+    return "\t".join(" ".join(tokenize(part)) for part in line.split("\t"))
+
+
+def refuse_block(path: str, block: bytes, number: int) -> NoReturn:
+    """Raise the error of the first bad line of a block whose first line has this number in `path`."""
+    for _ in _lines_before_error(path, block, number):
+        pass
+    raise AssertionError(f"{path}: no bad line")
+
+
+def refuse_packed(path: str, beginning: bytes) -> None:
+    """Compressed data are recognised by their suffix only; refuse them without it, and UTF-16."""
+    if method := packed_by(beginning):
+        remedy = "decompress it first" if path == "-" else f"name the file {SUFFIXES[method]}"
+        raise DataError(f"{path}: looks like {method} data; {remedy}")
+    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in beginning[:4096]:
+        raise DataError(f"{path}: looks like UTF-16; convert it to UTF-8, for example with iconv")
+
+
+def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T]) -> Iterator[T]:
+    """Yield what `parse` makes of each line of `path`; its errors are raised with file and line number."""
+    for number, line in enumerate(lines, 1):
+        try:
+            yield parse(line)
+        except DataError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
+
+
+def tokenize(line: str) -> list[str]:
+    """Split a line into tokens by the rules above."""
+    if line.isascii():
+        return line.split()
+    # White space neither composes nor turns into anything else, so the whole line is normalised at once.
+    if not is_normalized("NFC", line):
+        line = normalize("NFC", line)
+    if _BOM in line:
+        return [stripped for token in line.split() if (stripped := token.strip(_BOM))]
+    return line.split()
+
+
+def checked(errors: str) -> str:
+    """A way to treat bytes that are not UTF-8, which must be known."""
+    if errors not in ("strict", "replace"):
+        raise UsageError('{errors=} is not known; use "strict" or "replace"', errors=errors)
+    return errors
+
+
+def _lines(path: str, errors: str) -> Iterator[str]:
+    for text in _texts(path, errors):
+        lines = text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        if "\r" in text:
+            lines = [line.removesuffix("\r") for line in lines]
+        if _BOM in text:
+            lines = [line.removeprefix(_BOM) for line in lines]
+        yield from lines
+
+
+def _ended(block: bytes) -> bytes:
+    return block if block.endswith(b"\n") else block + b"\n"
+
+
+def _texts(path: str, errors: str) -> Iterator[str]:
+    """Whole lines, decoded; an error names its line, and comes after the text before it."""
+    number = 1  # of the first line in the next piece
+    for piece in _whole_lines(path):
+        if number == 1:
+            refuse_packed(path, piece)
+        try:
+            text = piece.decode("utf-8", errors)
+        except UnicodeDecodeError:
+            yield from _lines_before_error(path, piece, number)
+            return
+        if "\0" in text:
+            if errors == "strict":
+                yield from _lines_before_error(path, piece, number)
+                return
+            text = text.replace("\0", "\ufffd")
+        yield text
+        number += piece.count(b"\n")
+
+
+def _whole_lines(path: str, size: int = _BLOCK) -> Iterator[bytes]:
+    """The bytes of a file in pieces that end with a line; only the last may lack its `\\n`."""
+    with open_input(path) as stream:
+        begun: list[bytes] = []  # the line that the blocks so far have left open
+        while block := stream.read1(size):
+            end = block.rfind(b"\n") + 1
+            if end:
+                begun.append(block[:end])
+                yield b"".join(begun)
+                begun = [block[end:]]
+            else:
+                begun.append(block)
+        if rest := b"".join(begun):
+            yield rest
+
+
+def _lines_before_error(path: str, piece: bytes, number: int) -> Iterator[str]:
+    """Yield the good lines of a piece that has a bad one, then raise the error that names it."""
+    for at, line in enumerate(piece.split(b"\n"), number):
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if at == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
+                remedy = "the file looks like UTF-16: convert it with iconv"
+            else:
+                remedy = "convert the file, or use --errors replace"
+            bad = f"0x{line[error.start]:02x}, byte {error.start + 1} of the line"
+            raise DataError(f"{path}:{at}: invalid UTF-8 ({bad}); {remedy}") from None
+        if "\0" in text:
+            raise DataError(f"{path}:{at}: NUL character; is this a text file? If so, use --errors replace")
+        yield text + "\n"

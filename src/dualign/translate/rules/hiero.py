@@ -1,0 +1,149 @@
+"""From links to rules: Hiero extraction, relative frequencies, lexical weights.
+
+| feature | log of |
+|---|---|
+| `EgivenF`, `FgivenE` | relative frequency of the target side given the source side, and the reverse |
+| `LexEgivenF`, `LexFgivenE` | Π over the words of one side of the mean probability given the words they are
+linked to |
+| `Rules` | e for each rule |
+| `Hiero` | e for each rule with non-terminals |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dualign._core.arrays import Array
+from dualign._core.errors import UsageError
+from dualign.text.checks import links_inside, same_length
+from dualign.text.corpus import GrowingVocabulary, encode
+from dualign.text.links import Alignment
+from dualign.translate.rules.grammar import Rule, Symbol, is_markup
+from dualign.translate.rules.hiero_counts import RuleLimits, RuleLinks, RuleSeen, RuleTable, count_rules
+
+FEATURES = ("EgivenF", "FgivenE", "LexEgivenF", "LexFgivenE", "Rules", "Hiero")
+
+COUNTERS = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Settings: longest initial phrase, symbols of a source side, words behind a non-terminal, least count
+    of a rule unless it is nothing but `always` words or fewer, most target sides for one source side."""
+
+    longest: int = 10
+    symbols: int = 5
+    gap: int = 2
+    least: int = 2
+    always: int = 3
+    limit: int = 20
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("longest", 1, 30), ("symbols", 1, 10), ("gap", 1, 30), ("least", 1, 255)):
+            if not least <= getattr(self, name) <= most:
+                raise UsageError(f"{name}={getattr(self, name)} must be from {least} to {most}")
+        if self.limit < 1 or self.always < 0:
+            raise UsageError(
+                "{limit=} must be at least 1, and {always=} not negative",
+                limit=self.limit,
+                always=self.always,
+            )
+
+
+def extract(
+    pairs: Sequence[tuple[Sequence[str], Sequence[str]]],
+    alignments: Sequence[Alignment],
+    settings: Extraction | None = None,
+) -> Iterator[Rule]:
+    """The rules of linked sentence pairs, sorted by source side, the most frequent target sides first."""
+    settings = settings or Extraction()
+    links, source_words, target_words = linked_text(pairs, alignments)
+    # A counter table far larger than the rules there can be is only slow to clear.
+    size = 1 << 16
+    while size < min(64 * len(links.source) + 1, COUNTERS):
+        size *= 2
+    limits = RuleLimits(settings.longest, settings.symbols, settings.gap, settings.least, settings.always)
+    seen = RuleSeen(np.zeros(size, np.uint8), np.zeros(size, np.int32))
+    return _rules(count_rules(links, limits, seen), source_words, target_words, settings)
+
+
+def linked_text(
+    pairs: Sequence[tuple[Sequence[str], Sequence[str]]], alignments: Sequence[Alignment]
+) -> tuple[RuleLinks, list[str], list[str]]:
+    """Number the words of linked pairs and weigh them; also returns the words of both sides."""
+    same_length(("the text", len(pairs)), ("the list of links", len(alignments)), unit="sentence pairs")
+    source_words, target_words = GrowingVocabulary(), GrowingVocabulary()
+    bitext = encode(pairs, source_words, target_words, lowercase=False)
+    begin = np.zeros(len(pairs) + 1, np.int64)
+    np.cumsum([len(a.links) for a in alignments], out=begin[1:])
+    flat = np.array([link for a in alignments for link in a.links], np.int64).reshape(-1, 2)
+    pair_of = np.repeat(np.arange(len(pairs)), np.diff(begin))
+    outside = (flat[:, 0] >= bitext.source.lengths[pair_of]) | (flat[:, 1] >= bitext.target.lengths[pair_of])
+    if outside.any():
+        at = int(pair_of[np.flatnonzero(outside)[0]])
+        links_inside(alignments[at].links, len(pairs[at][0]), len(pairs[at][1]), f"pair {at + 1}")
+    left = bitext.source.offsets[pair_of] + flat[:, 0]
+    right = bitext.target.offsets[pair_of] + flat[:, 1]
+    source, target = bitext.source.tokens, bitext.target.tokens
+    weights = _lexical_weights(source, target, left, right), _lexical_weights(target, source, right, left)
+    links = RuleLinks(source, bitext.source.offsets, target, bitext.target.offsets, begin, flat, *weights)
+    return links, list(source_words), list(target_words)
+
+
+def _lexical_weights(words: Array, others: Array, left: Array, right: Array) -> Array:
+    """For each word log of the mean of p(word | other) over the words it is linked to, or p(word |
+    nothing)."""
+    linked = np.bincount(left, minlength=len(words))
+    pair = words[left].astype(np.int64) * (int(others.max(initial=0)) + 1) + others[right]
+    _, inverse, count = np.unique(pair, return_inverse=True, return_counts=True)
+    p = count[inverse] / np.bincount(others[right], minlength=int(others.max(initial=0)) + 1)[others[right]]
+    mean = np.bincount(left, p, len(words)) / np.maximum(linked, 1)
+    alone = words[linked == 0]
+    null = np.bincount(alone, minlength=int(words.max(initial=0)) + 1) / max(len(alone), 1)
+    return np.log(np.where(linked > 0, mean, null[words]))
+
+
+def _rules(
+    table: RuleTable, source_words: list[str], target_words: list[str], settings: Extraction
+) -> Iterator[Rule]:
+    rules = len(table.counts)
+    pool = table.pool.tolist()
+    begin, middle = table.begin.tolist(), table.middle.tolist()
+    numbers: list[Array] = []
+    for starts, ends in ((begin[:-1], middle), (middle, begin[1:])):
+        seen: dict[tuple[int, ...], int] = {}
+        numbers.append(
+            np.array(
+                [seen.setdefault(tuple(pool[a:b]), len(seen)) for a, b in zip(starts, ends, strict=True)]
+            )
+        )
+    if not rules:
+        return
+    source_side, target_side = numbers
+    by_source, by_target = np.bincount(source_side, table.counts), np.bincount(target_side, table.counts)
+    forward = np.log(table.counts / by_source[source_side])
+    backward = np.log(table.counts / by_target[target_side])
+    order = np.lexsort((np.arange(rules), -table.counts, source_side)).tolist()
+    markup = [
+        {n for n, word in enumerate(words) if is_markup(word)} for words in (source_words, target_words)
+    ]
+    last, taken = -1, 0
+    sides = source_side.tolist()
+    for r in order:
+        taken = taken + 1 if sides[r] == last else 1
+        last = sides[r]
+        codes = pool[begin[r] : middle[r]]
+        hierarchical = any(code < 0 for code in codes)
+        rare = table.counts[r] < settings.least and (hierarchical or len(codes) > settings.always)
+        if rare or taken > settings.limit:
+            continue
+        right = pool[middle[r] : begin[r + 1]]
+        if markup[0].intersection(codes) or markup[1].intersection(right):
+            continue
+        source = tuple("[X]" if code < 0 else source_words[code] for code in codes)
+        target: list[Symbol] = [-1 - c if c < 0 else target_words[c] for c in right]
+        values = (forward[r], backward[r], table.forward[r], table.backward[r], 1.0, float(hierarchical))
+        yield Rule("X", source, tuple(target), dict(zip(FEATURES, map(float, values), strict=True)))

@@ -1,1 +1,0 @@
-"""Tuning the feature weights of a translation system."""

@@ -1,0 +1,69 @@
+"""Fertilities and the limits that follow from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dualign.hmm.fertility import MOST_LINKS, PSEUDO_COUNT, Fertilities
+
+# 1,000 occurrences of each word, so that the average word hardly counts.
+COUNTS = np.array(
+    [[100, 900, 0, 0, 0, 0], [950, 50, 0, 0, 0, 0], [0, 500, 400, 100, 0, 0], [0, 0, 0, 0, 0, 1000]],
+    np.float32,
+)
+FERTILITIES = Fertilities(COUNTS, COUNTS[::-1].copy())
+
+
+@pytest.mark.parametrize(
+    ("quantile", "expected"), [(0.8, [1, 0, 2, 5]), (0.95, [1, 1, 3, 5]), (0.3, [1, 0, 1, 5])]
+)
+def test_a_limit_is_the_least_number_of_links_that_is_enough_so_often(quantile, expected):
+    tokens = np.arange(4, dtype=np.int32)
+    assert FERTILITIES.limits(0, tokens, quantile).tolist() == expected
+    assert FERTILITIES.limits(1, tokens, quantile).tolist() == expected[::-1]
+
+
+def test_limits_rise_with_the_quantile_and_stop_at_five():
+    random = np.random.default_rng(1)
+    counts = random.integers(0, 20, (50, MOST_LINKS + 1)).astype(np.float32)
+    tokens = np.arange(50)
+    before = np.zeros(50)
+    for quantile in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99):
+        limits = Fertilities(counts, counts).limits(0, tokens, quantile)
+        assert (limits >= before).all()
+        assert limits.max() <= MOST_LINKS
+        before = limits
+
+
+def test_probabilities_are_those_of_the_counts_and_a_little_of_the_average_word():
+    found = FERTILITIES.at_most(0)
+    assert found.shape == (5, MOST_LINKS + 1)
+    average = COUNTS.sum(axis=0) / COUNTS.sum()
+    for row, counts in zip(found, COUNTS, strict=False):
+        smoothed = counts + PSEUDO_COUNT * average
+        np.testing.assert_allclose(row, np.cumsum(smoothed) / smoothed.sum(), rtol=1e-6)
+    np.testing.assert_allclose(found[-1], np.cumsum(average), rtol=1e-6)
+
+
+def test_words_never_seen_are_like_the_average_word():
+    tokens = np.array([4, 5, 99])
+    limits = FERTILITIES.limits(0, tokens, 0.6)
+    average = np.cumsum(COUNTS.sum(axis=0)) / COUNTS.sum()
+    assert limits.tolist() == [int((average[:MOST_LINKS] <= 0.6).sum())] * 3
+
+
+def test_no_words_have_no_limits():
+    nothing = Fertilities(*(np.zeros((0, MOST_LINKS + 1), np.float32) for _ in range(2)))
+    assert nothing.limits(0, np.zeros(0, np.int32), 0.5).shape == (0,)
+    assert nothing.fit(0, 0)
+
+
+def test_counts_of_the_wrong_shape_kind_or_sign_do_not_fit():
+    good = COUNTS
+    assert Fertilities(good, good).fit(4, 4)
+    assert not Fertilities(good, good).fit(4, 5)
+    assert not Fertilities(good[:, :5], good).fit(4, 4)
+    assert not Fertilities(good.astype(np.float64), good).fit(4, 4)
+    assert not Fertilities(good, -good).fit(4, 4)
+    assert not Fertilities(good, good * np.float32(np.nan)).fit(4, 4)

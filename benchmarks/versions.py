@@ -89,6 +89,7 @@ def main() -> None:
 
 def commands(given: argparse.Namespace, place: Path) -> Iterator[Command]:
     """One after the other: a text is written when its command is next."""
+    corpora = present(given.data, given.corpora) if given.corpora else []
     dualign, threads = ["-m", "dualign"], ["--quiet", "--threads", str(given.threads), "-o", "out"]
     yield Command("import dualign", ["-c", "import dualign"])
     yield Command("--help", [*dualign, "--help"])
@@ -101,7 +102,7 @@ def commands(given: argparse.Namespace, place: Path) -> Iterator[Command]:
     yield Command("align --model", [*dualign, "align", *sample, "--model", "model", *threads])
     yield Command("symmetrize", [*dualign, "symmetrize", "forward", "backward", "--quiet", "-o", "out"])
     yield Command("align, cold", [*dualign, "align", *sample, *threads], cold=True)
-    for name in present(given.data, given.corpora) if given.corpora else ():
+    for name in corpora:
         if given.only and not {name, f"{name} --model"} & set(given.only):
             continue
         Corpus(given.data, name, given.seed).write(place, size_of(given.size))

@@ -1,10 +1,12 @@
-"""Compare what two installations of dualign write, or record what this one writes.
+"""Compare what dualign writes with what a release writes, or with the stored hashes of one; or record these.
 
-    python -m tests.golden.compare OTHER              # an interpreter that has the release to compare with
-    python -m tests.golden.compare --record           # hashes of this installation, into golden.json
-    python -m tests.golden.compare OTHER --only decode
+    python -m tests.golden.compare OTHER          # an interpreter that has the release
+    python -m tests.golden.compare                # golden.json, if this is the environment that it names
+    python -m tests.golden.compare --record       # write golden.json
+    python -m tests.golden.compare --only decode --quick
 
-Both installations get the inputs that OTHER made, and run at the same time. Exit code 1 if a row differs.
+Two installations get the inputs that OTHER made, and run at the same time. `--quick` runs the short list of
+`make test`, with two threads. Exit code 1 if a row differs.
 """
 
 from __future__ import annotations
@@ -27,34 +29,38 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("other", nargs="?", help="interpreter of the release to compare with")
     options.add_argument("--only", default="", metavar="REGEX", help="commands to run")
+    options.add_argument("--quick", action="store_true", help="run the short list alone, with two threads")
     options.add_argument("--record", action="store_true", help="write the hashes of this installation")
     options.add_argument("--times", action="store_true", help="print the seconds of each row")
     options.add_argument("--keep", type=Path, metavar="DIR", help="a new folder to keep what is written")
     given = options.parse_args()
-    chosen = [row for row in rows() if re.search(given.only, row.line)]
-    if not given.other and not given.record:
-        options.error("name an interpreter to compare with, or --record")
-    if given.other and (apart := different_versions(given.other)):
-        sys.exit(f"not comparable: {apart}")
+    chosen = [row for row in rows() if re.search(given.only, row.line) and (row.quick or not given.quick)]
+    if given.quick:
+        chosen = [row._replace(threads=row.threads[1:2]) for row in chosen]
     with TemporaryDirectory(prefix="dualign-golden-") as place:
         folder = given.keep or Path(place)
-        first = Runner(given.other or sys.executable, folder / "first")
-        for row in chosen:
-            first.require(row.line)
-        with ThreadPoolExecutor() as pool:
-            tasks = [pool.submit(run_all, first, chosen, given.times)]
-            if given.other:
-                second = Runner(sys.executable, folder / "second", first.inputs)
-                tasks.append(pool.submit(run_all, second, chosen, False))
-            found = [task.result() for task in tasks]
+        if given.other:
+            require_same(description(given.other))
+            before, after = run_both([given.other, sys.executable], chosen, folder)
+        else:
+            before = {} if given.record else stored_outputs()
+            after = run_all(Runner(sys.executable, folder / "here"), chosen, given.times)
     if given.record:
-        record(found[-1], whole=not given.only)
-    if unstable := [
-        (line, name) for line, outputs in found[-1].items() for name in outputs if " with " in name
-    ]:
-        print(*(f"{line}\n    {name}" for line, name in unstable), sep="\n")
-    differing = report(*found) if given.other else 0
+        record(after, whole=len(chosen) == len(list(rows())))
+    unstable = [f"{line}\n    {name}" for line, found in after.items() for name in found if " with " in name]
+    print(*unstable, sep="\n", end="\n" if unstable else "")
+    differing = 0 if given.record else report({line: before.get(line, {}) for line in after}, after)
     sys.exit(bool(differing or unstable))
+
+
+def run_both(pythons: list[str], chosen: list[Row], folder: Path) -> list[dict[str, Outputs]]:
+    """What two installations write, of the same inputs, which the first one has made."""
+    first = Runner(pythons[0], folder / "other")
+    for row in chosen:
+        first.require(row.line)
+    runners = first, Runner(pythons[1], folder / "here", first.inputs)
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(lambda runner: run_all(runner, chosen, False), runners))
 
 
 def run_all(runner: Runner, chosen: list[Row], times: bool) -> dict[str, Outputs]:
@@ -68,10 +74,17 @@ def run_all(runner: Runner, chosen: list[Row], times: bool) -> dict[str, Outputs
     return found
 
 
-def different_versions(other: str) -> str:
-    """Libraries that the interpreters have in different versions: then bytes may differ without a reason."""
-    here, there = description(), description(other)
-    return "; ".join(f"{name} {here[name]} and {there[name]}" for name in here if here[name] != there[name])
+def require_same(other: dict[str, str]) -> None:
+    """Bytes are comparable only with the same processor and the same versions of what they depend on."""
+    here = description()
+    if apart := [f"{name} {here[name]} and {other[name]}" for name in here if here[name] != other[name]]:
+        sys.exit(f"not comparable: {'; '.join(apart)}")
+
+
+def stored_outputs() -> dict[str, Outputs]:
+    stored = json.loads(STORED.read_text("utf-8"))
+    require_same(stored["environment"])
+    return stored["outputs"]
 
 
 def report(before: dict[str, Outputs], after: dict[str, Outputs]) -> int:

@@ -14,13 +14,15 @@ name, `threshold=0.3` or `--threshold 0.3`, as if they were the other's own. The
 | rule | meaning |
 |---|---|
 | `name` | what it is called in such a call, if not like the field |
-| `flag`, `short` | `--threshold`, if not made of the name; a letter, as in `-o` |
+| `flag`, `short`, `also` | `--threshold`, if not made of the name; a letter, as in `-o`; other names |
 | `metavar` | what stands for the value in the help |
 | `choices`, `least`, `over`, `most`, `below` | what a value must be |
 | `needs` | another option without which this one is refused |
 | `used_with` | values of other options without which this one has no effect |
 | `file` | `in` or `out`: read or written; `-` is standard input or output |
-| `off` | a flag that sets False |
+| `named` | files may be written `NAME=FILE` |
+| `off` | a flag that sets False, and its line of help |
+| `shell` | an option that Python does not have |
 | `panel` | the heading of the help under which it stands |
 """
 
@@ -56,13 +58,13 @@ BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 
 
 def opt(default: Any, help: str, **rules: Any) -> Any:
-    """Declare an option."""
-    return field(default=default, metadata={"help": help, **rules})
+    """Declare an option; one that is required has no default, `MISSING`, and is given by name."""
+    return field(default=default, kw_only=default is MISSING, metadata={"help": help, **rules})
 
 
-def arg(help: str, default: Any = MISSING, **rules: Any) -> Any:
+def arg(help: str, default: Any = MISSING, *, kw_only: bool = False, **rules: Any) -> Any:
     """Declare a positional argument; if it has a flag, too, it may be given by either."""
-    return field(default=default, metadata={"help": help, "argument": True, **rules})
+    return field(default=default, kw_only=kw_only, metadata={"help": help, "argument": True, **rules})
 
 
 def bundle(
@@ -208,17 +210,18 @@ def check(record: Any) -> None:
             continue
         name = _name(f)
         _check_kind(name, value, str(f.type))
+        items = value if type(value) is tuple else (value,)
         if value not in rules.get("choices", (value,)):
             others = ", ".join(rules["choices"])
             raise UsageError(f"{{{name}=}} is not one of {others}", **_named(name, value))
         bounds = [(words, rules[rule], fits) for rule, (words, fits) in BOUNDS.items() if rule in rules]
-        if not all(fits(value, bound) for _, bound, fits in bounds):
+        if not all(fits(item, bound) for _, bound, fits in bounds for item in items):
             limits = " and ".join(f"{words} {bound:g}" for words, bound, _ in bounds)
             raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
             needed = next(each for each in fields(record) if each.name == other)
-            values = _named(name, value) | _named(_name(needed), needed.metadata.get("metavar", ...))
+            values = _named(name, ...) | _named(_name(needed), needed.metadata.get("metavar", ...))
             raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}}", **values)
 
 

@@ -31,7 +31,6 @@ from dualign.commands.signals import heed
 
 VERBS = {
     "decode": "Choose links from matrices of scores that another program wrote.",
-    "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "dictionary": "Write a dictionary of words, from a model or from links.",
     "transfer": "Carry trees, tags, spans and markup to the other language.",
     "remap": "Carry links between words, subwords and character offsets.",

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.progress import Clock, advance
-from dualign.commands.bundles import BitextFiles, Outputs, Tuning
+from dualign.commands.bundles import BitextFiles
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.commands.evidence import WITHOUT_MODEL, Evidence
+from dualign.commands.evidence import WITHOUT_MODEL, Evidence, Tuning
+from dualign.commands.link_files import Outputs
 from dualign.options import Options
 from dualign.text.checks import number_of
 
@@ -107,6 +108,11 @@ class Align(Command):
                 raise UsageError(f"{what} is for training, but a saved model is given; train with it first")
         if evidence.similarity:
             raise UsageError("similarities are for the text that is learnt from; leave the saved model out")
+
+    @property
+    def main_output(self) -> str:
+        """Where the links go."""
+        return self.outputs.links
 
     def extra_outputs(self) -> list[str]:
         """Return the files that are written besides those that are named."""

@@ -42,6 +42,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 _TYPES: dict[str, Any] = {
     "int": int,
     "float": float,
+    "tuple[int, ...]": int,
     "tuple[float, ...]": float,
     "tuple[str, str]": (str, str),
 }
@@ -264,13 +265,13 @@ def _named(
 
 def _parameter(each: Setting) -> click.Parameter:
     """Make click's parameter of an option or an argument."""
-    rules, many = each.rules, each.kind in ("tuple[str, ...]", "tuple[float, ...]")
+    rules, many = each.rules, each.kind in ("tuple[str, ...]", "tuple[int, ...]", "tuple[float, ...]")
     kind = _TYPES.get(each.kind, click.Path() if "file" in rules else str)
     if _is_plain(each):
         rows = [(_metavar(each), rules["help"])]
         more: dict[str, Any] = {"nargs": -1 if many else 1, "required": each.is_required, "rows": rows}
         return Argument([each.name], metavar=_metavar(each), type=kind, **more)
-    flags = [*([rules["short"]] if "short" in rules else []), each.flag, each.name]
+    flags = [*rules.get("also", "").split(), *rules.get("short", "").split(), each.flag, each.name]
     text = _help(each)
     if each.kind == "bool":
         option = Option(flags, is_flag=True, help=text)
@@ -348,7 +349,7 @@ def _invoke(arguments: list[str]) -> int:
         from dualign.commands.completion import complete
 
         return complete(command, asked)
-    if arguments and (arguments[0] in VERBS) and not VERBS[arguments[0]][0]:  # not moved yet
+    if not _has_moved(arguments):
         from dualign.cli.main import _invoke as old
 
         return old(arguments)
@@ -364,6 +365,14 @@ def _invoke(arguments: list[str]) -> int:
         say(f"error: {error.format_message()}\nTry `{path} --help`.")
         return 2
     return 0
+
+
+def _has_moved(arguments: list[str]) -> bool:
+    verb = arguments[0] if arguments else ""
+    if verb not in VERBS:
+        return True
+    homes = [home for home, _ in GROUPS[verb].values()] if verb in GROUPS else [VERBS[verb][0]]
+    return all(homes)
 
 
 def guarded(action: Callable[[], int]) -> int:

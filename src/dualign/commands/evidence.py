@@ -1,5 +1,4 @@
-"""What is known before training: files of translations, of priors and of other text, and a model to go on
-with."""
+"""What is known before training: translations, priors, other text, a model to go on with, gold links."""
 
 from __future__ import annotations
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from dualign.text.tokenizing import Cutting
 
 PANEL = "Evidence"
+GOLD = "Gold links"
 WITHOUT_MODEL = "glossary prior prior_weight background background_ratio similarity similarity_weight"
 """The options that go with a model that is trained from the beginning."""
 
@@ -155,3 +155,68 @@ class Evidence:
                 "note: {file}: {lines} on jumps and fertilities passed over", file=self.prior, lines=lines
             )
         return Prior.of_pairs(pairs.source, pairs.target, pairs.weight).scaled(self.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Gold links to tune by, and the text they belong to if that is not the beginning of the input."""
+
+    gold: str | None = opt(
+        None, "Tune the decoder, and the weight of similarities, on these gold links of the first lines.",
+        name="tune", metavar="GOLD", file="in", panel=GOLD,
+    )  # fmt: skip
+    source: str | None = opt(
+        None, "Source text of the gold links, if not the first lines.", name="tune_source", needs="gold",
+        metavar="FILE", file="in", panel=GOLD,
+    )  # fmt: skip
+    target: str | None = opt(
+        None, "Target text of the gold links.", name="tune_target", metavar="FILE", file="in",
+        panel=GOLD,
+    )  # fmt: skip
+    early_stop: bool = opt(False, "Stop training when quality on the gold links gets worse.", panel=GOLD)
+    pin: bool = False
+    """Also keep the pairs to these links in training; tune only if there are enough of them."""
+    ids: str | None = None
+    """File with the ids of the input's pairs, which the gold links may name."""
+    pinned: str | None = opt(
+        None, "Corrected links of some pairs, kept fixed in training; 20 or more also tune the decoder.",
+        name="gold", metavar="FILE", file="in", panel=GOLD,
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.pinned is not None:
+            if self.gold is not None or self.source is not None or self.target is not None:
+                raise UsageError(
+                    "{gold=} tunes by its links itself; leave out {tune=}, or give {tune=} alone",
+                    gold=..., tune=...,
+                )  # fmt: skip
+            object.__setattr__(self, "gold", self.pinned)
+            object.__setattr__(self, "pinned", None)
+            object.__setattr__(self, "pin", True)
+        check(self)
+        if self.target is not None and self.source is None:
+            raise UsageError(
+                "{tune_target=} needs {tune_source=}; the target text to tune on is given without its source "
+                "text", tune_target=..., tune_source=...,
+            )  # fmt: skip
+        if self.early_stop and self.gold is None:
+            raise UsageError("{early_stop=} needs {tune=}", early_stop=True, tune="GOLD")
+        if self.pin and self.source is not None:
+            raise UsageError("pinned gold links belong to the training text; leave out the text to tune on")
+
+    @contextmanager
+    def plain(self, computing: Computing, tell: Reporter, ids: str | None) -> Iterator[Tuning]:
+        """Give the same with plain files of its text; `ids` are those of the input, if it has any."""
+        with plain_beside(self.source, self.target, computing, tell) as (source, target):
+            same = (source, target, ids) == (self.source, self.target, None)
+            yield self if same else replace(self, source=source, target=target, ids=ids)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there are gold links."""
+        return self.gold is not None
+
+    @property
+    def on_input(self) -> bool:
+        """Whether the gold links are those of the first lines of the input."""
+        return self.source is None

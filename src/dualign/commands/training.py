@@ -14,10 +14,9 @@ from dualign._core.files.streams import text_size
 from dualign._core.progress import phase
 from dualign._core.threads import ordered_map
 from dualign.aligner import Aligner
-from dualign.commands.bundles import Tuning
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
-from dualign.commands.evidence import Evidence
+from dualign.commands.evidence import Evidence, Tuning
 from dualign.commands.notes import can_read_again, note_device, note_raw, note_unknown
 from dualign.commands.plain_text import names_of
 from dualign.hmm.model import Model

@@ -34,7 +34,6 @@ from dualign._core.jit import (
 from dualign._core.memory import boundless
 from dualign._core.progress import Clock, unmeasured, unwatched
 from dualign._core.threads import available
-from dualign.jobs.running import SILENT, Run
 from dualign.options import Options
 from dualign.text.corpus import Bitext, GrowingVocabulary, Numbered, encode
 
@@ -107,7 +106,7 @@ def _all_sources() -> str:
     return digest.hexdigest()[:16]
 
 
-def compile_ahead(everything: bool = False, *, run: Run = SILENT) -> Path:
+def compile_ahead(everything: bool, note: Callable[[str], None]) -> Path:
     """Compile what word alignment needs, or everything, unless that was done before; returns the folder.
 
     For images of machines and for clusters, where the first run should not take longer than later ones.
@@ -118,7 +117,7 @@ def compile_ahead(everything: bool = False, *, run: Run = SILENT) -> Path:
     if everything:
         names = [name for name in KERNELS if name != "translation"]
         names += [f"translation-{method}" for method in METHODS]
-    compile_kernels(run.note, *names)
+    compile_kernels(note, *names)
     return kernel_folder()
 
 

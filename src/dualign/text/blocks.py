@@ -382,7 +382,8 @@ def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int,
 
 _BARS = "|||"
 
-OR_TWO_FILES = ", or name two files"
+SEPARATED = "write `source ||| target` or `source<TAB>target` on each line"
+OR_TWO_FILES = f"{SEPARATED}, or name two files"
 """A remedy for lines without a separator."""
 
 Pair = tuple[Sequence[str], Sequence[str]]
@@ -436,10 +437,7 @@ def has_bars(line: str, place: str) -> bool:
 def check_separator(line: str, place: str, *, bars: bool = True) -> None:
     """Refuse a line, the first of its file that is not empty, in which nothing can be a separator."""
     if "\t" not in line and not (bars and _BARS in line):
-        raise DataError(
-            f"{place}: no separator; "
-            f"write `source ||| target` or `source<TAB>target` on each line{OR_TWO_FILES}"
-        )
+        raise DataError("no separator", place=place, remedy=OR_TWO_FILES)
 
 
 def wrong_separators(place: str, found: int, bars: bool) -> DataError:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import open_input
-from dualign.text.link_formats import parse_pharaoh, pharaoh, read_links, write_links
+from dualign.text.formats.pharaoh import parse_pharaoh, pharaoh
+from dualign.text.link_formats import read_links, write_links
 from dualign.text.links import Alignment
 
 BLOCKS = """\

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from dualign._core.errors import UsageError
@@ -14,10 +13,10 @@ from dualign.commands.bundles import link_format, pairs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.text.link_formats import FORMATS
+from dualign.text.link_formats import FORMATS, WRITABLE
 
 if TYPE_CHECKING:
-    from dualign.text.links import Alignment
+    from dualign.text.links import Links
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Convert(Command):
     )  # fmt: skip
     from_format: str | None = link_format("Format of IN", flag="--from")
     to_format: str | None = opt(
-        None, "Format of OUT: naacl, pharaoh, talp. Not needed if it is OUT's suffix, as in a.talp.gz.",
+        None, f"Format of OUT: {', '.join(WRITABLE)}. Not needed if it is OUT's suffix, as in a.talp.gz.",
         metavar="FORMAT", flag="--to",
     )  # fmt: skip
     pairs: int | None = pairs()
@@ -45,27 +44,26 @@ class Convert(Command):
 
     def run(self, tell: Reporter) -> None:
         """Read and write links, pair by pair."""
-        from dualign.text.link_formats import read_links, write_links
-        from dualign.text.links import Alignment
+        from dualign.text.link_formats import link_blocks, write_blocks
 
         to_format = self.to_format or self._format_by_suffix()
-        found = read_links(self.links, self.from_format, self.computing.errors, count=self.pairs)
-        if (first := next(found, None)) is not None:
-            found = chain([first], found)
-            if first.id is not None:
-                tell.note(
-                    "note: the ids, or line numbers, before the tabs of {file} are left out", file=self.links
-                )
-        if self.swap:
-            found = map(Alignment.transposed, found)
+        found = link_blocks(self.links, self.from_format, self.computing.errors, count=self.pairs)
         tail = _Tail()
-        write_links(tell.counted(tail.of(found), "convert"), self.output, to_format)
+        write_blocks(tell.counted(tail.of(self._turned(found, tell)), "convert", len), self.output, to_format)
         if to_format == "naacl" and tail.unlinked:
             have = "the last pair has" if tail.unlinked == 1 else f"the last {tail.unlinked:,} pairs have"
             tell.note(
                 "note: {have} no links, so the NAACL file does not mention them; where it is read, say "
                 "{pairs=}", have=have, pairs=tail.pairs,
             )  # fmt: skip
+
+    def _turned(self, blocks: Iterable[Links], tell: Reporter) -> Iterator[Links]:
+        for number, block in enumerate(blocks):
+            if number == 0 and block.ids is not None and block.ids[0] is not None:
+                tell.note(
+                    "note: the ids, or line numbers, before the tabs of {file} are left out", file=self.links
+                )
+            yield block.transposed() if self.swap else block
 
     def _format_by_suffix(self) -> str:
         name, _, suffix = plain_name(self.output).rpartition(".")
@@ -83,9 +81,10 @@ class _Tail:
     def __init__(self) -> None:
         self.pairs = self.unlinked = 0
 
-    def of(self, alignments: Iterable[Alignment]) -> Iterator[Alignment]:
-        """Return the same alignments."""
-        for alignment in alignments:
-            self.pairs += 1
-            self.unlinked = 0 if alignment.links or alignment.possible else self.unlinked + 1
-            yield alignment
+    def of(self, blocks: Iterable[Links]) -> Iterator[Links]:
+        """Yield the same links."""
+        for block in blocks:
+            linked = block.counts.nonzero()[0]
+            self.pairs += len(block)
+            self.unlinked = len(block) - 1 - int(linked[-1]) if len(linked) else self.unlinked + len(block)
+            yield block

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from dualign._core.certified import html_table
 from dualign._core.errors import DataError, UsageError
 from dualign.text.checks import links_inside, same_length
-from dualign.text.link_formats import parse_pharaoh
+from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.links import Alignment, Link
 
 LinkSet = Alignment | str | Iterable[Link]

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import FilePath, explaining
-from dualign.text.link_formats import parse_pharaoh
+from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.links import Alignment
 
 _NAMES = ("sample.de", "sample.en", "sample.gold", "sample.de.conllu", "sample.en.conllu")

@@ -74,16 +74,12 @@ class Reporter:
         if output != "-":
             self.note(f"{number_of(count, units)}: {{output}}", output=output)
 
-    def counted(
-        self, items: Iterable[Item], what: str, size: Callable[[Item], int] = lambda item: 1
-    ) -> Iterator[Item]:
-        """Pass `items` on, each of which counts as its `size`, and tell how many are done."""
-        done = 0
-        self.progress(done, what)
-        for item in items:
+    def counted(self, items: Iterable[Item], what: str) -> Iterator[Item]:
+        """Pass `items` on, and tell how many are done."""
+        self.progress(0, what)
+        for number, item in enumerate(items, 1):
             yield item
-            done += size(item)
-            self.progress(done, what)
+            self.progress(number, what)
 
 
 SILENT = Reporter()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
@@ -14,9 +13,6 @@ from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.text.link_formats import FORMATS, WRITABLE
-
-if TYPE_CHECKING:
-    from dualign.text.links import Links
 
 
 @dataclass(frozen=True)
@@ -44,26 +40,30 @@ class Convert(Command):
 
     def run(self, tell: Reporter) -> None:
         """Read and write links, pair by pair."""
-        from dualign.text.link_formats import link_blocks, write_blocks
+        from dualign.text.link_formats import link_blocks, link_writer
 
         to_format = self.to_format or self._format_by_suffix()
         found = link_blocks(self.links, self.from_format, self.computing.errors, count=self.pairs)
-        tail = _Tail()
-        write_blocks(tell.counted(tail.of(self._turned(found, tell)), "convert", len), self.output, to_format)
-        if to_format == "naacl" and tail.unlinked:
-            have = "the last pair has" if tail.unlinked == 1 else f"the last {tail.unlinked:,} pairs have"
+        done = linked = 0
+        with link_writer(self.output, to_format) as write:
+            tell.progress(done, "convert")
+            for links in found:
+                if done == 0 and links.ids is not None and links.ids[0] is not None:
+                    tell.note(
+                        "note: the ids, or line numbers, before the tabs of {file} are left out",
+                        file=self.links,
+                    )
+                write(links.transposed() if self.swap else links)
+                pairs = links.counts.nonzero()[0]
+                linked = done + 1 + int(pairs[-1]) if len(pairs) else linked
+                done += len(links)
+                tell.progress(done, "convert")
+        if to_format == "naacl" and linked < done:
+            have = "the last pair has" if done == linked + 1 else f"the last {done - linked:,} pairs have"
             tell.note(
                 "note: {have} no links, so the NAACL file does not mention them; where it is read, say "
-                "{pairs=}", have=have, pairs=tail.pairs,
+                "{pairs=}", have=have, pairs=done,
             )  # fmt: skip
-
-    def _turned(self, blocks: Iterable[Links], tell: Reporter) -> Iterator[Links]:
-        for number, block in enumerate(blocks):
-            if number == 0 and block.ids is not None and block.ids[0] is not None:
-                tell.note(
-                    "note: the ids, or line numbers, before the tabs of {file} are left out", file=self.links
-                )
-            yield block.transposed() if self.swap else block
 
     def _format_by_suffix(self) -> str:
         name, _, suffix = plain_name(self.output).rpartition(".")
@@ -73,18 +73,3 @@ class Convert(Command):
                 path=self.output, to_format="pharaoh",
             )  # fmt: skip
         return suffix
-
-
-class _Tail:
-    """Counts pairs, and those without links at the end, as they pass."""
-
-    def __init__(self) -> None:
-        self.pairs = self.unlinked = 0
-
-    def of(self, blocks: Iterable[Links]) -> Iterator[Links]:
-        """Yield the same links."""
-        for block in blocks:
-            linked = block.counts.nonzero()[0]
-            self.pairs += len(block)
-            self.unlinked = len(block) - 1 - int(linked[-1]) if len(linked) else self.unlinked + len(block)
-            yield block

@@ -50,7 +50,7 @@ class Symmetrize(Command):
     def run(self, tell: Reporter) -> None:
         """Read, combine and write links, some thousand sentence pairs at a time."""
         from dualign.decode.symmetrize import method_of
-        from dualign.text.link_formats import link_blocks, write_blocks
+        from dualign.text.link_formats import link_blocks, link_writer
         from dualign.text.links import in_step
 
         names, errors = (self.forward, self.backward), self.computing.errors
@@ -58,8 +58,14 @@ class Symmetrize(Command):
         method_of(self.method)  # a wrong method is an error for empty files too
         remedy = "give both directions of the same text (--pairs N for NAACL files without the last pairs)"
         both = in_step(names, there, back, remedy)
-        combined = self._combined(self._turned(both, tell))
-        write_blocks(tell.counted(combined, "symmetrize", len), self.output)
+        done = 0
+        with link_writer(self.output) as write:
+            tell.progress(done, "symmetrize")
+            for directions in self._turned(both, tell):
+                for links in self._combined(*directions, done + 1):
+                    write(links)
+                done += len(directions[0])
+                tell.progress(done, "symmetrize")
 
     def _turned(self, both: Iterable[tuple[Links, Links]], tell: Reporter) -> Iterator[tuple[Links, Links]]:
         """Yield the links of both directions, the second turned where it is written target first."""
@@ -113,18 +119,15 @@ class Symmetrize(Command):
                 one=self.forward, other=self.backward, kept=kept, turned=turned, swap=True,
             )  # fmt: skip
 
-    def _combined(self, both: Iterable[tuple[Links, Links]]) -> Iterator[Links]:
+    def _combined(self, there: Links, back: Links, first: int) -> Iterator[Links]:
         from dualign.decode.symmetrize import symmetrized
 
-        begin = 1
-        for there, back in both:
-            try:
-                yield from symmetrized(there, back, self.method)
-            except DataError as error:
-                # It counts the pairs that it was given, as `forward[7]`.
-                place = f"{self.forward} and {self.backward}, where [0] is line {begin}"
-                raise DataError("{error}", place=place, error=error) from None
-            begin += len(there)
+        try:
+            yield from symmetrized(there, back, self.method)
+        except DataError as error:
+            # It counts the pairs that it was given, as `forward[7]`.
+            place = f"{self.forward} and {self.backward}, where [0] is line {first}"
+            raise DataError("{error}", place=place, error=error) from None
 
 
 def _common(one: Links, other: Links) -> int:

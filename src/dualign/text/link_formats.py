@@ -12,7 +12,8 @@ guessed from content. A file of empty lines only is NAACL if it is called `.wa`,
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ def _guess(path: str, lines: Iterator[str]) -> tuple[LinkFormat, Iterator[str]]:
     """The format by name or content, and all the lines again."""
     name = plain_name(path)
     for format in FORMATS.values():
-        if format.named(name):
+        if format.named and format.named.search(name):
             return format, lines
     seen = []
     for number, line in enumerate(lines, 1):
@@ -94,7 +95,7 @@ def _guess(path: str, lines: Iterator[str]) -> tuple[LinkFormat, Iterator[str]]:
         if not line.strip() or line.endswith("\t"):  # nothing, or an id
             continue
         for format in FORMATS.values():
-            if format.sniff(line):
+            if format.sniff and format.sniff.search(line):
                 return format, chain(seen, lines)
         raise DataError(
             f"{path}:{number}: cannot tell the link format from {quoted(line)}; "
@@ -105,24 +106,31 @@ def _guess(path: str, lines: Iterator[str]) -> tuple[LinkFormat, Iterator[str]]:
 
 def write_links(alignments: Iterable[Alignment], path: FilePath, format: str = "pharaoh") -> None:
     """Write alignments to `path`, whole or not at all; GIZA files cannot be written."""
-    write_blocks(in_blocks(alignments), path, format)
+    with link_writer(path, format) as write:
+        for block in in_blocks(alignments):
+            write(block)
 
 
-def write_blocks(blocks: Iterable[Links], path: FilePath, format: str = "pharaoh") -> None:
-    """Write the links of consecutive pairs, as `write_links` does."""
+@contextmanager
+def link_writer(path: FilePath, format: str = "pharaoh") -> Iterator[Callable[[Links], None]]:
+    """Give what writes the links of consecutive pairs, to a file that appears when all is written."""
     if format == "giza":
         raise UsageError(
             "GIZA files cannot be written: they repeat the sentences, which a file of links does not have"
         )
-    write = FORMATS[format].write if format in WRITABLE else None
-    if write is None:
+    printed = FORMATS[format].write if format in WRITABLE else None
+    if printed is None:
         raise UsageError(f"unknown link format {quoted(format)}; can be written: {', '.join(WRITABLE)}")
     done = 1
+
+    def write(links: Links) -> None:
+        nonlocal done
+        _small_enough(links, done, FORMATS[format])
+        stream.write(printed(links, done))
+        done += len(links)
+
     with open_output(path) as stream:
-        for block in blocks:
-            _small_enough(block, done, FORMATS[format])
-            stream.write(write(block, done))
-            done += len(block)
+        yield write
 
 
 def _small_enough(links: Links, number: int, format: LinkFormat) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -38,10 +39,10 @@ class LinkFormat:
     """How a link is marked that is only possible."""
     read: Callable[[str, Iterator[str], int | None, int], Iterator[Links]]
     write: Callable[[Links, int], str] | None = None
-    named: Callable[[str], bool] = lambda name: False
-    """Whether a file name, without a compression suffix, tells the format."""
-    sniff: Callable[[str], bool] = lambda line: False
-    """Whether the first line that is not empty tells it."""
+    named: re.Pattern[str] | None = None
+    """What a file name, without a compression suffix, has in it if it tells the format."""
+    sniff: re.Pattern[str] | None = None
+    """What the first line that is not empty has in it if it tells the format."""
 
 
 def quoted(text: str) -> str:

@@ -102,6 +102,6 @@ GIZA = LinkFormat(
     1,
     "none",
     _read,
-    named=lambda name: ".A3.final" in name,
-    sniff=lambda line: line.startswith("# Sentence pair ("),
+    named=re.compile(r"\.A3\.final"),
+    sniff=re.compile(r"\A# Sentence pair \("),
 )

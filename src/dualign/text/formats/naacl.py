@@ -112,6 +112,6 @@ NAACL = LinkFormat(
     "`P`",
     _read,
     _write,
-    named=lambda name: name.endswith(".naacl"),
-    sniff=lambda line: _LINE.fullmatch(line) is not None,
+    named=re.compile(r"\.naacl\Z"),
+    sniff=re.compile(rf"\A{_LINE.pattern}\Z"),
 )

@@ -41,11 +41,6 @@ def like_links(text: str) -> bool:
     return all(map(_LIKE_A_LINK.match, text.split()))
 
 
-def has_links(line: str) -> bool:
-    """Whether a part of a line could be a link; if another is none, the reader will say so."""
-    return any(map(_LIKE_A_LINK.match, line.split()))
-
-
 def parse_pharaoh(line: str) -> Alignment:
     """Read one line of Pharaoh links."""
     return _parse_line(0, line)
@@ -165,7 +160,7 @@ PHARAOH = LinkFormat(
     "`1?2` or `1p2`",
     partial(_read, 0),
     partial(_write, 0, "?"),
-    sniff=has_links,
+    sniff=re.compile(r"(?:\A|\s)[0-9]+[-?p][0-9]+"),  # if another part is not a link, the reader will say so
 )
 TALP = LinkFormat(
     "talp",
@@ -174,5 +169,5 @@ TALP = LinkFormat(
     "`2p3` or `2?3`",
     partial(_read, 1),
     partial(_write, 1, "p"),
-    named=lambda name: name.endswith(".talp"),
+    named=re.compile(r"\.talp\Z"),
 )

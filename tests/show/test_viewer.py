@@ -13,8 +13,9 @@ from tests.show.browser import CHROMIUM, REQUIRED, Browser
 from dualign.measure.links import evaluate
 from dualign.show.dataset import Dataset, System
 from dualign.show.viewer import Viewer, content, viewer_page
+from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.gold import read_gold
-from dualign.text.link_formats import parse_pharaoh, read_links
+from dualign.text.link_formats import read_links
 from dualign.text.links import Alignment
 
 pytestmark = (

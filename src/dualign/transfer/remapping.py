@@ -26,7 +26,9 @@ from typing import Any
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign.text.checks import in_step, links_inside
-from dualign.text.link_formats import NUMBER, REAL, parse_marked, pharaoh, read_links
+from dualign.text.formats import NUMBER, REAL
+from dualign.text.formats.pharaoh import parse_marked, pharaoh
+from dualign.text.link_formats import read_links
 from dualign.text.links import Alignment
 from dualign.text.utf8 import parsed, read_lines, tokenize
 from dualign.transfer.tokens import MARKS, SCHEMES, Interval, covering, letters, locate, overlaps, word_groups

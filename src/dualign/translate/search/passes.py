@@ -85,11 +85,11 @@ def cube_trees(problem: ForestProblem, beam: int, stop: Array = _NEVER) -> ItemT
     return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
 
-def word_bound(problem: ForestProblem, target: float, clock: Clock) -> tuple[float, Array]:
-    """Return the bound without context (`least_bound`), and potentials; `target`: a score that is
-    attained."""
+def first_bound(problem: ForestProblem, incumbents: Incumbents, beam: int, clock: Clock) -> float:
+    """Offer what cube pruning with that beam finds; return the bound without context (`least_bound`)."""
+    incumbents.offer(cube(problem, beam, incumbents.k))
     contexts = contexts_of(problem.automaton, problem.adjacent)
-    return least_bound(problem.forest, contexts, target, _rounds(problem), clock)
+    return least_bound(problem.forest, contexts, incumbents.score, _rounds(problem), clock)[0]
 
 
 def _rounds(problem: ForestProblem) -> int:

@@ -206,7 +206,7 @@ class _Tightened:
         return choice
 
     def _weighted(self, leaf: Array, state: Array) -> tuple[Array, Array, Forest]:
-        """With multipliers: values of n-grams, what leaves have besides, and the forest."""
+        """Return, with multipliers: values of n-grams, weights of leaves, and the forest."""
         relaxation = self.relaxation
         weight = self.forest.step_weight.copy()
         weight[self.last_steps] += relaxation.edge_gains(state)[self.forest.edge[self.last_steps]]

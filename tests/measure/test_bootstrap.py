@@ -92,12 +92,12 @@ def test_gold_may_be_an_iterator_in_a_comparison():
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 95])
 def test_level_outside_its_range(level):
-    with pytest.raises(UsageError, match=r"level=.* must lie between 0 and 1"):
+    with pytest.raises(UsageError, match=r"level=.* must be over 0 and below 1"):
         confidence_interval(HALF_RIGHT, GOLD, level=level)
 
 
 def test_no_samples_and_no_sentences():
-    with pytest.raises(UsageError, match="samples must be at least 1, not 0"):
+    with pytest.raises(UsageError, match="samples=0 must be at least 1"):
         confidence_interval(HALF_RIGHT, GOLD, samples=0)
     with pytest.raises(DataError, match="no sentence pairs"):
         compare([], [], [])

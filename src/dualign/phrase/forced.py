@@ -46,13 +46,13 @@ def decode(
     """Align the phrases of each sentence pair of a text, by the weights [entries] of its table entries."""
 
     def work(job: tuple[int, int]) -> list[Forced]:
-        return [_decode(occurrences, weights, number, method, time_limit) for number in range(*job)]
+        return [_forced(occurrences, weights, number, method, time_limit) for number in range(*job)]
 
     for chunk in ordered_map(work, spans(len(occurrences), _CHUNK), threads):
         yield from chunk
 
 
-def _decode(
+def _forced(
     occurrences: Occurrences, weights: Array, number: int, method: str, time_limit: float | None
 ) -> Forced:
     pair, _ = occurrences.weighted(number, weights)

@@ -124,7 +124,7 @@ def _weigh(relaxed: Relaxed) -> Array:
 
 
 @part
-def _evaluate(relaxed: Relaxed) -> tuple[float, float]:
+def _path_bound(relaxed: Relaxed) -> tuple[float, float]:
     """Return L(μ), and ‖g‖² of its subgradient g_y = 1 − (times the best path covers y)."""
     total = _weigh(relaxed)[-1]
     spans, covered = relaxed.links.spans, relaxed.covered
@@ -162,7 +162,7 @@ def _halted(relaxed: Relaxed) -> bool:
     return relaxed.stop[0] != 0
 
 
-descend = level_descent(_evaluate, _keep, _move, _halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
+descend = level_descent(_path_bound, _keep, _move, _halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
 """`descend(relaxed, record, rounds, tolerance)`: rounds on L(μ)."""
 
 

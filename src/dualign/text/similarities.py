@@ -15,10 +15,10 @@ import numpy.typing as npt
 from dualign._core.errors import DataError, UsageError
 
 MOST = 20.0
-"""The largest |w · s|: kernels reckon with single precision."""
+"""The largest |w · s|: kernels compute in single precision."""
 
 SIMILARITY_WEIGHT = 4.0
-"""What similarities are multiplied by if nobody says otherwise."""
+"""What similarities are multiplied by, by default."""
 
 Ints = npt.NDArray[Any]
 

@@ -290,7 +290,7 @@ class _Placer:
 
 
 class _Owned:
-    """Intervals with the number of their owner; whether somebody else's meets another one."""
+    """Intervals with the number of their owner; whether one of another owner meets an interval."""
 
     def __init__(self, runs: Sequence[Sequence[tuple[int, int, float]]]) -> None:
         every = sorted((begin, end, k) for k, own in enumerate(runs) for begin, end, _ in own)

@@ -98,12 +98,10 @@ def _carried(
     return links, tuple(sorted(possible - best.keys())), probabilities or None
 
 
-def in_units(intervals: Iterable[Interval], text: str, unit: str) -> list[Interval]:
+def in_units(intervals: Iterable[Interval], text: str, unit: str) -> dict[Interval, Interval]:
     """Return intervals of characters in another unit."""
-    if unit == "characters" or (text.isascii() and unit in UNITS):
-        return list(intervals)
     offsets = _offsets(text, unit)
-    return [(offsets[begin], offsets[end]) for begin, end in intervals]
+    return {(begin, end): (offsets[begin], offsets[end]) for begin, end in intervals}
 
 
 def in_characters(intervals: Iterable[Interval], text: str, unit: str) -> dict[Interval, Interval]:
@@ -124,11 +122,11 @@ def in_characters(intervals: Iterable[Interval], text: str, unit: str) -> dict[I
     return result
 
 
-def _offsets(text: str, unit: str) -> list[int]:
+def _offsets(text: str, unit: str) -> Sequence[int]:
     """Return where each character begins, and where the text ends, in a unit."""
     check_value("unit", unit, choices=UNITS)
-    if unit == "characters":
-        return list(range(len(text) + 1))
+    if unit == "characters" or text.isascii():
+        return range(len(text) + 1)
     if unit == "bytes":
         return [0, *accumulate(len(character.encode()) for character in text)]
     return [0, *accumulate(1 + (character > "\uffff") for character in text)]
@@ -313,7 +311,7 @@ def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place:
     """Return the new line of links; `alignment` is what the given kind of links is read as."""
     if work.given in UNITS:
         try:
-            offsets = _in_characters(alignment, source.text, target.text, work.given)
+            offsets = _converted(in_characters, alignment, (source.text, target.text), work.given)
         except DataError as error:
             raise DataError(f"{place}: {error}") from None
         if work.new not in UNITS:
@@ -323,27 +321,20 @@ def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place:
         if work.new not in UNITS:
             return pharaoh(remap(alignment, source.becomes, target.becomes))
         offsets = remap_to_offsets(alignment, source.places, target.places)
-    return format_offsets(_in_units(offsets, source.text, target.text, work.new))
+    return format_offsets(_converted(in_units, offsets, (source.text, target.text), work.new))
 
 
-def _in_characters(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
-    """Return links of offsets in a unit as links of offsets in characters, checked to lie in the texts."""
+def _converted(
+    convert: Callable[[Iterable[Interval], str, str], dict[Interval, Interval]],
+    alignment: OffsetAlignment,
+    texts: tuple[str, str],
+    unit: str,
+) -> OffsetAlignment:
+    """Return links with other offsets: `in_units`, or `in_characters`."""
     both = (*alignment.links, *alignment.possible)
-    left = in_characters((link[0] for link in both), source, unit)
-    right = in_characters((link[1] for link in both), target, unit)
+    left, right = (convert((link[side] for link in both), texts[side], unit) for side in (0, 1))
     return OffsetAlignment(
         tuple((left[s], right[t]) for s, t in alignment.links),
         tuple((left[s], right[t]) for s, t in alignment.possible),
         alignment.probabilities,
     )
-
-
-def _in_units(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
-    """Return links of offsets in characters as links of offsets in a unit."""
-
-    def carried(links: Sequence[tuple[Interval, Interval]]) -> tuple[tuple[Interval, Interval], ...]:
-        left = in_units((link[0] for link in links), source, unit)
-        right = in_units((link[1] for link in links), target, unit)
-        return tuple(zip(left, right, strict=True))
-
-    return OffsetAlignment(carried(alignment.links), carried(alignment.possible), alignment.probabilities)

@@ -128,7 +128,7 @@ class Translator:
 
 
 def _words(sentences: Iterable[Source]) -> set[str]:
-    """Return all that a source side may have besides non-terminals."""
+    """Return the words that a source side may have."""
     return {w for s in sentences for w in (s.tokens if isinstance(s, Tree) else s)}
 
 

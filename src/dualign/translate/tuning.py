@@ -108,8 +108,8 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class WeightTuning:
-    """How to tune: at most that many rounds, on that many threads; whom to tell, and who keeps weights that
-    are the best so far. `method` is one of METHODS; `seed` is for all that is drawn at random."""
+    """How to tune: the maximum of rounds, threads, what hears of progress, and what stores the best weights
+    so far. `method` is one of METHODS; `seed` is for all that is drawn at random."""
 
     rounds: int
     threads: int

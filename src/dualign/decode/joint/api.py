@@ -16,6 +16,7 @@ import numpy.typing as npt
 from dualign._core.arrays import Array
 from dualign._core.certified import Certified
 from dualign._core.errors import DataError, Infeasible, UsageError
+from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._core.threads import ordered_map
 from dualign._search.certificate import PRECISION, certify, scale_of
@@ -116,10 +117,7 @@ def bidirectional(
     limit in seconds, it is the best one found by then, with a valid bound.
     """
     problem = problem_of(theta, omega, agreement, penalty, unsupported)
-    if method not in METHODS:
-        raise UsageError(
-            "{method=} is not known; use one of {choices}", method=method, choices=", ".join(METHODS)
-        )
+    check_value("method", method, choices=METHODS)
     check_time_limit(time_limit)
     return solve(problem, method, time_limit)
 
@@ -196,12 +194,7 @@ def problem_of(
     theta: npt.ArrayLike, omega: npt.ArrayLike, agreement: str, penalty: float, unsupported: float | None
 ) -> JointProblem:
     """Check the arguments of `bidirectional`."""
-    if agreement not in AGREEMENTS:
-        raise UsageError(
-            "{agreement=} is not known; use one of {choices}",
-            agreement=agreement,
-            choices=", ".join(AGREEMENTS),
-        )
+    check_value("agreement", agreement, choices=AGREEMENTS)
     if not (isinstance(penalty, Real) and penalty <= 0):
         raise UsageError("{penalty=} must be a number at most 0", penalty=penalty)
     if agreement == "soft":

@@ -236,7 +236,7 @@ class KenlmModel(LanguageModel):
 
 def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Array, ...]:
     """Return arrays of `LanguageModel` from n-grams `(words, logprob, backoff)` of each length."""
-    grams = _closed(vocabulary, grams)
+    grams = _closed(grams)
     words, logprob, backoff = grams[0]
     at = np.argsort(words[:, 0], kind="stable")
     level = [0, 1, 1 + vocabulary]
@@ -283,7 +283,7 @@ def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Arr
     return first, np.concatenate(label), value, weight, suffix, np.array(level, np.int64)
 
 
-def _closed(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> list[tuple[Array, Array, Array]]:
+def _closed(grams: list[tuple[Array, Array, Array]]) -> list[tuple[Array, Array, Array]]:
     """Add the missing (n−1)-grams of each n-gram, with probability nan and no back-off weight."""
     factors = np.random.default_rng(1).integers(1, 2**63, len(grams), dtype=np.uint64) | np.uint64(1)
 

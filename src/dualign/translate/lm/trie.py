@@ -248,7 +248,7 @@ def remembered(lm: Trie, after: Array) -> Array:
     state = np.zeros(N, np.int32)
     for g in range(N - 1, 0, -1):
         # Marked already if a longer context that ends in g is worth remembering: the set stays closed.
-        # Nothing follows </s>. First and last words are always remembered: coarser passes go by them.
+        # Nothing follows </s>. First and last words are always remembered: coarser passes need them.
         if (
             lm.depth[g] < lm.order
             and after[lm.word[g]] > 0

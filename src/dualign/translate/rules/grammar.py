@@ -182,7 +182,7 @@ class RuleFile:
         self._by_word: dict[str, list[int]] = {}
         for number, line in enumerate(self._lines):
             match = _FIRST_WORD.match(line)
-            # What looks otherwise is looked at for every sentence, and explained there.
+            # Other lines are checked for every sentence, and their errors raised there.
             self._by_word.setdefault(match[1] if match else "", []).append(number)
 
     def among(self, words: Collection[str]) -> Grammar:

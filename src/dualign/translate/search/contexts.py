@@ -47,7 +47,7 @@ def guide(lm: Automaton, K: int, table: Table, joint: Array) -> PassGuide:
 
 
 def unguided() -> PassGuide:
-    """Return the guide of a pass that has nothing to go by."""
+    """Return the guide of a first pass, which knows nothing."""
     i, f, b = np.empty(0, np.int32), np.empty(0), np.empty(0, np.bool_)
     table = Table(np.full(1, -1, np.int32), i.reshape(0, 4), f, f)
     return PassGuide(table, i, i, b, i, f.reshape(0, 0), False)

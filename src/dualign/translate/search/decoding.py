@@ -23,7 +23,7 @@ from dualign.translate.search.baselines.relax import relax
 from dualign.translate.search.contexts import level, unguided
 from dualign.translate.search.derivations import Incumbents, rounding
 from dualign.translate.search.exact import compile_exact, exact
-from dualign.translate.search.passes import affordable, cube, item_trees, one_pass, word_bound
+from dualign.translate.search.passes import affordable, first_bound, item_trees, one_pass
 from dualign.translate.search.problem import ForestProblem
 
 METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
@@ -102,7 +102,7 @@ def decode(
     if time_limit is not None:
         compile_method(method)
     search = partial(exact, gap=gap) if method == "exact" else _method_of(method, beam)
-    results = _decode(ForestProblem(hypergraph, lm, order), method, search, k, Clock(time_limit))
+    results = _solve(ForestProblem(hypergraph, lm, order), method, search, k, Clock(time_limit))
     return results if k > 1 else results[0]
 
 
@@ -126,7 +126,7 @@ def decode_different(
         k *= 4
 
 
-def _decode(
+def _solve(
     problem: ForestProblem, method: str, search: Method, k: int, clock: Clock
 ) -> list[Certified[Derivation]]:
     graph = problem.hypergraph
@@ -161,7 +161,7 @@ def compile_method(method: str) -> None:
     it."""
     graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
     problem = ForestProblem(graph, _two_words(), 3)
-    _decode(problem, method, _method_of(method, 1), 1, Clock())
+    _solve(problem, method, _method_of(method, 1), 1, Clock())
     if method == "tighten":
         compile_search(problem)
     if method == "exact":
@@ -187,8 +187,7 @@ def _method_of(method: str, beam: int) -> Method:
 def _cube(
     problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
-    incumbents.offer(cube(problem, beam, incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score, clock)
+    bound = first_bound(problem, incumbents, beam, clock)
     trace.append(("cube", bound, incumbents.score, clock.seconds))
     return bound, False
 

@@ -70,7 +70,7 @@ class Table(NamedTuple):
 
 
 class PassGuide(NamedTuple):
-    """A coarser pass to go by: its table, and what its states stand for.
+    """A coarser pass that guides a finer one: its table, and what its states stand for.
 
     `left`, `right`: from left and right states to coarser ones; `closed`: coarse left states that are always
     closed; `first`: the first word of a left state. `joint` float64 (x, w): at most this is added to the

@@ -264,7 +264,7 @@ class PairDual(NamedTuple):
 
     `potential`, `best` and `down` float64 (contexts): now, with the least bound, and the direction;
     `score` float64 (W); `found` int64 (room, 2) and `edges` int64 (room): the best derivation's pairs and
-    edges; `size` int64 (2): how many of each; `threshold` float64 (1): cells below it are of no interest.
+    edges; `size` int64 (2): how many of each; `threshold` float64 (1): cells below it are ignored.
     """
 
     chart: BigramChart

@@ -55,10 +55,10 @@ LEAST_ROUNDS, MOST_ROUNDS = 40, 300
 """Of the multipliers without context."""
 
 QUICK = 0.005
-"""Seconds, by estimate, after which it pays to make the language model smaller."""
+"""Estimated seconds after which it pays to make the language model smaller."""
 
 INNER = 30
-"""Rounds over a part of what is left."""
+"""Rounds over the part near the bound."""
 
 MOST_ARCS = 1 << 25
 """Arcs that one construction may have: about 1 GB."""
@@ -67,7 +67,7 @@ MOST_CELLS = 1 << 26
 """Cells of the pass with one word of context: about 1 GB."""
 
 PAIRS_PER_SECOND = 3e6
-"""How many pairs of items a pass combines, at the least; to translate seconds into work."""
+"""The minimum of pairs of items that a pass combines; it converts seconds into work."""
 
 
 _NEVER = never()
@@ -91,11 +91,11 @@ def cube_trees(problem: ForestProblem, beam: int, stop: Array = _NEVER) -> ItemT
     return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
 
-def word_bound(problem: ForestProblem, target: float, clock: Clock) -> tuple[float, Array]:
-    """Return the bound without context (`least_bound`), and potentials; `target`: a score that is
-    attained."""
+def first_bound(problem: ForestProblem, incumbents: Incumbents, beam: int, clock: Clock) -> float:
+    """Offer what cube pruning with that beam finds; return the bound without context (`least_bound`)."""
+    incumbents.offer(cube(problem, beam, incumbents.k))
     contexts = contexts_of(problem.automaton, problem.adjacent)
-    return least_bound(problem.forest, contexts, target, _rounds(problem), clock)
+    return least_bound(problem.forest, contexts, incumbents.score, _rounds(problem), clock)[0]
 
 
 def _rounds(problem: ForestProblem) -> int:
@@ -167,7 +167,7 @@ class PairSearch:
     def move(self) -> None:
         """Move the potentials, after `round`.
 
-        Rounds over all that is left are dear. Where potentials go is decided by what is near the bound, so
+        Rounds over all that is left are expensive. What is near the bound decides where potentials go, so
         these rounds see only what reaches a threshold between the best known score and the bound.
         """
         record = new_record(score=self._goal)

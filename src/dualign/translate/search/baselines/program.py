@@ -32,7 +32,7 @@ from dualign.translate.forest.hypergraph import Hypergraph
 from dualign.translate.lm.trie import last_score
 from dualign.translate.search.baselines.leaf_paths import Paths
 from dualign.translate.search.derivations import Incumbents, rounding
-from dualign.translate.search.passes import cube, word_bound
+from dualign.translate.search.passes import first_bound
 from dualign.translate.search.problem import ForestProblem
 
 MOST_PAIRS = 100_000
@@ -44,8 +44,7 @@ def program(
     problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage], whole: bool
 ) -> tuple[float, bool]:
     """Fill `incumbents`; returns a bound, and whether the best of them is proved to be the best."""
-    incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score, clock)
+    bound = first_bound(problem, incumbents, max(10, 2 * incumbents.k), clock)
     copy = single_use(problem.hypergraph)
     if copy is None:
         return bound, False

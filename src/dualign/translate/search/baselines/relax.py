@@ -35,7 +35,7 @@ from dualign.translate.lm.trie import Automaton, find, follow
 from dualign.translate.search.baselines.leaf_paths import LeafPairs, Paths, best_path, best_paths
 from dualign.translate.search.derivations import Incumbents, rounding
 from dualign.translate.search.intersection import cut
-from dualign.translate.search.passes import cube, word_bound
+from dualign.translate.search.passes import first_bound
 from dualign.translate.search.problem import ForestProblem
 
 MOST_PAIRS = 300_000
@@ -49,7 +49,7 @@ def relax(
     """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
     bound, relaxation = prepared(problem, incumbents, clock, trace)
     if relaxation is not None:
-        bound = relaxation.descend(relaxation.evaluate, MOST_ROUNDS, incumbents, clock, trace, bound)
+        bound = relaxation.descend(relaxation.relaxed_bound, MOST_ROUNDS, incumbents, clock, trace, bound)
     return bound, relaxation is not None and met(bound, incumbents)
 
 
@@ -58,8 +58,7 @@ def prepared(
 ) -> tuple[float, PathRelaxation | None]:
     """Return a first derivation and a first bound; and the relaxation, unless there is nothing to relax, or
     too much."""
-    incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score, clock)
+    bound = first_bound(problem, incumbents, max(10, 2 * incumbents.k), clock)
     trace.append(("multipliers", bound, incumbents.score, clock.seconds))
     paths = Paths.of(problem, problem.order - 1, MOST_PAIRS) if problem.order > 1 else None
     relaxation = None if paths is None else PathRelaxation(problem, paths)
@@ -180,7 +179,7 @@ class PathRelaxation:
         """Return what the multipliers of its states add to each edge; float64 (E)."""
         return np.add.reduceat(state.sum(axis=0)[self.paths.states], self.paths.state_begin[:-1])
 
-    def evaluate(self, leaf: Array, state: Array) -> Choice:
+    def relaxed_bound(self, leaf: Array, state: Array) -> Choice:
         """Return L, and what attains it."""
         paths = self.paths
         V = len(paths.leaf)

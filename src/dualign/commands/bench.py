@@ -161,8 +161,8 @@ class Bench(Command):
 
     def run(self, tell: Reporter) -> Measured:
         """Time the commands of this installation."""
+        from dualign.commands.warming import compile_kernels
         from dualign.hmm.posteriors import LONGEST_IN_STEP
-        from dualign.jobs.warming import compile_kernels
         from dualign.measure.links import evaluate
         from dualign.text.link_formats import read_links
 

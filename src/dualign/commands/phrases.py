@@ -73,8 +73,8 @@ class ExtractPhrases(Command):
     def run(self, tell: Reporter) -> Built:
         """Write the table; return how much it holds."""
         from dualign._core.threads import available
-        from dualign.jobs.cluster_map import spread
-        from dualign.jobs.warming import compile_kernels
+        from dualign.commands.warming import compile_kernels
+        from dualign.engines.dask.mapping import spread
         from dualign.phrase.phrase_tables import Tables, on_threads, write_tables
         from dualign.text.blocks import read_pairs
         from dualign.text.link_formats import read_links
@@ -121,7 +121,7 @@ class TableUse(Command):
     @contextmanager
     def occurrences(self, tell: Reporter) -> Iterator[tuple[Occurrences, Array]]:
         """Give the entries that occur in the text, and `log φ` of each."""
-        from dualign.jobs.warming import compile_kernels
+        from dualign.commands.warming import compile_kernels
         from dualign.phrase.occurrences import Occurrences
         from dualign.text.blocks import read_pairs
 

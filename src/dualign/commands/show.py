@@ -69,7 +69,7 @@ class Show(Command):
     def _with_model(self, dataset: Dataset, model: str, lines: Sequence[int], tell: Reporter) -> Dataset:
         """Return the dataset with a further system: what a saved model links in the pairs of these lines."""
         from dualign.aligner import Aligner
-        from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
+        from dualign.commands.warming import WORD_ALIGNER, compile_kernels
         from dualign.show.dataset import System
         from dualign.text.links import Alignment
 

@@ -20,10 +20,10 @@ from dualign.commands.console import SILENT, Reporter
 from dualign.commands.evidence import Evidence, Tuning
 from dualign.commands.notes import can_read_again, note_device, note_raw, note_unknown
 from dualign.commands.plain_text import names_of
+from dualign.commands.warming import compile_kernels
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
 from dualign.hmm.training import NothingToLearn, usable
-from dualign.jobs.warming import compile_kernels
 from dualign.options import Options
 from dualign.text.blocks import Pair, TextFiles
 from dualign.text.checks import number_of

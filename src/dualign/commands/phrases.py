@@ -16,7 +16,7 @@ from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import open_output
 from dualign.commands.bundles import (
     BitextFiles,
-    Shown,
+    ReportFile,
     gold_format,
     link_format,
     output,
@@ -269,7 +269,7 @@ class EvaluatePhrases(Command):
     )
     gold: str = arg("Gold links, sure and possible.", file="in")
     phrases: bool = opt(False, "ANSWER has phrase links i:j-k:l, used as they are.")
-    shown: Shown = bundle(Shown)
+    shown: ReportFile = bundle(ReportFile)
     max_length: int = _max_length(7)
     tight: bool = opt(False, "Count only phrases whose edge words have gold links.")
     source: str | None = opt(

@@ -10,7 +10,6 @@ from tests.commands.bitexts import LINES, SOURCE, TARGET, write_bitext, write_li
 from tests.commands.command import dualign
 
 from dualign import jobs
-from dualign._core.errors import UsageError
 from dualign.commands.cli import run
 
 FAST = ["--rounds", "1", "-q"]
@@ -142,13 +141,20 @@ def test_an_output_that_is_read_for_tuning_is_refused_before_the_work(folder, tm
     assert "round" not in shown
 
 
-def test_a_job_without_the_words_of_a_tree_says_so(tmp_path):
-    (tmp_path / "s.conllu").write_text("1\tein" + "\t_" * 8 + "\n\n")
-    (tmp_path / "t").write_text("a\n\n")
-    for known in (None, jobs.Knowledge(background=(str(tmp_path / "s.conllu"), str(tmp_path / "t")))):
-        first = "t" if known else "s.conllu"
-        with pytest.raises(UsageError, match=r"s\.conllu: CoNLL-U; open it with dualign.jobs.plain_text"):
-            jobs.align(str(tmp_path / first), str(tmp_path / "t"), str(tmp_path / "links"), glossary=known)
+def test_jobs_know_trees_and_tables_by_their_names(folder, tmp_path):
+    """Without copies that somebody has to make: for the text, and for that beside it."""
+    rows = ("".join(f"{n}\t{w}" + "\t_" * 8 + "\n" for n, w in enumerate(s.split(), 1)) for s in SOURCE)
+    (tmp_path / "s.conllu").write_text("".join(f"{row}\n" for row in rows))
+    (tmp_path / "t").write_text("".join(f"{line}\n" for line in TARGET))
+    (tmp_path / "b.jsonl").write_text(
+        "".join(json.dumps({"source": s, "target": t}) + "\n" for s, t in zip(SOURCE, TARGET, strict=True))
+    )
+    names = str(tmp_path / "s.conllu"), str(tmp_path / "t")
+    for text, known in (
+        (names, None), ((str(tmp_path / "b.jsonl"), None), None), (names, jobs.Knowledge(background=names))
+    ):  # fmt: skip
+        jobs.align(*text, str(tmp_path / "links"), glossary=known, rounds=1)
+        assert known or (tmp_path / "links").read_text() == (folder / "links").read_text()
 
 
 def test_errors_name_the_file_and_not_its_copy(tmp_path):

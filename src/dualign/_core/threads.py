@@ -61,13 +61,23 @@ def ordered_map(
     with ThreadPoolExecutor(threads, initializer=_choose_processor, initargs=(count(),)) as pool:
         waiting: deque[Future[R]] = deque()
         most = ahead or 2 * threads
+        stream, wrong = iter(jobs), None
         try:
-            for job in jobs:
+            while True:
+                try:
+                    job = next(stream)
+                except StopIteration:
+                    break
+                except Exception as error:  # raised in its turn, after what the jobs before it give
+                    wrong = error
+                    break
                 waiting.append(pool.submit(_apart, function, job))
                 if len(waiting) >= most:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+            if wrong is not None:
+                raise wrong
         finally:
             for future in waiting:
                 future.cancel()
@@ -265,7 +275,7 @@ class _Crew(Generic[R]):
 T = TypeVar("T")
 
 
-def prefetched(items: Iterator[T]) -> Iterator[T]:
+def prefetched(items: Iterator[T]) -> Generator[T, None, None]:
     """The same items, of which a thread makes the next one while the caller has the last. None ends them."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, items, None)

@@ -22,7 +22,7 @@ from dualign.jobs.running import Run, one_standard_input, separate_outputs
 from dualign.jobs.warming import compile_kernels, load_ahead, load_kernels
 from dualign.options import Options
 from dualign.text.blocks import check_separator
-from dualign.text.conllu import is_conllu
+from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import Cutting
 from dualign.text.utf8 import read_lines, tokenize
 
@@ -97,10 +97,7 @@ def look_at(
         if path is not None:
             check_input(path)
     _warn_of_one_file(source, target, run)
-    for path in texts:
-        if path is not None and is_conllu(path):
-            raise UsageError(f"{path}: CoNLL-U; open it with dualign.jobs.plain_text, which has its words")
-    if target is None and is_regular(source) and not waits:
+    if target is None and is_regular(source) and not waits and not TextFiles(source).is_table:
         for number, line in enumerate(read_lines(source, run.errors), 1):
             if tokenize(line):
                 check_separator(line, f"{source}:{number}")

@@ -24,8 +24,9 @@ from dualign.jobs.link_output import Ids, Outputs, Piece, printed
 from dualign.jobs.link_places import on_lines
 from dualign.jobs.running import Run
 from dualign.jobs.warming import compile_kernels
-from dualign.text.blocks import BEGINNING, Pair, PairedLines, Position, TextFiles, both_sides
+from dualign.text.blocks import BEGINNING, Pair, Position, TextBlock, read_blocks
 from dualign.text.corpus import Numbered
+from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import ENDING, SAMPLE, Cutting, sign_of_raw_text
 
 MOSTLY = 0.5
@@ -58,18 +59,18 @@ def chunks_of_files(
             side.is_lower  # noqa: B018
         if model.options.skipped:
             side.numbers  # noqa: B018
-    for lines in text.blocks(size or chunk_size(model), begin):
-        yield Chunk(lines.begin, partial(encode_chunk, model, lines, text, keep), lines.end)
+    for block in read_blocks(text, size or chunk_size(model), begin):
+        yield Chunk(block.begin, partial(encode_chunk, model, block, keep), block.end)
 
 
-def encode_chunk(model: Model, lines: PairedLines, text: TextFiles, keep: bool) -> EncodedText:
+def encode_chunk(model: Model, block: TextBlock, keep: bool) -> EncodedText:
     """Some lines of a text in a model's numbers; `keep` the lines, too."""
-    sides = both_sides(lines, text.source, text.target, text.errors)
-    tokens = text.cutting.both(sides)
+    sides = block.normalised()
+    tokens = block.origin.cutting.both(sides)
     encoded = encode_lines(model, *tokens)
     if not keep:
         return encoded
-    written = sides if lines.target is None else (lines.source, lines.target)
+    written = sides if block.target is None else (block.source, block.target)
     return encoded._replace(lines=Lines(written, tokens))
 
 

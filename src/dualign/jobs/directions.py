@@ -18,7 +18,8 @@ from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.jobs.word_alignment import align
-from dualign.text.blocks import TextFiles
+from dualign.text.blocks import read_pairs
+from dualign.text.text_files import TextFiles
 from dualign.text.utf8 import read_lines
 
 DIRECTION = {"decoder": "posterior", "threshold": 0.5}
@@ -87,7 +88,7 @@ def align_directions(
             if scores is not None:
                 _write_costs(places[1], scores, direction)
             if outputs.after_links and links is not None:
-                text = TextFiles(source, target, run.errors, aligner.cutting)
+                text = TextFiles(source, target, errors=run.errors, cutting=aligner.cutting)
                 _write_after_links(places[0], places[1], text, links, direction)
 
 
@@ -104,6 +105,6 @@ def _write_costs(scores: str, output: str, direction: str) -> None:
 
 def _write_after_links(links: str, scores: str, text: TextFiles, output: str, direction: str) -> None:
     side = 1 if direction == "forward" else 0
-    rows = zip(read_lines(links), _scores(scores, direction), text.pairs(), strict=True)
+    rows = zip(read_lines(links), _scores(scores, direction), read_pairs(text), strict=True)
     with open_output(output) as stream:
         stream.writelines(f"{line} ||| {value * len(pair[side]):g}\n" for line, value, pair in rows)

@@ -12,10 +12,11 @@ from dualign._core.files.streams import is_regular, open_output
 from dualign.hmm.model import Model
 from dualign.jobs.running import SILENT, Run, job, one_standard_input, separate_outputs
 from dualign.phrase.word_entries import CutOffs, WordEntry, entries_of_links, entries_of_model
-from dualign.text.blocks import Pair, TextFiles
+from dualign.text.blocks import Pair, read_pairs
 from dualign.text.checks import in_step, links_inside
 from dualign.text.link_formats import read_links
 from dualign.text.links import Alignment
+from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import PLAIN, Cutting, cutting_of
 
 FORMS = ("tsv", "lex", "shortlist", "eflomal")
@@ -38,7 +39,7 @@ class DictionaryText:
 
     def pairs(self, cutting: Cutting, errors: str) -> Iterator[Pair]:
         """The tokens of each pair."""
-        return TextFiles(self.source, self.target, errors, cutting).pairs()
+        return read_pairs(TextFiles(self.source, self.target, errors=errors, cutting=cutting))
 
 
 @job

@@ -11,11 +11,12 @@ from dualign.aligner import Aligner
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.running import Run
 from dualign.options import Options
-from dualign.text.blocks import Pair, TextFiles
+from dualign.text.blocks import Pair, read_pairs
 from dualign.text.checks import links_inside, number_of, same_length
 from dualign.text.corpus import Numbered
 from dualign.text.gold import Gold, read_gold
 from dualign.text.links import Alignment
+from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import Cutting
 from dualign.text.utf8 import read_lines
 
@@ -65,7 +66,8 @@ class Tuning:
         """The sentence pairs of the gold links, checked; `begin` are those of the input, or the first."""
         place, text = "the input", begin
         if self.source is not None:
-            place, text = self.source, list(TextFiles(self.source, self.target, errors, cutting).pairs())
+            own = TextFiles(self.source, self.target, errors=errors, cutting=cutting)
+            place, text = self.source, list(read_pairs(own))
             if not gold.chosen:
                 counts = (self.gold, len(gold.links)), (place, len(text))
                 same_length(*counts, unit="pairs", remedy="give the gold links of this text")

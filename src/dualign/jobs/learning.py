@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,17 +38,15 @@ from dualign.jobs.plain_files import names_of
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
 from dualign.options import Options
-from dualign.text.blocks import Pair, TextFiles
+from dualign.text.blocks import Pair, TextBlock, read_blocks
 from dualign.text.checks import number_of
-from dualign.text.corpus import Bitext, Numbered, numbered
+from dualign.text.corpus import Bitext, Numbered
 from dualign.text.gold import Gold
-from dualign.text.numbering import encode_blocks, encode_files
+from dualign.text.numbering import LINES, encode_text
 from dualign.text.sampling import as_count, sampled
 from dualign.text.similarities import SIMILARITY_WEIGHT
+from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import SAMPLE, Cutting
-
-READ_LINES = 1 << 14
-"""Lines that are read together when a sample is drawn, or a file has both sides."""
 
 LITTLE_TEXT = 200
 """Fewer pairs are worth a note: on them, links are less certain than their probabilities say."""
@@ -256,7 +254,8 @@ def _background(
     """Other text to learn from, if there is any, and how often the text is repeated beside it."""
     if known.background is None:
         return None, 1
-    other = _encode_files(*known.background, aligner, run, workspace, aligner.cutting)
+    files = TextFiles(*known.background, errors=run.errors, cutting=aligner.cutting)
+    other = _encoded(files, read_blocks(files, LINES), aligner, workspace)
     times = known.times or text.times_over(other)
     counts = "" if times == 1 else f"; each of the text's counts like {times} of it"
     run.note(f"background: {number_of(len(other), 'pairs')}{counts}")
@@ -292,57 +291,45 @@ def _read(
     given: TrainingText, aligner: Aligner, first: int, run: Run, workspace: Workspace
 ) -> tuple[list[Pair], Numbered]:
     """The first pairs of a text, as many as are wanted, and the numbered text, or a sample of it."""
-    source, target, size, seed = given
-    lowercase, threads, cutting = aligner.options.lowercase, aligner.threads, aligner.cutting
-    files = TextFiles(source, target, run.errors, cutting)
+    files = TextFiles(given.source, given.target, errors=run.errors, cutting=aligner.cutting)
     begin: list[Pair] = []
-    if first and not can_read_again(source, target):
-        pairs = files.pairs()
-        begin = list(islice(pairs, first))
-        return begin, numbered(chain(begin, pairs), lowercase)
-    if first:
-        begin = list(islice(files.pairs(), first))
-    if size is None:
-        _check_disk((source, target), workspace)
-    if target is not None and size is None:
-        return begin, _encode_files(source, target, aligner, run, workspace, cutting)
-    plain = ordered_map(files.tokens, files.blocks(READ_LINES), threads)
-    if size is None:
-        with phase("reading"):
-            text = encode_blocks(plain, lowercase, ascii=cutting.ascii, threads=threads, workspace=workspace)
-        return begin, text
-    with sampled(plain, size, seed, workspace.folder) as sample:
-        if sample.size < size:
+
+    def blocks() -> Iterator[TextBlock]:
+        for block in read_blocks(files, LINES):
+            if len(begin) < first:
+                begin.extend(islice(block.pairs(), first - len(begin)))
+            yield block
+
+    if given.sample is None:
+        _check_disk(files, workspace)
+        return begin, _encoded(files, blocks(), aligner, workspace)
+    tokens = ordered_map(TextBlock.tokens, blocks(), aligner.threads)
+    with sampled(tokens, given.sample, given.seed, workspace.folder) as sample:
+        if sample.size < given.sample:
             run.note(
                 f"note: the text has only {number_of(sample.lines, 'pairs')}; the sample is the whole text"
             )
-        cut = Cutting(ascii=cutting.ascii)
-        return begin, _encode_files(sample.source, sample.target, aligner, run, workspace, cut)
+        cut = Cutting(ascii=aligner.cutting.ascii)
+        drawn = TextFiles(sample.source, sample.target, errors=run.errors, cutting=cut)
+        return begin, _encoded(drawn, read_blocks(drawn, LINES), aligner, workspace)
 
 
-def _check_disk(paths: tuple[str | None, ...], workspace: Workspace) -> None:
+def _check_disk(text: TextFiles, workspace: Workspace) -> None:
     """Refuse, before the work, a text that needs more scratch files than there is room for on the disk.
 
     The arrays of a text that can lie there, in training, are about twice as large as its files.
     """
-    size = sum(map(text_size, paths))
+    size = sum(map(text_size, text.files))
     workspace.expect(max(0, 2 * size - workspace.memory // 2))
 
 
-def _encode_files(
-    source: str, target: str, aligner: Aligner, run: Run, workspace: Workspace, cutting: Cutting
+def _encoded(
+    text: TextFiles, blocks: Iterable[TextBlock], aligner: Aligner, workspace: Workspace
 ) -> Numbered:
-    """Number the words of two files."""
+    """Number the words of a text."""
+    lowercase, threads = aligner.options.lowercase, aligner.threads
     with phase("reading"):
-        return encode_files(
-            source,
-            target,
-            aligner.options.lowercase,
-            errors=run.errors,
-            cutting=cutting,
-            threads=aligner.threads,
-            workspace=workspace,
-        )
+        return encode_text(text, blocks, lowercase, threads=threads, workspace=workspace)
 
 
 def _note_other(model: Model, options: Options, text: Numbered, run: Run) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.container import refuse_other_files
-from dualign._core.files.streams import check_input, text_size
+from dualign._core.files.streams import check_input
 from dualign._core.progress import Clock, advance
 from dualign.aligner import Aligner
 from dualign.decode.decoders import no_links
@@ -46,9 +46,10 @@ from dualign.jobs.resuming import Resumable, about_run, extra_places
 from dualign.jobs.running import SILENT, Run, job
 from dualign.jobs.warming import DECODERS, WORD_ALIGNER
 from dualign.options import Options
-from dualign.text.blocks import BEGINNING, Position, TextFiles
+from dualign.text.blocks import BEGINNING, Position, read_pairs
 from dualign.text.checks import number_of
 from dualign.text.corpus import Numbered
+from dualign.text.text_files import TextFiles
 
 
 @job
@@ -98,9 +99,9 @@ def align(
     names = DECODERS.get(options.get("decoder", ""), WORD_ALIGNER)
     compile_for(run, *names, *others, learns=load is None)
     bad = _BadLines(run)
-    files = TextFiles(source, target, run.errors, tell=bad.tell if outputs.at_once else None)
+    files = TextFiles(source, target, errors=run.errors, tell=bad.tell if outputs.at_once else None)
     if loaded is not None:
-        aligner, files = loaded, files._replace(cutting=loaded.cutting)
+        aligner, files = loaded, replace(files, cutting=loaded.cutting)
         note_idle(aligner.options, options, run, outputs)
         check_gold(tuning, outputs, aligner.options)
         aligner.constraints = known.read_glossary(run, aligner.cutting)
@@ -113,9 +114,9 @@ def align(
             )
         except NothingToLearn as error:
             aligner = Aligner(**computing(run), **options)
-            _write_nothing(error, files._replace(cutting=aligner.cutting), outputs, run)
+            _write_nothing(error, replace(files, cutting=aligner.cutting), outputs, run)
             return aligner
-        files = files._replace(cutting=aligner.cutting)
+        files = replace(files, cutting=aligner.cutting)
         text = _for_learnt(aligner, files, learnt, outputs)
     note_cut(files.cutting, aligner.options, outputs, run)
     if outputs.model is not None:
@@ -180,10 +181,10 @@ def _for_saved(
         aligner.card = None
     else:
         note_device(aligner, aligner.constraints, run, learns=False)
-    end = Position(0, text_size(files.source))
+    end = Position(0, files.size)
     if tuning is not None:
         gold = tuning.read_gold(run.errors)
-        pairs = files.pairs()
+        pairs = read_pairs(files)
         begin = list(islice(pairs, gold.lines[-1] + 1)) if tuning.on_input else []
         tune_by(aligner, tuning.pairs(begin, gold, run.errors, files.cutting), gold.links, run)
         if tuning.on_input and not can_read_again(files.source, files.target):
@@ -221,7 +222,7 @@ def _write_nothing(error: NothingToLearn, files: TextFiles, outputs: Outputs, ru
     run.warn(f"{error.what}, so {written if pairs else 'the output is empty, too'}")
     lines = None
     if outputs.reads_lines:
-        tokens = "".join(f"{' '.join(left)}\t{' '.join(right)}\n" for left, right in files.pairs())
+        tokens = "".join(f"{' '.join(left)}\t{' '.join(right)}\n" for left, right in read_pairs(files))
         lines = Printed(lambda _: b"\n" * pairs, tokens.encode())
     ids = None if outputs.ids is None else Ids(outputs.ids).of(0, pairs)
     piece = printed(no_links(pairs), outputs, BEGINNING, Position(pairs), 0.0, lines, ids)
@@ -242,7 +243,7 @@ def _write_all(
             "model": load or outputs.model,
             "links": outputs.links,
         }
-        write_page(outputs.page, list(files.pairs()), kept, aligner, named)
+        write_page(outputs.page, list(read_pairs(files)), kept, aligner, named)
     return counts
 
 

@@ -42,7 +42,8 @@ _ROWS = 64
 
 _BARS = "|||"
 
-OR_TWO_FILES = ", or name two files"
+SEPARATED = "write `source ||| target` or `source<TAB>target` on each line"
+OR_TWO_FILES = f"{SEPARATED}, or name two files"
 """A remedy for lines without a separator."""
 
 Pair = tuple[Sequence[str], Sequence[str]]
@@ -268,7 +269,7 @@ def _opened(text: TextFiles, begin: Position, stack: ExitStack) -> tuple[list[Li
 
 def _usable(path: str, ids: Iterator[str]) -> Iterator[str]:
     """Return ids that can stand before links."""
-    from dualign.text.link_formats import like_links
+    from dualign.text.formats.pharaoh import like_links
 
     for number, id in enumerate(ids, 1):
         if not id.strip() or like_links(id):
@@ -385,10 +386,7 @@ def _split(line: str, bars: bool, place: str) -> Pair:
 def check_separator(line: str, place: str, *, bars: bool = True) -> None:
     """Refuse a line, the first of its file that is not empty, in which nothing can be a separator."""
     if "\t" not in line and not (bars and _BARS in line):
-        raise DataError(
-            f"{place}: no separator; "
-            f"write `source ||| target` or `source<TAB>target` on each line{OR_TWO_FILES}"
-        )
+        raise DataError("no separator", place=place, remedy=OR_TWO_FILES)
 
 
 def _wrong_separators(place: str, found: int, bars: bool) -> DataError:

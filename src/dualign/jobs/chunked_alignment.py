@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dualign._core.arrays import Array
 from dualign._core.threads import available
 from dualign.aligner import Aligner
-from dualign.engines import Decoded
+from dualign.engines import DecodedPart
 from dualign.hmm.encoding import EncodedText, Lines, chunk_size, encode_lines, parts_of
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
@@ -97,7 +97,7 @@ def align_chunks(
                 note_raw(partial(_words_of, model, text), cutting, outputs.positions, run)
         return text
 
-    def print_piece(chunk: Chunk, decoded: Decoded) -> Piece:
+    def print_piece(chunk: Chunk, decoded: DecodedPart) -> Piece:
         text, links, matrices, clock = decoded
         end = chunk.end or Position(chunk.begin.line + len(links))
         lines = None if text.lines is None else on_lines(links, text.lines, outputs, cutting, chunk.begin)

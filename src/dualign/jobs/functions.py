@@ -69,8 +69,8 @@ def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., 
     """Make a function of a verb, which takes `run` for callbacks and settings.
 
     `form` has what is given by position and, after a `*`, what else is not called like its option; each word
-    is as `JobParameter.of` reads it. Other options are keywords. After `->` there may be the class of the result.
-    `usual` are other defaults than those of the verb.
+    is as `JobParameter.of` reads it. Other options are keywords. After `->` there may be the class of the
+    result. `usual` are other defaults than those of the verb.
     """
     module, _, kind = home.partition(".")
     verb: type[Command] = getattr(import_module(f"dualign.commands.{module}"), kind)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from dualign._core.errors import DataError
 from dualign._core.files.atomic import temporary_folder
 from dualign._core.files.container import is_model_file
-from dualign._core.files.places import kept_apart
 from dualign._core.files.streams import explaining
 from dualign.commands.console import SILENT, Reporter
 from dualign.hmm.model import Model
@@ -70,8 +69,7 @@ def plain_text(
     elif columns is None:
         yield PlainText(source, target)
         return
-    # Within one block, so that what is read here is not written by a job inside.
-    with kept_apart(), temporary_folder(scratch) as folder:
+    with temporary_folder(scratch) as folder:
         copy = _copied(text, folder)
         names = text.files if target is not None else (f"{source} (source)", f"{source} (target)")
         with _naming(*zip((copy.source, str(copy.target)), names, strict=True)):

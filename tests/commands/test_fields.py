@@ -10,13 +10,13 @@ import pytest
 from tests.commands.bitexts import write_lines
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.fields import Record, arg, bundle, idle, opt, refuse_unknown, settings
+from dualign._core.fields import OptionRecord, arg, bundle, idle, opt, refuse_unknown, settings
 from dualign.commands.cli import run
 from dualign.commands.command import made
 
 
 @dataclass(frozen=True)
-class Inner(Record):
+class Inner(OptionRecord):
     path: str | None = opt(None, "A file.", file="in")
     share: float = opt(0.5, "A share.", least=0, below=1)
     count: int = opt(1, "A number.", name="number", over=0, used_with={"path": ("a", "b")})

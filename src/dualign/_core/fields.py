@@ -1,7 +1,7 @@
 """Options are fields: the one declaration of each file, flag, keyword, check and line of help.
 
     @dataclass(frozen=True)
-    class Links(Record):
+    class Links(OptionRecord):
         links: str = arg("File of links.", file="in")
         threshold: float = opt(0.0, "Minimum probability.", metavar="P", least=0, below=1)
 
@@ -238,7 +238,7 @@ def _check_kind(name: str, value: Any, annotation: str) -> None:
         raise UsageError(f"{{{name}=}} must be finite", **_named(name, value))
 
 
-class Record:
+class OptionRecord:
     """Base of dataclasses whose fields are options: they are checked when one is made."""
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import Record, arg, check, opt
+from dualign._core.fields import OptionRecord, arg, check, opt
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.options import POSITIONS, PROJECTIONS
@@ -61,7 +61,7 @@ def report_file(help: str = "") -> Any:
 
 
 @dataclass(frozen=True)
-class BitextFiles(Record):
+class BitextFiles(OptionRecord):
     """A text of two sides: in two files, in one with both sides on each line, or in a table."""
 
     source: str = arg("Source text, one sentence per line; or both sides: see TARGET.", file="in")

@@ -32,7 +32,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import Record, bundle, name_of, refuse_unknown, settings
+from dualign._core.fields import OptionRecord, bundle, name_of, refuse_unknown, settings
 from dualign._core.files.streams import named
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
@@ -41,7 +41,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Command(Record):
+class Command(OptionRecord):
     """A verb: its files and options are fields, `run` does the work. `given`: the options that were set."""
 
     computing: Computing = bundle(Computing, "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import Record, opt
+from dualign._core.fields import OptionRecord, opt
 from dualign.commands.console import Reporter
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ PANEL = "Computing"
 
 
 @dataclass(frozen=True, repr=False)
-class Computing(Record):
+class Computing(OptionRecord):
     """Threads, memory, devices and machines; none of them changes the result."""
 
     threads: int | None = opt(

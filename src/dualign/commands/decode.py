@@ -11,7 +11,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import DataError
-from dualign._core.fields import Record, arg, bundle, idle, opt
+from dualign._core.fields import OptionRecord, arg, bundle, idle, opt
 from dualign._core.files.streams import open_output
 from dualign._core.progress import Clock
 from dualign.commands.bundles import output, plain_beside, report_file
@@ -34,7 +34,7 @@ _SUBMODULAR = {"decoder": ("submodular",)}
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixDecoder(Record):
+class MatrixDecoder(OptionRecord):
     """How links are chosen; see `dualign.decode.submodular` and `dualign.decode.similarity`."""
 
     decoder: str = opt("submodular", "How links are chosen.", choices=(*EXACT, *SIGNED, "soft-union"))

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.fields import Record, arg, bundle, opt
+from dualign._core.fields import OptionRecord, arg, bundle, opt
 from dualign.commands.bundles import ReportFile, gold_format, link_format, plain_beside
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
@@ -52,7 +52,7 @@ class LinkFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Words(Record):
+class Words(OptionRecord):
     """The text that links belong to, all its lines; a word is rare if it occurs at most `rare` times."""
 
     source: str | None = opt(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dualign._core.fields import Record, arg, opt
+from dualign._core.fields import OptionRecord, arg, opt
 from dualign.text.link_formats import FORMATS
 
 
 @dataclass(frozen=True, slots=True)
-class Files(Record):
+class Files(OptionRecord):
     """Where everything is.
 
     `links`, `probabilities` and `reports` may be written `NAME=FILE`; the first of each belong to the first

@@ -149,7 +149,7 @@ def compile_lines() -> None:
     both_sides(PairedLines(Position(), Position(1, 10), b"a ||| \xc3\xa9\n", None, True), "-", None)
     model, _ = untrained_model()
     text, unknown, _ = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
-    block_of(model, text, 1, unknown)
+    block_of(model, text, unknown)
 
 
 def compile_paths() -> None:
@@ -158,7 +158,7 @@ def compile_paths() -> None:
 
     model, block, posterior = untrained()
     for decoder in ("viterbi", "posterior"):
-        links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
+        links_of_block(replace(model.options, decoder=decoder), block, posterior)
 
 
 def compile_learning() -> None:
@@ -192,10 +192,9 @@ def compile_training() -> None:
     """The kernels of training, except the posteriors'."""
     from dualign.hmm.cells import look_up, visit_rows
     from dualign.hmm.expected_counts import ExpectedCounts, add_counts, add_null_counts
-    from dualign.hmm.ibm1 import Whole, lift, prune, train_ibm1
+    from dualign.hmm.ibm1 import Whole, frequencies, lift, prune, train_ibm1
     from dualign.hmm.posteriors import Output
     from dualign.hmm.smoothing import make_priors, reestimate_lexicon, shift_numbers
-    from dualign.hmm.training import frequencies
 
     model, bitext = untrained_model()
     words = model.source.words, model.target.words
@@ -219,11 +218,12 @@ def compile_training() -> None:
 
 def compile_choosing() -> None:
     """Cells, links by the default decoder, and their printing."""
-    from dualign.decode.decoders import decode
+    from dualign.decode.decoders import decode_block, joined
     from dualign.text.printing import print_links
 
     model, block, posterior = untrained()
-    links = decode(model, model.options, [(posterior, block)], 1, np.zeros(len(SOURCE), np.bool_))
+    block = block._replace(likelihood=np.zeros((len(SOURCE), 2)))
+    links = joined([decode_block(model.options, block, posterior)])
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
 
 
@@ -273,7 +273,7 @@ def compile_matchings() -> None:
 
     model, block, posterior = untrained()
     for decoder in ("submodular", "matching"):
-        links_of_block(replace(model.options, decoder=decoder), block, posterior + np.float32(0.5), 1)
+        links_of_block(replace(model.options, decoder=decoder), block, posterior + np.float32(0.5))
 
 
 def untrained() -> tuple[Model, Any, Array]:
@@ -281,7 +281,7 @@ def untrained() -> tuple[Model, Any, Array]:
     from dualign.hmm.blocks import block_of
 
     model, bitext = untrained_model()
-    block = block_of(model, bitext, 1)
+    block = block_of(model, bitext)
     return model, block, np.zeros((block.first[-1], 2), np.float32)
 
 

@@ -16,7 +16,6 @@ from dualign._core.arrays import Array
 from dualign._core.certified import Certified
 from dualign._core.errors import DataError, Infeasible, UsageError
 from dualign._core.progress import Clock, check_time_limit
-from dualign._core.threads import ordered_map
 from dualign._search.certificate import PRECISION, certify
 from dualign._search.dual import IMPOSSIBLE, NEVER
 from dualign.decode.joint import exact
@@ -44,7 +43,7 @@ class Proofs(NamedTuple):
     trace: Array
 
 
-def agree_block(options: Options, block: Block, threads: int, marks: Array) -> Proofs:
+def agree_block(options: Options, block: Block, marks: Array) -> Proofs:
     """Mark the links of the best joint alignment in `marks`, uint8 (slots, 2): b, then a.
 
     The marks of pairs that are too large stay as they are. A pair with an empty side has no links, certified.
@@ -78,8 +77,8 @@ def agree_block(options: Options, block: Block, threads: int, marks: Array) -> P
     empty = (lengths == 0) | (widths == 0)
     proofs.score[empty] = proofs.bound[empty] = 0.0
     proofs.certified[empty] = True
-    decodable = np.flatnonzero(~empty & (scores <= MOST_SCORES))
-    list(ordered_map(decode, decodable.tolist(), threads))
+    for n in np.flatnonzero(~empty & (scores <= MOST_SCORES)).tolist():
+        decode(n)
     return proofs
 
 

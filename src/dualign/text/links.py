@@ -12,7 +12,7 @@ from html import escape
 from itertools import chain, compress, pairwise
 from math import isnan, nan
 from operator import itemgetter, not_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from dualign._core.errors import DataError
 from dualign.text.checks import links_inside, same_length
@@ -216,7 +216,7 @@ class Links:
             None if self.words is None else self.words[begin:end],
         )
 
-    def chosen(self, kept: Array) -> Links:
+    def chosen(self, kept: Array) -> Self:
         """The links that are marked, bool (links), of all pairs."""
         import numpy as np
 
@@ -229,21 +229,21 @@ class Links:
             possible=None if self.possible is None else self.possible[kept],
         )
 
-    def sure(self) -> Links:
+    def sure(self) -> Self:
         """The links that are not only possible."""
         return self if self.possible is None else replace(self.chosen(~self.possible), possible=None)
 
-    def over(self, threshold: float) -> Links:
+    def over(self, threshold: float) -> Self:
         """The sure links more probable than `threshold`; one without a probability has 1."""
         sure = self.sure()
         return sure if sure.probability is None else sure.chosen(~(sure.probability <= threshold))
 
-    def transposed(self) -> Links:
+    def transposed(self) -> Self:
         """The same links with source and target exchanged."""
         words = None if self.words is None else [each and (each[1], each[0]) for each in self.words]
         return replace(self, source=self.target, target=self.source, words=words)._sorted()
 
-    def moved(self, source: PositionMap | None, target: PositionMap | None) -> Links:
+    def moved(self, source: PositionMap | None, target: PositionMap | None) -> Self:
         """Move the links, None for a side that stays; of those that become one, the most probable stays."""
         left, right, pair = self.source, self.target, self.pair
         if source is not None:
@@ -252,7 +252,7 @@ class Links:
             right = target.place[target.offsets[pair] + right]
         return replace(self, source=left, target=right)._sorted()
 
-    def _sorted(self) -> Links:
+    def _sorted(self) -> Self:
         """Sort the links of each pair; of equal ones, the most probable stays."""
         import numpy as np
 

@@ -29,12 +29,12 @@ from benchmarks.constraints import Labelled, gold_of, pair_of
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
 from dualign.aligner import Aligner
+from dualign.commands.tuning import tune
 from dualign.decode import penalized, submodular
 from dualign.decode.matchings.api import as_limits, pack, rule_of
 from dualign.decode.matchings.bounds import bound_batch
 from dualign.decode.matchings.exact import match_batch
 from dualign.decode.matchings.greedy import Matrices, greedy_batch
-from dualign.jobs.tuning import tune
 from dualign.measure.links import evaluate
 from dualign.measure.table import markdown
 from dualign.options import Options

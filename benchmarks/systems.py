@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.corpora import Text
 from dualign._core.errors import DataError
-from dualign.jobs.installation import DUALIGN
+from dualign.commands.bench import DUALIGN
 from dualign.measure.timing import Usage, measure
 from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.link_formats import read_links

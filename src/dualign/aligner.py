@@ -249,13 +249,12 @@ class Aligner:
         """Change options; once there is a model, only those for aligning, such as threshold and decoder."""
         now = self.options.as_dict()
         options = Options.of({**now, **changes})
-        fixed = [
-            f"{name}={value!r}"
-            for name, value in changes.items()
-            if name not in DECODING and now.get(name) != value
-        ]
+        fixed: dict[str, Any] = {
+            name: value for name, value in changes.items() if name not in DECODING and now.get(name) != value
+        }
         if fixed and self._model is not None:
-            raise UsageError(f"{', '.join(fixed)}: for training, but there is a model already; train again")
+            names = ", ".join(f"{{{name}=}}" for name in fixed)
+            raise UsageError(f"{names}: for training, but there is a model already; train again", **fixed)
         self.options = options
         return self
 

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dualign._core.jit import kernel
 from dualign.hmm.word_forms import LONGEST, forms_of, similarity, stems_of
+
+compiled_similarity = kernel(similarity)
 
 pytestmark = pytest.mark.kernel
 
@@ -22,7 +25,7 @@ def letters_of(word: str) -> np.ndarray:
 
 def measured(a: str, b: str) -> float:
     places = np.zeros(1 << 10, np.int64)
-    value = similarity(letters_of(a), letters_of(b), places)
+    value = compiled_similarity(letters_of(a), letters_of(b), places)
     assert not places.any()
     return value
 

@@ -143,7 +143,7 @@ def test_a_page_is_written_about_the_run(files, tmp_path):
 
 def test_wrong_use_is_raised_not_exited(files, tmp_path):
     links = str(tmp_path / "links")
-    with pytest.raises(dualign.UsageError, match="early stopping is for training"):
+    with pytest.raises(dualign.UsageError, match="early_stop=True is for training"):
         jobs.align(*files[:2], links, load="model", tuning=jobs.Tuning(files[2], early_stop=True))
     with pytest.raises(dualign.UsageError, match="without its source text"):
         jobs.Tuning(files[2], target="x")

@@ -126,8 +126,7 @@ def _naming(*copies: tuple[str, str]) -> Iterator[None]:
         message = str(error)
         for copy, name in copies:
             message = message.replace(copy, name)
-        error.args = (message,)
-        raise
+        raise DataError(message) from None
     finally:
         _originals.reset(before)
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.options import SHORT_NAMES, SYMMETRIZATIONS
 from dualign.text.checks import is_list, same_length
 from dualign.text.links import Alignment, Link, Links
@@ -173,7 +173,7 @@ def _quoted(item: object) -> str:
     return f"`{text if len(text) <= 60 else text[:60] + '…'}`"
 
 
-@kernel()
+@part
 def symmetrize_links(forward: Array, backward: Array, method: int, out: Array) -> None:
     """Symmetrise one sentence pair: uint8 matrices [source, target] of 0 and 1, the answer into `out`.
 
@@ -201,7 +201,7 @@ def symmetrize_links(forward: Array, backward: Array, method: int, out: Array) -
             _finish(backward, both, source_linked, target_linked, out)
 
 
-@kernel()
+@part
 def _grow(forward: Array, backward: Array, source_linked: Array, target_linked: Array, out: Array) -> None:
     """Grow `out` from the intersection; note which words have links in the other two (False when called)."""
     rows, columns = out.shape
@@ -242,7 +242,7 @@ def _grow(forward: Array, backward: Array, source_linked: Array, target_linked: 
         count = kept
 
 
-@kernel()
+@part
 def _touches(i: int, j: int, out: Array) -> bool:
     """Whether one of the up to eight cells around (i, j), which has no link itself, is a link."""
     rows, columns = out.shape
@@ -253,7 +253,7 @@ def _touches(i: int, j: int, out: Array) -> bool:
     return False
 
 
-@kernel()
+@part
 def _finish(links: Array, both: bool, source_linked: Array, target_linked: Array, out: Array) -> None:
     """Add each of `links` that covers a new word or, if `both`, two new words."""
     rows, columns = out.shape
@@ -267,7 +267,7 @@ def _finish(links: Array, both: bool, source_linked: Array, target_linked: Array
                 target_linked[j] = True
 
 
-@kernel()
+@kernel
 def _choose(links: Array, offsets: Array, sizes: Array, method: int, scratch: Array, chosen: Array) -> None:
     """Mark in `chosen` the `links` [L, 2] that are in the answer of their sentence pair, equal ones once.
 

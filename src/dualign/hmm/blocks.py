@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign.hmm.cells import CellBuffers, Cells, PairOffsets, find_cells, lengths_of, pairs_of
 from dualign.hmm.encoding import add_unknown_cells
 from dualign.hmm.jumps import Jumps
@@ -110,7 +110,7 @@ class Batch(NamedTuple):
     J: int
 
 
-@kernel()
+@part
 def batch_of(W: int, order: Array, pairs: PairOffsets) -> Batch:
     """The pairs of `order`, at most W; the lanes that are left repeat the first."""
     chosen = np.full(W, order[0])

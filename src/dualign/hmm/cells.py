@@ -21,7 +21,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.lanes import prefetch
 from dualign.hmm.lexicon import Lexicon
 from dualign.text.corpus import Bitext
@@ -78,13 +78,16 @@ def pairs_of(bitext: Bitext) -> PairOffsets:
     return PairOffsets(source.tokens, source.offsets, target.tokens, target.offsets)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def lengths_of(n: int, pairs: PairOffsets) -> tuple[int, int]:
     """The number of source words and of target words of pair n."""
     return (
         pairs.source_offsets[n + 1] - pairs.source_offsets[n],
         pairs.target_offsets[n + 1] - pairs.target_offsets[n],
     )
+
+
+compiled_lengths_of = kernel(lengths_of)
 
 
 def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, int]]:
@@ -107,7 +110,7 @@ def cells_up_to(bitext: Bitext) -> Array:
     return ends
 
 
-@kernel()
+@kernel
 def add_up_cells(source_offsets: Array, target_offsets: Array, ends: Array) -> None:
     """`ends[n]` = Σ I · J over the pairs up to n."""
     end = 0
@@ -175,7 +178,7 @@ def word_ranges(starts: Array, parts: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairwise(edges) if a < b]
 
 
-@kernel()
+@kernel
 def occurrences(pairs: PairOffsets, words: int, begin: Array) -> WordOccurrences:
     """Where each source word occurs; tokens numbered `words` or more are left out.
 
@@ -207,7 +210,7 @@ def occurrences(pairs: PairOffsets, words: int, begin: Array) -> WordOccurrences
     return WordOccurrences(starts, where, sentence, reach)
 
 
-@kernel()
+@kernel
 def visit_rows(v0: int, v1: int, lookup: Lookup) -> int:
     """Find the cells of all occurrences of the source words v0..v1; returns where the last of them ends.
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.hmm.cells import Cells, PairOffsets, lengths_of, pairs_of
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Unknowns, Vocabulary
@@ -195,7 +195,7 @@ def describe(vocabulary: Vocabulary, new: Sequence[str], stem_letters: int) -> S
     return SpellingTable(vocabulary.forms, forms_of(new), stem, members, member)
 
 
-@kernel()
+@part
 def letters_of(word: int, words: SpellingTable) -> Array:
     """The letters of a word of the vocabulary, or of an unknown one."""
     known = len(words.forms.offsets) - 1
@@ -205,7 +205,7 @@ def letters_of(word: int, words: SpellingTable) -> Array:
     return new.letters[new.offsets[word] : new.offsets[word + 1]]
 
 
-@kernel()
+@kernel
 def has_unknown(pairs: PairOffsets, source_words: int, target_words: int) -> bool:
     """Whether there is a word that is numbered after these."""
     found = False
@@ -216,7 +216,7 @@ def has_unknown(pairs: PairOffsets, source_words: int, target_words: int) -> boo
     return found
 
 
-@kernel()
+@kernel
 def score_unknown(
     pairs: PairOffsets,
     source: SpellingTable,

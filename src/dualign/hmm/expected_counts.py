@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import rounded
 from dualign.hmm.blocks import Block
 from dualign.hmm.cells import Lookup, lengths_of
@@ -34,7 +34,7 @@ class ExpectedCounts(NamedTuple):
     null_source: Array
 
 
-@kernel()
+@kernel
 def add_counts(
     v0: int, v1: int, end: int, lookup: Lookup, output: Output, counts: ExpectedCounts, above: float
 ) -> None:
@@ -54,7 +54,7 @@ def add_counts(
         counts.null_source[v] = null
 
 
-@kernel()
+@kernel
 def add_null_counts(lookup: Lookup, output: Output, counts: ExpectedCounts, above: float) -> None:
     """Add the probability that each target token is linked to nothing to the counts of their words."""
     target, null_target = lookup.pairs.target, counts.null_target
@@ -62,7 +62,7 @@ def add_null_counts(lookup: Lookup, output: Output, counts: ExpectedCounts, abov
         null_target[target[k]] += rounded(output.null_target[k], above)
 
 
-@kernel()
+@kernel
 def add_positions(block: Block, posterior: Array, begins: Array, counts: Array, above: float) -> None:
     """Add posteriors (slots, 2) to expected counts (float64), laid out like `Positions.values`."""
     pairs, first = block.pairs, block.first
@@ -93,7 +93,7 @@ def estimate_fertilities(model: Model, parts: Iterable[tuple[Array, Block]]) -> 
     return Fertilities(source, target)
 
 
-@kernel()
+@kernel
 def count_fertilities(block: Block, posterior: Array, source: Array, target: Array) -> None:
     """Add the fertilities of a block's tokens to the counts of their words, float32 (words, MOST_LINKS + 1).
 
@@ -115,7 +115,7 @@ def count_fertilities(block: Block, posterior: Array, source: Array, target: Arr
             source[pairs.source[s + i], min(chosen[i], MOST_LINKS)] += 1
 
 
-@kernel()
+@part
 def count_choices(P: Array, chosen: Array) -> None:
     """Add 1 to the column that each row of posteriors `P` prefers, unless it prefers null."""
     for i in range(P.shape[0]):

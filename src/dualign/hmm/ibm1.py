@@ -328,7 +328,7 @@ def divide_columns(table: Array, columns: Array, sums: Array, threads: int) -> N
     list(ordered_map(divide, spans(len(columns), 1 << 18), threads, phase="dividing"))
 
 
-@kernel()
+@kernel
 def divide_entries(m0: int, m1: int, table: Array, columns: Array, sums: Array) -> None:
     """Divide the second direction of the entries m0..m1 by the sums of their columns."""
     for m in range(m0, m1):

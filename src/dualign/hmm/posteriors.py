@@ -10,7 +10,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.lanes import LANES, Vector, eight, greater, load, spread, store, width
 from dualign.hmm.batched_chains import Chains, make_chains, prepare, prepare_edges, run_chains, run_evenly
 from dualign.hmm.blocks import NOTHING_GIVEN, Batch, Block, Given, batch_of, block_of, words_of
@@ -250,7 +250,7 @@ def expectation_tasks(
     return tasks + [partial(task, job, without, constraint) for job in others]
 
 
-@kernel()
+@kernel
 def expect(order: Array, block: Block, constraint: Constraint, tally: Tally, output: Output) -> None:
     """Posteriors of the pairs in `order` into `output`; statistics added to `tally`.
 
@@ -260,13 +260,13 @@ def expect(order: Array, block: Block, constraint: Constraint, tally: Tally, out
     expect_in_step(eight(), order, block, constraint, tally, output)
 
 
-@kernel()
+@kernel
 def expect_long(order: Array, block: Block, constraint: Constraint, tally: Tally, output: Output) -> None:
     """`expect` for pairs that are too large to have eight of them in memory."""
     expect_in_step(np.float32(0), order, block, constraint, tally, output)
 
 
-@kernel()
+@part
 def expect_in_step(
     like: Vector, order: Array, block: Block, constraint: Constraint, tally: Tally, output: Output
 ) -> None:
@@ -315,7 +315,7 @@ def expect_in_step(
             keep_shares(like, batch, block, chains, output)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def keep_likelihoods(batch: Batch, found: Array, likelihood: Array) -> None:
     """Write what was found for the lanes of a batch, (2, W), to their pairs, if anybody asks for it."""
     if len(likelihood) > 0:
@@ -324,7 +324,7 @@ def keep_likelihoods(batch: Batch, found: Array, likelihood: Array) -> None:
             likelihood[batch.pair[lane], 1] = found[1, lane]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def keep_posteriors(W: int, batch: Batch, first: Array, chains: Chains, posterior: Array) -> None:
     """Write the posteriors of a batch's pairs to their slots."""
     P0, P1 = chains.posterior[0], chains.posterior[1]
@@ -337,7 +337,7 @@ def keep_posteriors(W: int, batch: Batch, first: Array, chains: Chains, posterio
                 posterior[slot + j, 1] = P1[(i * batch.J + j) * W + lane]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def keep_shares(like: Vector, batch: Batch, block: Block, chains: Chains, output: Output) -> None:
     """Write what EM counts of a batch's pairs: see `Output`."""
     W = width(like)
@@ -360,7 +360,7 @@ def keep_shares(like: Vector, batch: Batch, block: Block, chains: Chains, output
                 block.score[c, 1] = p * q if output.agree else q
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def unlinked(like: Vector, R: int, S: int, P: Array, rest: Array) -> None:
     """`rest[r] = max(0, 1 − Σ_s P[r, s])`, for all lanes."""
     W = width(like)
@@ -372,7 +372,7 @@ def unlinked(like: Vector, R: int, S: int, P: Array, rest: Array) -> None:
         store(rest, r * W, greater(left, none))
 
 
-@kernel()
+@kernel
 def expect_alone(order: Array, block: Block, tally: Tally, output: Output) -> None:
     """`expect` by position tables, where words choose without looking at their neighbours."""
     for n in order:
@@ -395,7 +395,7 @@ def expect_alone(order: Array, block: Block, tally: Tally, output: Output) -> No
             keep_choices(n, block, there, back, output)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def keep_choices(n: int, block: Block, P0: Array, P1: Array, output: Output) -> None:
     """`keep_shares` of one pair, whose posteriors are `P0` (J, I) and `P1` (I, J)."""
     pairs = block.pairs

@@ -207,7 +207,7 @@ class Pooled(NamedTuple):
     target_stems: Array
 
 
-@kernel()
+@kernel
 def number_from_zero(k0: int, k1: int, lexicon: Lexicon, stems: Stems) -> int:
     """Number the pairs of stems of the words `order[k0:k1]`; returns how many there are."""
     rows, columns = lexicon.rows, lexicon.columns
@@ -229,7 +229,7 @@ def number_from_zero(k0: int, k1: int, lexicon: Lexicon, stems: Stems) -> int:
     return end
 
 
-@kernel()
+@kernel
 def shift_numbers(k0: int, k1: int, lexicon: Lexicon, stems: Stems, by: int) -> None:
     """Add to the numbers of the pairs of stems of the words `order[k0:k1]`."""
     for k in range(k0, k1):
@@ -238,7 +238,7 @@ def shift_numbers(k0: int, k1: int, lexicon: Lexicon, stems: Stems, by: int) -> 
             stems.entry[m] += by
 
 
-@kernel()
+@kernel
 def compare_forms(
     k0: int,
     k1: int,
@@ -263,7 +263,7 @@ def compare_forms(
                     alike[m] = weight * s**POWER
 
 
-@kernel()
+@kernel
 def pool(
     k0: int, k1: int, lexicon: Lexicon, priors: Priors, counts: ExpectedCounts, pooled: Pooled, table: Array,
     by_target: Array,
@@ -285,7 +285,7 @@ def pool(
         pooled.by_source[v, 0], pooled.by_source[v, 1] = first, second
 
 
-@kernel()
+@kernel
 def smooth(
     k0: int, k1: int, lexicon: Lexicon, priors: Priors, counts: ExpectedCounts, pooled: Pooled, table: Array,
     norm: Array,

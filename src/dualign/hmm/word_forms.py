@@ -17,7 +17,7 @@ from unicodedata import combining, normalize
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 
 ALIKE = 0.5
 """Less similarity than this counts as none."""
@@ -74,7 +74,7 @@ def stems_of(words: Iterable[str], letters: int) -> Array:
     return np.fromiter(map(numbers.__getitem__, [stem_of(word, letters) for word in words]), np.int32)
 
 
-@kernel()
+@part
 def similarity(a: Array, b: Array, places: Array) -> float:
     """How similar two forms are, from 0 to 1; `places` (int64, ≥ 1 << 10) is all zero before and after.
 
@@ -121,7 +121,7 @@ def similarity(a: Array, b: Array, places: Array) -> float:
     return length / max(m, n)
 
 
-@kernel()
+@part
 def lowest(bits: int) -> int:
     """Position of the lowest set bit; there is one."""
     k = 0

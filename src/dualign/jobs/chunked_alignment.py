@@ -7,7 +7,7 @@ nor the cut into chunks changes a byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from threading import Lock
 from typing import NamedTuple
@@ -15,20 +15,18 @@ from typing import NamedTuple
 from dualign._core.arrays import Array
 from dualign._core.threads import available
 from dualign.aligner import Aligner
+from dualign.commands.console import Reporter
+from dualign.commands.link_files import Outputs
+from dualign.commands.notes import note_raw, note_unknown
+from dualign.commands.outputs import Ids, Piece, printed
 from dualign.engines import Decoded
 from dualign.hmm.encoding import EncodedText, Lines, chunk_size, encode_lines, parts_of
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
-from dualign.jobs.link_output import Ids, Outputs, Piece, printed
 from dualign.jobs.link_places import on_lines
-from dualign.jobs.running import Run
 from dualign.jobs.warming import compile_kernels
 from dualign.text.blocks import BEGINNING, Pair, PairedLines, Position, TextFiles, both_sides
 from dualign.text.corpus import Numbered
-from dualign.text.tokenizing import ENDING, SAMPLE, Cutting, sign_of_raw_text
-
-MOSTLY = 0.5
-"""With a larger share of unknown words at the beginning of a text, the model is hardly meant for it."""
 
 CHUNK_MEMORY = 40 << 20
 """What a thread takes while it aligns a chunk, from the bytes of the text to those of the links."""
@@ -80,10 +78,15 @@ def chunks_of_text(model: Model, text: Numbered | Iterable[Pair], size: int | No
 
 
 def align_chunks(
-    aligner: Aligner, chunks: Iterable[Chunk], outputs: Outputs, run: Run, ids: Ids | None = None
+    aligner: Aligner,
+    chunks: Iterable[Chunk],
+    outputs: Outputs,
+    tell: Reporter,
+    ids: Ids | None = None,
+    threads: int | None = None,
 ) -> Iterator[Piece]:
     """What is written about each chunk, in their order."""
-    compile_long, cutting = _LongPairs(run), aligner.cutting
+    compile_long, cutting = _LongPairs(tell), aligner.cutting
 
     def looked_at(chunk: Chunk) -> Chunk:
         return chunk._replace(encode=partial(look_at, chunk))
@@ -92,9 +95,9 @@ def align_chunks(
         text = chunk.encode(model)
         compile_long.if_needed(text)
         if chunk.begin.line == 0:
-            _note_unknown(model, text, run)
+            _note_unknown(model, text, tell)
             if not aligner.history:  # else it was looked at before training
-                note_raw(partial(_words_of, model, text), cutting, outputs.positions, run)
+                note_raw(partial(_words_of, model, text), cutting, outputs.positions, tell)
         return text
 
     def print_piece(chunk: Chunk, decoded: Decoded) -> Piece:
@@ -105,15 +108,15 @@ def align_chunks(
         piece = printed(links, outputs, chunk.begin, end, clock.seconds, lines, names)
         return piece if matrices is None else piece._replace(matrices=matrices)
 
-    keep, threads = outputs.posteriors is not None, available(run.threads)
+    keep, threads = outputs.posteriors is not None, available(aligner.threads if threads is None else threads)
     return aligner.decode(map(looked_at, chunks), print_piece, matrices=keep, threads=threads)
 
 
 class _LongPairs:
     """Compiles the kernels for very long sentences when the first of them comes, and says so."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, tell: Reporter) -> None:
+        self._tell = tell
         self._lock = Lock()
         self._done = False
 
@@ -123,33 +126,8 @@ class _LongPairs:
             return
         with self._lock:
             if not self._done:
-                compile_kernels(self._run.note, "long")
+                compile_kernels(self._tell.note, "long")
             self._done = True
-
-
-def note_raw(
-    words: Callable[[int], tuple[Array, Sequence[str]]], cutting: Cutting, positions: str | None, run: Run
-) -> None:
-    """Tell where the text looks raw, and is not tokenised.
-
-    `words` gives the first tokens of a side, in numbers, and the words of these. `positions`: what the links
-    are on, None if there are none.
-    """
-    signs = []
-    for side, (name, cut) in enumerate((("source", cutting.source), ("target", cutting.target))):
-        if cut is None:
-            tokens, known = words(side)
-            sign = sign_of_raw_text([known[token] for token in tokens[:SAMPLE].tolist()], name)
-            if sign is not None:
-                signs.append(sign)
-    if signs:
-        if len(signs) == 2 and all(sign.endswith(ENDING) for sign in signs):
-            signs[0] = signs[0].removesuffix(ENDING)
-        more = ", and align with positions=words for links on the words of your files"
-        run.note(
-            f"note: {' and '.join(signs)}; if this text is not tokenised, train with tokenize=simple"
-            f"{more if positions == 'tokens' else ''}"
-        )
 
 
 def _words_of(model: Model, text: EncodedText, side: int) -> tuple[Array, list[str]]:
@@ -158,20 +136,11 @@ def _words_of(model: Model, text: EncodedText, side: int) -> tuple[Array, list[s
     return sentences.tokens, [*(model.source, model.target)[side].words, *text.unknown[side]]
 
 
-def _note_unknown(model: Model, text: EncodedText, run: Run) -> None:
+def _note_unknown(model: Model, text: EncodedText, tell: Reporter) -> None:
     """Warn where the first pairs of a text are in other languages than the model's."""
     bitext = text.bitext
     for side, vocabulary, name in (
         (bitext.source, model.source, "source"),
         (bitext.target, model.target, "target"),
     ):
-        note_unknown(name, int((side.tokens >= len(vocabulary)).sum()), len(side.tokens), run)
-
-
-def note_unknown(name: str, unknown: int, tokens: int, run: Run) -> None:
-    """Warn where most of the first tokens of a side are words that the model does not know."""
-    if unknown > MOSTLY * tokens:
-        run.warn(
-            f"the model does not know {100 * unknown / tokens:.0f} % of the first {name} words; "
-            "was it trained on these languages, in this order?"
-        )
+        note_unknown(name, int((side.tokens >= len(vocabulary)).sum()), len(side.tokens), tell)

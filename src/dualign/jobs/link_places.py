@@ -8,9 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from dualign._core.arrays import Array
+from dualign.commands.link_files import Outputs
+from dualign.commands.outputs import Printed
 from dualign.decode.decoders import DecodedLinks
 from dualign.hmm.encoding import Lines
-from dualign.jobs.link_output import Outputs, Printed
 from dualign.text.blocks import Position
 from dualign.text.links import PositionMap
 from dualign.text.printing import print_links

@@ -7,12 +7,14 @@ processes. They leave the machine code in the cache, for this run and all later 
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,12 +23,17 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.compile_watch import announce, expecting, watched
-from dualign._core.jit import versions
-from dualign._core.kernel_folder import Mark, kernel_folder, remove_unused, with_kernel_folder
+from dualign._core.jit import (
+    PACKAGE,
+    digest_and_imports,
+    kernel_folder,
+    remove_unused,
+    versions,
+    with_kernel_folder,
+)
 from dualign._core.memory import boundless
 from dualign._core.progress import Clock, unmeasured, unwatched
 from dualign._core.threads import available
-from dualign.jobs.running import SILENT, Run
 from dualign.options import Options
 from dualign.text.corpus import Bitext, GrowingVocabulary, Numbered, encode
 
@@ -44,7 +51,62 @@ SOURCE = [["a", "b", "c"], ["b", "a"], ["c"]]
 TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
 
 
-def compile_ahead(everything: bool = False, *, run: Run = SILENT) -> Path:
+class Mark:
+    """Remembers that the kernels of a job have been compiled for this state of our sources.
+
+    It has two names. One depends on the content of our sources, the other on their places, sizes and times:
+    that one is quick to find, and made anew where only the times have changed.
+    """
+
+    def __init__(self, job: str, versions: str) -> None:
+        self._name = hashlib.sha256(f"{job} {versions}".encode()).hexdigest()[:16]
+        self._job = job
+
+    def is_set(self) -> bool:
+        """Whether the kernels have been compiled."""
+        if self._path(_state()).exists():
+            return True
+        if not self._path(_all_sources()).exists():
+            return False
+        self.set()
+        return True
+
+    def set(self) -> None:
+        """From now on, `is_set`; without a word where nothing can be written."""
+        for state in (_all_sources(), _state()):
+            with suppress(OSError):
+                self._path(state).touch()
+
+    def _path(self, state: str) -> Path:
+        return kernel_folder() / f"{self._job}-compiled-{self._name}-{state}"
+
+
+def _source_files() -> Iterator[str]:
+    for folder, folders, names in os.walk(PACKAGE):
+        folders.sort()
+        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py"))
+
+
+@cache
+def _state() -> str:
+    """A digest of the places, sizes and times of our sources."""
+    digest = hashlib.sha256()
+    for path in _source_files():
+        status = os.stat(path)
+        digest.update(f"{path} {status.st_mtime_ns} {status.st_size} ".encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _all_sources() -> str:
+    """A digest of the content of our sources."""
+    digest = hashlib.sha256()
+    for path in _source_files():
+        digest.update(os.path.relpath(path, PACKAGE).encode() + digest_and_imports(path)[0])
+    return digest.hexdigest()[:16]
+
+
+def compile_ahead(everything: bool, note: Callable[[str], None]) -> Path:
     """Compile what word alignment needs, or everything, unless that was done before; returns the folder.
 
     For images of machines and for clusters, where the first run should not take longer than later ones.
@@ -55,7 +117,7 @@ def compile_ahead(everything: bool = False, *, run: Run = SILENT) -> Path:
     if everything:
         names = [name for name in KERNELS if name != "translation"]
         names += [f"translation-{method}" for method in METHODS]
-    compile_kernels(run.note, *names)
+    compile_kernels(note, *names)
     return kernel_folder()
 
 

@@ -51,7 +51,7 @@ class ModelView:
         self._lock = Lock()
 
     def of_pairs(self, pairs: Iterable[Pair]) -> Iterator[Array]:
-        """For each pair a float32 array (before/after, direction, I, J).
+        """Yield for each pair a float32 array (before/after, direction, I, J).
 
         Direction 0 has p(b_j = i), in which target words choose, and 1 has p(a_i = j). A pair of more cells
         than the aligner takes has none: shape (2, 2, 0, 0).
@@ -66,11 +66,12 @@ class ModelView:
                 yield np.stack((before, after))
 
     def line(self, pair: Pair) -> str:
-        """The posteriors of one pair as the page reads them; see `lines`."""
+        """Return the posteriors of one pair as the page reads them; see `lines`."""
         return next(self.lines([pair]))
 
     def lines(self, pairs: Iterable[Pair]) -> Iterator[str]:
-        """For each pair the cells where something is at least `LEAST`: `i,j,b,a,b',a'` and blanks between.
+        """Yield for each pair the cells where something is at least `LEAST`: `i,j,b,a,b',a'` and blanks
+        between.
 
         Posteriors are in thousandths: p(b_j = i) and p(a_i = j), before and (with a dash) after projection.
         """
@@ -83,7 +84,8 @@ class ModelView:
             )
 
     def candidates(self, pairs: Iterable[Pair]) -> tuple[list[str], list[str]]:
-        """The best translations of each word of the pairs: lines `word<TAB>translation<TAB>thousandths …`.
+        """Return the best translations of each word of the pairs: lines `word<TAB>translation<TAB>thousandths
+        …`.
 
         First of source words by p(target | source), then of target words by p(source | target). Words that
         the model does not know are left out.
@@ -100,12 +102,12 @@ class ModelView:
 
 
 def _chosen(words: set[str], vocabulary: Vocabulary) -> Array:
-    """Whether each word of a vocabulary is among the given ones: bool."""
+    """Return whether each word of a vocabulary is among the given ones: bool."""
     return np.array([word in words for word in vocabulary.words], bool)
 
 
 def _best(model: Model, side: int, wanted: Array) -> Iterator[tuple[int, Array, Array]]:
-    """Word, its best translations and their probabilities, for the wanted words of a side."""
+    """Yield the wanted words of a side, the best translations of each, and their probabilities."""
     lexicon, table = model.lexicon, model.distributions
     owner = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
     word, other = (owner, lexicon.columns) if side == 0 else (lexicon.columns, owner)

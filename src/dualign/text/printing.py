@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.text.links import Links
 
 _LONGEST = 32
@@ -20,7 +20,7 @@ def print_links(links: Links, scored: bool) -> bytes:
     return text[: print_lines(*arrays, scored, text)].tobytes()
 
 
-@kernel()
+@kernel
 def print_lines(
     source: Array, target: Array, probability: Array, offsets: Array, scored: bool, text: Array
 ) -> int:
@@ -46,7 +46,7 @@ def print_lines(
     return at
 
 
-@kernel()
+@part
 def print_number(number: int, digits: int, text: Array, at: int) -> int:
     """Write a number with at least `digits` digits, and return where it ends."""
     size, rest = 1, number // 10

@@ -24,7 +24,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.threads import ordered_map, spans
 from dualign._search.certificate import ROUNDING, have_met
 from dualign.decode.choosing import LinkBuffer
@@ -95,7 +95,7 @@ def scores_of_block(options: Options, block: Block, posterior: Array) -> Array:
     return scores
 
 
-@kernel()
+@kernel
 def score_positions(n0: int, n1: int, block: Block, backward: bool, scores: Array) -> None:
     """Eq. 5 of pairs n0..n1 in one direction into `scores` float64 (slots)."""
     pairs = block.pairs
@@ -113,7 +113,7 @@ def score_positions(n0: int, n1: int, block: Block, backward: bool, scores: Arra
             score_rows(E0.T, by_target[:, 1:].T, S)
 
 
-@kernel()
+@part
 def score_rows(E: Array, prior: Array, S: Array) -> None:
     """Products of emissions and position probabilities, each row divided by its sum."""
     for i in range(S.shape[0]):
@@ -125,7 +125,7 @@ def score_rows(E: Array, prior: Array, S: Array) -> None:
             S[i, j] /= total
 
 
-@kernel()
+@kernel
 def list_links(
     n0: int, n1: int, pairs: PairOffsets, first: Array, posterior: Array, chosen: Array, found: LinkBuffer
 ) -> None:

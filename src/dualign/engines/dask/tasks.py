@@ -175,7 +175,7 @@ def merge(counts: Sequence[str], number: int, begin: int, end: int) -> Made:
     return {}, {"links": total}
 
 
-@kernel()
+@kernel
 def counted(links: Array, columns: int) -> tuple[Array, Array]:
     """Which entries have counts, int32, and these; one of the columns if both are the same."""
     found = 0
@@ -192,7 +192,7 @@ def counted(links: Array, columns: int) -> tuple[Array, Array]:
     return entries, counts
 
 
-@kernel()
+@kernel
 def add_at(entries: Array, links: Array, total: Array) -> None:
     """Add the counts of some entries, int32, to the totals of all."""
     for k in range(len(entries)):

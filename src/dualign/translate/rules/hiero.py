@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign.text.checks import links_inside, same_length
 from dualign.text.corpus import GrowingVocabulary, encode
 from dualign.text.links import Alignment, Links
@@ -42,15 +42,10 @@ class Extraction:
     limit: int = 20
 
     def __post_init__(self) -> None:
-        for name, least, most in (("longest", 1, 30), ("symbols", 1, 10), ("gap", 1, 30), ("least", 1, 255)):
-            if not least <= getattr(self, name) <= most:
-                raise UsageError(f"{name}={getattr(self, name)} must be from {least} to {most}")
-        if self.limit < 1 or self.always < 0:
-            raise UsageError(
-                "{limit=} must be at least 1, and {always=} not negative",
-                limit=self.limit,
-                always=self.always,
-            )
+        for name, most in (("longest", 30), ("symbols", 10), ("gap", 30), ("least", 255)):
+            check_value(name, getattr(self, name), least=1, most=most)
+        check_value("limit", self.limit, least=1)
+        check_value("always", self.always, least=0)
 
 
 def extract(
@@ -58,7 +53,8 @@ def extract(
     alignments: Sequence[Alignment],
     settings: Extraction | None = None,
 ) -> Iterator[Rule]:
-    """The rules of linked sentence pairs, sorted by source side, the most frequent target sides first."""
+    """Return the rules of linked sentence pairs, sorted by source side, the most frequent target sides
+    first."""
     settings = settings or Extraction()
     links, source_words, target_words = linked_text(pairs, alignments)
     # A counter table far larger than the rules there can be is only slow to clear.
@@ -73,7 +69,7 @@ def extract(
 def linked_text(
     pairs: Sequence[tuple[Sequence[str], Sequence[str]]], alignments: Sequence[Alignment]
 ) -> tuple[RuleLinks, list[str], list[str]]:
-    """Number the words of linked pairs and weigh them; also returns the words of both sides."""
+    """Number the words of linked pairs and weigh them; also return the words of both sides."""
     same_length(("the text", len(pairs)), ("the list of links", len(alignments)), unit="sentence pairs")
     source_words, target_words = GrowingVocabulary(), GrowingVocabulary()
     bitext = encode(pairs, source_words, target_words, lowercase=False)
@@ -95,7 +91,7 @@ def linked_text(
 
 
 def _lexical_weights(words: Array, others: Array, left: Array, right: Array) -> Array:
-    """For each word log of the mean of p(word | other) over the words it is linked to, or p(word |
+    """Return for each word log of the mean of p(word | other) over the words it is linked to, or p(word |
     nothing)."""
     linked = np.bincount(left, minlength=len(words))
     pair = words[left].astype(np.int64) * (int(others.max(initial=0)) + 1) + others[right]

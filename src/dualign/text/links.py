@@ -92,6 +92,10 @@ class Alignment:
         return replace(self, words=(source, target))
 
 
+WeightedLink = tuple[int, int, float]
+"""Source position, target position, probability."""
+
+
 class PositionMap(NamedTuple):
     """New positions of the tokens of many sentences: token i of sentence n has `place[offsets[n] + i]`."""
 

@@ -12,13 +12,18 @@ from html import escape
 from itertools import chain, compress, pairwise
 from math import isnan, nan
 from operator import itemgetter, not_
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from dualign._core.errors import DataError
 from dualign.text.checks import links_inside, same_length
 
 if TYPE_CHECKING:
     from dualign._core.arrays import Array
+
+Item = TypeVar("Item")
+
+BLOCK = 4096
+"""Sentence pairs in memory at a time; a few megabytes."""
 
 Link = tuple[int, int]
 """A link `(source position, target position)`, both counted from 0."""
@@ -282,6 +287,28 @@ class Links:
         return in_order.chosen(np.concatenate(([True], first)))
 
 
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield lists of `size` items, the last perhaps shorter; an error comes after the items before it."""
+    chunk: list[Item] = []
+    try:
+        for item in items:
+            chunk.append(item)
+            if len(chunk) == size:
+                yield chunk
+                chunk = []
+    except DataError:
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
+        yield chunk
+
+
+def in_blocks(alignments: Iterable[Alignment], size: int = BLOCK) -> Iterator[Links]:
+    """Pack alignments into `Links` of `size` pairs each."""
+    return map(Links.of, chunks(alignments, size))
+
+
 def in_step(
     names: tuple[str, str], first: Iterator[Links], second: Iterator[Links], remedy: str
 ) -> Iterator[tuple[Links, Links]]:
@@ -298,8 +325,9 @@ def in_step(
         yield one.slice(0, size), other.slice(0, size)
         done += size
         one, other = one.slice(size, len(one)), other.slice(size, len(other))
-    counts = (done + len(one) + sum(map(len, first)), done + len(other) + sum(map(len, second)))
-    same_length(*zip(names, counts, strict=True), unit="sentence pairs", remedy=remedy)
+    counts = done + len(one) + sum(map(len, first)), done + len(other) + sum(map(len, second))
+    if counts[0] != counts[1]:
+        same_length(*zip(names, counts, strict=True), unit="sentence pairs", remedy=remedy)
 
 
 Marks = Mapping[tuple[int, int], tuple[bool, float | None]]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign.text.links import Links
+
+if TYPE_CHECKING:
+    from dualign.text.links import Links
 
 _LONGEST = 32
 """Bytes of `2147483647-2147483647:1.000000` and a blank."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign.commands.link_files import Outputs
+from dualign.commands.bundles import Outputs
 from dualign.commands.outputs import Printed
 from dualign.decode.decoders import DecodedLinks
 from dualign.hmm.encoding import Lines

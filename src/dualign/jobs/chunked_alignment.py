@@ -15,11 +15,11 @@ from typing import NamedTuple
 from dualign._core.arrays import Array
 from dualign._core.threads import available
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter
-from dualign.commands.link_files import Outputs
 from dualign.commands.notes import note_raw, note_unknown
 from dualign.commands.outputs import Ids, Piece, printed
-from dualign.engines import Decoded
+from dualign.engines import DecodedPart
 from dualign.hmm.encoding import EncodedText, Lines, chunk_size, encode_lines, parts_of
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
@@ -101,7 +101,7 @@ def align_chunks(
                 note_raw(partial(_words_of, model, text), cutting, outputs.positions, tell)
         return text
 
-    def print_piece(chunk: Chunk, decoded: Decoded) -> Piece:
+    def print_piece(chunk: Chunk, decoded: DecodedPart) -> Piece:
         text, links, matrices, clock = decoded
         end = chunk.end or Position(chunk.begin.line + len(links))
         lines = None if text.lines is None else on_lines(links, text.lines, outputs, cutting, chunk.begin)

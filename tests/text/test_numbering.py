@@ -202,7 +202,7 @@ def test_a_missing_file_and_unknown_errors(tmp_path):
     for threads in (1, 2):
         with pytest.raises(dualign.DataError, match="absent: no such file"):
             number_files(TextFiles(path, str(tmp_path / "absent")), True, threads=threads)
-    with pytest.raises(dualign.UsageError, match="errors=ignore"):
+    with pytest.raises(dualign.UsageError, match='errors="ignore"'):
         number_files(TextFiles(path, path, errors="ignore"), True)
 
 

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from dualign.jobs.pair_requests import Answerer, Refused
+from dualign.commands.requests import Answerer, Refused
 
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner

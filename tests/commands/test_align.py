@@ -20,7 +20,8 @@ from dualign.commands.cli import run
 from dualign.decode import decoders as aligning
 from dualign.measure.links import evaluate
 from dualign.text.corpus import numbered
-from dualign.text.link_formats import parse_pharaoh, read_links
+from dualign.text.formats.pharaoh import parse_pharaoh
+from dualign.text.link_formats import read_links
 from dualign.text.score_matrices import read_matrices
 
 FAST = ["--rounds", "2", "--quiet"]

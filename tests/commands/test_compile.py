@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.commands.command import DUALIGN, write
 
-from dualign._core.kernel_folder import kernel_folder
+from dualign._core.jit import kernel_folder
 from dualign.commands.cli import run
 from dualign.jobs import warming
 

@@ -10,9 +10,8 @@ import pytest
 from tests.commands.command import write
 
 from dualign.commands.cli import run
-from dualign.measure.bootstrap import compare, confidence_interval
+from dualign.measure.bootstrap import compare, confidence_interval, signature
 from dualign.measure.links import by_frequency, evaluate, word_frequencies
-from dualign.measure.signature import signature
 
 LINKS = ["0-0 1-1 1-0", "0-0 0-1", "0-0"]
 GOLD = ["0-0 1-1", "0-0 1?1", "0-0"]

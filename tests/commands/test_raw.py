@@ -6,12 +6,12 @@ import json
 import re
 
 import pytest
-from dualign.commands.requests import Answerer, Refused
 
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
 from dualign.commands.cli import run
 from dualign.commands.link_files import Outputs
+from dualign.commands.requests import Answerer, Refused
 
 WORDS = {"Hund": "dog", "Haus": "house", "Buch": "book", "Mann": "man", "Baum": "tree", "Tag": "day"}
 PAIRS = [

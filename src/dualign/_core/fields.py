@@ -227,6 +227,17 @@ def check(record: Any) -> None:
             raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}}", **values)
 
 
+def check_value(name: str, value: Any, kind: str = "", **rules: Any) -> None:
+    """Refuse an argument of another type, by its name in `KINDS`, or what its `choices` or bounds forbid."""
+    _check_kind(name, value, kind)
+    choices = rules.pop("choices", (value,))
+    if value not in choices:
+        raise UsageError(f"{{{name}=}} is not one of {', '.join(choices)}", **_named(name, value))
+    if not all(BOUNDS[rule][1](value, bound) for rule, bound in rules.items()):
+        limits = " and ".join(f"{BOUNDS[rule][0]} {bound:g}" for rule, bound in rules.items())
+        raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
+
+
 def _named(name: str, value: Any) -> dict[str, Any]:
     return {name: value}
 

@@ -38,7 +38,7 @@ from dualign.transfer.sentences import (
 from dualign.transfer.spans import DISCONTINUOUS, GAP
 from dualign.transfer.tags import carry_bio, vote
 from dualign.transfer.tokens import Interval, locate
-from dualign.transfer.weighted_links import WeightedLink, weighted
+from dualign.transfer.weighted_links import WeightedLink, check_threshold, weighted
 
 Counts = Counter[str]
 Carried = tuple[str, Counts]
@@ -69,7 +69,7 @@ class AnnotatedFiles:
     """The number of sentence pairs, which a NAACL file does not tell."""
 
     def conllu(self) -> tuple[bool, bool]:
-        """Whether source and target are CoNLL-U."""
+        """Return whether source and target are CoNLL-U."""
         source, target = self.source_is_conllu, self.target_is_conllu
         return (
             is_conllu(self.source) if source is None else source,
@@ -79,20 +79,21 @@ class AnnotatedFiles:
     def with_links(
         self, source: Iterable[Any], target: Iterable[Any], *more: tuple[str, Iterable[Any]], errors: str
     ) -> Iterator[tuple[Any, ...]]:
-        """The items of both sides, the links, and the items of `more` named streams, in step."""
+        """Return the items of both sides, the links, and the items of `more` named streams, in step."""
         links = read_links(self.links, self.link_format, errors, count=self.pairs)
         streams = (self.source, source), (self.target, target), (self.links, links), *more
         return in_step(*streams, unit="sentences")
 
     def place(self, number: int) -> str:
-        """How messages name the links of one pair; formats other than Pharaoh have no line per pair."""
+        """Return how messages name the links of one pair; formats other than Pharaoh have no line per
+        pair."""
         return f"{self.links}, sentence pair {number}"
 
 
 def sentence_pairs(
     files: AnnotatedFiles, target_is_conllu: bool, errors: str
 ) -> Iterator[tuple[Sentence, Sentence, Alignment]]:
-    """Source sentences, which are CoNLL-U, target sentences and their links."""
+    """Return source sentences, which are CoNLL-U, target sentences and their links."""
     source = read_sentences(files.source, True, errors)
     target = read_sentences(files.target, target_is_conllu, errors)
     return files.with_links(source, target, errors=errors)
@@ -101,14 +102,15 @@ def sentence_pairs(
 def record_pairs(
     files: AnnotatedFiles, target_is_json: bool, errors: str
 ) -> Iterator[tuple[AnnotatedText, AnnotatedText, Alignment]]:
-    """Source and target records and their links; a target that is not JSON is text, one record per line."""
+    """Return source and target records and their links; a target that is not JSON is text, one record per
+    line."""
     read_target = read_annotated if target_is_json else read_plain
     source, target = read_annotated(files.source, errors), read_target(files.target, errors)
     return files.with_links(source, target, errors=errors)
 
 
 def trees(files: AnnotatedFiles, settings: Settings, errors: str, spread: Spread = map) -> Iterable[Carried]:
-    """Target sentences with the trees of the source sentences."""
+    """Return target sentences with the trees of the source sentences."""
     _, target_is_conllu = files.conllu()
     pairs = sentence_pairs(files, target_is_conllu, errors)
     return spread(partial(_carry_tree, files, settings), enumerate(pairs, 1))
@@ -147,7 +149,8 @@ class TagSettings:
 def tags(
     files: AnnotatedFiles, settings: Settings, how: TagSettings, errors: str, spread: Spread = map
 ) -> Iterable[Carried]:
-    """Tags of the target words: CoNLL-U sentences if either side is CoNLL-U, otherwise lists of tags."""
+    """Return tags of the target words: CoNLL-U sentences if either side is CoNLL-U, otherwise lists of
+    tags."""
     source_is_conllu, target_is_conllu = files.conllu()
     source_stream = _tagged_sentences(files.source, source_is_conllu, errors)
     if any(files.conllu()):
@@ -180,7 +183,7 @@ def _carry_sentence(
     how: TagSettings,
     item: tuple[int, tuple[Sentence, Sentence, Alignment]],
 ) -> Carried:
-    """The tags of one sentence pair."""
+    """Return the tags of one sentence pair."""
     source_is_conllu, target_is_conllu = files.conllu()
     number, (source, target, alignment) = item
     given = read_tags(source, how.column) if source_is_conllu else source.column(FORM)
@@ -201,7 +204,7 @@ def _carry_sentence(
 def _carry_tags(
     given: list[str], length: int, links: list[WeightedLink], how: TagSettings
 ) -> tuple[list[str], list[float], Counts]:
-    """The tags of the target words, their confidence, and what happened."""
+    """Return the tags of the target words, their confidence, and what happened."""
     if how.bio:
         carried = carry_bio(given, length, links, how.discontinuous, how.gap)
         counts = Counter(carried.statuses)
@@ -216,7 +219,8 @@ def _carry_tags(
 def spans(
     files: AnnotatedFiles, discontinuous: str, gap: int, threshold: float, errors: str, spread: Spread = map
 ) -> Iterable[Carried]:
-    """Lines of JSON: the target's text with the spans of the source's."""
+    """Return lines of JSON: the target's text with the spans of the source's."""
+    check_threshold(threshold)
     pairs = record_pairs(files, is_json(files.target), errors)
     return spread(partial(_carry_spans, files, (discontinuous, gap), threshold), enumerate(pairs, 1))
 
@@ -245,7 +249,7 @@ def markup(
     errors: str,
     spread: Spread = map,
 ) -> Iterable[Carried]:
-    """Target lines with the tags of the source lines.
+    """Return target lines with the tags of the source lines.
 
     Links are about the words in the files of tokens, where these are given, otherwise about those of the
     lines without tags, split at white space.
@@ -284,7 +288,7 @@ def _words(text: str, path: str | None, place: str, tokens: Iterator[str], numbe
 
 
 def _tagged_sentences(path: str, conllu: bool, errors: str) -> Iterator[Sentence]:
-    """Sentences of CoNLL-U; or lines of tags, which may be empty, as sentences with these forms."""
+    """Return sentences of CoNLL-U; or lines of tags, which may be empty, as sentences with these forms."""
     if conllu:
         return read_sentences(path, True, errors)
     return (Sentence.of_tokens(tokenize(line), place=path) for line in read_lines(path, errors))

@@ -65,7 +65,7 @@ class Measured:
 
     def as_json(self) -> str:
         """Return one JSON object; rates are fractions."""
-        from dualign.measure.signature import signature
+        from dualign.measure.bootstrap import signature
 
         text = {"pairs": self.pairs, "source_words": self.words[0], "target_words": self.words[1]}
         content = {
@@ -87,7 +87,7 @@ class Measured:
 
     def as_text(self) -> str:
         """Return lines for people; rates are per cent."""
-        from dualign.measure.signature import signature
+        from dualign.measure.bootstrap import signature
 
         words = " and ".join(f"{count / max(self.pairs, 1):.1f}" for count in self.words)
         lines = [

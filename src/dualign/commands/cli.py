@@ -343,7 +343,7 @@ def main() -> NoReturn:
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
-        if (kernels := sys.modules.get("dualign._core.kernel_folder")) is not None:
+        if (kernels := sys.modules.get("dualign._core.jit")) is not None:
             kernels.remove_temporary_kernels()
         os._exit(code)
 

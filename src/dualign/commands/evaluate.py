@@ -80,7 +80,7 @@ class Report:
 
     def as_json(self) -> str:
         """One JSON object; rates are fractions, and what was not asked for is null."""
-        from dualign.measure.signature import signature
+        from dualign.measure.bootstrap import signature
 
         content: dict[str, Any] = self.evaluation.as_dict()
         content["interval"] = None if self.interval is None else asdict(self.interval)
@@ -97,7 +97,7 @@ class Report:
 
     def as_text(self) -> str:
         """Lines for people; rates are per cent."""
-        from dualign.measure.signature import signature
+        from dualign.measure.bootstrap import signature
 
         whole = self.evaluation
         lines = [f"AER        {_percent(whole.aer)}{self._interval()}"]

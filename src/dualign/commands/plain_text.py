@@ -17,7 +17,7 @@ from dualign.commands.console import SILENT, Reporter
 from dualign.hmm.model import Model
 from dualign.text.blocks import TextFiles
 from dualign.text.conllu import FORM, is_conllu, read_conllu
-from dualign.text.link_formats import like_links
+from dualign.text.formats.pharaoh import like_links
 from dualign.text.tables import Columns, kind_of, parse_columns, read_rows
 from dualign.text.tokenizing import PLAIN, Cutting, cutting_of
 

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from threading import Lock, local
+from threading import Lock
 from typing import NamedTuple
 
 from dualign._core.arrays import Array
-from dualign._core.progress import Clock, phase
-from dualign._core.threads import ordered_map
+from dualign._core.threads import available
 from dualign.aligner import Aligner
 from dualign.commands.console import Reporter
 from dualign.commands.link_files import Outputs
 from dualign.commands.notes import note_raw, note_unknown
 from dualign.commands.outputs import Ids, Piece, printed
-from dualign.hmm.cells import ThreadBuffers
-from dualign.hmm.encoding import EncodedText, Lines, chunk_size, encode_lines, unencoded_parts
+from dualign.engines import Decoded
+from dualign.hmm.encoding import EncodedText, Lines, chunk_size, encode_lines, parts_of
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
 from dualign.jobs.link_places import on_lines
@@ -37,7 +36,7 @@ class Chunk(NamedTuple):
     """Some consecutive pairs of a text, between two places, to be encoded on any thread."""
 
     begin: Position
-    encode: Callable[[], EncodedText]
+    encode: Callable[[Model], EncodedText]
     end: Position | None = None
     """None if only the line is known, from the number of pairs."""
 
@@ -57,7 +56,7 @@ def chunks_of_files(
         if model.options.skipped:
             side.numbers  # noqa: B018
     for lines in text.blocks(size or chunk_size(model), begin):
-        yield Chunk(lines.begin, partial(encode_chunk, model, lines, text, keep), lines.end)
+        yield Chunk(lines.begin, partial(encode_chunk, lines=lines, text=text, keep=keep), lines.end)
 
 
 def encode_chunk(model: Model, lines: PairedLines, text: TextFiles, keep: bool) -> EncodedText:
@@ -74,8 +73,8 @@ def encode_chunk(model: Model, lines: PairedLines, text: TextFiles, keep: bool) 
 def chunks_of_text(model: Model, text: Numbered | Iterable[Pair], size: int | None = None) -> Iterator[Chunk]:
     """A text in memory, or a stream of pairs, which is then read no further than is needed."""
     size = size or chunk_size(model)
-    for number, encode in enumerate(unencoded_parts(model, text, size)):
-        yield Chunk(Position(number * size), encode)
+    for number, part in enumerate(parts_of(model, text, size)):
+        yield Chunk(Position(number * size), part.encode)
 
 
 def align_chunks(
@@ -87,30 +86,30 @@ def align_chunks(
     threads: int | None = None,
 ) -> Iterator[Piece]:
     """What is written about each chunk, in their order."""
-    compile_long = _LongPairs(tell)
-    desks = local()
-    cutting = aligner.cutting
+    compile_long, cutting = _LongPairs(tell), aligner.cutting
 
-    def work(chunk: Chunk) -> Piece:
-        clock = Clock()
-        with phase("numbering"):
-            text = chunk.encode()
+    def looked_at(chunk: Chunk) -> Chunk:
+        return chunk._replace(encode=partial(look_at, chunk))
+
+    def look_at(chunk: Chunk, model: Model) -> EncodedText:
+        text = chunk.encode(model)
         compile_long.if_needed(text)
         if chunk.begin.line == 0:
-            _note_unknown(aligner.model, text, tell)
+            _note_unknown(model, text, tell)
             if not aligner.history:  # else it was looked at before training
-                note_raw(partial(_words_of, aligner.model, text), cutting, outputs.positions, tell)
-        desk = desks.own = getattr(desks, "own", None) or ThreadBuffers()
-        matrices: list[Array] | None = None if outputs.posteriors is None else []
-        links = aligner.align_part(text, desk, matrices)
+                note_raw(partial(_words_of, model, text), cutting, outputs.positions, tell)
+        return text
+
+    def print_piece(chunk: Chunk, decoded: Decoded) -> Piece:
+        text, links, matrices, clock = decoded
         end = chunk.end or Position(chunk.begin.line + len(links))
-        with phase("printing"):
-            lines = None if text.lines is None else on_lines(links, text.lines, outputs, cutting, chunk.begin)
-            names = None if ids is None else ids.of(chunk.begin.line, end.line)
-            piece = printed(links, outputs, chunk.begin, end, clock.seconds, lines, names)
+        lines = None if text.lines is None else on_lines(links, text.lines, outputs, cutting, chunk.begin)
+        names = None if ids is None else ids.of(chunk.begin.line, end.line)
+        piece = printed(links, outputs, chunk.begin, end, clock.seconds, lines, names)
         return piece if matrices is None else piece._replace(matrices=matrices)
 
-    return ordered_map(work, chunks, aligner.threads if threads is None else threads)
+    keep, threads = outputs.posteriors is not None, available(aligner.threads if threads is None else threads)
+    return aligner.decode(map(looked_at, chunks), print_piece, matrices=keep, threads=threads)
 
 
 class _LongPairs:

@@ -165,7 +165,7 @@ def align_shard(
     tell = Reporter(note=notes.append, warn=warnings.append)
     keep_lines = outputs.reads_lines
     chunks = (
-        Chunk(block.begin, partial(encode_chunk, aligner.model, block, files, keep_lines), block.end)
+        Chunk(block.begin, partial(encode_chunk, lines=block, text=files, keep=keep_lines), block.end)
         for block in blocks_of(lines)
     )
     pieces = list(align_chunks(aligner, chunks, outputs, tell))

@@ -89,7 +89,7 @@ def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., 
     parameters[:last] = [each.replace(default=Parameter.empty) for each in parameters[:last]]
     parameters += [_parameter(each, known, usual, Parameter.KEYWORD_ONLY) for each in after]
     taken = {option for each in special.values() for option in each.known()} | OF_RUN | usual.keys()
-    rest = [Given.of(each) for each in known if each not in taken]
+    rest = [Given.of(each) for each in known if each not in taken and each not in special]
     parameters += [_parameter(each, known, usual, Parameter.KEYWORD_ONLY) for each in rest]
     parameters.append(Parameter("run", Parameter.KEYWORD_ONLY, default=SILENT, annotation=Run))
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]

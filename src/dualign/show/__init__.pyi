@@ -18,26 +18,3 @@ from .terminal import pair_on_terminal as pair_on_terminal
 from .viewer import Viewer as Viewer
 from .viewer import content as content
 from .viewer import viewer_page as viewer_page
-
-__all__ = [
-    "About",
-    "Dataset",
-    "Files",
-    "ModelView",
-    "Shown",
-    "System",
-    "Viewer",
-    "calibration_figure",
-    "content",
-    "cost_figure",
-    "curve_figure",
-    "matrix_figure",
-    "pair_on_terminal",
-    "posterior_figure",
-    "pruning_figure",
-    "read_dataset",
-    "save",
-    "summary_page",
-    "trace_figure",
-    "viewer_page",
-]

@@ -24,7 +24,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import FilePath, open_input
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.text.checks import in_step, same_length
 from dualign.text.tokenizing import PLAIN, Cutting, words_of
 from dualign.text.utf8 import checked, read_lines, refuse_block, refuse_packed, tokenize
@@ -336,7 +336,7 @@ class TextFiles(NamedTuple):
                 yield words_of(left, self.cutting.ascii), words_of(right, self.cutting.ascii)
 
 
-@kernel()
+@kernel
 def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) -> tuple[int, int]:
     """Write the two sides of each line; (-1, 1), or a line without one separator and how many it has."""
     at = line = 0
@@ -356,7 +356,7 @@ def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) 
     return -1, 1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int, int, int]:
     """How many separators and words the line has that begins here; where the first separator begins and ends,
     and where the line does."""

@@ -1,8 +1,7 @@
-"""CoNLL-U sentences that get their annotation from another language.
+"""Sentences that get their annotation from another language: CoNLL-U, or text with spans as JSON lines.
 
-Annotated text as JSON lines: `{"text": "…", "spans": [{"start": 0, "end": 4, "label": "PER"}]}`.
-
-Offsets count characters; `end` is exclusive. Spans may nest and overlap. Links are about the tokens in
+A line of JSON is `{"text": "…", "spans": [{"start": 0, "end": 4, "label": "PER"}]}`. Offsets count
+characters; `end` is exclusive. Spans may nest and overlap. Links are about the tokens in
 `"tokens": ["…", …]`, or without it about the text split at white space. Other keys of a span, and the
 record's `"id"`, are copied.
 """
@@ -63,7 +62,7 @@ class Settings:
 def links_between(
     source: Sentence, target: Sentence, alignment: Alignment, settings: Settings, place: str
 ) -> list[WeightedLink]:
-    """The links of two sentences' words, checked and filtered; `place` begins the messages."""
+    """Return the links of two sentences' words, checked and filtered; `place` begins the messages."""
     links = weighted(alignment, settings.threshold)
     units = (source.surface(), target.surface()) if settings.surface else (source.words, target.words)
     links_inside(alignment.links, len(units[0]), len(units[1]), place)
@@ -120,7 +119,7 @@ def transfer_tree(
 
 
 def as_column(name: str) -> str:
-    """A column of `COLUMNS`, in lower case, or the unchanged name of an attribute in MISC."""
+    """Return a column of `COLUMNS`, in lower case, or the unchanged name of an attribute in MISC."""
     if name.lower() in COLUMNS:
         return name.lower()
     if name.lower() in ("id", "form", "head", "deprel", "deps", "misc"):
@@ -133,7 +132,8 @@ def as_column(name: str) -> str:
 
 
 def read_tags(sentence: Sentence, column: str) -> list[str]:
-    """The tags of a sentence's words in a column of `COLUMNS`, or by an attribute in MISC; `_` for none."""
+    """Return the tags of a sentence's words in a column of `COLUMNS`, or by an attribute in MISC; `_` for
+    none."""
     if column in COLUMNS:
         return sentence.column(COLUMNS[column])
     attributes = (dict(part.partition("=")[::2] for part in row[MISC].split("|")) for row in sentence.words)
@@ -153,7 +153,7 @@ def write_tags(sentence: Sentence, column: str, tags: Sequence[str], confidence:
 
 
 def _with_attribute(misc: str, key: str, value: str | None) -> str:
-    """MISC with an attribute set, or removed where `value` is None."""
+    """Return MISC with an attribute set, or removed where `value` is None."""
     if misc == "_":
         return "_" if value is None else f"{key}={value}"
     parts = [part for part in misc.split("|") if part.partition("=")[0] != key]
@@ -186,7 +186,7 @@ def read_plain(path: str, errors: str = "strict") -> Iterator[AnnotatedText]:
 
 
 def plain(text: str) -> AnnotatedText:
-    """A text without annotation, its tokens split at white space."""
+    """Return a text without annotation, its tokens split at white space."""
     return AnnotatedText(text, locate(tokenize(text), text, ("tokens", "its text")), [])
 
 
@@ -212,7 +212,7 @@ def carry_record(
     discontinuous: str,
     gap: int = GAP,
 ) -> tuple[dict[str, Any], list[str]]:
-    """The target's record with the source's spans, ready for JSON; and the status of each span.
+    """Return the target's record with the source's spans, ready for JSON; and the status of each span.
 
     Spans that could not be transferred are listed as `lost`, with their status and source offsets.
     """

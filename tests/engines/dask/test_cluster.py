@@ -288,9 +288,9 @@ DRIVER = """
 import os, signal, sys
 import dualign.hmm.encoding as encoding
 from dualign import jobs
-from dualign.engines.dask import cluster_engine
+from dualign.engines import threads as expectation
+from dualign.engines.dask import engine as cluster_engine
 from dualign.hmm.cells import block_bounds
-from dualign.learn import expectation
 for module in (expectation, cluster_engine):
     module.block_bounds = lambda bitext, limit=3000: block_bounds(bitext, min(limit, 3000))
 encoding.CHUNK, cluster_engine.RANGE_ENTRIES = 4, 1 << 10

@@ -126,7 +126,12 @@ def read_container(
 
 
 def is_model_file(path: str) -> bool:
-    """Whether a file begins like one that `write_container` wrote."""
+    """Whether a file begins like one that `write_container` wrote.
+
+    A pipe does not: a model is mapped to memory, and what is read here would be lost to the next reader.
+    """
+    if not os.path.isfile(path):
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
 from dualign.text.arpa import Arpa, Grams
 from dualign.text.corpus import GrowingVocabulary
 
@@ -37,9 +38,8 @@ class _Types:
 
 
 def estimate(sentences: Iterable[Sequence[str]], order: int = 3, *, place: str | None = None) -> Arpa:
-    """A model of tokenised sentences; empty ones are left out. Errors name the `place` of the text."""
-    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 9:
-        raise UsageError("{order=} must be a whole number from 1 to 9", order=order)
+    """Return a model of tokenised sentences; empty ones are left out. Errors name the `place` of the text."""
+    check_value("order", order, "int", least=1, most=9)
     text, ends, words = _text(sentences, place)
     types = _types(text, ends, order, len(words), place)
     begin = words.index("<s>")
@@ -66,7 +66,7 @@ def estimate(sentences: Iterable[Sequence[str]], order: int = 3, *, place: str |
 
 
 def discounts(counts: Array) -> Array:
-    """D(1), D(2), D(3+) from the counts of one length; 0.5, 1, 1.5 where there are too few to tell."""
+    """Return D(1), D(2), D(3+) from the counts of one length; 0.5, 1, 1.5 where there are too few to tell."""
     n1, n2, n3, n4 = (int((counts == c).sum()) for c in (1, 2, 3, 4))
     if min(n1, n2, n3) == 0:
         return np.array([0.5, 1.0, 1.5])
@@ -78,7 +78,8 @@ def discounts(counts: Array) -> Array:
 
 
 def _text(sentences: Iterable[Sequence[str]], place: str | None) -> tuple[Array, Array, list[str]]:
-    """All sentences with `<s>` and `</s>` end to end, where each place's sentence ends, and the words."""
+    """Return all sentences with `<s>` and `</s>` end to end, where each place's sentence ends, and the
+    words."""
     number = GrowingVocabulary()
     unknown, begin, end = (number[word] for word in _SPECIAL)
     del unknown

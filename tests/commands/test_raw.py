@@ -9,8 +9,8 @@ import pytest
 
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Outputs
 from dualign.commands.cli import run
-from dualign.commands.link_files import Outputs
 from dualign.commands.requests import Answerer, Refused
 
 WORDS = {"Hund": "dog", "Haus": "house", "Buch": "book", "Mann": "man", "Baum": "tree", "Tag": "day"}

@@ -23,6 +23,7 @@ from dualign import jobs
 from dualign.commands.cli import run as command
 from dualign.engines.threads import ThreadsEngine
 from dualign.hmm.model import Model, Vocabulary
+from dualign.jobs.functions import stubs
 from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
@@ -233,6 +234,12 @@ def classes_in(*hints: object) -> Iterator[type]:
 @pytest.mark.parametrize("name", [name for name in jobs.__all__ if name[0].islower() and name != "tune"])
 def test_every_job_takes_a_run(name):
     assert inspect.signature(getattr(jobs, name)).parameters["run"].default == jobs.Run()
+
+
+def test_files_of_types_are_those_that_the_fields_make():
+    """After a change of options, `python -m dualign.jobs.functions` writes them anew."""
+    for path, text in stubs().items():
+        assert path.read_text(encoding="utf-8") == text, path.name
 
 
 def test_file_names_may_be_paths(files, tmp_path):

@@ -223,8 +223,9 @@ def check(record: Any) -> None:
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
             needed = next(each for each in fields(record) if each.name == other)
-            values = _named(name, ...) | _named(_name(needed), needed.metadata.get("metavar", ...))
-            raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}}", **values)
+            values = _named(name, ... if "file" in rules else value) | _named(_name(needed), ...)
+            metavar = needed.metadata.get("metavar", "")
+            raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}} {metavar}".rstrip(), **values)
 
 
 def check_value(name: str, value: Any, kind: str = "", **rules: Any) -> None:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.progress import Clock, advance
-from dualign.commands.bundles import BitextFiles
+from dualign.commands.bundles import BitextFiles, Outputs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.commands.evidence import WITHOUT_MODEL, Evidence, Tuning
-from dualign.commands.link_files import Outputs
 from dualign.options import Options
 from dualign.text.checks import number_of
 
@@ -125,8 +124,6 @@ class Align(Command):
     def run(self, tell: Reporter) -> Aligner:
         """Read the text, load or train a model, and write the links."""
         from dualign.commands.outputs import note_counts
-        from dualign.commands.training import Trainer, TrainingText
-        from dualign.hmm.training import NothingToLearn
         from dualign.text.blocks import Position, TextFiles
 
         clock, computing = Clock(), self.computing
@@ -140,18 +137,22 @@ class Align(Command):
             bad = _BadLines(tell)
             hear = bad.tell if outputs.at_once else None
             files = TextFiles(text.source, text.target, computing.errors, tell=hear)
-            trainer = Trainer(computing, crew, evidence, tuning, tell)
+            workspace = computing.workspace()
             if self.load is not None:
                 aligner = self._loaded(tell)
                 self._compile(crew, tell)
                 self._note_idle(aligner.options, tell)
                 aligner.constraints = evidence.read_glossary(computing.errors, aligner.cutting)
-                trainer.workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
+                workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
                 files = files._replace(cutting=aligner.cutting)
                 chunks, end = self._chunks_for_saved(aligner, files, tuning, outputs, tell)
             else:
                 self._note_idle(Options.of(self.options), tell)
                 self._compile(crew, tell)
+                from dualign.commands.training import Trainer, TrainingText
+                from dualign.hmm.training import NothingToLearn
+
+                trainer = Trainer(computing, crew, evidence, tuning, tell, workspace)
                 given = TrainingText(text.source, text.target)
                 try:
                     learnt, aligner = trainer.learn(given, self.options, outputs.positions)
@@ -162,7 +163,7 @@ class Align(Command):
             self._note_cut(aligner, outputs, tell)
             if outputs.model is not None:
                 aligner.save(outputs.model)
-            threads = trainer.workspace.at_once(aligner.threads, CHUNK_MEMORY)
+            threads = workspace.at_once(aligner.threads, CHUNK_MEMORY)
             work = _Work(aligner, files, chunks, end, outputs, threads)
             counts = self._write(work, evidence, crew, tell)
             if not self.resume and crew is None:  # which may have looked at a part of the text alone
@@ -201,10 +202,7 @@ class Align(Command):
             if outputs.ids is not None:
                 raise UsageError("{resume=} cannot write ids; leave them out", resume=True)
             check_resumable(outputs, source, target)
-        if self.computing.device != "auto":
-            from dualign.engines.cuda.device import card_of
-
-            card_of(self.computing.device, self.computing.device_memory)
+        self.computing.check_device()
         if self.load is None:
             self._check_gold(Options.of(self.options))
         inspect_text(source, target, self.computing.errors, tell, waits=outputs.at_once)

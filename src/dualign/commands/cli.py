@@ -29,12 +29,11 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from dualign._core.errors import DualignError, Spell, UsageError, shown
+from dualign._core.errors import DualignError, Spell, Terminated, UsageError, shown
 from dualign._core.fields import Setting, assigned, settings
 from dualign.commands import GROUPS, VERBS
 from dualign.commands.command import Command
 from dualign.commands.console import Console, say
-from dualign.commands.signals import Terminated, heed
 from dualign.text.checks import number_of
 
 _COMPLETE = "_DUALIGN_COMPLETE"
@@ -331,27 +330,21 @@ def run(arguments: Sequence[str]) -> int:
     return guarded(lambda: _invoke(list(arguments)))
 
 
-def main() -> NoReturn:
-    """Run the command line of this process."""
+def main(heed: Callable[[], None]) -> NoReturn:
+    """Run the command line of this process; `heed` takes care of signals, so that they raise."""
     # We never multiply matrices that are worth it, and OpenBLAS keeps its threads busy for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
     sys.modules.setdefault("scipy", None)  # type: ignore[arg-type] # Numba would load it for its version
     code = 130  # for a signal between the end of the work and our own
     try:
-        code = guarded(_heeding)
+        code = guarded(lambda: heed() or _invoke(sys.argv[1:]))  # type: ignore[func-returns-value]
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
         if (kernels := sys.modules.get("dualign._core.jit")) is not None:
             kernels.remove_temporary_kernels()
         os._exit(code)
-
-
-def _heeding() -> int:
-    """Run the command line of this process, which from now on heeds signals: what they raise is explained."""
-    heed()
-    return _invoke(sys.argv[1:])
 
 
 def _invoke(arguments: list[str]) -> int:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
-from dualign.commands.bundles import BitextFiles
+from dualign.commands.bundles import BitextFiles, Outputs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.commands.evidence import WITHOUT_MODEL, Evidence
-from dualign.commands.link_files import Outputs
 from dualign.options import Options
 
 if TYPE_CHECKING:

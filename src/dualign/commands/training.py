@@ -11,6 +11,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign._core.files.streams import text_size
+from dualign._core.memory import Workspace
 from dualign._core.progress import phase
 from dualign._core.threads import ordered_map
 from dualign.aligner import Aligner
@@ -67,11 +68,17 @@ class Trainer:
     """Trains on texts in files, with what is known, where the command computes."""
 
     def __init__(
-        self, computing: Computing, crew: Any, evidence: Evidence, tuning: Tuning, tell: Reporter
+        self,
+        computing: Computing,
+        crew: Any,
+        evidence: Evidence,
+        tuning: Tuning,
+        tell: Reporter,
+        workspace: Workspace,
     ) -> None:
         self.computing, self.crew, self.evidence, self.tuning = computing, crew, evidence, tuning
         self.tell, self.errors = tell, computing.errors
-        self.workspace = computing.workspace()
+        self.workspace = workspace
 
     def learn(
         self, given: TrainingText, options: dict[str, Any], positions: str | None = None

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from dualign._core.arrays import Array
 from dualign._core.threads import available
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter
-from dualign.commands.link_files import Outputs
 from dualign.commands.notes import note_raw, note_unknown
 from dualign.commands.outputs import Ids, Piece, printed
 from dualign.engines import Decoded

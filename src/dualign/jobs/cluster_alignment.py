@@ -18,8 +18,8 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter
-from dualign.commands.link_files import Outputs
 from dualign.commands.outputs import PairTotals, Piece, write
 from dualign.engines.dask.work_folder import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
 from dualign.engines.dask.workers import Made, Task, Workers

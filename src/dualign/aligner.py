@@ -24,7 +24,7 @@ from dualign.decode.decoders import (
     scores_of,
 )
 from dualign.decode.moving import spread_out, without_skipped
-from dualign.engines import ClusterValues, Decoded
+from dualign.engines import ClusterValues, DecodedPart
 from dualign.engines.threads import P, R, ThreadsEngine, posteriors_of_part
 from dualign.hmm.blocks import Block
 from dualign.hmm.constraints import ConstraintSet
@@ -191,14 +191,9 @@ class Aligner:
                 raise UsageError(f"{what} all tokens; leave skip_tokens out")
             text = text.without_words(self.options.skipped)
         self.constraints, self.history = constraints, []
-
-        def hear(progress: Progress) -> None:
-            self.history.append(progress)
-            report(progress)
-
         engine = self._learner(text, workspace or Workspace(threads=self.threads), **cluster)
         try:
-            self._model = train(text, self.options, engine, hear, judge, constraints, prior)
+            self._model = train(text, self.options, engine, report, judge, constraints, prior, self.history)
         finally:
             engine.close()
         return self
@@ -284,7 +279,7 @@ class Aligner:
     def decode(
         self,
         parts: Iterable[P],
-        finish: Callable[[P, Decoded], R],
+        finish: Callable[[P, DecodedPart], R],
         *,
         matrices: bool = False,
         threads: int | None = None,

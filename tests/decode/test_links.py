@@ -14,11 +14,13 @@ from tests.oracles.chain import dense_chain, path_score
 from tests.oracles.growing import grown
 from tests.oracles.symmetrize import symmetrize
 
+from dualign import aligner as aligners
 from dualign._core.jit import kernel
 from dualign.aligner import Aligner
 from dualign.decode import choosing
 from dualign.decode import decoders as aligning
-from dualign.hmm import encoding, posteriors
+from dualign.engines import threads as engine
+from dualign.hmm import encoding
 from dualign.hmm.blocks import block_of
 from dualign.hmm.cells import block_bounds
 from dualign.hmm.emission import jumps_of
@@ -258,8 +260,9 @@ def test_the_answer_for_a_pair_depends_on_nothing_but_the_pair(aligner, decoder,
     assert [answers(aligner, [pair])[0] for pair in pairs] == whole
     assert answers(aligner, pairs[::-1]) == whole[::-1]
     with monkeypatch.context() as patched:
-        patched.setattr(posteriors, "block_bounds", lambda bitext: block_bounds(bitext, 100))
-        patched.setattr(encoding, "CHUNK", 7)
+        patched.setattr(engine, "block_bounds", lambda bitext: block_bounds(bitext, 100))
+        for module in (encoding, aligners):
+            patched.setattr(module, "CHUNK", 7)
         assert answers(aligner, pairs) == whole
         assert answers(aligner, numbered(pairs, lowercase=True)) == whole
         in_parts = aligner.posteriors(pairs)

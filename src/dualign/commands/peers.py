@@ -22,7 +22,7 @@ from dualign.commands.evidence import WITHOUT_MODEL, Evidence
 from dualign.options import Options
 
 if TYPE_CHECKING:
-    from dualign.text.blocks import TextFiles
+    from dualign.text.text_files import TextFiles
 
 DIRECTION = {"decoder": "posterior", "threshold": 0.5}
 """How the links of a direction are chosen."""
@@ -71,7 +71,7 @@ class AlignDirections(Command):
         """Align once for each direction; the second time with the model of the first."""
         from dualign._core.files.atomic import temporary_folder
         from dualign.commands.align import Align
-        from dualign.text.blocks import TextFiles
+        from dualign.text.text_files import TextFiles
 
         source, target = self.text.source, self.text.target
         load, wanted = self.load, self._wanted()
@@ -93,7 +93,7 @@ class AlignDirections(Command):
                 if scores is not None:
                     _write_costs(places[1], scores, direction)
                 if self.after_links and links is not None:
-                    text = TextFiles(source, target, self.computing.errors, aligner.cutting)
+                    text = TextFiles(source, target, errors=self.computing.errors, cutting=aligner.cutting)
                     _write_after_links(places[0], places[1], text, links, direction)
 
 
@@ -111,10 +111,11 @@ def _write_costs(scores: str, output: str, direction: str) -> None:
 
 
 def _write_after_links(links: str, scores: str, text: TextFiles, output: str, direction: str) -> None:
+    from dualign.text.blocks import read_pairs
     from dualign.text.utf8 import read_lines
 
     side = 1 if direction == "forward" else 0
-    rows = zip(read_lines(links), _scores(scores, direction), text.pairs(), strict=True)
+    rows = zip(read_lines(links), _scores(scores, direction), read_pairs(text), strict=True)
     with open_output(output) as stream:
         stream.writelines(f"{line} ||| {value * len(pair[side]):g}\n" for line, value, pair in rows)
 

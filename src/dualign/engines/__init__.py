@@ -35,7 +35,7 @@ class PartOfText(Protocol):
         """What gives them in the numbers of a model's words, on any thread."""
 
 
-class Decoded(NamedTuple):
+class DecodedPart(NamedTuple):
     """A part of a text with its links; and, if they were asked for, the link probabilities of each pair.
 
     `clock` runs since the work on this part began.
@@ -61,7 +61,7 @@ class Engine(Learner, Protocol):
         self,
         model: Model,
         parts: Iterable[P],
-        finish: Callable[[P, Decoded], R],
+        finish: Callable[[P, DecodedPart], R],
         constraints: ConstraintSet | None = None,
         *,
         matrices: bool = False,

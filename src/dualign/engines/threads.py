@@ -22,14 +22,13 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.memory import Workspace, boundless
-from dualign._core.progress import Clock, advancing, phase, timed
+from dualign._core.progress import Clock, advance, phase, timed
 from dualign._core.threads import Stage, Work, in_stages, ordered_map, pieces, spans
 from dualign.decode.decoders import BlockLinks, Links, alignable, decode_block, joined
-from dualign.engines import Decoded, PartOfText
+from dualign.engines import DecodedPart, PartOfText
 from dualign.hmm.blocks import COLD, Block, Warm, block_with
 from dualign.hmm.cells import (
     BLOCK_CELLS,
-    CellBuffers,
     Lookup,
     ThreadBuffers,
     block_bounds,
@@ -136,7 +135,7 @@ class ThreadsEngine:
         self,
         model: Model,
         parts: Iterable[P],
-        finish: Callable[[P, Decoded], R],
+        finish: Callable[[P, DecodedPart], R],
         constraints: ConstraintSet | None = None,
         *,
         matrices: bool = False,
@@ -152,7 +151,7 @@ class ThreadsEngine:
             kept: list[Array] | None = [] if matrices else None
             links = self.links_of(model, text, constraints, kept, own.buffers)
             with phase("printing"):
-                return finish(part, Decoded(text, links, kept, clock))
+                return finish(part, DecodedPart(text, links, kept, clock))
 
         return ordered_map(work, parts, self.threads)
 
@@ -214,7 +213,8 @@ def posteriors_of_part(
     """Posteriors and blocks of a part; with `buffers`, they are gone when the next are asked for."""
     make, expect = timed("cells", make_block), timed("posteriors", posteriors_of_block)
     for span in block_bounds(text.bitext):
-        block = make(model, text, span, constraints, buffers)
+        part = text._replace(bitext=text.bitext.slice(*span))
+        block = make(model, part, constraints, buffers)
         yield expect(model, block, text.unknown, constraints, buffers), block
 
 
@@ -261,8 +261,8 @@ class EStep:
         self._buffers = [ShardBuffers(slots, tokens, dense) for _ in range(at_once)]
         given = jobs or [None] * len(bounds)
         works = (self._block(*each, warm.of_pairs(*each), given[n]) for n, each in enumerate(bounds))
-        for _ in advancing(in_stages(works, threads, at_once), len(bounds)):
-            pass
+        for number, _ in enumerate(in_stages(works, threads, at_once), 1):
+            advance(number / len(bounds))
         self._buffers.clear()
 
     def _bounds(self, wanted: int, dense: bool) -> list[tuple[int, int]]:
@@ -275,7 +275,7 @@ class EStep:
     def _block(self, begin: int, end: int, warm: Warm, jobs: list[Job] | None) -> Work[None]:
         buffers = self._buffers.pop()
         part = self.bitext.slice(begin, end)
-        lookup = timed("index of a block", look_up)(part, self.model.lexicon, lambda _: buffers.cells)
+        lookup = timed("index of a block", look_up)(part, self.model.lexicon, buffers.cells)
         ranges = lookup.ranges(pieces(int(lookup.cells.first[-1]), 1 << 17, RANGES))
         ends = np.empty(len(ranges), np.int64)
 
@@ -304,12 +304,11 @@ class EStep:
         self._buffers.append(buffers)
 
 
-class ShardBuffers:
-    """Arrays for one block, used again and again: fresh ones would cost as much as filling them."""
+class ShardBuffers(ThreadBuffers):
+    """Arrays for one block, used again and again, with what EM counts."""
 
     def __init__(self, slots: int, tokens: Sequence[int], dense: bool) -> None:
-        self.cells = CellBuffers.of(slots)
-        self.posterior = np.empty((slots if dense else 0, 2), np.float32)
+        super().__init__(slots, slots if dense else 0)
         self.null_source, self.null_target = (np.empty(number, np.float32) for number in tokens)
 
     @staticmethod
@@ -321,7 +320,7 @@ class ShardBuffers:
         """Where the posteriors of a block go."""
         null_target = self.null_target[: len(lookup.pairs.target)]
         null_source = self.null_source[: len(lookup.pairs.source)]
-        return Output(self.posterior, null_target, null_source, agree)
+        return Output(self.posteriors, null_target, null_source, agree)
 
 
 def warm_starts(bitext: Bitext, workspace: Workspace) -> Warm:

@@ -256,28 +256,29 @@ def visit_rows(v0: int, v1: int, lookup: Lookup) -> int:
 class ThreadBuffers:
     """Room for the cells and the posteriors of one block at a time; what is put there is for that block only.
 
+    Blocks with more slots than given at first find more, which is kept for the next.
     Fresh arrays for each block would come from the system, page by page, and go back to it, and threads would
     wait for each other there.
     """
 
-    def __init__(self) -> None:
-        self._room = CellBuffers.of(0)
-        self._posterior = np.empty((0, 2), np.float32)
+    def __init__(self, cells: int = 0, posteriors: int = 0) -> None:
+        self._cells = CellBuffers.of(cells)
+        self.posteriors = np.empty((posteriors, 2), np.float32)
 
     def cells(self, slots: int) -> CellBuffers:
         """Room for the cells of a block."""
-        if slots > BLOCK_CELLS:  # one enormous pair: not to be kept for ever
-            return CellBuffers.of(slots)
-        if len(self._room.entry) < slots:
-            self._room = CellBuffers.of(0)  # first give back what is too small
-            self._room = CellBuffers.of(slots + slots // 4)
-        return self._room
+        if len(self._cells.entry) < slots:
+            if slots > BLOCK_CELLS:  # one enormous pair: not to be kept for ever
+                return CellBuffers.of(slots)
+            self._cells = CellBuffers.of(0)  # first give back what is too small
+            self._cells = CellBuffers.of(slots + slots // 4)
+        return self._cells
 
     def posterior(self, slots: int) -> Array:
         """Room for its posteriors, float32 (slots, 2)."""
-        if slots > BLOCK_CELLS:
-            return np.empty((slots, 2), np.float32)
-        if len(self._posterior) < slots:
-            self._posterior = np.empty((0, 2), np.float32)
-            self._posterior = np.empty((slots + slots // 4, 2), np.float32)
-        return self._posterior[:slots]
+        if len(self.posteriors) < slots:
+            if slots > BLOCK_CELLS:
+                return np.empty((slots, 2), np.float32)
+            self.posteriors = np.empty((0, 2), np.float32)
+            self.posteriors = np.empty((slots + slots // 4, 2), np.float32)
+        return self.posteriors[:slots]

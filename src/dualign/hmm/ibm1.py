@@ -16,7 +16,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel
 from dualign._core.memory import COPIERS, Workspace, boundless
-from dualign._core.progress import advancing
+from dualign._core.progress import advance
 from dualign._core.threads import ordered_map, pieces, spans
 from dualign.hmm import cooccurrence as kernels
 from dualign.hmm.cells import PairOffsets, pairs_of, word_ranges
@@ -168,7 +168,11 @@ class Whole:
         each = BYTES_BEFORE_PRUNING * self.cells // most
         threads = self.workspace.at_once(self.threads, each, SHARE_OF_RANGES)
         works = ordered_map(keep, self.ranges, threads, ahead=most, phase="IBM 1: first round")
-        return joined_rows(list(advancing(works, most)), *nulls, self.workspace, self.threads)
+        parts = []
+        for number, part in enumerate(works, 1):
+            parts.append(part)
+            advance(number / most)
+        return joined_rows(parts, *nulls, self.workspace, self.threads)
 
     def _again(self, lexicon: Lexicon, total: Array) -> tuple[Lexicon, float]:
         """A further round, in the same table, and the log-likelihood before it; `total` is scratch."""
@@ -183,9 +187,10 @@ class Whole:
 
         column_sums = np.zeros(target_words)
         works = ordered_map(count, self.ranges, self.threads, phase="IBM 1: counts")
-        for sums, part in advancing(works, len(self.ranges)):
+        for number, (sums, part) in enumerate(works, 1):
             column_sums += sums
             likelihood += part
+            advance(number / len(self.ranges))
         divide_columns(lexicon.table, lexicon.columns, column_sums, self.threads)
         return lexicon._replace(null_target=normal(null_target), null_source=normal(null_source)), likelihood
 

@@ -77,12 +77,11 @@ def link_probabilities(matrix: Array) -> Array:
 def make_block(
     model: Model,
     text: EncodedText,
-    span: tuple[int, int],
     constraints: ConstraintSet | None = None,
     buffers: ThreadBuffers | None = None,
 ) -> Block:
-    """The block of some consecutive pairs of a text, with room for their likelihoods and the constraints that
-    hold for them. In `buffers` it is gone when the next is made."""
+    """The block of a few thousand pairs, with room for their likelihoods and the constraints that hold for
+    them. In `buffers` it is gone when the next is made."""
     rules = None
     if constraints is not None:
         from dualign.hmm.constraints import give
@@ -90,8 +89,8 @@ def make_block(
         if model.positions is not None:
             raise UsageError("constraints are for the HMM; IBM models 1 and 2 have no chain to constrain")
         rules = partial(give, constraints)
-    part = text.bitext.slice(*span)
-    block = block_of(model, part, text.unknown, rules, buffers.cells if buffers else CellBuffers.of)
+    room_for = buffers.cells if buffers else CellBuffers.of
+    block = block_of(model, text.bitext, text.unknown, rules, room_for)
     return block._replace(likelihood=np.zeros((len(block.first) - 1, 2)))
 
 

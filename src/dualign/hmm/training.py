@@ -13,7 +13,6 @@ from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
 from dualign._core.memory import Workspace
 from dualign._core.progress import begin
-from dualign._core.threads import ordered_map
 from dualign.hmm.blocks import Block, Rules
 from dualign.hmm.constraints import ConstraintSet, give
 from dualign.hmm.expected_counts import ExpectedCounts, PositionCounts, estimate_fertilities
@@ -161,6 +160,7 @@ def train(
     judge: Callable[[Model], float] | None = None,
     constraints: ConstraintSet | None = None,
     prior: Prior | None = None,
+    history: list[Progress] | None = None,
 ) -> Model:
     """Learn a model of the pairs that are not empty and not over `options.max_length`.
 
@@ -168,7 +168,8 @@ def train(
     at the first round of the HMM that does not improve on the one before, and returns the better; rounds with
     a projection get their turn before that. A set of `constraints` of your own joins `options.constraint` in
     the last quarter of the rounds. The `engine` does the rounds, and says how much memory may be used; it
-    changes no result. What a `prior` knows of word pairs counts beside what is seen.
+    changes no result. What a `prior` knows of word pairs counts beside what is seen. `history` gets the
+    rounds, in order.
     """
     if constraints is not None and options.model != "hmm":
         raise UsageError(
@@ -180,7 +181,7 @@ def train(
         )
     if len(text.similar.begin) and options.model != "hmm":
         raise UsageError("similarities are for the HMM; {model=} learns without them", model=options.model)
-    training = Training(engine.start(text, options.max_length), options, report, engine)
+    training = Training(engine.start(text, options.max_length), options, engine, report, history)
     model, priors = training.begin(prior)
     model = training.go_on(model, priors, judge, constraints)
     if options.decoder == "submodular":
@@ -194,9 +195,15 @@ class Training:
     """One training, from the first count to the last round."""
 
     def __init__(
-        self, bitext: Numbered, options: Options, report: Callable[[Progress], None], engine: Learner
+        self,
+        bitext: Numbered,
+        options: Options,
+        engine: Learner,
+        report: Callable[[Progress], None],
+        history: list[Progress] | None = None,
     ) -> None:
-        self.bitext, self.options, self.report, self.engine = bitext, options, report, engine
+        self.bitext, self.options, self.engine = bitext, options, engine
+        self.report, self.history = report, [] if history is None else history
         self.tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
         self.ibm1_rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
         # Of the HMM's, only the first is over all co-occurrences; the others come after pruning.
@@ -205,9 +212,14 @@ class Training:
     def tell(self, stage: str, rounds: int) -> Callable[..., None]:
         """A stage begins: what reports its rounds."""
         begin(stage, rounds)
-        return lambda number, objective, evaluations=1.0: self.report(
-            Progress(stage, number, rounds, objective, self.tokens, len(self.bitext), evaluations)
-        )
+        pairs = len(self.bitext)
+
+        def tell(number: int, objective: float, evaluations: float = 1.0) -> None:
+            done = Progress(stage, number, rounds, objective, self.tokens, pairs, evaluations)
+            self.history.append(done)
+            self.report(done)
+
+        return tell
 
     def begin(self, prior: Prior | None) -> tuple[Model, Priors]:
         """The model after the rounds of Model 1 over all co-occurrences, pruned, and what smoothing needs."""
@@ -336,16 +348,9 @@ def maximised(
 ) -> EMRound:
     """The M-step of such a round."""
 
-    def words() -> Any:
-        return reestimate_lexicon(model.lexicon, expected.counts, priors, threads, workspace)
-
-    def chains() -> Any:
-        sums = expected.sums
-        return sums.totals, chains_from(sums, expected.places, model, bitext, constraint)
-
-    # What is known of chains is added up and updated by one thread, while the others have the lexicon.
-    lexicon, (totals, changes) = ordered_map(lambda update: update(), (words, chains), min(threads, 2))
-    likelihood, evaluations, pairs, divergence = totals
+    changes = chains_from(expected.sums, expected.places, model, bitext, constraint)
+    lexicon = reestimate_lexicon(model.lexicon, expected.counts, priors, threads, workspace)
+    likelihood, evaluations, pairs, divergence = expected.sums.totals
     new = replace(model, lexicon=lexicon, **changes)
     return EMRound(new, float(likelihood - divergence), float(evaluations / pairs))
 

@@ -131,7 +131,7 @@ def test_callbacks_hear_rounds_progress_and_notes(files, tmp_path):
     assert rounds == aligner.history
     assert done == [(0, "train"), (0, "align"), (LINES, "align")]
     told = "\n".join(notes)
-    assert "note: penalty=-2.0 has no effect with decoder=soft-union" in told
+    assert 'note: penalty=-2.0 has no effect with decoder="soft-union"' in told
     assert "early stop: kept round" in told
     assert f"tuned on {len(GOLD)} pairs: threshold " in told
 
@@ -187,7 +187,7 @@ def test_matrices_are_decoded(tmp_path):
     decoder = jobs.MatrixDecoder("matching", alpha=0.3)
     jobs.decode(str(tmp_path / "scores.npz"), str(out), decoder=decoder, run=jobs.Run(note=told.append))
     assert out.read_text().splitlines()[0] == "0-0 1-1 2-2"
-    assert told == ["note: alpha=0.3 has no effect with decoder=matching"]
+    assert told == ['note: alpha=0.3 has no effect with decoder="matching"']
 
 
 def test_phrases_are_extracted_aligned_trained_and_scored(tmp_path):

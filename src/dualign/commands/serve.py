@@ -76,7 +76,7 @@ class Serve(Command):
     def run(self, tell: Reporter) -> Server:
         """Return a server, whose `serve_forever` is still to be called."""
         from dualign.aligner import Aligner
-        from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
+        from dualign.commands.warming import DECODERS, WORD_ALIGNER, compile_kernels
 
         _uvicorn()
         aligner = Aligner.load(self.load, threads=self.computing.threads).set_options(**self.options)

@@ -24,7 +24,7 @@ _WRITTEN = "# Written by `python -m dualign.jobs.functions`; a test compares it 
 OF_RUN = {f.name for f in fields(Computing)}
 
 
-class Given(NamedTuple):
+class JobParameter(NamedTuple):
     """A parameter: its name, the options that it sets, and the class of `dualign.jobs` that has these."""
 
     name: str
@@ -32,7 +32,7 @@ class Given(NamedTuple):
     kind: str = ""
 
     @classmethod
-    def of(cls, text: str) -> Given:
+    def of(cls, text: str) -> JobParameter:
         """Read `a`, which is an option, `a=b`, the option b, `a=b,c`, a pair of them, or `a:Class`."""
         text, _, kind = text.partition(":")
         name, _, options = text.partition("=")
@@ -45,7 +45,7 @@ class Given(NamedTuple):
 
     def known(self) -> Collection[str]:
         """Return the names of its options."""
-        from dualign import jobs
+        jobs: Any = import_module("dualign.jobs")
         from dualign.jobs.records import names_of
 
         return names_of(getattr(jobs, self.kind), self.prefix) if self.kind else self.options
@@ -69,13 +69,14 @@ def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., 
     """Make a function of a verb, which takes `run` for callbacks and settings.
 
     `form` has what is given by position and, after a `*`, what else is not called like its option; each word
-    is as `Given.of` reads it. Other options are keywords. After `->` there may be the class of the result.
-    `usual` are other defaults than those of the verb.
+    is as `JobParameter.of` reads it. Other options are keywords. After `->` there may be the class of the
+    result. `usual` are other defaults than those of the verb.
     """
     module, _, kind = home.partition(".")
     verb: type[Command] = getattr(import_module(f"dualign.commands.{module}"), kind)
     form, _, result = form.partition("->")
-    before, after = ([Given.of(word) for word in part.split()] for part in f"{form}*".split("*")[:2])
+    parts = f"{form}*".split("*")[:2]
+    before, after = ([JobParameter.of(word) for word in part.split()] for part in parts)
     special = {each.name: each for each in (*before, *after)}
     known = settings(verb)
 
@@ -87,14 +88,14 @@ def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., 
         given = {each.name: value for each, value in zip(before, values, strict=False)} | more
         options = dict(usual)
         for each, value in given.items():
-            options |= special.get(each, Given.of(each)).expanded(value, known)
+            options |= special.get(each, JobParameter.of(each)).expanded(value, known)
         return verb.of(computing=run, **options).execute(run.reporter)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = verb.__doc__
     types = list(_parameters(before, after, verb, usual))
     types.append(Parameter("run", Parameter.KEYWORD_ONLY, default=SILENT, annotation="Run"))
-    space = _Space()
+    space = JobNames()
     parameters = [each.replace(annotation=eval(each.annotation, {}, space)) for each in types]
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": Any}
@@ -102,17 +103,17 @@ def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., 
     return call
 
 
-class _Space(dict[str, Any]):
+class JobNames(dict[str, Any]):
     """Names of `dualign.jobs` and of Python."""
 
     def __missing__(self, name: str) -> Any:
-        from dualign import jobs
+        jobs: Any = import_module("dualign.jobs")
 
         return Any if name == "Any" else getattr(builtins, name, None) or getattr(jobs, name)
 
 
 def _parameters(
-    before: list[Given], after: list[Given], verb: type[Command], usual: dict[str, Any]
+    before: list[JobParameter], after: list[JobParameter], verb: type[Command], usual: dict[str, Any]
 ) -> Iterator[Parameter]:
     """Return the parameters of a function, with their types as text."""
     known = settings(verb)
@@ -123,11 +124,11 @@ def _parameters(
     taken = {option for each in (*before, *after) for option in each.known()} | OF_RUN | usual.keys()
     taken |= {each for each in known if "shell" in known[each].rules}
     taken |= {each.name for each in (*before, *after)}
-    for each in [*after, *(Given.of(name) for name in known if name not in taken)]:
+    for each in [*after, *(JobParameter.of(name) for name in known if name not in taken)]:
         yield _parameter(each, verb, usual, Parameter.KEYWORD_ONLY)
 
 
-def _parameter(each: Given, verb: type[Command], usual: dict[str, Any], kind: Any) -> Parameter:
+def _parameter(each: JobParameter, verb: type[Command], usual: dict[str, Any], kind: Any) -> Parameter:
     required = Parameter.empty if kind is Parameter.POSITIONAL_OR_KEYWORD else None
     if each.kind:
         annotation = each.kind if required is Parameter.empty else f"{each.kind} | None"

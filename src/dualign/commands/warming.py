@@ -159,7 +159,7 @@ def _compile_apart(groups: list[list[str]]) -> bool:
         with open(ours) as names:
             try:
                 for group in groups:
-                    command = [sys.executable, "-m", "dualign.jobs.warming", *group]
+                    command = [sys.executable, "-m", "dualign.commands.warming", *group]
                     environment = with_kernel_folder(os.environ)
                     processes.append(subprocess.Popen(command, stdout=theirs, env=environment, **QUIETLY))
             finally:

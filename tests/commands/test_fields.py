@@ -54,7 +54,7 @@ def test_options_of_a_bundle_are_options_of_its_record():
         ({"count": 0}, "number=0 must be over 0"),
         ({"count": 1.5}, "number=1.5 must be a whole number"),
         ({"count": 2**31}, "number=2147483648 must be at most"),
-        ({"other": "a b"}, 'other="a b" needs path'),
+        ({"other": "a b"}, "other needs path"),
         ({"kind": "z"}, "kind=z is not one of x, y"),
         ({"path": 3}, "path=3 must be a name"),
     ],
@@ -103,7 +103,7 @@ def test_no_option_of_a_verb_has_the_name_of_another():
             for f in dataclasses.fields(stack.pop()):
                 inner = f.metadata.get("bundle")
                 stack += [inner] if inner else []
-                found += [] if inner else [f.metadata.get("name", f.name)]
+                found += [f.metadata.get("name", f.name)] if "help" in f.metadata else []
         assert sorted(found) == sorted(settings(verb)), words
 
 
@@ -116,10 +116,10 @@ def test_no_option_of_a_verb_has_the_name_of_another():
         ("align a a --rounds 2 --set rounds=3", "--rounds 2 and --set rounds=3 contradict each other"),
         ("align a a --keep-case --set lowercase=true", "--keep-case and --set lowercase=true"),
         ("align a a --set quantile=1", "--set quantile=1.0 must be"),
-        ("decode a --source-limit -1", "--source-limit -1 must not be negative"),
+        ("decode a --source-limit -1", "--source-limit -1 must be at least 0"),
         ("decode a --target a", "--target needs --source"),
         ("phrases align a a --method best", "--method best is not one of"),
-        ("phrases align a a --time-limit 0", "--time-limit 0.0: must be more than 0 seconds"),
+        ("phrases align a a --time-limit 0", "--time-limit 0.0 must be over 0"),
         ("phrases evaluate a a --target a", "--target needs --source"),
         ("translate decode a a --method best", "--method best is not one of"),
         ("figure matrix a -o b.svg --line 9", "--line 9: the text has 1 line"),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dualign
+from dualign._core.jit import kernel
 from dualign._core.memory import Workspace
 from dualign.hmm.model import Unknowns, Vocabulary
 from dualign.text import numbering
@@ -20,6 +21,8 @@ from dualign.text.corpus import numbered
 from dualign.text.numbering import SideNumbering, encode_blocks, encode_files, number_lines
 from dualign.text.printing import print_links
 from dualign.text.word_table import place_words, room_for_words, slot_of, table_of
+
+compiled_slot_of = kernel(slot_of)
 
 pytestmark = pytest.mark.kernel
 
@@ -102,12 +105,12 @@ def test_hashes_that_collide_do_no_harm(bits):
     words = room_for_words(numbering.octets(b"longer-than-8 longer-than-9 short\n"), 4)
     code = np.uint64(1) << np.uint64(bits)
     for word, (begin, size) in enumerate([(0, 13), (14, 13), (28, 5)]):
-        assert words.slots[slot_of(words, words.letters, begin, size, code), 1] == 0
+        assert words.slots[compiled_slot_of(words, words.letters, begin, size, code), 1] == 0
         words.begins[word], words.sizes[word], words.hashes[word] = begin, size, code
         words.slots[:] = 0
         place_words(words, word + 1)
     for word, (begin, size) in enumerate([(0, 13), (14, 13), (28, 5)]):
-        slot = slot_of(words, words.letters, begin, size, code)
+        slot = compiled_slot_of(words, words.letters, begin, size, code)
         assert words.slots[slot, 1] >> np.uint64(1) == word + 1
 
 

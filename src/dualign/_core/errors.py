@@ -19,7 +19,9 @@ Spell = Callable[[str, Any], str]
 
 def as_keyword(name: str, value: Any) -> str:
     """Spell a setting as Python's callers know it."""
-    return name if value is ... else f"{name}={shown(value)}"
+    if value is ...:
+        return name
+    return f'{name}="{value}"' if isinstance(value, str) else f"{name}={value}"
 
 
 def shown(value: Any) -> str:

@@ -30,10 +30,7 @@ from dualign.cli.flags import flags_of, note_ignored
 from dualign.commands.signals import heed
 
 VERBS = {
-    "align": "Train on two parallel files and write the links of each line.",
-    "train": "Train an alignment model on two parallel files and save it.",
     "decode": "Choose links from matrices of scores that another program wrote.",
-    "evaluate": "Compare links with gold links: AER, precision, recall and F1.",
     "dictionary": "Write a dictionary of words, from a model or from links.",
     "transfer": "Carry trees, tags, spans and markup to the other language.",
     "remap": "Carry links between words, subwords and character offsets.",
@@ -214,7 +211,7 @@ def main() -> NoReturn:
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
-        if (kernels := sys.modules.get("dualign._core.kernel_folder")) is not None:
+        if (kernels := sys.modules.get("dualign._core.jit")) is not None:
             kernels.remove_temporary_kernels()
         os._exit(code)
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from dataclasses import fields
+from typing import Annotated, Any, get_type_hints
 
 from dualign._core.errors import UsageError
+from dualign._core.fields import KINDS, suggestion
 from dualign.cli.options import flag, option
-from dualign.options import AGREEMENTS, CONSTRAINTS, DECODERS, KIND_NAMES, MODELS, STYLES, Options, suggestion
-from dualign.text.tokenizing import WHITESPACE
-
-if TYPE_CHECKING:
-    from dualign.jobs.gold_tuning import Tuning
+from dualign.options import AGREEMENTS, CONSTRAINTS, DECODERS, MODELS, STYLES, WHITESPACE, Options
 
 _FIELDS = {field.name: field for field in fields(Options)}
 
@@ -95,7 +92,9 @@ def chosen(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
         if name not in types:
-            raise UsageError(f"--set {assignment}: write NAME=VALUE with an option; {suggestion(name)}")
+            raise UsageError(
+                f"--set {assignment}: write NAME=VALUE with an option; {suggestion(name, _FIELDS)}"
+            )
         if not equals:
             raise UsageError(f"--set {assignment}: no value; write --set {name}=VALUE")
         value = _value(name, text.strip(), types[name])
@@ -107,30 +106,6 @@ def chosen(assignments: list[str] | None, **given: Any) -> dict[str, Any]:
     return values
 
 
-def tuning_of(
-    gold: str | None, source: str | None, target: str | None, early_stop: bool, pinned: str | None
-) -> Tuning | None:
-    """What the options about tuning and gold links say."""
-    from dualign.jobs.gold_tuning import Tuning
-
-    if pinned is not None:
-        if gold is not None or source or target:
-            raise UsageError("--gold tunes by its links itself; leave out --tune, or give --tune alone")
-        return Tuning(pinned, early_stop=early_stop, pin=True)
-    if gold is None:
-        if source or target or early_stop:
-            raise UsageError("--tune-source, --tune-target and --early-stop need --tune GOLD")
-        return None
-    if target is not None and source is None:
-        raise UsageError("--tune-target needs --tune-source")
-    return Tuning(gold, source, target, early_stop)
-
-
-def with_ids(tuning: Tuning | None, ids: str | None) -> Tuning | None:
-    """The same for a text whose pairs have ids, which the gold links may name."""
-    return tuning if tuning is None or ids is None else replace(tuning, ids=ids)
-
-
 def _value(name: str, text: str, kind: Any) -> Any:
     if kind is bool:
         if text.lower() not in ("true", "false"):
@@ -139,4 +114,4 @@ def _value(name: str, text: str, kind: Any) -> Any:
     try:
         return kind(text)
     except ValueError:
-        raise UsageError(f"--set {name}={text}: not {KIND_NAMES[kind]}") from None
+        raise UsageError(f"--set {name}={text}: not {KINDS[kind.__name__][1]}") from None

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, check, opt
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
+from dualign.options import PROJECTIONS
 from dualign.text.link_formats import FORMATS
 
 if TYPE_CHECKING:
     from dualign.commands.plain_text import PlainText
+    from dualign.show.dataset import Dataset
+    from dualign.show.files import Files
+    from dualign.show.model_view import ModelView
 
 
 def output(default: Any = "-", help: str = "Where to write; - is standard output.", **rules: Any) -> Any:
@@ -39,6 +43,17 @@ def pairs() -> Any:
     return opt(None, text, metavar="N", least=0)
 
 
+def columns(**rules: Any) -> Any:
+    """Declare the columns of a table."""
+    text = "Columns of a table (TSV, CSV, JSON lines, XLSX): source=2,target=3,id=1, by number or title."
+    return opt(None, text, metavar="NAME=COLUMN,…", **rules)
+
+
+def time_limit() -> Any:
+    """Declare how long the work on a pair may take."""
+    return opt(None, "For each pair; none if not given.", metavar="SECONDS", over=0)
+
+
 def report_file(help: str = "") -> Any:
     """Declare a report of one JSON object per pair."""
     text = help or "Also write JSON for each pair: line, score, bound, certified, seconds."
@@ -55,10 +70,7 @@ class BitextFiles:
         None,
         file="in",
     )
-    columns: str | None = opt(
-        None, "Columns of a table (TSV, CSV, JSON lines, XLSX): source=2,target=3,id=1, by number or title.",
-        metavar="NAME=COLUMN,…",
-    )  # fmt: skip
+    columns: str | None = columns()
 
     def __post_init__(self) -> None:
         check(self)
@@ -91,8 +103,10 @@ def plain_beside(
 class Shown:
     """Where a result goes that a shell prints and Python returns."""
 
-    output: str = output()
-    as_json: bool = opt(False, "Print one JSON object; rates are fractions, not per cent.", flag="--json")
+    output: str = output(shell=True)
+    as_json: bool = opt(
+        False, "Print one JSON object; rates are fractions, not per cent.", flag="--json", shell=True
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -103,3 +117,49 @@ class Shown:
 
         with open_output(self.output) as stream:
             stream.write((json if self.as_json else text) + "\n")
+
+
+SHOWN = "source target links probabilities gold format gold_format first"
+"""The files of a text to show that most verbs have flags for."""
+
+
+@contextmanager
+def plain_files(
+    files: Files, columns: str | None, computing: Computing, tell: Reporter, model: str | None = None
+) -> Iterator[Files]:
+    """Give files to show whose text is plain, and cut into words as that of the `model` was."""
+    from dualign.commands.plain_text import plain_text
+
+    about: Any = {"errors": computing.errors, "scratch": computing.scratch, "tell": tell}
+    with plain_text(files.source, files.target, columns=columns, model=model, **about) as text:
+        yield replace(files, source=text.source, target=text.target, ids=text.ids or files.ids)
+
+
+def read_all(files: Files, computing: Computing) -> Dataset:
+    """Read and check all files of a text to show."""
+    import gc
+
+    from dualign.show.dataset import read_dataset
+
+    # Millions of tuples that stay: looking for cycles among them, again and again, takes half of the time.
+    gc.disable()
+    try:
+        return read_dataset(files, computing.errors)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def model_view(model: str, projection: str | None, computing: Computing, tell: Reporter) -> ModelView:
+    """Load a model to look into; `projection` is the model's own if None."""
+    from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
+    from dualign.show.model_view import ModelView
+
+    compile_kernels(tell.note, *WORD_ALIGNER)
+    return ModelView(model, projection, computing.threads)
+
+
+def projection() -> Any:
+    """Declare the projection of a model to look into."""
+    text = "Projection to show; the model's own if not given."
+    return opt(None, text, metavar="|".join(PROJECTIONS), choices=PROJECTIONS)

@@ -42,6 +42,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 _TYPES: dict[str, Any] = {
     "int": int,
     "float": float,
+    "tuple[int, ...]": int,
     "tuple[float, ...]": float,
     "tuple[str, str]": (str, str),
 }
@@ -264,14 +265,14 @@ def _named(
 
 def _parameter(each: Setting) -> click.Parameter:
     """Make click's parameter of an option or an argument."""
-    rules, many = each.rules, each.kind in ("tuple[str, ...]", "tuple[float, ...]")
+    rules, many = each.rules, each.kind in ("tuple[str, ...]", "tuple[int, ...]", "tuple[float, ...]")
     kind = _TYPES.get(each.kind, click.Path() if "file" in rules else str)
     if _is_plain(each):
         rows = [(_metavar(each), rules["help"])]
         more: dict[str, Any] = {"nargs": -1 if many else 1, "required": each.is_required, "rows": rows}
         return Argument([each.name], metavar=_metavar(each), type=kind, **more)
-    flags = [*([rules["short"]] if "short" in rules else []), each.flag, each.name]
-    text = rules["help"] + _facts(each)
+    flags = [*rules.get("also", "").split(), *rules.get("short", "").split(), each.flag, each.name]
+    text = _help(each)
     if each.kind == "bool":
         option = Option(flags, is_flag=True, help=text)
     else:
@@ -286,13 +287,16 @@ def _parameter(each: Setting) -> click.Parameter:
     return option
 
 
-def _facts(each: Setting) -> str:
-    """Return the default and the bounds of an option, for its help."""
+def _help(each: Setting) -> str:
+    """Return the line of help of an option: a sentence, its default and its bounds."""
     rules, default = each.rules, each.field.default
-    facts = [] if default in (None, False, True, "", ()) or each.is_required else [f"default: {default}"]
+    text = rules.get("off") or rules["help"]
+    if not text.endswith((".", "]")):
+        text = f"{text[0].upper()}{text[1:]}."
     bounds = {"least": "at least", "over": "over", "most": "at most", "below": "below"}
+    facts = [] if default in (None, "", ()) or each.is_required else [f"default: {default}"]
     facts += [f"{words} {rules[rule]:g}" for rule, words in bounds.items() if rule in rules]
-    return f" [{'; '.join(facts)}]" if facts else ""
+    return text if text.endswith("]") or not facts or each.kind == "bool" else f"{text} [{'; '.join(facts)}]"
 
 
 def _speller(known: dict[str, Setting]) -> Spell:
@@ -328,7 +332,7 @@ def main() -> NoReturn:
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
-        if (kernels := sys.modules.get("dualign._core.kernel_folder")) is not None:
+        if (kernels := sys.modules.get("dualign._core.jit")) is not None:
             kernels.remove_temporary_kernels()
         os._exit(code)
 
@@ -345,7 +349,7 @@ def _invoke(arguments: list[str]) -> int:
         from dualign.commands.completion import complete
 
         return complete(command, asked)
-    if arguments and (arguments[0] in VERBS) and not VERBS[arguments[0]][0]:  # not moved yet
+    if not _has_moved(arguments):
         from dualign.cli.main import _invoke as old
 
         return old(arguments)
@@ -361,6 +365,14 @@ def _invoke(arguments: list[str]) -> int:
         say(f"error: {error.format_message()}\nTry `{path} --help`.")
         return 2
     return 0
+
+
+def _has_moved(arguments: list[str]) -> bool:
+    verb = arguments[0] if arguments else ""
+    if verb not in VERBS:
+        return True
+    homes = [home for home, _ in GROUPS[verb].values()] if verb in GROUPS else [VERBS[verb][0]]
+    return all(homes)
 
 
 def guarded(action: Callable[[], int]) -> int:

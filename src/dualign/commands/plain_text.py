@@ -17,7 +17,7 @@ from dualign.commands.console import SILENT, Reporter
 from dualign.hmm.model import Model
 from dualign.text.blocks import TextFiles
 from dualign.text.conllu import FORM, is_conllu, read_conllu
-from dualign.text.link_formats import like_links
+from dualign.text.formats.pharaoh import like_links
 from dualign.text.tables import Columns, kind_of, parse_columns, read_rows
 from dualign.text.tokenizing import PLAIN, Cutting, cutting_of
 
@@ -126,8 +126,7 @@ def _naming(*copies: tuple[str, str]) -> Iterator[None]:
         message = str(error)
         for copy, name in copies:
             message = message.replace(copy, name)
-        error.args = (message,)
-        raise
+        raise DataError(message) from None
     finally:
         _originals.reset(before)
 

@@ -18,13 +18,14 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
+from dualign.commands.console import Reporter
+from dualign.commands.link_files import Outputs
+from dualign.commands.outputs import PairTotals, Piece, write
 from dualign.engines.dask.work_folder import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
 from dualign.engines.dask.workers import Made, Task, Workers
 from dualign.hmm.encoding import chunk_size
 from dualign.hmm.model import Model
 from dualign.jobs.chunked_alignment import Chunk, align_chunks, encode_chunk
-from dualign.jobs.link_output import Outputs, PairTotals, Piece, write
-from dualign.jobs.running import Run
 from dualign.text.blocks import PairedLines, Position, TextFiles
 
 CHUNKS = 8
@@ -40,13 +41,17 @@ def refuse_outputs(outputs: Outputs, resume: bool) -> None:
         if getattr(outputs, name) is not None:
             raise UsageError(f"a cluster does not write {name}; leave it out, or align on one machine")
     if outputs.at_once:
-        raise UsageError("line_buffered=True answers line by line; a cluster is for whole texts")
+        raise UsageError(
+            "{line_buffered=} answers line by line; a cluster is for whole texts", line_buffered=True
+        )
     if resume:
-        raise UsageError("on a cluster every command goes on where it was stopped; leave resume=True out")
+        raise UsageError(
+            "on a cluster every command goes on where it was stopped; leave {resume=} out", resume=True
+        )
 
 
 def align_on(
-    crew: Workers, aligner: Aligner, files: TextFiles, outputs: Outputs, run: Run, *, learnt: bool
+    crew: Workers, aligner: Aligner, files: TextFiles, outputs: Outputs, tell: Reporter, *, learnt: bool
 ) -> PairTotals:
     """Align a text; a `learnt` one is cut as a single machine cuts what it has in memory."""
     size = chunk_size(aligner.model)
@@ -60,7 +65,7 @@ def align_on(
     path = kept_model(crew.work, aligner.model, state)
     bare = files._replace(tell=None)
     tasks = []
-    run.progress(0, "cut")
+    tell.progress(0, "cut")
     for number, shard in enumerate(_shards(blocks)):
         arrays = shard_arrays(shard)
         mark = mark_of(*arrays.values(), shard[-1].bars)
@@ -72,7 +77,7 @@ def align_on(
         links = crew.place(f"links-{mark[:12]}-{number:06}")
         tasks.append(Task(links, mark, align_shard, (lines, *what, learnt)))
     crew.run("align", tasks)
-    return write(pieces_of(tasks, run), outputs, run)[0]
+    return write(pieces_of(tasks, tell), outputs, tell)[0]
 
 
 def _shards(blocks: Iterator[PairedLines]) -> Iterator[list[PairedLines]]:
@@ -157,13 +162,13 @@ def align_shard(
     aligner = _aligner(model, known)
     notes: list[str] = []
     warnings: list[str] = []
-    run = Run(1, files.errors, note=notes.append, warn=warnings.append)
+    tell = Reporter(note=notes.append, warn=warnings.append)
     keep_lines = outputs.reads_lines
     chunks = (
-        Chunk(block.begin, partial(encode_chunk, aligner.model, block, files, keep_lines), block.end)
+        Chunk(block.begin, partial(encode_chunk, lines=block, text=files, keep=keep_lines), block.end)
         for block in blocks_of(lines)
     )
-    pieces = list(align_chunks(aligner, chunks, outputs, run))
+    pieces = list(align_chunks(aligner, chunks, outputs, tell))
     counts = sum((piece.counts for piece in pieces), PairTotals())
     arrays = {
         f"stream_{n}": np.frombuffer(b"".join(part), np.uint8)
@@ -174,13 +179,13 @@ def align_shard(
     return {"counts": list(counts), "notes": notes, "warnings": [] if learnt else warnings}, arrays
 
 
-def pieces_of(tasks: Iterable[Task], run: Run) -> Iterator[Piece]:
+def pieces_of(tasks: Iterable[Task], tell: Reporter) -> Iterator[Piece]:
     """What is written about each shard, in order."""
     for task in tasks:
         header, arrays = made(task.path)
         for note in header["notes"]:
-            run.note(note)
+            tell.note(note)
         for warning in header.get("warnings", ()):  # none in files of an earlier version
-            run.warn(warning)
+            tell.warn(warning)
         contents = tuple(arrays[f"stream_{n}"].tobytes() for n in range(len(arrays)))
         yield Piece(Position(), contents, PairTotals(*header["counts"]), None)

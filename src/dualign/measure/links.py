@@ -26,7 +26,7 @@ from dualign._core.certified import html_table
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign.text.checks import links_inside, same_length
-from dualign.text.link_formats import parse_pharaoh
+from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.links import Alignment, Link
 
 Sentences = Sequence[Sequence[str]]

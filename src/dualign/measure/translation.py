@@ -82,12 +82,15 @@ def chrf(translations: Sequence[Sequence[str]], references: Sequence[Sequence[st
 
 
 def chrf_counts(words: Sequence[str], reference: Sequence[str]) -> Array:
-    """float64 (18): of each n, the n-grams of the translation, of the reference, and those that match."""
+    """float64 (18): of each n, the n-grams of the translation, of the reference, and those that match.
+
+    As in sacrebleu, those of the translation do not count where the reference is too short to have any.
+    """
     mine, gold = "".join(words), "".join(reference)
     counts = np.zeros(3 * _LETTER_ORDER)
     for n in range(1, _LETTER_ORDER + 1):
         a, b = (Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in (mine, gold))
-        counts[3 * n - 3 : 3 * n] = a.total(), b.total(), (a & b).total()
+        counts[3 * n - 3 : 3 * n] = a.total() if b else 0, b.total(), (a & b).total()
     return counts
 
 

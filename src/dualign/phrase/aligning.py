@@ -24,7 +24,7 @@ from dualign._core.errors import Infeasible, UsageError
 from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.branching import best_first
-from dualign._search.certificate import PRECISION, certify
+from dualign._search.certificate import PRECISION, certify, scale_of
 from dualign._search.highs import Program, fits
 from dualign.phrase.coverage import links_of
 from dualign.phrase.relaxation import Goal, solve
@@ -91,8 +91,10 @@ def align_pair(
     if not len(pair.weights):
         found = _without_links(pair)
     else:
+        scale = scale_of(float(np.abs(pair.weights).max()))
         with alarm(clock) as stop:
-            found = _found(pair, method, clock, stop, states)
+            found = _found(pair._replace(weights=pair.weights * scale), method, clock, stop, states)
+        found = found._replace(bound=found.bound / scale, tolerance=found.tolerance / scale)
     if found.links is None and found.bound == -math.inf:
         raise no_alignment(pair)
     solution, score = None, -math.inf

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, doubled, new_slots, refilled, slot_of
 from dualign.phrase.weights import WeightedPair
 
@@ -91,10 +91,10 @@ def links_of(pair: WeightedPair, *, longer_side: bool = True) -> SpanLinks:
         numbers = np.lexsort((spans[:, 1], spans[:, 0], spans[:, 3], spans[:, 2]))
         spans = np.ascontiguousarray(spans[numbers][:, [2, 3, 0, 1]])
         height, width = width, height
-    return SpanLinks(spans, pair.weights[numbers], numbers, _beginnings(spans, height), width)
+    return SpanLinks(spans, pair.weights[numbers], numbers, _compiled_beginnings(spans, height), width)
 
 
-@kernel()
+@part
 def _beginnings(spans: Array, height: int) -> Array:
     """Return where the links of each first row begin, [I + 1]."""
     begin = np.zeros(height + 1, np.int64)
@@ -105,7 +105,10 @@ def _beginnings(spans: Array, height: int) -> Array:
     return begin
 
 
-@kernel()
+_compiled_beginnings = kernel(_beginnings)
+
+
+@part
 def _reachable(spans: Array, alive: Array, first: int, length: int) -> bool:
     """Clear `alive` of links that no path of one side uses; returns whether any was cleared.
 
@@ -141,7 +144,7 @@ def _reachable(spans: Array, alive: Array, first: int, length: int) -> bool:
     return cleared
 
 
-@kernel()
+@part
 def consistent(links: SpanLinks, alive: Array) -> SpanLinks:
     """Return those `alive` that some path of either side uses; `alive` is cleared of the others."""
     changed = True
@@ -153,7 +156,10 @@ def consistent(links: SpanLinks, alive: Array) -> SpanLinks:
     return SpanLinks(spans, links.weights[alive], links.numbers[alive], begin, links.width)
 
 
-@kernel()
+compiled_consistent = kernel(consistent)
+
+
+@part
 def charges(mu: Array) -> Array:
     """Return sums of the first 0, 1, … J multipliers."""
     charge = np.zeros(len(mu) + 1)
@@ -162,7 +168,7 @@ def charges(mu: Array) -> Array:
     return charge
 
 
-@kernel()
+@part
 def coverage_of(links: SpanLinks) -> Coverage:
     """Return what links cover, and what none can cover any more."""
     spans, height = links.spans, len(links.begin) - 1
@@ -184,7 +190,7 @@ def coverage_of(links: SpanLinks) -> Coverage:
     return Coverage(columns, due)
 
 
-@kernel()
+@part
 def first_state(height: int, coverage: Coverage) -> States:
     """Row 0, nothing covered, value 0."""
     room, words = 1 << 10, coverage.columns.shape[1]
@@ -196,7 +202,7 @@ def first_state(height: int, coverage: Coverage) -> States:
     return States(keys, np.zeros((room, 3)), origins, following, heads, counts, slots)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def extended(keys: Array, state: int, coverage: Coverage, a: int, row: int, key: Array) -> bool:
     """Put into `key` what becomes of a state by link a, which leads to `row`.
 
@@ -211,7 +217,7 @@ def extended(keys: Array, state: int, coverage: Coverage, a: int, row: int, key:
     return True
 
 
-@kernel()
+@part
 def log_add(a: float, b: float) -> float:
     """log(exp a + exp b)."""
     if a < b:
@@ -219,7 +225,7 @@ def log_add(a: float, b: float) -> float:
     return a if b == -np.inf else a + np.log1p(np.exp(b - a))
 
 
-@kernel()
+@part
 def expand(
     states: States, links: SpanLinks, coverage: Coverage, guide: CoverageGuide, i: int, summing: bool
 ) -> States:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.memory import ScratchFile
 
 _FAN_IN = 64
@@ -102,7 +102,7 @@ class Runs:
                 run.close()
 
 
-@kernel()
+@part
 def _precedes(buffers: Array, state: Array, a: int, b: int, keys: int) -> bool:
     """Return whether the next row of run a comes before that of run b; the order of runs decides between
     equals."""
@@ -114,7 +114,7 @@ def _precedes(buffers: Array, state: Array, a: int, b: int, keys: int) -> bool:
     return a < b
 
 
-@kernel()
+@part
 def _sift(heap: Array, size: int, at: int, buffers: Array, state: Array, keys: int) -> None:
     """Restore the order of a heap of runs from place `at` down.
 
@@ -133,7 +133,7 @@ def _sift(heap: Array, size: int, at: int, buffers: Array, state: Array, keys: i
         at = child
 
 
-@kernel()
+@kernel
 def _merge_step(buffers: Array, state: Array, keys: int, out: Array, held: int) -> tuple[int, bool]:
     """Merge into `out` after its first `held` rows until a buffer runs empty or `out` is full.
 

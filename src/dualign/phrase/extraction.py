@@ -20,7 +20,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError
 from dualign._core.fields import check_value
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import doubled
 from dualign.phrase.weights import PhraseLink
 from dualign.text.checks import links_inside
@@ -83,11 +83,13 @@ def extract(
     except (TypeError, ValueError):
         raise DataError(f"links={links!r:.60} are not pairs (i, j) of whole numbers") from None
     links_inside(points, source_length, target_length)
-    spans = phrase_spans(np.array(points, np.int32).reshape(-1, 2), source_length, target_length, max_length)
+    spans = compiled_phrase_spans(
+        np.array(points, np.int32).reshape(-1, 2), source_length, target_length, max_length
+    )
     return sorted((i, j, k, l) for i, j, k, l in spans.tolist())
 
 
-@kernel()
+@part
 def phrase_spans(links: Array, I: int, J: int, longest: int) -> Array:
     """Return the phrase pairs of one sentence pair: i, j, k, l, int64 [pairs, 4]."""
     targets, sources = _ranges(links, 0, I, J), _ranges(links, 1, J, I)
@@ -106,7 +108,10 @@ def phrase_spans(links: Array, I: int, J: int, longest: int) -> Array:
     return spans[:used]
 
 
-@kernel()
+compiled_phrase_spans = kernel(phrase_spans)
+
+
+@part
 def _ranges(links: Array, side: int, length: int, other_length: int) -> Array:
     """Return first and last word that each word of a side is linked to, [length, 2]; none: `other_length` and
     −1."""
@@ -120,7 +125,7 @@ def _ranges(links: Array, side: int, length: int, other_length: int) -> Array:
     return ranges
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def _within(sources: Array, low: int, high: int, i: int, j: int) -> bool:
     """Return whether all links of the target words low..high lead to the source words i..j−1."""
     t = low
@@ -129,7 +134,7 @@ def _within(sources: Array, low: int, high: int, i: int, j: int) -> bool:
     return t > high
 
 
-@kernel()
+@part
 def _widened(
     spans: Array, used: int, tight: tuple[int, int, int, int], sources: Array, longest: int
 ) -> tuple[Array, int]:
@@ -148,7 +153,7 @@ def _widened(
     return spans, used
 
 
-@kernel()
+@kernel
 def extract_rows(pairs: EncodedPhrases, layout: Layout) -> Array:
     """Return a row for each phrase pair of each sentence pair."""
     rows = np.empty((1024, layout.columns), np.uint64)
@@ -177,7 +182,7 @@ def extract_rows(pairs: EncodedPhrases, layout: Layout) -> Array:
     return rows[:used]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def _pack(words: Array, last: int, bits: int, row: Array) -> None:
     """Pack words and the number `last` into a row."""
     per = 64 // bits
@@ -186,7 +191,7 @@ def _pack(words: Array, last: int, bits: int, row: Array) -> None:
         row[n // per] |= word << np.uint64((per - 1 - n % per) * bits)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def _mark(linked: Array, layout: Layout, row: Array) -> None:
     """Pack the links and the orientations of a phrase pair, given the links of it and of the words around."""
     height, width = linked.shape[0] - 2, linked.shape[1] - 2

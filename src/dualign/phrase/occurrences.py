@@ -17,7 +17,7 @@ from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, doubled, new_slots, refilled, slot_of
 from dualign._core.threads import spans
 from dualign.phrase.weights import WeightedPair
@@ -220,14 +220,14 @@ class PhraseTrie(NamedTuple):
     slots: Array
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def _child(trie: PhraseTrie, node: int, word: int, key: Array) -> int:
     """Return the node that a word leads to, or `EMPTY`; `key` int32 [2] is room to work in."""
     key[0], key[1] = node, word
     return int(trie.slots[slot_of(trie.slots, trie.keys, key)])
 
 
-@kernel()
+@kernel
 def _grow_trie(tokens: Array, offsets: Array, longest: int) -> PhraseTrie:
     """Return a node for each span of up to `longest` words."""
     keys = np.full((1024, 2), EMPTY, np.int32)
@@ -252,7 +252,7 @@ def _grow_trie(tokens: Array, offsets: Array, longest: int) -> PhraseTrie:
     return PhraseTrie(keys[:count], slots)
 
 
-@kernel()
+@kernel
 def _find_phrases(trie: PhraseTrie, tokens: Array, offsets: Array) -> Array:
     key = np.empty(2, np.int32)
     found = np.zeros(len(offsets) - 1, np.int64)
@@ -263,7 +263,7 @@ def _find_phrases(trie: PhraseTrie, tokens: Array, offsets: Array) -> Array:
     return found
 
 
-@kernel()
+@kernel
 def _spans(trie: PhraseTrie, tokens: Array, longest: int) -> Array:
     length = len(tokens)
     key = np.empty(2, np.int32)
@@ -278,7 +278,7 @@ def _spans(trie: PhraseTrie, tokens: Array, longest: int) -> Array:
     return spans[:used]
 
 
-@kernel()
+@kernel
 def _links(source: Array, target: Array, begin: Array, targets: Array) -> tuple[Array, Array]:
     """Return links of spans whose phrases are an entry; sorted because the spans are."""
     spans = np.empty((256, 4), np.int64)

@@ -34,7 +34,7 @@ from dualign.phrase.word_entries import Dictionary, LinkCounts, write_dictionary
 from dualign.text.blocks import Pair
 from dualign.text.checks import links_inside
 from dualign.text.corpus import GrowingVocabulary
-from dualign.text.links import Alignment
+from dualign.text.links import Alignment, Links
 from dualign.text.phrase_table import escape
 
 _CHUNK = 2500  # sentence pairs: some half million phrase pairs
@@ -199,22 +199,19 @@ class _Corpus:
     ) -> EncodedPhrases:
         sides: tuple[list[int], list[int]] = [], []
         offsets: tuple[list[int], list[int]] = [0], [0]
-        links: list[tuple[int, int]] = []
-        link_offsets = [0]
         for number, (pair, alignment) in enumerate(chunk, self.pairs + 1):
             for words, tokens, ends, vocabulary in zip(pair, sides, offsets, vocabularies, strict=True):
                 tokens.extend(vocabulary[escape(word)] for word in words)
                 ends.append(len(tokens))
             links_inside(alignment.links, len(pair[0]), len(pair[1]), f"{name} {number}")
-            links.extend(alignment.links)
-            link_offsets.append(len(links))
+        links = Links.of([alignment for _, alignment in chunk]).sure()
         return EncodedPhrases(
             np.array(sides[0], np.int32),
             np.array(offsets[0]),
             np.array(sides[1], np.int32),
             np.array(offsets[1]),
-            np.array(links, np.int32).reshape(-1, 2),
-            np.array(link_offsets),
+            np.stack((links.source, links.target), axis=1),
+            links.offsets,
         )
 
 

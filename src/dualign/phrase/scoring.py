@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import doubled
 from dualign.phrase.external_sort import is_first
 from dualign.phrase.extraction import Layout
@@ -64,7 +64,7 @@ def best_alignments(rows: Array, layout: Layout) -> Array:
     return united
 
 
-@kernel()
+@part
 def _unpack(row: Array, column: int, layout: Layout, end: int, words: Array) -> int:
     """Fill `words` with a phrase; returns its length."""
     per = 64 // layout.bits
@@ -78,7 +78,7 @@ def _unpack(row: Array, column: int, layout: Layout, end: int, words: Array) -> 
     return layout.longest
 
 
-@kernel()
+@part
 def _entry(dictionary: Dictionary, source: int, target: int) -> int:
     """Return the place of a word pair that is in the dictionary."""
     low, high = dictionary.begin[source], dictionary.begin[source + 1]
@@ -91,14 +91,14 @@ def _entry(dictionary: Dictionary, source: int, target: int) -> int:
     return low
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def _linked(row: Array, layout: Layout, a: int, b: int) -> bool:
     """Return whether words a and b of a phrase pair are linked."""
     bit = a * layout.longest + b
     return bool((row[2 * layout.phrase + bit // 64] >> np.uint64(bit % 64)) & np.uint64(1))
 
 
-@kernel()
+@part
 def _lexical(
     dictionary: Dictionary, source: Array, target: Array, row: Array, layout: Layout, forward: bool
 ) -> float:
@@ -122,7 +122,7 @@ def _lexical(
     return product
 
 
-@kernel()
+@part
 def _put_bars(out: Array, at: int) -> int:
     """Write ` ||| `."""
     out[at] = 32
@@ -131,7 +131,7 @@ def _put_bars(out: Array, at: int) -> int:
     return at + 5
 
 
-@kernel()
+@part
 def _put_phrase(out: Array, at: int, phrase: Array, words: WordStatistics) -> int:
     for n in range(len(phrase)):
         if n:
@@ -143,7 +143,7 @@ def _put_phrase(out: Array, at: int, phrase: Array, words: WordStatistics) -> in
     return _put_bars(out, at)
 
 
-@kernel()
+@part
 def _put_integer(out: Array, at: int, number: int | np.int64) -> int:
     digits = 1
     rest = number // 10
@@ -156,7 +156,7 @@ def _put_integer(out: Array, at: int, number: int | np.int64) -> int:
     return at + digits
 
 
-@kernel()
+@part
 def _put_real(out: Array, at: int, value: float) -> int:
     """Write a probability with six digits that count, like C's %g."""
     if value <= 0.0:
@@ -204,7 +204,7 @@ def _put_real(out: Array, at: int, value: float) -> int:
     return _put_integer(out, at, -exponent)
 
 
-@kernel()
+@part
 def _put_reals(out: Array, at: int, values: tuple[float, ...]) -> int:
     """Write numbers with blanks between them."""
     for value in values:
@@ -214,7 +214,7 @@ def _put_reals(out: Array, at: int, values: tuple[float, ...]) -> int:
     return at - 1
 
 
-@kernel()
+@part
 def _put_orientations(out: Array, at: int, row: Array, layout: Layout) -> int:
     """Write the probabilities of monotone, swap and discontinuous, before and behind."""
     keys = layout.keys
@@ -230,7 +230,7 @@ def _put_orientations(out: Array, at: int, row: Array, layout: Layout) -> int:
     return at - 1
 
 
-@kernel()
+@part
 def _put_links(out: Array, at: int, sizes: tuple[int, int], row: Array, layout: Layout) -> int:
     """Write the links `a-b` of a phrase pair of those sizes; there is at least one."""
     for a in range(sizes[0]):
@@ -244,7 +244,7 @@ def _put_links(out: Array, at: int, sizes: tuple[int, int], row: Array, layout: 
     return at - 1
 
 
-@kernel()
+@part
 def _longest_word(words: WordStatistics) -> int:
     longest = 0
     for n in range(len(words.offsets) - 1):
@@ -252,7 +252,7 @@ def _longest_word(words: WordStatistics) -> int:
     return longest
 
 
-@kernel()
+@kernel
 def format_lines(
     rows: Array,
     layout: Layout,

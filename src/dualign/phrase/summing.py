@@ -24,7 +24,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign._core.fields import check_value
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, slot_of
 from dualign.phrase.aligning import align_pair, no_alignment
 from dualign.phrase.coverage import (
@@ -36,7 +36,7 @@ from dualign.phrase.coverage import (
     SpanLinks,
     States,
     charges,
-    consistent,
+    compiled_consistent,
     coverage_of,
     expand,
     extended,
@@ -147,7 +147,7 @@ def sums(
 def _runs(pair: WeightedPair, states: int, runs: int, seed: int) -> tuple[Array, Array, bool]:
     """log S and expectations [runs, links] of each run, and whether one run was enough, being exact."""
     links = links_of(pair)
-    links = consistent(links, np.ones(len(links.weights), np.bool_))
+    links = compiled_consistent(links, np.ones(len(links.weights), np.bool_))
     if not len(links.weights):
         return np.empty(0), np.empty((0, len(pair.weights))), True
     mu, height = balance(links, _BALANCING), len(links.begin) - 1
@@ -162,7 +162,7 @@ def _runs(pair: WeightedPair, states: int, runs: int, seed: int) -> tuple[Array,
     return np.array([log_total for log_total, _, _ in walks]), every, exact
 
 
-@kernel()
+@kernel
 def balance(links: SpanLinks, rounds: int) -> Array:
     """Return multipliers [J] for which a random path covers each column about once."""
     spans, begin, height = links.spans, links.begin, len(links.begin) - 1
@@ -192,7 +192,7 @@ def balance(links: SpanLinks, rounds: int) -> Array:
     return mu
 
 
-@kernel()
+@part
 def _cut(weights: Array, limit: int) -> float:
     """c with Σ min(1, weights / c) = limit, for more than `limit` weights > 0."""
     weights = np.sort(weights)
@@ -206,7 +206,7 @@ def _cut(weights: Array, limit: int) -> float:
     return 0.0
 
 
-@kernel()
+@part
 def _thin(states: States, i: int, limit: int, draw: float) -> None:
     """Drop states of row i at random until about `limit` are left, which are raised by −log of their chance.
 
@@ -237,7 +237,7 @@ def _thin(states: States, i: int, limit: int, draw: float) -> None:
                 values[numbers[n], VALUE] = -np.inf
 
 
-@kernel()
+@kernel
 def _walk(links: SpanLinks, mu: Array, limit: int, draws: Array) -> tuple[float, Array, bool]:
     """Do one run; return log S, the expectation of each link, and whether nothing was thinned.
 
@@ -264,7 +264,7 @@ def _walk(links: SpanLinks, mu: Array, limit: int, draws: Array) -> tuple[float,
     return states.values[last, VALUE], _shares(states, links, coverage), exact
 
 
-@kernel()
+@part
 def _shares(states: States, links: SpanLinks, coverage: Coverage) -> Array:
     """Return the expectation of each link, from the last row back to the first."""
     keys, values, height = states.keys, states.values, len(links.begin) - 1

@@ -17,9 +17,10 @@ from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign._core.threads import available
 from dualign.decode.decoders import MOST_CELLS
-from dualign.hmm.encoding import parts_of
+from dualign.engines.threads import ThreadsEngine, posteriors_of_part
+from dualign.hmm.encoding import CHUNK, EncodedText, parts_of
 from dualign.hmm.model import Model, Vocabulary
-from dualign.hmm.posteriors import posteriors_of_bitext
+from dualign.hmm.posteriors import matrices_of
 from dualign.text.blocks import Pair
 
 LEAST = 0.005
@@ -44,7 +45,7 @@ class ModelView:
                 )
             projection = "none"
         self.projection = projection or model.options.projection
-        self.threads = available(threads)
+        self._engine = ThreadsEngine(available(threads))
         self._before = model.with_options(replace(model.options, projection="none"))
         self._after = model.with_options(replace(model.options, projection=self.projection))
         self._lock = Lock()
@@ -56,11 +57,11 @@ class ModelView:
         than the aligner takes has none: shape (2, 2, 0, 0).
         """
         small = (pair if len(pair[0]) * len(pair[1]) <= MOST_CELLS else ([], []) for pair in pairs)
-        for part in parts_of(self._before, small):
+        for part in parts_of(self._before, small, CHUNK):
+            text = part.encode(self._before)
             with self._lock:
-                stages = [
-                    posteriors_of_bitext(model, part, self.threads) for model in (self._before, self._after)
-                ]
+                models = self._before, self._after
+                stages = [*self._engine.map("posteriors", _posteriors, models, text)]
             for before, after in zip(*stages, strict=True):
                 yield np.stack((before, after))
 
@@ -129,3 +130,8 @@ def _as_lines(
         found = (f"{others.words[w]}\t{round(1000 * p)}" for w, p in pairs)
         lines.append("\t".join([vocabulary.words[v], *found]))
     return lines
+
+
+def _posteriors(model: Model, text: EncodedText) -> list[Array]:
+    """The posteriors of each pair, both directions."""
+    return [each for block in posteriors_of_part(model, text) for each in matrices_of(*block)]

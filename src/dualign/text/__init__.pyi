@@ -10,8 +10,8 @@ from .conllu import read_conllu as read_conllu
 from .conllu import write_conllu as write_conllu
 from .corpus import Numbered as Numbered
 from .corpus import numbered as numbered
-from .link_formats import parse_pharaoh as parse_pharaoh
-from .link_formats import pharaoh as pharaoh
+from .formats.pharaoh import parse_pharaoh as parse_pharaoh
+from .formats.pharaoh import pharaoh as pharaoh
 from .link_formats import read_links as read_links
 from .link_formats import write_links as write_links
 from .links import Alignment as Alignment

@@ -24,7 +24,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import FilePath, open_input
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.text.checks import in_step, same_length
 from dualign.text.tokenizing import PLAIN, Cutting, words_of
 from dualign.text.utf8 import checked, read_lines, refuse_block, refuse_packed, tokenize
@@ -336,7 +336,7 @@ class TextFiles(NamedTuple):
                 yield words_of(left, self.cutting.ascii), words_of(right, self.cutting.ascii)
 
 
-@kernel()
+@kernel
 def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) -> tuple[int, int]:
     """Write the two sides of each line; (-1, 1), or a line without one separator and how many it has."""
     at = line = 0
@@ -356,7 +356,7 @@ def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) 
     return -1, 1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int, int, int]:
     """How many separators and words the line has that begins here; where the first separator begins and ends,
     and where the line does."""
@@ -382,7 +382,8 @@ def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int,
 
 _BARS = "|||"
 
-OR_TWO_FILES = ", or name two files"
+SEPARATED = "write `source ||| target` or `source<TAB>target` on each line"
+OR_TWO_FILES = f"{SEPARATED}, or name two files"
 """A remedy for lines without a separator."""
 
 Pair = tuple[Sequence[str], Sequence[str]]
@@ -436,10 +437,7 @@ def has_bars(line: str, place: str) -> bool:
 def check_separator(line: str, place: str, *, bars: bool = True) -> None:
     """Refuse a line, the first of its file that is not empty, in which nothing can be a separator."""
     if "\t" not in line and not (bars and _BARS in line):
-        raise DataError(
-            f"{place}: no separator; "
-            f"write `source ||| target` or `source<TAB>target` on each line{OR_TWO_FILES}"
-        )
+        raise DataError("no separator", place=place, remedy=OR_TWO_FILES)
 
 
 def wrong_separators(place: str, found: int, bars: bool) -> DataError:

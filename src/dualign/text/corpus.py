@@ -418,14 +418,14 @@ def _count(offsets: Array, chosen: Array, span: tuple[int, int]) -> tuple[int, i
     return count_chosen(offsets, chosen, span[0], span[1])
 
 
-@kernel()
+@kernel
 def replace_tokens(tokens: Array, number: Array, result: Array) -> None:
     """Write `number[token]` for each token."""
     for k in range(len(tokens)):
         result[k] = number[tokens[k]]
 
 
-@kernel()
+@kernel
 def mark_words(tokens: Array, offsets: Array, chosen: Array, begin: int, end: int, seen: Array) -> None:
     """Mark the words of the chosen ones of sentences begin..end."""
     for n in range(begin, end):
@@ -434,7 +434,7 @@ def mark_words(tokens: Array, offsets: Array, chosen: Array, begin: int, end: in
                 seen[tokens[k]] = True
 
 
-@kernel()
+@kernel
 def count_chosen(offsets: Array, chosen: Array, begin: int, end: int) -> tuple[int, int]:
     """How many of the sentences begin..end are chosen, and how many tokens they have."""
     sentences = tokens = 0
@@ -445,7 +445,7 @@ def count_chosen(offsets: Array, chosen: Array, begin: int, end: int) -> tuple[i
     return sentences, tokens
 
 
-@kernel()
+@kernel
 def take_sentences(
     text: tuple[Array, Array],
     chosen: Array,
@@ -468,7 +468,7 @@ def take_sentences(
             sentence += 1
 
 
-@kernel()
+@kernel
 def mark_fitting(
     left: Array, right: Array, begin: int, end: int, longest: int, cells: int, result: Array
 ) -> None:

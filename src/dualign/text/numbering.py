@@ -47,7 +47,7 @@ from dualign.text.word_table import (
     WordTable,
     add_words,
     bytes_of,
-    copy_words,
+    compiled_copy_words,
     find_words,
     grown,
     hash_of,
@@ -300,7 +300,7 @@ def _spelled(block: NumberedBlock, which: Array) -> str:
     """Some words of a block, each with its `\\n`."""
     size = bytes_of(block.words, which)
     letters = np.zeros(size // 8 + 1, np.uint64)
-    copy_words(block.words, which, letters, 0)
+    compiled_copy_words(block.words, which, letters, 0)
     return as_bytes(letters, size).decode()
 
 
@@ -308,7 +308,7 @@ def _renumber(placed: Placed) -> None:
     renumber_block(*placed)
 
 
-@kernel()
+@kernel
 def count_lines(text: Array) -> int:
     """How many `\\n` there are (uint8)."""
     lines = 0
@@ -317,7 +317,7 @@ def count_lines(text: Array) -> int:
     return lines
 
 
-@kernel()
+@kernel
 def number_words(
     text: Array, size: int, ascii: bool, words: WordTable, done: Array, tokens: Array, ends: Array
 ) -> bool:
@@ -360,7 +360,7 @@ def number_words(
     return at >= size
 
 
-@kernel()
+@kernel
 def renumber_block(
     numbers: Array, ends: Array, number: Array, begin: int, tokens: Array, offsets: Array
 ) -> None:

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath, explaining
-from dualign.text.link_formats import parse_pharaoh
+from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.links import Alignment
 
 _TRANSLATIONS = np.cumsum([0.6, 0.25, 0.1, 0.05])

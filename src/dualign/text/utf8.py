@@ -112,9 +112,9 @@ def refuse_packed(path: str, beginning: bytes) -> None:
         raise DataError(f"{path}: looks like UTF-16; convert it to UTF-8, for example with iconv")
 
 
-def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T]) -> Iterator[T]:
-    """Yield what `parse` makes of each line of `path`; its errors are raised with file and line number."""
-    for number, line in enumerate(lines, 1):
+def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T], first: int = 1) -> Iterator[T]:
+    """Yield what `parse` makes of each line of `path`, from line `first` on; errors name file and line."""
+    for number, line in enumerate(lines, first):
         try:
             yield parse(line)
         except DataError as error:

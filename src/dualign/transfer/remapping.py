@@ -26,7 +26,9 @@ from typing import Any
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign.text.checks import in_step, links_inside
-from dualign.text.link_formats import NUMBER, REAL, parse_marked, pharaoh, read_links
+from dualign.text.formats import NUMBER, REAL
+from dualign.text.formats.pharaoh import parse_marked, pharaoh
+from dualign.text.link_formats import read_links
 from dualign.text.links import Alignment
 from dualign.text.utf8 import parsed, read_lines, tokenize
 from dualign.transfer.tokens import MARKS, SCHEMES, Interval, covering, letters, locate, overlaps, word_groups
@@ -182,28 +184,36 @@ class Remapping:
         self._check("target", self.target)
         if {self.source.given, self.source.new, self.target.given, self.target.new} == {None}:
             raise UsageError(
-                "nothing to carry links to; name files with --source-from, --source-to and so on"
-            )
+                "nothing to carry links to; name files with {source_from=}, {source_to=} and so on",
+                source_from=..., source_to=...,
+            )  # fmt: skip
         if self.given in UNITS and (self.format is not None or self.pairs is not None):
             raise UsageError(
-                "links of offsets have one format, a line for each pair; --format and --pairs are for others"
-            )
+                "links of offsets have one format, a line for each pair; "
+                "{format=} and {pairs=} are for others",
+                format=..., pairs=...,
+            )  # fmt: skip
 
     def _check(self, name: str, side: Side) -> None:
-        from_option, to_option = f"--{name}-from", f"--{name}-to"
+        here, there = f"{name}_from", f"{name}_to"
         if self.given in UNITS and side.given is None:
-            raise UsageError(f"offsets need the text that they count in; give it as {from_option}")
+            raise _missing("offsets need the text that they count in; give it as", here)
         if self.new in UNITS and side.new is None and not (self.given in UNITS and side.given):
-            raise UsageError(f"offsets need the text that they count in; give it as {to_option}")
-        both = (self.given, side.given, from_option), (self.new, side.new, to_option)
+            raise _missing("offsets need the text that they count in; give it as", there)
+        both = (self.given, side.given, here), (self.new, side.new, there)
         if self.new in UNITS or self.given in UNITS:
             for kind, path, option in both:
                 if kind in SCHEMES[1:] and path is None:
-                    raise UsageError(f"give the subwords of the {name} side as {option}")
+                    raise _missing(f"give the subwords of the {name} side as", option)
         elif (side.given is None) != (side.new is None):
-            (there, _, _), (missing, _, option) = both if side.new is None else both[::-1]
-            if there == "words" or missing != "words":
-                raise UsageError(f"give the other tokens of the {name} side as {option}")
+            (other, _, _), (missing, _, option) = both if side.new is None else both[::-1]
+            if other == "words" or missing != "words":
+                raise _missing(f"give the other tokens of the {name} side as", option)
+
+
+def _missing(what: str, option: str) -> UsageError:
+    values: dict[str, Any] = {option: ...}
+    return UsageError(f"{what} {{{option}=}}", **values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check, opt
 from dualign._core.files.streams import FilePath
 from dualign.text.checks import links_inside
 from dualign.text.conllu import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, ROOT, UNKNOWN, UPOS, XPOS, Sentence
@@ -25,7 +26,7 @@ from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tags import vote
 from dualign.transfer.tokens import Interval, locate, overlaps
 from dualign.transfer.tree import NOTHING, complete, project
-from dualign.transfer.weighted_links import WeightedLink, check_threshold, compatible, expand, weighted
+from dualign.transfer.weighted_links import COMPATIBLE, WeightedLink, compatible, expand, weighted
 
 KEY = "Projection"
 """The attribute in MISC that holds the confidence."""
@@ -34,21 +35,28 @@ COLUMNS = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 """Columns that can hold tags; any other name is an attribute in MISC."""
 
 
+def pos() -> Any:
+    """Declare which parts of speech may be linked."""
+    text = "Use links between words of any, of similar, or of the same part of speech."
+    return opt("any", text, choices=COMPATIBLE)
+
+
+def surface() -> Any:
+    """Declare what links count."""
+    return opt(False, "Links count multiword tokens of CoNLL-U as one.")
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Which links are used, and for what."""
 
-    threshold: float = 0.0
-    """Links must be more probable than this."""
-    pos: str = "any"
-    """Which parts of speech may be linked: see `dualign.transfer.weighted_links.compatible`."""
-    surface: bool = False
-    """Links are about written tokens: a multiword token counts as one, and its links hold for its words."""
-    complete: bool = False
-    """Every word gets a head, as in `dualign.transfer.tree.complete`."""
+    threshold: float = opt(0.0, "Use links more probable than this.", metavar="P", least=0, below=1)
+    pos: str = pos()
+    surface: bool = surface()
+    complete: bool = opt(False, "Attach every word; otherwise some words have no head.")
 
     def __post_init__(self) -> None:
-        check_threshold(self.threshold)
+        check(self)
 
 
 def links_between(

@@ -21,7 +21,7 @@ LEAST_GAIN = 0.01
 """BLEU that a round over all lines must gain to be followed by another."""
 
 
-@kernel()
+@kernel
 def envelopes(slope: Array, height: Array, begin: Array) -> tuple[Array, Array, Array, Array]:
     """Return for each group `begin[n] .. begin[n + 1]` of lines `height + t · slope` those that are highest
     somewhere.

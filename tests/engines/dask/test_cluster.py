@@ -288,9 +288,9 @@ DRIVER = """
 import os, signal, sys
 import dualign.hmm.encoding as encoding
 from dualign import jobs
-from dualign.engines.dask import cluster_engine
+from dualign.engines import threads as expectation
+from dualign.engines.dask import engine as cluster_engine
 from dualign.hmm.cells import block_bounds
-from dualign.learn import expectation
 for module in (expectation, cluster_engine):
     module.block_bounds = lambda bitext, limit=3000: block_bounds(bitext, min(limit, 3000))
 encoding.CHUNK, cluster_engine.RANGE_ENTRIES = 4, 1 << 10
@@ -553,7 +553,7 @@ def test_other_jobs_do_not_pretend(tmp_path):
 
 @pytest.mark.slow
 def test_translations_are_those_of_one_machine(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr("dualign.jobs.translation.SHARD", 2)
+    monkeypatch.setattr("dualign.commands.translate.SHARD", 2)
     pairs = [("das Haus ist klein", "the house is small"), ("der Hund schläft", "the dog sleeps")]
     text = [write_lines(tmp_path / f"{side}", [pair[side] for pair in pairs * 20]) for side in (0, 1)]
     system = str(tmp_path / "system")

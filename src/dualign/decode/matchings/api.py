@@ -18,9 +18,16 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.certificate import PRECISION, ROUNDING, certify
-from dualign.decode.matchings.bounds import upper_bound
-from dualign.decode.matchings.exact import match
-from dualign.decode.matchings.greedy import MatchingMatrix, Matrices, WordLimits, allocate_work, greedy, value
+from dualign.decode.matchings.bounds import compiled_upper_bound
+from dualign.decode.matchings.exact import compiled_match
+from dualign.decode.matchings.greedy import (
+    MatchingMatrix,
+    Matrices,
+    WordLimits,
+    compiled_allocate_work,
+    compiled_greedy,
+    compiled_value,
+)
 from dualign.text.checks import number_of
 from dualign.text.links import Link
 
@@ -188,14 +195,16 @@ def submodular(
     rule = rule_of(alpha, concave)
     limits = as_limits(row_limits, I, J, "row_limits"), as_limits(column_limits, J, I, "column_limits")
     matrix = MatchingMatrix(S, *limits, np.zeros((I, J), np.uint8))
-    iterations = greedy(matrix, rule, method != "plain", allocate_work(I * J, I, J, rule.alpha))
-    chosen, bound, tolerance = matrix.chosen, upper_bound(matrix, rule), ROUNDING
+    iterations = compiled_greedy(
+        matrix, rule, method != "plain", compiled_allocate_work(I * J, I, J, rule.alpha)
+    )
+    chosen, bound, tolerance = matrix.chosen, compiled_upper_bound(matrix, rule), ROUNDING
     if method == "exact":
         from dualign.decode.matchings.exact import best_links
 
         tolerance = PRECISION
         chosen, bound, iterations = best_links(matrix, rule, bound, tolerance, clock)
-    score = value(S, chosen, rule)
+    score = compiled_value(S, chosen, rule)
     name = f"submodular, {method}"
     return certify(links_of(chosen), score, bound, tolerance * score, name, clock, iterations)
 
@@ -209,7 +218,7 @@ def matching(scores: npt.ArrayLike) -> Links:
     clock = Clock()
     S = as_scores(scores, negative="clip")
     chosen = np.zeros(S.shape, np.uint8)
-    bound = match(S, chosen)
+    bound = compiled_match(S, chosen)
     score = float(S[chosen > 0].sum())
     return certify(links_of(chosen), score, bound, ROUNDING * score, "matching", clock, min(S.shape))
 

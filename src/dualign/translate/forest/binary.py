@@ -33,7 +33,7 @@ class Forest(NamedTuple):
     edge: Array
 
 
-@kernel()
+@kernel
 def binary(graph: Weighted, leaf: Array) -> Forest:
     """Return a hypergraph in binary steps; `leaf[v]` is the word of a vertex that is a leaf, −1 otherwise.
 

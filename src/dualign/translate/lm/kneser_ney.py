@@ -37,11 +37,11 @@ class _Types:
     number: Array
 
 
-def estimate(sentences: Iterable[Sequence[str]], order: int = 3) -> Arpa:
-    """Return a model of tokenised sentences; empty ones are left out."""
+def estimate(sentences: Iterable[Sequence[str]], order: int = 3, *, place: str | None = None) -> Arpa:
+    """Return a model of tokenised sentences; empty ones are left out. Errors name the `place` of the text."""
     check_value("order", order, "int", least=1, most=9)
-    text, ends, words = _text(sentences)
-    types = _types(text, ends, order, len(words))
+    text, ends, words = _text(sentences, place)
+    types = _types(text, ends, order, len(words), place)
     begin = words.index("<s>")
     logs: list[tuple[Array, Array]] = []
     below = np.full(1, 1.0 / (len(words) - 1))  # uniform, for the empty n-gram
@@ -77,7 +77,7 @@ def discounts(counts: Array) -> Array:
     return result
 
 
-def _text(sentences: Iterable[Sequence[str]]) -> tuple[Array, Array, list[str]]:
+def _text(sentences: Iterable[Sequence[str]], place: str | None) -> tuple[Array, Array, list[str]]:
     """Return all sentences with `<s>` and `</s>` end to end, where each place's sentence ends, and the
     words."""
     number = GrowingVocabulary()
@@ -91,24 +91,27 @@ def _text(sentences: Iterable[Sequence[str]]) -> tuple[Array, Array, list[str]]:
         coded = [number[word] for word in sentence]
         if begin in coded or end in coded:
             raise DataError(
-                f"sentence {at} has the word <s> or </s>, which a language model adds itself; remove it"
+                f"sentence {at} has the word <s> or </s>, which a language model adds itself; remove it",
+                place=place,
             )
         tokens += [begin, *coded, end]
         ends.append(len(tokens))
     if not ends:
-        raise DataError("no sentence to learn a language model from, all are empty; give some with words")
+        raise DataError(
+            "no sentence to learn a language model from, all are empty; give some with words", place=place
+        )
     bounds = np.array(ends)
     text = np.array(tokens, np.int64)
     return text, np.repeat(bounds, np.diff(bounds, prepend=0)), list(number)
 
 
-def _types(text: Array, ends: Array, order: int, words: int) -> list[_Types]:
+def _types(text: Array, ends: Array, order: int, words: int, place: str | None) -> list[_Types]:
     result: list[_Types] = []
     number = np.zeros(len(text), np.int64)
     for n in range(1, order + 1):
         places = np.flatnonzero(np.arange(len(text)) + n <= ends)
         if not len(places):
-            raise DataError(f"no sentence is long enough for {n}-grams; use a lower order")
+            raise DataError(f"no sentence is long enough for {n}-grams; use a lower order", place=place)
         keys = number[places] * words + text[places + n - 1]
         _, first, inverse, count = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         number = np.full(len(text) + 1, -1, np.int64)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import with_room
 
 TYPES = {
@@ -75,7 +75,7 @@ class Automaton(NamedTuple):
     end: int
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def find(first: Array, word: Array, node: Any, w: Any) -> Any:
     """Return the child of `node` with word `w`, or −1."""
     if node == 0:
@@ -92,7 +92,7 @@ def find(first: Array, word: Array, node: Any, w: Any) -> Any:
     return -1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def follow(lm: Any, context: Any, node: Any, w: Any, total: float) -> tuple[Any, float]:
     """Return the node of w after a context, and `total + log p(w | context)`; `node` is the context's child
     with w.
@@ -106,7 +106,7 @@ def follow(lm: Any, context: Any, node: Any, w: Any, total: float) -> tuple[Any,
     return node, total + lm.logprob[node]
 
 
-@kernel()
+@kernel
 def score_sentences(lm: Trie, tokens: Array, offsets: Array, begin: int, scores: Array) -> None:
     """`scores[t] = log p(tokens[t] | before)`, in each sentence `offsets[n] .. offsets[n + 1]` from state
     `begin`.
@@ -122,7 +122,7 @@ def score_sentences(lm: Trie, tokens: Array, offsets: Array, begin: int, scores:
             state, scores[t] = follow(lm, state, node, tokens[t], 0.0)
 
 
-@kernel()
+@kernel
 def last_score(lm: Automaton, words: Array) -> float:
     """log p of the last of some words, given those before it."""
     state, value = 1 + np.int64(words[0]), 0.0
@@ -132,7 +132,7 @@ def last_score(lm: Automaton, words: Array) -> float:
     return value
 
 
-@kernel()
+@kernel
 def restrict(
     first: Array, word: Array, order: int, kept: Array, place: Array, adjacent: Array
 ) -> tuple[Array, Array, Array]:
@@ -172,7 +172,7 @@ def restrict(
     return origin[:count].copy(), nodes[:count].copy(), level
 
 
-@kernel()
+@kernel
 def linked(parent: Array, label: Array, level: Array) -> tuple[Array, Array]:
     """Return `first` and `suffix` of a trie, from the parents and words of its nodes."""
     count, order = len(parent), len(level) - 2
@@ -189,7 +189,7 @@ def linked(parent: Array, label: Array, level: Array) -> tuple[Array, Array]:
     return first, suffix
 
 
-@kernel()
+@kernel
 def close_bounds(lm: Trie, before: Array, after: Array) -> Array:
     """Return `Automaton.close`, from the longest contexts to the empty one; `before` and `after` count the
     words that can stand directly before and after each word."""
@@ -216,7 +216,7 @@ def close_bounds(lm: Trie, before: Array, after: Array) -> Array:
     return close
 
 
-@kernel()
+@kernel
 def upper_bounds(lm: Trie, adjacent: Array, close: Array) -> Array:
     """Return `Automaton.upper`, from the longest n-grams to single words."""
     N, W = len(lm.word), len(adjacent)
@@ -241,7 +241,7 @@ def upper_bounds(lm: Trie, adjacent: Array, close: Array) -> Array:
     return upper
 
 
-@kernel()
+@kernel
 def remembered(lm: Trie, after: Array) -> Array:
     """Return `Automaton.state`; `after` counts the words that can follow each word."""
     N = len(lm.word)
@@ -262,7 +262,7 @@ def remembered(lm: Trie, after: Array) -> Array:
     return state
 
 
-@kernel()
+@kernel
 def prefix_sums(parent: Array, value: Array) -> Array:
     """Return for each node the sum of `value` over its prefixes and itself, without the empty one."""
     result = np.zeros(len(value))

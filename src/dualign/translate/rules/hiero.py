@@ -20,7 +20,7 @@ from dualign._core.arrays import Array
 from dualign._core.fields import check_value
 from dualign.text.checks import links_inside, same_length
 from dualign.text.corpus import GrowingVocabulary, encode
-from dualign.text.links import Alignment
+from dualign.text.links import Alignment, Links
 from dualign.translate.rules.grammar import Rule, Symbol, is_markup
 from dualign.translate.rules.hiero_counts import RuleLimits, RuleLinks, RuleSeen, RuleTable, count_rules
 
@@ -73,20 +73,21 @@ def linked_text(
     same_length(("the text", len(pairs)), ("the list of links", len(alignments)), unit="sentence pairs")
     source_words, target_words = GrowingVocabulary(), GrowingVocabulary()
     bitext = encode(pairs, source_words, target_words, lowercase=False)
-    begin = np.zeros(len(pairs) + 1, np.int64)
-    np.cumsum([len(a.links) for a in alignments], out=begin[1:])
-    flat = np.array([link for a in alignments for link in a.links], np.int64).reshape(-1, 2)
-    pair_of = np.repeat(np.arange(len(pairs)), np.diff(begin))
-    outside = (flat[:, 0] >= bitext.source.lengths[pair_of]) | (flat[:, 1] >= bitext.target.lengths[pair_of])
+    links = Links.of(alignments).sure()
+    pair = links.pair
+    outside = (links.source >= bitext.source.lengths[pair]) | (links.target >= bitext.target.lengths[pair])
     if outside.any():
-        at = int(pair_of[np.flatnonzero(outside)[0]])
+        at = int(pair[np.flatnonzero(outside)[0]])
         links_inside(alignments[at].links, len(pairs[at][0]), len(pairs[at][1]), f"pair {at + 1}")
-    left = bitext.source.offsets[pair_of] + flat[:, 0]
-    right = bitext.target.offsets[pair_of] + flat[:, 1]
+    left = bitext.source.offsets[pair] + links.source
+    right = bitext.target.offsets[pair] + links.target
     source, target = bitext.source.tokens, bitext.target.tokens
     weights = _lexical_weights(source, target, left, right), _lexical_weights(target, source, right, left)
-    links = RuleLinks(source, bitext.source.offsets, target, bitext.target.offsets, begin, flat, *weights)
-    return links, list(source_words), list(target_words)
+    linked = RuleLinks(
+        source, bitext.source.offsets, target, bitext.target.offsets,
+        links.offsets, np.stack((links.source, links.target), axis=1, dtype=np.int64), *weights,
+    )  # fmt: skip
+    return linked, list(source_words), list(target_words)
 
 
 def _lexical_weights(words: Array, others: Array, left: Array, right: Array) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.translate.forest.binary import Forest
 from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.intersection import Level, PassGuide, Table
@@ -64,20 +64,20 @@ def pair_scores(lm: Automaton, adjacent: Array) -> Array:
     return np.where(adjacent, score, -np.inf)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def is_member(words: Array, w: int) -> bool:
     """Return whether w is in a set."""
     return (words[w >> 6] >> np.uint64(w & 63) & np.uint64(1)) != 0
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def include(words: Array, others: Array) -> None:
     """Add the members of another set."""
     for k in range(len(words)):
         words[k] |= others[k]
 
 
-@kernel()
+@part
 def boundary_sets(forest: Forest, W: int) -> Array:
     """Return the first and the last words of the nodes, of W words; uint64 (2, N, blocks)."""
     N = len(forest.word)
@@ -93,7 +93,7 @@ def boundary_sets(forest: Forest, W: int) -> Array:
     return sets
 
 
-@kernel()
+@kernel
 def adjacency(forest: Forest, W: int) -> Array:
     """Return whether word w can follow word x directly; bool (x, w)."""
     sets = boundary_sets(forest, W)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import doubled
 from dualign._search.certificate import ROUNDING
 from dualign._search.inside import Arcs, best_outside
@@ -120,7 +120,7 @@ class ItemTrees:
         return arcs
 
 
-@kernel()
+@part
 def arcs_by_head(arcs: Arcs) -> tuple[Array, Array]:
     """Return `first` and `arc`: those of item i are `arc[first[i] : first[i + 1]]`, in ascending order."""
     first = np.zeros(len(arcs.inside) + 2, np.int64)
@@ -134,7 +134,7 @@ def arcs_by_head(arcs: Arcs) -> tuple[Array, Array]:
     return first, result
 
 
-@kernel()
+@part
 def arc_shares(arcs: Arcs, first: Array, by_head: Array, sharpness: float) -> Array:
     """Return for each arc the probability that a tree of its head, drawn ∝ exp(sharpness · score), has it on
     top."""
@@ -159,7 +159,7 @@ def arc_shares(arcs: Arcs, first: Array, by_head: Array, sharpness: float) -> Ar
     return share
 
 
-@kernel()
+@kernel
 def sampled_trees(arcs: Arcs, goal: int, sharpness: float, count: int, seed: int) -> tuple[Array, Array]:
     """Return arcs of `count` trees of the goal, drawn with probability ∝ exp(sharpness · score), each from
     its root, left to right; tree n is `arcs[begin[n] : begin[n + 1]]`.

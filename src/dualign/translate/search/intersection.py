@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, doubled, new_slots, refilled, slot_of
 from dualign.translate.forest.binary import Forest
 from dualign.translate.lm.trie import Automaton, find, follow
@@ -132,13 +132,13 @@ class Chart(NamedTuple):
     numbers: Array
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def state_of(states: Array, i: int) -> State:
     """Return row i."""
     return State(np.int64(states[i, 0]), states[i, 1] != 0, np.int64(states[i, 2]))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def cut(lm: Automaton, K: int, node: Any) -> Any:
     """Return what a context of at most K words remembers of `node`."""
     node = lm.state[node]
@@ -147,7 +147,7 @@ def cut(lm: Automaton, K: int, node: Any) -> Any:
     return node
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def combine(level: Level, a: State, b: State, words: Array) -> tuple[State, float]:
     """Put item b after item a: the new state, and what the scores' sum changes by (≤ 0); `words`: scratch."""
     lm, K = level.lm, level.K
@@ -188,7 +188,7 @@ def combine(level: Level, a: State, b: State, words: Array) -> tuple[State, floa
     return State(left, True, b.right), change
 
 
-@kernel()
+@kernel
 def table_of(key: Array, outside: Array, nodes: int) -> Table:
     """Return a table of these keys and outside scores."""
     reach = np.full(nodes, -np.inf)
@@ -197,7 +197,7 @@ def table_of(key: Array, outside: Array, nodes: int) -> Table:
     return Table(refilled(key, len(key), len(key)), key, outside, reach)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def look_up(guide: PassGuide, n: int, state: State) -> float:
     """Return outside score of the coarser item that stands for this one; −inf if there is none."""
     left = np.int64(guide.left[state.left])
@@ -208,7 +208,7 @@ def look_up(guide: PassGuide, n: int, state: State) -> float:
     return table.outside[entry] if entry != EMPTY else -np.inf
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_item(chart: Chart, state: State, score: float) -> int:
     """Append an item, for which there is room."""
     at = chart.numbers[ITEMS]
@@ -218,7 +218,7 @@ def add_item(chart: Chart, state: State, score: float) -> int:
     return at
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def item_with(chart: Chart, base: int, state: State, score: float) -> int:
     """Return the item with that state among those from `base` on, or a new one; it has at least that
     score."""
@@ -232,7 +232,7 @@ def item_with(chart: Chart, base: int, state: State, score: float) -> int:
     return at
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def join(run: Pass, chart: Chart, n: int, step: int) -> int:
     """Add items and arcs of node n by a step, from the next pair of the chart on.
 
@@ -290,7 +290,7 @@ def join(run: Pass, chart: Chart, n: int, step: int) -> int:
     return COMPLETE
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def is_full(chart: Chart, base: int) -> bool:
     """Return whether there is no room for one more item or arc; items of the node begin at `base`."""
     items = chart.numbers[ITEMS]
@@ -301,7 +301,7 @@ def is_full(chart: Chart, base: int) -> bool:
     )
 
 
-@kernel()
+@part
 def grown(chart: Chart, base: int) -> Chart:
     """Return the chart with room for one more item and arc."""
     state, score, arc, arc_score, slots, count = chart
@@ -314,7 +314,7 @@ def grown(chart: Chart, base: int) -> Chart:
     return Chart(state, score, arc, arc_score, slots, count)
 
 
-@kernel()
+@part
 def sort_items(state: Array, score: Array, key: Array, heads: Array, base: int, slots: Array) -> None:
     """Sort the items of a node, best key first, number the heads of its arcs anew, and empty its table.
 
@@ -338,7 +338,7 @@ def sort_items(state: Array, score: Array, key: Array, heads: Array, base: int, 
         heads[at] = position[heads[at] - base]
 
 
-@kernel()
+@kernel
 def intersect(level: Level, forest: Forest, guide: PassGuide, limits: PassLimits) -> tuple[ForestItems, int]:
     """Return all items at this level that can be part of a derivation of at least the threshold, and
     COMPLETE; or OVERFLOW beyond the limits.

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock
 from dualign._search.certificate import ROUNDING
 from dualign._search.dual import BOUND, SCORE, Record, StepRule, descent, new_record, run
@@ -33,6 +33,7 @@ from dualign.translate.search.bigram_pass import (
     BigramChart,
     Boundaries,
     best_pairs,
+    compiled_compress,
     compress,
     inside_pass,
     outside_pass,
@@ -46,7 +47,7 @@ WORD_MEMORY, PAIR_MEMORY = 0.5, 0.7
 """How much of the direction before each step has: subgradients of few derivations jump about."""
 
 
-@kernel()
+@part
 def _known_score(state: Any, record: Record, t: int, norm: float) -> float:
     """Return the best score known: no better one is looked for."""
     return record.numbers[SCORE]
@@ -91,11 +92,11 @@ def least_bound(
     record, rounding = new_record(score=target), ROUNDING * (1.0 + abs(target))
     run(lambda chunk: descend_words(state, record, chunk, rounding), record, rounds, CHUNK, clock)
     state.u[:], state.v[:] = state.best_u, state.best_v
-    set_potential(state)
+    compiled_set_potential(state)
     return float(record.numbers[BOUND]), state.potential
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def set_potential(state: WordDual) -> None:
     """π from u and v."""
     lm = state.contexts.lm
@@ -104,7 +105,10 @@ def set_potential(state: WordDual) -> None:
     state.potential[1 + lm.begin] = state.potential[1 + lm.end] = 0.0
 
 
-@kernel()
+compiled_set_potential = kernel(set_potential)
+
+
+@part
 def _word_bound(state: WordDual) -> tuple[float, float]:
     """Return L(π), and the squared norm of the direction of the next step."""
     forest, contexts, potential = state.forest, state.contexts, state.potential
@@ -145,7 +149,7 @@ def _word_bound(state: WordDual) -> tuple[float, float]:
     return state.inside[-1], norm if changed else 0.0
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def word_bounds(pairs: Array, begin: int, score: Array) -> None:
     """For each word its score after the best word before it."""
     score[:] = -np.inf
@@ -155,7 +159,10 @@ def word_bounds(pairs: Array, begin: int, score: Array) -> None:
     score[begin] = 0.0
 
 
-@kernel(allocates=False)
+compiled_word_bounds = kernel(word_bounds)
+
+
+@part(allocates=False)
 def inside_scores(forest: Forest, score: Array, inside: Array, back: Array) -> None:
     """The best score of each node into `inside` and its first step into `back`, with `score` float64 (W) for
     each word."""
@@ -175,13 +182,13 @@ def inside_scores(forest: Forest, score: Array, inside: Array, back: Array) -> N
         inside[n] = top
 
 
-@kernel()
+@part
 def _keep_words(state: WordDual) -> None:
     state.best_u[:] = state.u
     state.best_v[:] = state.v
 
 
-@kernel()
+@part
 def _restore_words(state: WordDual) -> bool:
     """Go on from the best multipliers, with the direction at hand."""
     state.u[:] = state.best_u
@@ -189,7 +196,7 @@ def _restore_words(state: WordDual) -> bool:
     return False
 
 
-@kernel()
+@part
 def _move_words(state: WordDual, step: float) -> None:
     for w in range(len(state.u)):
         state.u[w] -= step * state.down_u[w]
@@ -207,13 +214,16 @@ descend_words = descent(
 )
 
 
-@kernel()
+@part
 def outside_bounds(forest: Forest, score: Array) -> Array:
     """Return for each node the most that a derivation adds to it, with `score` float64 (W) for each word."""
     return _outside(forest, score)[1]
 
 
-@kernel()
+compiled_outside_bounds = kernel(outside_bounds)
+
+
+@part
 def _outside(forest: Forest, score: Array) -> tuple[Array, Array]:
     """Return inside scores, and the most that a derivation adds to them."""
     N = len(forest.word)
@@ -231,7 +241,7 @@ def _outside(forest: Forest, score: Array) -> tuple[Array, Array]:
     return inside, outside
 
 
-@kernel()
+@kernel
 def reduced(forest: Forest, score: Array, threshold: float) -> Forest:
     """Return the forest without steps whose derivations are all below the threshold; `score` as above."""
     inside, outside = _outside(forest, score)
@@ -284,11 +294,11 @@ def upper_part(dual: PairDual, threshold: float) -> PairDual:
     """Return the same with only the cells that reach a higher threshold; before `drop`, after
     `outside_pass`."""
     chart = dual.chart._replace(words=Boundaries(*(part.copy() for part in dual.chart.words)))
-    compress(chart, threshold)
+    compiled_compress(chart, threshold)
     return dual._replace(chart=chart, best=dual.potential.copy(), threshold=np.full(1, threshold))
 
 
-@kernel()
+@part
 def pair_bound(state: PairDual) -> tuple[float, float]:
     """Return L(π), and the squared norm of the direction of the next step; +inf if stopped."""
     chart, contexts, down = state.chart, state.contexts, state.down
@@ -314,19 +324,22 @@ def pair_bound(state: PairDual) -> tuple[float, float]:
     return value, norm
 
 
-@kernel()
+compiled_pair_bound = kernel(pair_bound)
+
+
+@part
 def _keep_pairs(state: PairDual) -> None:
     state.best[:] = state.potential
 
 
-@kernel()
+@part
 def _restore_pairs(state: PairDual) -> bool:
     """Go on from the best potentials, with the direction at hand."""
     state.potential[:] = state.best
     return False
 
 
-@kernel()
+@part
 def _prune(state: PairDual, value: float, least: float) -> bool:
     """Drop cells and words that are below the threshold; whether anything is left."""
     chart = state.chart
@@ -336,7 +349,7 @@ def _prune(state: PairDual, value: float, least: float) -> bool:
     return chart.words.cells[-1] > chart.words.cells[-2]
 
 
-@kernel()
+@part
 def _move_pairs(state: PairDual, step: float) -> None:
     if step < np.inf:
         for c in range(len(state.potential)):

@@ -14,10 +14,10 @@ from dualign.translate.search.bigram_pass import (
     BigramChart,
     bigram_table,
     boundary_words,
-    compress,
-    inside_pass,
+    compiled_compress,
+    compiled_inside_pass,
+    compiled_outside_pass,
     new_chart,
-    outside_pass,
 )
 from dualign.translate.search.contexts import level, pair_scores
 from dualign.translate.search.cube import cube as cube_kernel
@@ -33,17 +33,23 @@ from dualign.translate.search.intersection import (
     table_of,
 )
 from dualign.translate.search.multipliers import (
+    compiled_outside_bounds,
+    compiled_pair_bound,
+    compiled_word_bounds,
     descend_pairs,
     least_bound,
     new_dual,
-    outside_bounds,
-    pair_bound,
     reduced,
     upper_part,
-    word_bounds,
 )
 from dualign.translate.search.problem import ForestProblem
-from dualign.translate.search.state_potentials import carried, contexts_of, narrow, pair_bounds, shaped
+from dualign.translate.search.state_potentials import (
+    carried,
+    compiled_pair_bounds,
+    contexts_of,
+    narrow,
+    shaped,
+)
 
 LEAST_ROUNDS, MOST_ROUNDS = 40, 300
 """Of the multipliers without context."""
@@ -115,8 +121,8 @@ class PairSearch:
         """Make ready for rounds; False if the forest is too large for them."""
         problem, W = self.problem, len(self.problem.adjacent)
         pairs, score = np.empty((W, W)), np.empty(W)
-        pair_bounds(self._contexts, self._potential, pairs)
-        word_bounds(pairs, problem.automaton.begin, score)
+        compiled_pair_bounds(self._contexts, self._potential, pairs)
+        compiled_word_bounds(pairs, problem.automaton.begin, score)
         self.forest = reduced(problem.forest, score, threshold)
         words = boundary_words(self.forest, W)
         if words.cells[-1] > MOST_CELLS:
@@ -135,7 +141,7 @@ class PairSearch:
         dual, chart = self._dual, self._dual.chart
         dual.threshold[0] = max(dual.threshold[0], incumbents.threshold)
         self.spent += 2 * self.work
-        value, _ = pair_bound(dual)
+        value, _ = compiled_pair_bound(dual)
         if value == np.inf:
             return True
         if value == -np.inf:
@@ -149,11 +155,11 @@ class PairSearch:
         else:
             self._share *= 0.5
             dual.potential[:] = dual.best
-            pair_bound(dual)
-        if outside_pass(chart, dual.threshold[0], self.adjacent):
+            compiled_pair_bound(dual)
+        if compiled_outside_pass(chart, dual.threshold[0], self.adjacent):
             self._goal = self.bound - self._share * (self.bound - incumbents.score)
             self._part = upper_part(dual, self._goal)
-            compress(chart, dual.threshold[0])
+            compiled_compress(chart, dual.threshold[0])
             narrow(self._contexts, self.adjacent)
             self.work = self._work_of(chart)
         return self._share >= 0.05
@@ -193,9 +199,11 @@ class PairSearch:
             lm = problem.model.automaton(problem.vocabulary, adjacent, problem.order)
         lm = shaped(lm, adjacent, carried(dual.best, problem.automaton, lm))
         chart.pairs[:] = pair_scores(lm, adjacent)
-        word_bounds(chart.pairs, lm.begin, dual.score)
-        inside_pass(chart, dual.score, outside_bounds(self.forest, dual.score), dual.threshold[0])
-        if not outside_pass(chart, threshold, dual.adjacent):
+        compiled_word_bounds(chart.pairs, lm.begin, dual.score)
+        compiled_inside_pass(
+            chart, dual.score, compiled_outside_bounds(self.forest, dual.score), dual.threshold[0]
+        )
+        if not compiled_outside_pass(chart, threshold, dual.adjacent):
             return None
         words = level(lm, 1)
         key, outside = bigram_table(chart, words.state, words.score, threshold)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.translate.lm import trie
 from dualign.translate.lm.trie import Automaton, find
 
@@ -68,7 +68,7 @@ def contexts_of(lm: Automaton, adjacent: Array) -> Contexts:
     return result
 
 
-@kernel()
+@kernel
 def narrow(contexts: Contexts, adjacent: Array) -> None:
     """Drop what has neighbours that are not adjacent; `adjacent` bool (before, after)."""
     lm, W = contexts.lm, len(adjacent)
@@ -91,7 +91,7 @@ def narrow(contexts: Contexts, adjacent: Array) -> None:
             contexts.gram_score[k] = -np.inf
 
 
-@kernel()
+@part
 def pair_bounds(contexts: Contexts, potential: Array, P: Array) -> None:
     """Fill P float64 (x, w); `potential` float64 (nodes of the automaton)."""
     lm, W = contexts.lm, len(P)
@@ -114,7 +114,10 @@ def pair_bounds(contexts: Contexts, potential: Array, P: Array) -> None:
         P[lm.word[lm.parent[c]], lm.word[c]] += potential[c] - potential[1 + lm.word[c]]
 
 
-@kernel(allocates=False)
+compiled_pair_bounds = kernel(pair_bounds)
+
+
+@part(allocates=False)
 def chosen_context(contexts: Contexts, potential: Array, x: Any, w: Any) -> Any:
     """Return the context with last word x that attains P(x, w)."""
     lm, base = contexts.lm, contexts.base[x, w]
@@ -158,7 +161,7 @@ def shaped(lm: Automaton, adjacent: Array, potential: Array) -> Automaton:
     return Automaton(*weighted, upper, close, *sums, lm.left, lm.state, lm.begin, lm.end)
 
 
-@kernel()
+@kernel
 def carried(potential: Array, old: Automaton, lm: Automaton) -> Array:
     """Return potentials of an automaton for another with fewer n-grams."""
     result = np.zeros(len(lm.word))

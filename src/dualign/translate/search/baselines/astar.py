@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, new_slots, pop, push, refilled, slot_of, with_room
 from dualign.translate.forest.binary import Forest
 
@@ -132,7 +132,7 @@ def best_first(search: AStarTables, leaves: AStarQueue) -> AStarResult:
     return AStarResult(float(value), steps, entries)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def enter(search: AStarTables, items: AStarItems, heap: Heap, candidates: AStarQueue, count: int) -> None:
     """Make items of candidates, or better ones of those there are, unless they are done; there is room."""
     goal = len(search.forest.word) - 1
@@ -157,7 +157,7 @@ def enter(search: AStarTables, items: AStarItems, heap: Heap, candidates: AStarQ
         items.numbers[WAITING] += 1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def take_best(items: AStarItems, heap: Heap) -> tuple[Any, float]:
     """Return the next item that is not done, and its priority; −1 if there is none."""
     while items.numbers[WAITING] > 0:
@@ -169,7 +169,7 @@ def take_best(items: AStarItems, heap: Heap) -> tuple[Any, float]:
     return -1, -np.inf
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def finish(search: AStarTables, items: AStarItems, x: int) -> None:
     """Item x has its best score: it can be found from now on."""
     items.done[x] = True
@@ -179,7 +179,7 @@ def finish(search: AStarTables, items: AStarItems, x: int) -> None:
         items.first[at, side] = x
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQueue) -> int:
     """List candidates that x makes with finished items, as the left part of steps, then as the right part;
     return their number, or −1 if there is no room for them."""
@@ -211,7 +211,7 @@ def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQu
     return count
 
 
-@kernel()
+@part
 def with_items(items: AStarItems, room: int) -> AStarItems:
     """Return the same with room for `room` items."""
     if room <= len(items.score):
@@ -224,7 +224,7 @@ def with_items(items: AStarItems, room: int) -> AStarItems:
     )  # fmt: skip
 
 
-@kernel()
+@kernel
 def find_goal(search: AStarTables, candidates: AStarQueue) -> tuple[int, float, int, Array]:
     """Return status, value, the last item (the goal's, if found), and `AStarItems.back`."""
     N, cands = len(search.forest.word), len(candidates.score)

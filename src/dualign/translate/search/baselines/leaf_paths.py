@@ -137,7 +137,7 @@ class Paths:
         return np.append(np.flatnonzero(used[problem.hypergraph.head]), -1)
 
 
-@kernel()
+@kernel
 def find_pairs(leaves: Array, walk: Walk, most: int) -> tuple[Array, Array]:
     """Return leaves that can follow each other directly, by the first; stops at `most`."""
     _, head_of, leave, leaving = walk
@@ -169,7 +169,7 @@ def find_pairs(leaves: Array, walk: Walk, most: int) -> tuple[Array, Array]:
     return before[:count], after[:count]
 
 
-@kernel()
+@kernel
 def best_paths(pairs: LeafPairs, walk: Walk, cost: Array, result: Array) -> None:
     """`result[p]`: the largest −Σ cost over the states of a path, for each pair of leaves; O(leaves ·
     states)."""
@@ -191,7 +191,7 @@ def best_paths(pairs: LeafPairs, walk: Walk, cost: Array, result: Array) -> None
             result[k] = value[P - 1 - pairs.after[k]]
 
 
-@kernel()
+@kernel
 def best_path(v: int, w: int, walk: Walk, cost: Array, add: Array) -> None:
     """Subtract 1 in `add` for each state of the path of `best_paths` from leaf v to leaf w."""
     tail_of, head_of, leave, leaving = walk

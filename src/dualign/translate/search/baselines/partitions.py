@@ -36,7 +36,7 @@ from dualign.translate.forest.binary import Forest, binary
 from dualign.translate.search.baselines.astar import AStarQueue, AStarTables, Uses, best_first
 from dualign.translate.search.baselines.relax import Choice, PathRelaxation, choose, met, prepared
 from dualign.translate.search.derivations import Incumbents, rounding
-from dualign.translate.search.multipliers import outside_bounds
+from dualign.translate.search.multipliers import compiled_outside_bounds
 from dualign.translate.search.passes import affordable
 from dualign.translate.search.problem import ForestProblem
 
@@ -181,7 +181,7 @@ class _Tightened:
         score = np.where(node >= 0, alpha + gain[self.leaf_of], -np.inf)
         most = np.full(len(self.node_of), -np.inf)
         np.maximum.at(most, self.leaf_of, score)
-        reach = outside_bounds(forest, most)
+        reach = compiled_outside_bounds(forest, most)
         threshold = self._threshold()
         # N-grams with which even the relaxation stays below the best score are in no better derivation.
         last = self.relaxation.grams[-1]

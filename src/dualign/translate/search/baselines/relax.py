@@ -279,7 +279,7 @@ descend = descent(
 )  # fmt: skip
 
 
-@kernel()
+@kernel
 def choose(total: Array, last: Array, alpha: Array, chosen: Array) -> None:
     """For each leaf, or other class of n-grams, the best n-gram; those without one keep what they have."""
     for g in range(len(total)):
@@ -289,7 +289,7 @@ def choose(total: Array, last: Array, alpha: Array, chosen: Array) -> None:
             chosen[v] = g
 
 
-@kernel()
+@kernel
 def word_states(lm: Automaton, K: int, words: Array) -> Array:
     """Return `intersection.cut` of each word by itself; 0 for −1."""
     states = np.zeros(len(words), np.int32)
@@ -299,7 +299,7 @@ def word_states(lm: Automaton, K: int, words: Array) -> Array:
     return states
 
 
-@kernel()
+@kernel
 def extend(
     lm: Automaton, K: int, last: Array, states: Array, leaf: Array, pairs: LeafPairs, count: int
 ) -> tuple[Array, Array, Array, Array, Array]:

@@ -27,22 +27,25 @@ import numpy as np
 from benchmarks.agreement_scores import scores_of
 from benchmarks.constraints import Labelled
 from dualign._core.certified import Certified
+from dualign._core.jit import kernel
 from dualign._core.progress import Clock
 from dualign._core.threads import ordered_map
 from dualign._search.certificate import PRECISION
 from dualign.aligner import Aligner
+from dualign.commands.tuning import costs_of_agreement
 from dualign.decode.joint import exact
 from dualign.decode.joint.api import certified, problem_of, solve
 from dualign.decode.joint.baselines.decomposition import directed
 from dualign.decode.joint.model import JointProblem
 from dualign.decode.symmetrize import symmetrize
-from dualign.jobs.tuning import costs_of_agreement
 from dualign.measure.bootstrap import compare
 from dualign.measure.links import evaluate
 from dualign.measure.phrases import evaluate_phrases, phrases_of_links
 from dualign.measure.table import markdown
 from dualign.options import SYMMETRIZATIONS, Options
 from dualign.text.links import Alignment, Link
+
+compiled_directed = kernel(directed)
 
 THREE = ("union", "intersection", "grow-diag")
 PAPER = {
@@ -158,8 +161,8 @@ def plain_decomposition(problem: JointProblem) -> Answer:
     path, path_back = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
     there, back = np.zeros((I + 1, J + 1), np.uint8), np.zeros((J + 1, I + 1), np.uint8)
     for t in range(1, PLAIN_ROUNDS + 1):
-        directed(theta, alpha, gamma, u, path, there)
-        directed(omega, alpha, gamma, np.ascontiguousarray(-u.T), path_back, back)
+        compiled_directed(theta, alpha, gamma, u, path, there)
+        compiled_directed(omega, alpha, gamma, np.ascontiguousarray(-u.T), path_back, back)
         difference = there.astype(np.float64) - back.T
         if not difference.any():
             break

@@ -29,8 +29,8 @@ from dualign.decode.joint.baselines.relax import (
     new_relaxation,
 )
 from dualign.decode.joint.bound import prune_by_chains
-from dualign.decode.joint.feasible import new_incumbent, offer
-from dualign.decode.joint.model import JointProblem, Masks, all_allowed, propagate
+from dualign.decode.joint.feasible import compiled_offer, new_incumbent
+from dualign.decode.joint.model import JointProblem, Masks, all_allowed, compiled_propagate
 from dualign.measure.table import markdown
 
 SHOWN = (1, 2, 5, 10, 25, 50, 100, 200, 400)
@@ -65,14 +65,14 @@ def traced(problem: JointProblem) -> dict[str, np.ndarray]:
     relaxation = new_relaxation(problem, masks, incumbent)
     whole = transitions(masks, relaxation)
     record.numbers[BOUND] = prune_by_chains(problem, masks, incumbent, PRECISION)
-    status = OPEN if propagate(masks, problem.gamma < IMPOSSIBLE) else CLOSED
+    status = OPEN if compiled_propagate(masks, problem.gamma < IMPOSSIBLE) else CLOSED
     before = transitions(masks, relaxation) / whole
     curves = np.full((4, MOST_ROUNDS), np.nan)
     point = float(record.numbers[BOUND]), float(incumbent.value[0]), np.nan, before
     for t in range(MOST_ROUNDS):
         if status == OPEN:
             status = descend_and_prune(relaxation, record, 1, PRECISION)
-            offer(problem, *intersection(relaxation), met)
+            compiled_offer(problem, *intersection(relaxation), met)
             best, common = float(incumbent.value[0]), float(met.value[0])
             bound = best if status == CLOSED else float(record.numbers[BOUND])
             point = bound, best, common, transitions(masks, relaxation) / whole

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from dualign._core import kernel_folder as folders
+from dualign._core import jit as folders
+from dualign.jobs import warming as compiling
 
 PACKAGE = Path(folders.__file__).parents[1]
 
 PROGRAM = """
 import numpy as np
-from dualign._core.jit import kernel
-from dualign._core.kernel_folder import kernel_folder
+from dualign._core.jit import kernel, kernel_folder
 
-@kernel()
+@kernel
 def doubled(x):
     return 2 * x
 
@@ -40,7 +40,8 @@ def environment(monkeypatch, tmp_path):
 
 def forget():
     for function in (
-        folders.kernel_folder, folders._state, folders._all_sources, folders.sources_digest, folders._content
+        folders.kernel_folder, folders.sources_digest, folders.digest_and_imports,
+        compiling._state, compiling._all_sources,
     ):  # fmt: skip
         function.cache_clear()
 
@@ -118,9 +119,10 @@ def copied_package(environment, tmp_path, name):
     """A copy of a few of our sources, with other time stamps, as the package."""
     copy = tmp_path / name
     (copy / "_core").mkdir(parents=True)
-    for file in ("__init__.py", "_core/__init__.py", "_core/jit.py", "_core/kernel_folder.py"):
+    for file in ("__init__.py", "_core/__init__.py", "_core/jit.py", "_core/errors.py"):
         shutil.copyfile(PACKAGE / file, copy / file)
-    environment.setattr(folders, "_PACKAGE", copy)
+    for module in (folders, compiling):
+        environment.setattr(module, "PACKAGE", copy)
     forget()
     return copy
 
@@ -128,20 +130,20 @@ def copied_package(environment, tmp_path, name):
 def test_a_copied_tree_finds_what_was_compiled_before(environment, tmp_path):
     environment.setenv("HOME", str(tmp_path))
     copied_package(environment, tmp_path, "first")
-    mark = folders.Mark("job", "versions")
+    mark = compiling.Mark("job", "versions")
     assert not mark.is_set()
     mark.set()
     assert mark.is_set()
     copied_package(environment, tmp_path, "elsewhere")
     assert mark.is_set()
-    assert not folders.Mark("job", "other versions").is_set()
-    assert not folders.Mark("other job", "versions").is_set()
+    assert not compiling.Mark("job", "other versions").is_set()
+    assert not compiling.Mark("other job", "versions").is_set()
 
 
 def test_an_edit_is_compiled_again(environment, tmp_path):
     environment.setenv("HOME", str(tmp_path))
     copy = copied_package(environment, tmp_path, "first")
-    mark = folders.Mark("job", "versions")
+    mark = compiling.Mark("job", "versions")
     mark.set()
     (copy / "_core" / "jit.py").write_text("edited = True\n")
     forget()
@@ -172,7 +174,7 @@ def test_what_nobody_has_read_for_a_month_is_removed(environment, tmp_path):
 
 
 def test_an_edit_to_an_imported_module_changes_the_digest(tmp_path, monkeypatch):
-    monkeypatch.setattr(folders, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(folders, "PACKAGE", tmp_path)
     for name, text in (
         ("a", "from dualign.b import f\n"),
         ("b", "from dualign import c\n"),
@@ -181,10 +183,10 @@ def test_an_edit_to_an_imported_module_changes_the_digest(tmp_path, monkeypatch)
         (tmp_path / f"{name}.py").write_text(text)
     (tmp_path / "__init__.py").write_text("")
     before = folders.sources_digest(str(tmp_path / "a.py"))
-    for function in (folders.sources_digest, folders._content):
+    for function in (folders.sources_digest, folders.digest_and_imports):
         function.cache_clear()
     assert folders.sources_digest(str(tmp_path / "a.py")) == before
-    for function in (folders.sources_digest, folders._content):
+    for function in (folders.sources_digest, folders.digest_and_imports):
         function.cache_clear()
     (tmp_path / "c.py").write_text("x = 2\n")
     assert folders.sources_digest(str(tmp_path / "a.py")) != before

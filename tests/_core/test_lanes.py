@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.lanes import (
     LANES,
     add_window,
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.kernel
 OPERATIONS = 9
 
 
-@kernel()
+@part
 def compute(like, x, y, z, out):
     """All operations on the numbers of three arrays, into the rows of `out`."""
     W = width(like)
@@ -50,12 +50,12 @@ def compute(like, x, y, z, out):
         store(out[8], k, exponential(a) * two)
 
 
-@kernel()
+@kernel
 def compute_eight(x, y, z, out):
     compute(eight(), x, y, z, out)
 
 
-@kernel()
+@kernel
 def compute_one(x, y, z, out):
     compute(np.float32(0), x, y, z, out)
 
@@ -63,7 +63,7 @@ def compute_one(x, y, z, out):
 TAPS = 5
 
 
-@kernel()
+@part
 def slide(like, x, taps, base, dots, sums):
     """Windows of TAPS vectors over x: one written tap by tap, one by the window operations."""
     W = width(like)
@@ -87,12 +87,12 @@ def slide(like, x, taps, base, dots, sums):
     store_window(sums[0], 0, added)
 
 
-@kernel()
+@kernel
 def slide_eight(x, taps, base, dots, sums):
     slide(eight(), x, taps, base, dots, sums)
 
 
-@kernel()
+@kernel
 def slide_one(x, taps, base, dots, sums):
     slide(np.float32(0), x, taps, base, dots, sums)
 
@@ -113,7 +113,7 @@ def test_windows_are_sums_over_neighbours(run, W):
     np.testing.assert_allclose(sums[0], expected, rtol=1e-5, atol=1e-5)
 
 
-@kernel()
+@kernel
 def reach_window(array, k):
     """Read five vectors from k on."""
     zero = spread(eight(), np.float32(0))
@@ -122,7 +122,7 @@ def reach_window(array, k):
     store_window(array, 0, add_window(zero, array, k, window))
 
 
-@kernel()
+@kernel
 def reach(array, k):
     """Read beyond the array, if k is close to its end."""
     store(array, k, load(eight(), array, k))

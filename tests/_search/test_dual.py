@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock
 from dualign._search.dual import (
     BOUND,
@@ -31,6 +31,9 @@ from dualign._search.dual import (
     trace_of,
 )
 
+compiled_observe = kernel(observe)
+compiled_polyak_step = kernel(polyak_step)
+
 pytestmark = pytest.mark.kernel
 
 values = st.lists(st.floats(-100, 100), min_size=1, max_size=30)
@@ -42,7 +45,7 @@ def test_the_record_is_that_of_the_best(bounds, scores):
     record = new_record(rounds)
     for t in range(rounds):
         before = record.numbers[BOUND]
-        better = observe(record, bounds[t], scores[t], 3, 0.5)
+        better = compiled_observe(record, bounds[t], scores[t], 3, 0.5)
         assert not better or bounds[t] < before
     assert record.numbers[BOUND] == min(bounds[:rounds])
     assert record.numbers[SCORE] == max(scores[:rounds])
@@ -53,7 +56,7 @@ def test_the_record_is_that_of_the_best(bounds, scores):
 def test_the_trace_stops_where_its_room_ends():
     record = new_record(2)
     for bound in (3.0, 2.0, 1.0):
-        observe(record, bound, 0.0, 3, 0.5)
+        compiled_observe(record, bound, 0.0, 3, 0.5)
     assert trace_of(record) == ((3.0, 0.0), (2.0, 0.0))
     assert record.numbers[BOUND] == 1.0
     assert trace_of(new_record()) == ()
@@ -62,21 +65,21 @@ def test_the_trace_stops_where_its_room_ends():
 def test_the_factor_shrinks_only_when_the_bound_stalls():
     record = new_record()
     for bound in (5.0, 4.0, 4.0, 4.5):
-        observe(record, bound, 0.0, 3, 0.5)
+        compiled_observe(record, bound, 0.0, 3, 0.5)
     assert record.numbers[FACTOR] == 1.0
-    observe(record, 4.0 - 1e-12, 0.0, 3, 0.5)  # too little to count as progress
+    compiled_observe(record, 4.0 - 1e-12, 0.0, 3, 0.5)  # too little to count as progress
     assert record.numbers[FACTOR] == 0.5
     for bound in (3.0, 3.0, 3.0):
-        observe(record, bound, 0.0, 3, 0.5)
+        compiled_observe(record, bound, 0.0, 3, 0.5)
     assert record.numbers[FACTOR] == 0.5
 
 
 def test_steps_are_as_long_as_polyak_says():
     record = new_record()
-    assert polyak_step(record, 10.0, 4.0, 2.0) == 2.0
-    assert polyak_step(record, 1.0, 4.0, 2.0) == 0.0
+    assert compiled_polyak_step(record, 10.0, 4.0, 2.0) == 2.0
+    assert compiled_polyak_step(record, 1.0, 4.0, 2.0) == 0.0
     record.numbers[FACTOR] = 0.25
-    assert polyak_step(record, 10.0, 4.0, 2.0) == 0.5
+    assert compiled_polyak_step(record, 10.0, 4.0, 2.0) == 0.5
 
 
 class Choice(NamedTuple):
@@ -91,7 +94,7 @@ class Choice(NamedTuple):
     state: np.ndarray
 
 
-@kernel()
+@part
 def evaluate(choice):
     if choice.room < 0:
         return NEVER, 0.0
@@ -106,7 +109,7 @@ def evaluate(choice):
     return value, 0.0 if choice.state[0] == 0 and left >= 0 else left * left
 
 
-@kernel()
+@part
 def improve(choice, record, t, norm):
     if choice.state[1] >= 0:
         score = 0.0
@@ -117,17 +120,17 @@ def improve(choice, record, t, norm):
     return choice.state[2]
 
 
-@kernel()
+@part
 def move(choice, step):
     choice.state[0] = max(0.0, choice.state[0] - step * choice.state[1])
 
 
-@kernel()
+@part
 def keep(choice):
     choice.state[3] = choice.state[0]
 
 
-@kernel()
+@part
 def go_back(choice):
     choice.state[0] = choice.state[3]
     return True
@@ -192,7 +195,7 @@ def test_a_run_ends_by_itself_or_after_its_rounds_or_in_time():
     def advance(rounds: int) -> int:
         asked.append(rounds)
         for _ in range(rounds):
-            observe(record, 1.0, 0.0, 3, 0.5)
+            compiled_observe(record, 1.0, 0.0, 3, 0.5)
         return MET if len(asked) == ends else OPEN
 
     record, ends = new_record(), 0

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._search.dual import (
     BOUND,
     CLOSED,
@@ -21,6 +21,8 @@ from dualign._search.dual import (
     level_descent,
     new_level_record,
 )
+
+compiled_new_level_record = kernel(new_level_record)
 
 pytestmark = pytest.mark.kernel
 
@@ -33,29 +35,31 @@ class Envelope(NamedTuple):
     at: np.ndarray
 
 
-@kernel()
+@part
 def evaluate(lines):
     n = np.argmax(lines.heights + lines.slopes * lines.at[0])
     lines.at[2] = lines.slopes[n]
     return lines.heights[n] + lines.slopes[n] * lines.at[0], lines.at[2] ** 2
 
 
-@kernel()
+@part
 def keep(lines):
     lines.at[1] = lines.at[0]
 
 
-@kernel()
+@part
 def move(lines, step):
     lines.at[0] -= step * lines.at[2]
 
 
-@kernel()
+@part
 def halted(lines):
     return lines.at[0] > 1e9
 
 
-descend = level_descent(evaluate, keep, move, halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
+descend = kernel(
+    level_descent(evaluate, keep, move, halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
+)
 
 numbers = st.integers(-20, 20)
 
@@ -72,7 +76,7 @@ def test_bound_reaches_the_least_value_or_the_score(drawn, up, down, below):
     meets = [(a - c) / (d - b) for (a, b), (c, d) in combinations(pairs, 2) if b != d]
     least = min(float((heights + slopes * x).max()) for x in meets)
     lines = Envelope(heights, slopes, np.array([3.0, 0.0, 0.0]))
-    record = new_level_record(least - below)
+    record = compiled_new_level_record(least - below)
     status = descend(lines, record, 5000, 1e-9)
     bound = record.numbers[BOUND]
     assert bound >= least - 1e-9

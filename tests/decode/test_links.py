@@ -14,16 +14,22 @@ from tests.oracles.chain import dense_chain, path_score
 from tests.oracles.growing import grown
 from tests.oracles.symmetrize import symmetrize
 
+from dualign import aligner as aligners
+from dualign._core.jit import kernel
 from dualign.aligner import Aligner
 from dualign.decode import choosing
 from dualign.decode import decoders as aligning
-from dualign.hmm import encoding, posteriors
+from dualign.engines import threads as engine
+from dualign.hmm import encoding
 from dualign.hmm.blocks import block_of
 from dualign.hmm.cells import block_bounds
 from dualign.hmm.emission import jumps_of
 from dualign.options import DECODERS, SYMMETRIZATIONS
 from dualign.text.corpus import numbered
 from dualign.text.samples import generate
+
+compiled_fitting_threshold = kernel(choosing.fitting_threshold)
+compiled_jumps_of = kernel(jumps_of)
 
 pytestmark = pytest.mark.kernel
 
@@ -67,14 +73,14 @@ def test_known_words_have_jumps_of_their_own_and_unknown_ones_the_usual(aligner)
     model = aligner.model
     pair = ["s1", "nowhere", "s2"], ["t3", "never", "t2"]
     text, unknown, _ = encoding.encode_for(model, [pair])
-    block = block_of(model, text, 1, unknown)
+    block = block_of(model, text, unknown)
     for d, words in ((0, (model.target.numbers, pair[1])), (1, (model.source.numbers, pair[0]))):
         by = model.jumps[1 + d]
         classes = [by[words[0][word]] if word in words[0] else 0 for word in words[1]]
         assert len(set(classes)) == 3
         after = model.jumps.factor[d, [*classes[1:], 0]]
         assert (after[1] != 1).any()
-        np.testing.assert_array_equal(jumps_of(0, d, block), model.jumps.weight[d, classes] * after)
+        np.testing.assert_array_equal(compiled_jumps_of(0, d, block), model.jumps.weight[d, classes] * after)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +134,7 @@ def test_a_pair_s_own_threshold_has_the_greatest_expected_f1(probability):
     sets = chain.from_iterable(combinations(probability, n) for n in range(len(probability) + 1))
     best = max(map(expected, sets))
     likely = np.array([p for p in probability if p > choosing.LEAST], np.float32)
-    t = choosing.fitting_threshold(likely, total)
+    t = compiled_fitting_threshold(likely, total)
     assert t >= choosing.LEAST
     if best / 2 > choosing.LEAST:
         assert t == pytest.approx(best / 2, rel=1e-6)
@@ -137,7 +143,7 @@ def test_a_pair_s_own_threshold_has_the_greatest_expected_f1(probability):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 3e38])
 def test_a_threshold_is_found_where_there_is_none_to_find(value):
-    found = choosing.fitting_threshold(np.full(4, value, np.float32), 4.0 * value)
+    found = compiled_fitting_threshold(np.full(4, value, np.float32), 4.0 * value)
     assert not found < choosing.LEAST  # it may be no number, but there is an answer
 
 
@@ -145,7 +151,7 @@ def test_without_a_threshold_each_pair_has_its_own(aligner):
     aligner.set_options(threshold=0)
     for probability, found in zip(aligner.posteriors(BITEXT), aligner.align(BITEXT), strict=True):
         likely = probability[probability > choosing.LEAST]
-        t = choosing.fitting_threshold(likely, float(probability.sum(dtype=float)))
+        t = compiled_fitting_threshold(likely, float(probability.sum(dtype=float)))
         assert found.links == tuple(map(tuple, np.argwhere(probability > t).tolist()))
 
 
@@ -177,11 +183,11 @@ def test_growing_is_its_definition_for_any_posteriors(posterior):
     I, J = len(posterior), len(posterior[0])
     model = Aligner(threads=1, rounds=0).fit([(["a"], ["b"])]).model
     text, unknown, _ = encoding.encode_for(model, [(["a"] * I, ["b"] * J)])
-    block = block_of(model, text, 1, unknown)
+    block = block_of(model, text, unknown)
     cells = np.array(posterior, np.float32).reshape(-1, 2)
     options = replace(model.options, threshold=0.3)
     lean, full = (
-        aligning.links_of_block(replace(options, style=style), block, cells, 1) for style in ("lean", "full")
+        aligning.links_of_block(replace(options, style=style), block, cells) for style in ("lean", "full")
     )
     own = {(int(lean.source[k]), int(lean.target[k])) for k in range(lean.number[0])}
     both = cells.T.reshape(2, I, J).tolist()
@@ -254,8 +260,9 @@ def test_the_answer_for_a_pair_depends_on_nothing_but_the_pair(aligner, decoder,
     assert [answers(aligner, [pair])[0] for pair in pairs] == whole
     assert answers(aligner, pairs[::-1]) == whole[::-1]
     with monkeypatch.context() as patched:
-        patched.setattr(posteriors, "block_bounds", lambda bitext: block_bounds(bitext, 100))
-        patched.setattr(encoding, "CHUNK", 7)
+        patched.setattr(engine, "block_bounds", lambda bitext: block_bounds(bitext, 100))
+        for module in (encoding, aligners):
+            patched.setattr(module, "CHUNK", 7)
         assert answers(aligner, pairs) == whole
         assert answers(aligner, numbered(pairs, lowercase=True)) == whole
         in_parts = aligner.posteriors(pairs)

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from tests.oracles import symmetrize as oracle
 
 from dualign._core.errors import DataError, UsageError
+from dualign._core.jit import kernel
 from dualign.decode.symmetrize import METHODS, symmetrize, symmetrize_links
 from dualign.text.links import Alignment
+
+compiled_symmetrize_links = kernel(symmetrize_links)
 
 pytestmark = pytest.mark.kernel
 
@@ -54,7 +57,7 @@ def test_equals_its_twin_with_sets(drawn: list, method: str) -> None:
 @given(pairs, methods, st.sampled_from([np.uint8, np.bool_]))
 def test_kernel_overwrites_its_output_with_the_twins_links(pair: tuple, method: str, dtype: type) -> None:
     out = np.ones((SIZE, SIZE), dtype)
-    symmetrize_links(matrix(pair[0], dtype), matrix(pair[1], dtype), METHODS.index(method), out)
+    compiled_symmetrize_links(matrix(pair[0], dtype), matrix(pair[1], dtype), METHODS.index(method), out)
     np.testing.assert_array_equal(out, matrix(oracle.symmetrize(*pair, method), dtype))
 
 
@@ -144,7 +147,7 @@ def test_no_sentence_pairs_give_no_alignments() -> None:
 
 
 def test_unknown_method_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"method='grow' is not one of intersection, union, grow-diag, "):
+    with pytest.raises(UsageError, match=r'method="grow" is not one of intersection, union, grow-diag, '):
         symmetrize([""], [""], "grow")
 
 

@@ -15,6 +15,8 @@ from dualign.hmm.chain import STATISTICS, Edges, Passes, fill_edges, forward_bac
 from dualign.hmm.jumps import BESIDE, CLOSE, LEAST, NEAR, NULL, REACH, START, STARTS, STOP, WEIGHTS, Jumps
 from dualign.hmm.viterbi import viterbi
 
+compiled_viterbi = kernel(viterbi)
+
 
 class Chain(NamedTuple):
     """Emissions (R, S), null emissions (R), weights (WEIGHTS), jumps (R, NEAR), pulls (CLOSE, S), float32."""
@@ -158,14 +160,14 @@ def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[C
     return Answer(float(likelihood[-1]), posterior[:rows, :states], known, visits, close)
 
 
-@kernel()
+@kernel
 def run_in_step(R, S, weights, chain, passes):
     """Eight chains."""
     fill_edges(eight(), R, S, weights, chain.edges)
     forward_backward(eight(), R, S, chain, passes)
 
 
-@kernel()
+@kernel
 def run_alone(R, S, weights, chain, passes):
     """One chain."""
     fill_edges(np.float32(0), R, S, weights, chain.edges)
@@ -177,5 +179,5 @@ def run_viterbi(chain: Chain) -> tuple[float, tuple[int, ...]]:
     R, S = chain.emission.shape
     path = np.full(R, -7, np.int32)
     back = np.full((2, R, S), -9, np.int32)
-    score = viterbi(chain.emission, chain.null, chain.weights, chain.jumps, chain.pull, back, path)
+    score = compiled_viterbi(chain.emission, chain.null, chain.weights, chain.jumps, chain.pull, back, path)
     return score, tuple(path.tolist())

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from tests.hmm.corpora import assert_same_bits, encoded, entries, random_pairs
 
+from dualign._core.jit import kernel
 from dualign.hmm.expected_counts import ExpectedCounts
 from dualign.hmm.ibm1 import train_ibm1
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.smoothing import UNSEEN, Pseudo, kept_shares, make_priors, reestimate_lexicon
 from dualign.hmm.word_forms import ALIKE, POWER, forms_of, similarity
+
+compiled_similarity = kernel(similarity)
 
 pytestmark = pytest.mark.kernel
 
@@ -46,7 +49,7 @@ def twin(
         if by_first_stem[g] > 0 and by_second_stem[h] > 0:
             pooled = by_stems[g, h] / by_first_stem[g] * by_second[b] / by_second_stem[h]
         left, right = (forms_of([side[n]]).letters for side, n in zip(words, (a, b), strict=True))
-        alike = similarity(left, right, np.zeros(1 << 10, np.int64))
+        alike = compiled_similarity(left, right, np.zeros(1 << 10, np.int64))
         alike = alike**POWER if alike >= ALIKE else 0.0
         raised[a, b] = count + stem_weight * pooled + form_weight * alike
         sums[a] += raised[a, b]

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dualign._core.jit import kernel
 from dualign.hmm.statistics import TOTAL_UNIT, UNIT, Tallies, Tally, added, in_numbers, new_tally, units
+
+compiled_units = kernel(units)
 
 pytestmark = pytest.mark.kernel
 
@@ -20,17 +23,17 @@ NUMBERS = st.lists(st.floats(-1e6, 1e6), max_size=30)
 def test_any_grouping_gives_the_same_sums_close_to_the_real_ones(numbers, draw, cut):
     tallies = new_tally(0), new_tally(0)
     for n, x in enumerate(draw.sample(numbers, len(numbers))):
-        tallies[n < cut].totals[0] += units(x, TOTAL_UNIT)
+        tallies[n < cut].totals[0] += compiled_units(x, TOTAL_UNIT)
     whole = new_tally(0)
     for x in numbers:
-        whole.totals[0] += units(x, TOTAL_UNIT)
+        whole.totals[0] += compiled_units(x, TOTAL_UNIT)
     both = added(tallies)
     assert both.totals[0] == whole.totals[0]
     assert in_numbers(both).totals[0] == pytest.approx(sum(numbers), abs=(1 + len(numbers)) / TOTAL_UNIT)
 
 
 def test_units_are_the_nearest():
-    assert [units(x / UNIT, UNIT) for x in (0.0, 0.4, 0.6, 1.0, -0.4, -0.6)] == [0, 0, 1, 1, 0, -1]
+    assert [compiled_units(x / UNIT, UNIT) for x in (0.0, 0.4, 0.6, 1.0, -0.4, -0.6)] == [0, 0, 1, 1, 0, -1]
 
 
 def test_adding_changes_none_of_the_parts():

@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from dualign._core import kernel_folder as folders
 from dualign.jobs import warming
 
 
@@ -20,7 +19,7 @@ def test_kernels_are_compiled_ahead_without_an_error(name):
 
 
 APART = """
-from dualign._core.kernel_folder import kernel_folder
+from dualign._core.jit import kernel_folder
 from dualign.jobs import warming
 notes = []
 warming.available = lambda: 2
@@ -39,7 +38,7 @@ def test_two_processes_share_a_temporary_folder_that_is_then_removed(tmp_path):
     )
     notes, *names = done.stdout.split()
     assert notes == "2"  # it begins, and it has ended; the second time there is nothing to do
-    assert {"simple_cut", "pair_blocks"} <= {name.partition(".")[0] for name in names}
+    assert {"simple_tokenizer", "blocks"} <= {name.partition(".")[0] for name in names}
     assert done.stderr.count("no folder to keep compiled kernels in") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -50,7 +49,7 @@ def test_work_is_shared_out_evenly():
 
 
 def test_what_fails_in_another_process_is_compiled_where_it_is_used(monkeypatch, tmp_path):
-    monkeypatch.setattr(folders, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(warming, "kernel_folder", lambda: tmp_path)
     monkeypatch.setattr(warming, "available", lambda: 2)
     monkeypatch.setattr(warming, "_compile_apart", lambda groups: False)
     notes: list[str] = []
@@ -60,7 +59,7 @@ def test_what_fails_in_another_process_is_compiled_where_it_is_used(monkeypatch,
 
 
 def test_kernels_that_were_all_in_the_cache_are_not_said_to_be_compiled(monkeypatch, tmp_path):
-    monkeypatch.setattr(folders, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(warming, "kernel_folder", lambda: tmp_path)
     monkeypatch.setattr(warming, "_compile", lambda name: None)
     monkeypatch.setattr(warming, "available", lambda: 1)
     notes: list[str] = []

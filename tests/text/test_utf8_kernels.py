@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dualign._core.jit import kernel
 from dualign.text.utf8_kernels import (
     combining_classes,
     eight_bytes,
@@ -19,6 +20,12 @@ from dualign.text.utf8_kernels import (
     word_end,
 )
 
+compiled_eight_bytes = kernel(eight_bytes)
+compiled_first_marked = kernel(first_marked)
+compiled_stops = kernel(stops)
+compiled_white_space = kernel(white_space)
+compiled_word_end = kernel(word_end)
+
 pytestmark = pytest.mark.kernel
 
 MARKED = [
@@ -29,7 +36,7 @@ COMPOSE = "aeoAधড়なか\u1100\u1161\u11a8가\u0dd9\u0dcf\u0938\u093c\u030
 
 def eight(text, at):
     """As a kernel gets them: Python's integers have no size."""
-    return np.uint64(eight_bytes(text, at))
+    return np.uint64(compiled_eight_bytes(text, at))
 
 
 def plain(data):
@@ -45,7 +52,7 @@ def plain(data):
 def test_eight_bytes_anywhere(data):
     text, padded = octets(data), data + b"\n" * 8
     for at in range(len(data)):
-        assert eight_bytes(text, at) == np.uint64(int.from_bytes(padded[at : at + 8], "little"))
+        assert compiled_eight_bytes(text, at) == np.uint64(int.from_bytes(padded[at : at + 8], "little"))
 
 
 @settings(max_examples=300)
@@ -115,19 +122,19 @@ def test_what_is_not_plain(data, before):
 def test_every_white_space_and_nothing_else():
     for code in [*range(1, 0xD800), *range(0xE000, 0x11000)]:
         data = chr(code).encode()
-        found = white_space(eight(octets(data + b"x"), 0), False)
+        found = compiled_white_space(eight(octets(data + b"x"), 0), False)
         assert (found > 0) == chr(code).isspace(), hex(code)
         assert found in (0, len(data)), hex(code)
-        ascii = white_space(eight(octets(data + b"x"), 0), True)
+        ascii = compiled_white_space(eight(octets(data + b"x"), 0), True)
         assert (ascii > 0) == (data.split() == []), hex(code)
         if found:
-            assert stops(eight(octets(data), 0)) & 0x80
+            assert compiled_stops(eight(octets(data), 0)) & 0x80
 
 
 def test_the_first_mark():
     for marked in range(1, 256):
         places = [k for k in range(8) if marked >> k & 1]
-        assert first_marked(np.uint64(sum(0x80 << 8 * k for k in places))) == places[0]
+        assert compiled_first_marked(np.uint64(sum(0x80 << 8 * k for k in places))) == places[0]
 
 
 @given(
@@ -138,9 +145,9 @@ def test_words_end_where_python_says(text):
     data = octets(text.encode() + b"\n")
     at = 0
     for word in words:
-        while (gap := white_space(eight(data, at), False)) > 0:
+        while (gap := compiled_white_space(eight(data, at), False)) > 0:
             at += gap
-        end = word_end(data, at, False)
+        end = compiled_word_end(data, at, False)
         assert text.encode()[at:end].decode() == word
         at = end
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 
 
 def above(most: int) -> float:
@@ -32,25 +32,25 @@ def above(most: int) -> float:
     return float(1 << max(most, 1).bit_length())
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def rounded(x: float, above: float) -> float:
     """A number x ≥ 0, as an addend of a sum that stays below."""
     return (x + above) - above
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def even_share(choices: int, above: float) -> float:
     """1 / choices, as an addend; never 0."""
     return max(rounded(1.0 / choices, above), above * 2.0**-52)
 
 
-@kernel()
+@part
 def doubled(array: Array) -> Array:
     """The array with twice as many rows, the second half still to be filled."""
     return with_room(array, 2 * len(array))
 
 
-@kernel()
+@part
 def with_room(array: Array, rows: int) -> Array:
     """The array with at least that many rows; new rows are still to be filled."""
     if rows <= len(array):
@@ -63,7 +63,7 @@ def with_room(array: Array, rows: int) -> Array:
 EMPTY = -1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def mixed(code: np.uint64, part: np.uint64) -> np.uint64:
     """The code of a key with one more part, given the code of the parts so far."""
     code = (code ^ part) * np.uint64(0xBF58476D1CE4E5B9)
@@ -72,7 +72,7 @@ def mixed(code: np.uint64, part: np.uint64) -> np.uint64:
     return code ^ (code >> np.uint64(32))
 
 
-@kernel()
+@part
 def new_slots(entries: int) -> Array:
     """An empty table with room for that many entries."""
     size = 16
@@ -81,12 +81,12 @@ def new_slots(entries: int) -> Array:
     return np.full(size, EMPTY, np.int32)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def slot_of(slots: Array, keys: Array, key: Array | tuple[Any, ...]) -> np.int64:
     """The place of a key in the table: that of its entry, or the free one where it belongs."""
     code = np.uint64(0x9E3779B97F4A7C15)
-    for part in key:
-        code = mixed(code, np.uint64(part))
+    for piece in key:
+        code = mixed(code, np.uint64(piece))
     last = len(slots) - 1
     slot = np.int64(code & np.uint64(last))
     while slots[slot] != EMPTY:
@@ -102,7 +102,7 @@ def slot_of(slots: Array, keys: Array, key: Array | tuple[Any, ...]) -> np.int64
     return slot
 
 
-@kernel()
+@part
 def refilled(keys: Array, count: int, entries: int) -> Array:
     """A table of the first `count` keys with room for that many entries."""
     slots = new_slots(entries)
@@ -111,7 +111,7 @@ def refilled(keys: Array, count: int, entries: int) -> Array:
     return slots
 
 
-@kernel()
+@part
 def push(items: Array, keys: Array, count: int, item: int, key: float) -> None:
     """Add an item to a heap of `count`; O(log count)."""
     at = count
@@ -121,14 +121,14 @@ def push(items: Array, keys: Array, count: int, item: int, key: float) -> None:
     items[at], keys[at] = item, key
 
 
-@kernel()
+@part
 def pop(items: Array, keys: Array, count: int) -> None:
     """Remove the first item, `items[0]`, of a heap of `count`; O(log count)."""
     items[0], keys[0] = items[count - 1], keys[count - 1]
     sink(items, keys, count - 1, 0)
 
 
-@kernel()
+@part
 def sink(items: Array, keys: Array, count: int, at: int) -> None:
     """Restore the order of a heap of `count` after the key at a place was lowered; O(log count)."""
     item, key = items[at], keys[at]

@@ -23,7 +23,7 @@ import numpy as np
 from llvmlite import ir as _ir
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -282,7 +282,7 @@ for _operation, _method in (
     _overload(_operation, _method)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def load(like: Vector, array: Array, k: int) -> Vector:
     """The lanes from `array[k]` on."""
     if _CHECKED and (k < 0 or k + width(like) > len(array)):
@@ -290,7 +290,7 @@ def load(like: Vector, array: Array, k: int) -> Vector:
     return _read(like, array, k)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def store(array: Array, k: int, x: Vector) -> None:
     """Put the lanes of x at `array[k]` and after."""
     if _CHECKED and (k < 0 or k + width(x) > len(array)):
@@ -298,7 +298,7 @@ def store(array: Array, k: int, x: Vector) -> None:
     _write(array, k, x)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def dot_window(array: Array, k: int, taps: tuple[Vector, ...], base: Vector) -> Vector:
     """`base + Σ_d taps[d] · array[k + d · lanes]`, even and odd taps added apart so that neither waits."""
     if _CHECKED and (k < 0 or k + len(taps) * width(base) > len(array)):
@@ -306,7 +306,7 @@ def dot_window(array: Array, k: int, taps: tuple[Vector, ...], base: Vector) -> 
     return _dot_window(array, k, taps, base)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_window(x: Vector, array: Array, k: int, sums: tuple[Vector, ...]) -> tuple[Vector, ...]:
     """`sums[d] + x · array[k + d · lanes]` for each d."""
     if _CHECKED and (k < 0 or k + len(sums) * width(x) > len(array)):
@@ -314,7 +314,7 @@ def add_window(x: Vector, array: Array, k: int, sums: tuple[Vector, ...]) -> tup
     return _add_window(x, array, k, sums)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def store_window(array: Array, k: int, values: tuple[Vector, ...]) -> None:
     """Put the lanes of several vectors at `array[k]` and after."""
     for x in values:
@@ -322,19 +322,19 @@ def store_window(array: Array, k: int, values: tuple[Vector, ...]) -> None:
         k += width(x)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def lesser(x: Vector, y: Vector) -> Vector:
     """The smaller of two, lane by lane; y if they cannot be compared."""
     return where_positive(y - x, x, y)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def greater(x: Vector, y: Vector) -> Vector:
     """The larger of two, lane by lane; y if they cannot be compared."""
     return where_positive(x - y, x, y)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def exponential(x: Vector) -> Vector:
     """`exp(x)` for |x| ≤ 80, to 4e-7 of itself: a power of two, times a polynomial on ±½ log 2."""
     shift = np.float32(12582912)  # 1.5 · 2^23: adding it rounds to a whole number

@@ -19,11 +19,9 @@ whatever the problem needs, usually a NamedTuple of arrays:
     prune(state, value, least) -> left     remove what scores below `least`; False if nothing is left
     move(state, step)                      λ ← λ − step · g
 
-Lagrangian duals by a level rule, for relaxations that know no good score to aim at.
-
-Polyak's step, (L − level) / ‖g‖², needs a level near the least value of L. `dualign._search.dual` aims at the
-best score and shrinks the steps by a factor while the bound does not improve; this is slow if the best score
-is far below, or if there is none at all. Here the level is the best bound less a distance, at most half of
+`level_descent` is for relaxations that know no good score to aim at. Polyak's step, (L − level) / ‖g‖², needs
+a level near the least value of L; aiming at a best score that is far below, or at none, is slow. Here the
+level is the best bound less a distance, at most half of
 what is between the bound and the score. The distance shrinks while nothing improves by a fair share of it;
 once it is below the tolerance, the descent has converged.
 """
@@ -36,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock, Pace
 
 BOUND, SCORE, FACTOR, STALLED, ROUNDS = range(5)
@@ -69,7 +67,7 @@ def new_record(room: int = 0, score: float = -np.inf, bound: float = np.inf) -> 
     return Record(np.array([bound, score, 1.0, 0.0, 0.0]), np.full((room, 2), np.nan))
 
 
-@kernel()
+@part
 def observe(record: Record, bound: float, score: float, patience: int, shrink: float) -> bool:
     """Note a round's bound and the best score so far; returns whether the bound is the least yet.
 
@@ -95,30 +93,30 @@ def observe(record: Record, bound: float, score: float, patience: int, shrink: f
     return better
 
 
-@kernel()
+@part
 def polyak_step(record: Record, value: float, squared_norm: float, target: float) -> float:
     """Step length at a point of that value and squared subgradient norm, aiming at `target`."""
     return record.numbers[FACTOR] * max(value - target, 0.0) / squared_norm
 
 
-@kernel()
+@part
 def aim(value: float, least: float) -> float:
     """What the step aims at: the best score, or somewhat below the present value while there is none."""
     return least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
 
 
-@kernel()
+@part
 def _keep_nothing(state: Any) -> None:
     """For problems that go on from where they are."""
 
 
-@kernel()
+@part
 def _stay(state: Any) -> bool:
     """For problems that go on from where they are."""
     return False
 
 
-@kernel()
+@part
 def _prune_nothing(state: Any, value: float, least: float) -> bool:
     """For problems that drop nothing."""
     return True
@@ -153,8 +151,6 @@ def descent(
     `compiled=False` is for parts that are plain Python.
     """
     patience, shrink, smallest, impossible = rule
-    if not compiled:
-        keep, restore, prune = (getattr(part, "py_func", part) for part in (keep, restore, prune))
 
     def descend(state: Any, record: Record, rounds: int, tolerance: float) -> int:
         numbers = record.numbers
@@ -187,7 +183,7 @@ def descent(
             move(state, polyak_step(record, value, norm, aim(value, least)))
         return OPEN
 
-    return kernel()(descend) if compiled else descend
+    return kernel(descend) if compiled else descend
 
 
 def run(advance: Callable[[int], int], record: Record, most: int, chunk: int, clock: Clock) -> int:
@@ -227,7 +223,7 @@ class LevelRule(NamedTuple):
     progress: float
 
 
-@kernel()
+@part
 def new_level_record(score: float) -> Record:
     """An empty record, not traced: the distance is infinite at first."""
     return Record(np.array([np.inf, score, np.inf, 0.0, 0.0]), np.empty((0, 2)))
@@ -249,7 +245,7 @@ def level_descent(
     """
     patience, shrink, progress = rule
 
-    @kernel()
+    @part
     def descend(state: Any, record: Record, rounds: int, tolerance: float) -> int:
         numbers = record.numbers
         least = numbers[SCORE]

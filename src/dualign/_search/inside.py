@@ -37,7 +37,7 @@ class Arcs(NamedTuple):
     score: Array
 
 
-@kernel()
+@kernel
 def inside(graph: Weighted, maximum: bool, result: Array) -> None:
     """`result[v] = θ_v ⊕_{e: h(e)=v} (θ_e + Σ_{w∈t(e)} result[w])`, ⊕ a maximum or the log of a sum;
     O(|E|)."""
@@ -61,7 +61,7 @@ def inside(graph: Weighted, maximum: bool, result: Array) -> None:
         result[v] = graph.vertex_weight[v] + top + (0.0 if maximum or top == -np.inf else np.log(total))
 
 
-@kernel()
+@kernel
 def outside(graph: Weighted, maximum: bool, within: Array, result: Array, edges: Array) -> None:
     """Outside scores into `result` (V), filled with −inf; `edges` (E) gets inside + outside of each edge.
 
@@ -88,7 +88,7 @@ def outside(graph: Weighted, maximum: bool, within: Array, result: Array, edges:
                     result[w] = top + np.log(np.exp(result[w] - top) + np.exp(rest - top))
 
 
-@kernel()
+@kernel
 def best_outside(arcs: Arcs, first: int, last: int) -> Array:
     """For each vertex the most that the rest of a derivation of one of the vertices first..last − 1 adds to
     its inside score; −inf if there is no rest."""

@@ -17,16 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.decode.symmetrize import symmetrize_links
 from dualign.hmm.blocks import Block
 from dualign.hmm.cells import lengths_of
 from dualign.hmm.emission import emissions, jumps_of, pulls_of
 from dualign.hmm.viterbi import best_choices, priors_of, viterbi
-
-SHARD = 256
-"""Pairs whose links are chosen by one job."""
-
 
 LEAST = 0.25
 """No pair's own threshold is lower."""
@@ -64,7 +60,7 @@ class LinkBuffer(NamedTuple):
     trace: Array
 
 
-@kernel()
+@kernel
 def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
     """Mark each direction's most probable path in `marks`, uint8 (slots, 2)."""
     pairs = block.pairs
@@ -93,7 +89,7 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
                 marks[block.first[n] + i * J + path[i], 1] = 1
 
 
-@kernel()
+@kernel
 def mark_over_threshold(
     n0: int, n1: int, first: Array, threshold: float, posterior: Array, marks: Array
 ) -> None:
@@ -104,7 +100,7 @@ def mark_over_threshold(
             marks[c, 1] = posterior[c, 1] > threshold
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def put_link(i: int, j: int, mean: float, c: int, found: LinkBuffer) -> int:
     """Write a link at place c; returns the next."""
     found.source[c] = i
@@ -113,7 +109,7 @@ def put_link(i: int, j: int, mean: float, c: int, found: LinkBuffer) -> int:
     return c + 1
 
 
-@kernel()
+@kernel
 def choose_over_threshold(
     n0: int, n1: int, block: Block, threshold: float, full: bool, posterior: Array, found: LinkBuffer
 ) -> None:
@@ -138,7 +134,7 @@ def choose_over_threshold(
             grow(n, t, block, posterior, found)
 
 
-@kernel()
+@part
 def grow(n: int, t: float, block: Block, posterior: Array, found: LinkBuffer) -> None:
     """Add to the links L of pair n, which has the threshold t, those of words that have none in L.
 
@@ -167,7 +163,7 @@ def grow(n: int, t: float, block: Block, posterior: Array, found: LinkBuffer) ->
     found.score[n] = score
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def keep_over_threshold(n: int, end: int, threshold: float, total: float, found: LinkBuffer) -> float:
     """Of the links of pair n, which end at `end`, keep those over the threshold, which is returned; 0 means
     the pair's own."""
@@ -184,14 +180,14 @@ def keep_over_threshold(n: int, end: int, threshold: float, total: float, found:
     return t
 
 
-@kernel()
+@kernel
 def keep_candidates(threshold: float, total: Array, found: LinkBuffer) -> None:
     """`keep_over_threshold` for all pairs, whose numbers of links are there; `total` float64 (pairs)."""
     for n in range(len(found.number)):
         keep_over_threshold(n, found.room[n] + found.number[n], threshold, total[n], found)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def fitting_threshold(probability: Array, total: float) -> float:
     """The threshold t for which the links L over it have the greatest expected F1, κ prior links included:
 
@@ -217,7 +213,10 @@ def fitting_threshold(probability: Array, total: float) -> float:
     return max(better, LEAST)
 
 
-@kernel()
+compiled_fitting_threshold = kernel(fitting_threshold)
+
+
+@kernel
 def choose_links(
     n0: int,
     n1: int,
@@ -255,7 +254,7 @@ def choose_links(
         found.bound[n] = bound
 
 
-@kernel()
+@kernel
 def pack_links(found: LinkBuffer, source: Array, target: Array, probability: Array) -> None:
     """Copy the links without the room between them."""
     k = 0

@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign.decode.choosing import LEAST, fitting_threshold
+from dualign.decode.choosing import LEAST, compiled_fitting_threshold
 
 DISCOUNT = 0.1
 """How much less a score counts, as a share of it, if one of its words is linked already."""
@@ -70,7 +70,7 @@ def softmax(scores: Array, threshold: float = SOFTMAX_THRESHOLD) -> Array:
 def own_threshold(probabilities: Array) -> float:
     """The threshold that the aligner's soft union gives to a pair with these link probabilities."""
     likely = probabilities[probabilities > LEAST].astype(np.float32)
-    return float(fitting_threshold(likely, float(probabilities.sum(dtype=float))))
+    return float(compiled_fitting_threshold(likely, float(probabilities.sum(dtype=float))))
 
 
 def over_threshold(scores: Array, threshold: float = 0.0) -> Array:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array, Rows
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign._core.lanes import Vector, width
 from dualign.hmm.blocks import Batch, Block
 from dualign.hmm.cells import lengths_of
@@ -41,7 +41,7 @@ class Chains(NamedTuple):
     length: Array
 
 
-@kernel()
+@part
 def make_chains(like: Vector, longest: int, cells: int) -> Chains:
     """Room for batches of at most `longest` words per side and `cells` cells."""
     W = width(like)
@@ -71,7 +71,7 @@ def make_chains(like: Vector, longest: int, cells: int) -> Chains:
     )
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def edges_of(chains: Chains, d: int) -> Edges:
     """The edges of one direction."""
     both = chains.edges
@@ -81,7 +81,7 @@ def edges_of(chains: Chains, d: int) -> Edges:
     )  # fmt: skip
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def prepare(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
     """Lengths and emissions of a batch."""
     for lane in range(width(like)):
@@ -94,7 +94,7 @@ def prepare(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
     pin(width(like), batch, block, chains.emission, chains.null)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def prepare_edges(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
     """How the chains of a batch move."""
     for d in range(2):
@@ -105,7 +105,7 @@ def prepare_edges(like: Vector, batch: Batch, block: Block, chains: Chains) -> N
         fill_edges(like, R, S, block.weights[d], edges)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def run_evenly(like: Vector, batch: Batch, block: Block, chains: Chains) -> None:
     """Posteriors and likelihoods of both directions if no word looks at its neighbours, nor at positions."""
     for d in range(2):
@@ -113,13 +113,13 @@ def run_evenly(like: Vector, batch: Batch, block: Block, chains: Chains) -> None
         choose_evenly(like, R, S, chain_of(chains.emission, d, block, chains), passes_of(chains, d, False))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def chain_of(E: Array, d: int, block: Block, chains: Chains) -> Chain:
     """The chains of direction d with emissions `E`."""
     return Chain(E[d], chains.null[d], chains.live[d], block.weights[d, NULL], edges_of(chains, d))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def passes_of(chains: Chains, d: int, collect: bool) -> Passes:
     """Where the posteriors of direction d go, and the statistics if asked to `collect` them."""
     return Passes(
@@ -128,7 +128,7 @@ def passes_of(chains: Chains, d: int, collect: bool) -> Passes:
     )  # fmt: skip
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def run_chains(
     like: Vector, batch: Batch, E: Array, block: Block, chains: Chains, collect: bool, tally: Tally
 ) -> None:
@@ -144,7 +144,7 @@ def run_chains(
             add_close(width(like), batch, d, block, chains, tally)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, tally: Tally) -> None:
     """Add what is known of direction d's jumps, for the words they lead from and to."""
     weight = chains.edges.jumps[d]
@@ -169,7 +169,7 @@ def add_statistics(W: int, batch: Batch, d: int, block: Block, chains: Chains, t
                 tally.foreseen[d, 1, e, k] += guessed
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_close(W: int, batch: Batch, d: int, block: Block, chains: Chains, tally: Tally) -> None:
     """Add what is known of direction d's close jumps, for the chosen words that they leave and reach."""
     S = batch.I if d == 0 else batch.J

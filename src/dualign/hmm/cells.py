@@ -13,6 +13,7 @@ Arrays that a thread uses for one block after another.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,10 +21,8 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.lanes import prefetch
-from dualign._core.progress import phase
-from dualign._core.threads import ordered_map
 from dualign.hmm.lexicon import Lexicon
 from dualign.text.corpus import Bitext
 
@@ -79,13 +78,16 @@ def pairs_of(bitext: Bitext) -> PairOffsets:
     return PairOffsets(source.tokens, source.offsets, target.tokens, target.offsets)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def lengths_of(n: int, pairs: PairOffsets) -> tuple[int, int]:
     """The number of source words and of target words of pair n."""
     return (
         pairs.source_offsets[n + 1] - pairs.source_offsets[n],
         pairs.target_offsets[n + 1] - pairs.target_offsets[n],
     )
+
+
+compiled_lengths_of = kernel(lengths_of)
 
 
 def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, int]]:
@@ -108,7 +110,7 @@ def cells_up_to(bitext: Bitext) -> Array:
     return ends
 
 
-@kernel()
+@kernel
 def add_up_cells(source_offsets: Array, target_offsets: Array, ends: Array) -> None:
     """`ends[n]` = Σ I · J over the pairs up to n."""
     end = 0
@@ -145,8 +147,10 @@ class Lookup(NamedTuple):
         return word_ranges(self.words.reach, parts)
 
 
-def look_up(bitext: Bitext, lexicon: Lexicon, room: CellBuffers | None = None) -> Lookup:
-    """Prepare to find the cells of a block; `room`, if given, is used for them."""
+def look_up(
+    bitext: Bitext, lexicon: Lexicon, room_for: Callable[[int], CellBuffers] = CellBuffers.of
+) -> Lookup:
+    """Prepare to find the cells of a block, in what `room_for` gives for that many slots."""
     pairs = pairs_of(bitext)
     first = np.zeros(len(bitext) + 1, np.int64)
     add_up_cells(pairs.source_offsets, pairs.target_offsets, first[1:])
@@ -155,14 +159,15 @@ def look_up(bitext: Bitext, lexicon: Lexicon, room: CellBuffers | None = None) -
     tokens = len(pairs.source)
     begin, filled = np.empty(tokens, np.int32), np.zeros(tokens, np.int32)
     words = occurrences(pairs, len(lexicon.rows) - 1, begin)
-    return Lookup(pairs, words, lexicon, Cells(first, begin, filled, *(room or CellBuffers.of(first[-1]))))
+    return Lookup(pairs, words, lexicon, Cells(first, begin, filled, *room_for(int(first[-1]))))
 
 
-def find_cells(bitext: Bitext, lexicon: Lexicon, threads: int, room: CellBuffers | None = None) -> Cells:
+def find_cells(
+    bitext: Bitext, lexicon: Lexicon, room_for: Callable[[int], CellBuffers] = CellBuffers.of
+) -> Cells:
     """The cells of a block. Words numbered beyond the lexicon's have none yet, but room for them."""
-    with phase("cells"):
-        lookup = look_up(bitext, lexicon, room)
-        list(ordered_map(lambda bounds: visit_rows(*bounds, lookup), lookup.ranges(threads), threads))
+    lookup = look_up(bitext, lexicon, room_for)
+    visit_rows(0, len(lexicon.rows) - 1, lookup)
     return lookup.cells
 
 
@@ -173,7 +178,7 @@ def word_ranges(starts: Array, parts: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairwise(edges) if a < b]
 
 
-@kernel()
+@kernel
 def occurrences(pairs: PairOffsets, words: int, begin: Array) -> WordOccurrences:
     """Where each source word occurs; tokens numbered `words` or more are left out.
 
@@ -205,7 +210,7 @@ def occurrences(pairs: PairOffsets, words: int, begin: Array) -> WordOccurrences
     return WordOccurrences(starts, where, sentence, reach)
 
 
-@kernel()
+@kernel
 def visit_rows(v0: int, v1: int, lookup: Lookup) -> int:
     """Find the cells of all occurrences of the source words v0..v1; returns where the last of them ends.
 
@@ -251,28 +256,29 @@ def visit_rows(v0: int, v1: int, lookup: Lookup) -> int:
 class ThreadBuffers:
     """Room for the cells and the posteriors of one block at a time; what is put there is for that block only.
 
+    Blocks with more slots than given at first find more, which is kept for the next.
     Fresh arrays for each block would come from the system, page by page, and go back to it, and threads would
     wait for each other there.
     """
 
-    def __init__(self) -> None:
-        self._room = CellBuffers.of(0)
-        self._posterior = np.empty((0, 2), np.float32)
+    def __init__(self, cells: int = 0, posteriors: int = 0) -> None:
+        self._cells = CellBuffers.of(cells)
+        self.posteriors = np.empty((posteriors, 2), np.float32)
 
-    def room(self, slots: int) -> CellBuffers:
+    def cells(self, slots: int) -> CellBuffers:
         """Room for the cells of a block."""
-        if slots > BLOCK_CELLS:  # one enormous pair: not to be kept for ever
-            return CellBuffers.of(slots)
-        if len(self._room.entry) < slots:
-            self._room = CellBuffers.of(0)  # first give back what is too small
-            self._room = CellBuffers.of(slots + slots // 4)
-        return self._room
+        if len(self._cells.entry) < slots:
+            if slots > BLOCK_CELLS:  # one enormous pair: not to be kept for ever
+                return CellBuffers.of(slots)
+            self._cells = CellBuffers.of(0)  # first give back what is too small
+            self._cells = CellBuffers.of(slots + slots // 4)
+        return self._cells
 
     def posterior(self, slots: int) -> Array:
         """Room for its posteriors, float32 (slots, 2)."""
-        if slots > BLOCK_CELLS:
-            return np.empty((slots, 2), np.float32)
-        if len(self._posterior) < slots:
-            self._posterior = np.empty((0, 2), np.float32)
-            self._posterior = np.empty((slots + slots // 4, 2), np.float32)
-        return self._posterior[:slots]
+        if len(self.posteriors) < slots:
+            if slots > BLOCK_CELLS:
+                return np.empty((slots, 2), np.float32)
+            self.posteriors = np.empty((0, 2), np.float32)
+            self.posteriors = np.empty((slots + slots // 4, 2), np.float32)
+        return self.posteriors[:slots]

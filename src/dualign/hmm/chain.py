@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array, Rows
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign._core.lanes import (  # fmt: skip
     Vector,
     add_window,
@@ -72,7 +72,7 @@ class Edges(NamedTuple):
     pull_to: Rows
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> None:
     """All that follows from the jumps, the pulls, the weights and the number of states."""
     W = width(like)
@@ -110,7 +110,7 @@ def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> No
             store(edges.leave, (j * S + i) * W, load(like, edges.inside, i * W) * (word / x))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def shortest(W: int, edges: Edges) -> int:
     """States of the chain that has the fewest."""
     least = edges.states[0]
@@ -119,7 +119,7 @@ def shortest(W: int, edges: Edges) -> int:
     return int(least)
 
 
-@kernel()
+@part
 def edges_alone(R: int, S: int, weights: Array, jumps: Array, pull: Array) -> Edges:
     """The edges of one chain by itself, `jumps` float32 (R, NEAR), `pull` (CLOSE, S); `pull_to` is empty."""
     edges = Edges(
@@ -137,7 +137,7 @@ def edges_alone(R: int, S: int, weights: Array, jumps: Array, pull: Array) -> Ed
     return edges
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def taps_of(like: Vector, jumps: Array, j: int) -> tuple[Vector, ...]:
     """How much more the near jumps from row j weigh than far ones, from −REACH to REACH."""
     one = spread(like, np.float32(1))
@@ -181,7 +181,7 @@ class Passes(NamedTuple):
     product: Array
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def forward_backward(like: Vector, R: int, S: int, chain: Chain, passes: Passes) -> None:
     """Fill `passes` for the chains in the lanes of `like`, of at most R rows and S states."""
     row = S * width(like)
@@ -193,7 +193,7 @@ def forward_backward(like: Vector, R: int, S: int, chain: Chain, passes: Passes)
     go_backward(like, R, row, chain, passes)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def weigh(like: Vector, row: int, a: Array, a0: int, b: Array, b0: int, scale: Vector, u: Array) -> Vector:
     """`u = a · b · scale` of the rows that begin at `a[a0]` and `b[b0]`, within u's margins; their sum."""
     W = width(like)
@@ -205,7 +205,7 @@ def weigh(like: Vector, row: int, a: Array, a0: int, b: Array, b0: int, scale: V
     return total
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> None:
     """Masses of the words up to each row: at a state (`posterior`), there or in a null after it (`mass`).
 
@@ -259,7 +259,7 @@ def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> 
         likelihood[lane] += np.log(product[lane])
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def multiply(W: int, factors: Array, product: Array, likelihood: Array) -> None:
     """Multiply the lanes' products by one factor each; what becomes too large or small goes to `likelihood`.
 
@@ -272,7 +272,7 @@ def multiply(W: int, factors: Array, product: Array, likelihood: Array) -> None:
             product[lane] = 1.0
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def choose_evenly(like: Vector, R: int, S: int, chain: Chain, passes: Passes) -> None:
     """Posteriors and likelihoods of rows that choose all positions with the same probability (IBM Model 1).
 
@@ -301,7 +301,7 @@ def choose_evenly(like: Vector, R: int, S: int, chain: Chain, passes: Passes) ->
         likelihood[lane] += np.log(product[lane])
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> None:
     """Posteriors and statistics, from the masses of the words after each row, of which one row is kept."""
     W = width(like)
@@ -367,7 +367,7 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
                 store(known, NEAR * W, load(like, known, NEAR * W) - x)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def fate(like: Vector, j: int, R: int, live: Array) -> tuple[Vector, Vector]:
     """`a` and `c` such that what happens after row j has probability a + c · σ.
 
@@ -379,7 +379,7 @@ def fate(like: Vector, j: int, R: int, live: Array) -> tuple[Vector, Vector]:
     return spread(like, np.float32(1)) - here + after, here - after - after
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def count_jumps(
     like: Vector, row: int, M: Array, leave: Array, scale: Vector, lines: Array, known: Array
 ) -> None:
@@ -398,7 +398,7 @@ def count_jumps(
     store(known, NEAR * W, total)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def count_places(
     like: Vector, row: int, border: int, p0: float, edges: Edges, rates: Array, known: Array
 ) -> None:
@@ -433,7 +433,7 @@ def count_places(
     store(known, NEAR * W, total * load(like, edges.states, 0) * unscaled - near)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def count_close(like: Vector, row: int, j: int, scale: Vector, chain: Chain, passes: Passes) -> None:
     """The close jumps from row j, by state, and what the pulls add to the statistics of the row.
 

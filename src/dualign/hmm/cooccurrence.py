@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import even_share
 from dualign.hmm.cells import PairOffsets, lengths_of
 from dualign.hmm.lexicon import Lexicon
@@ -46,14 +46,14 @@ class Corpus(NamedTuple):
     target_words: int
 
 
-@kernel()
+@kernel
 def count_words(tokens: Array, counts: Array) -> None:
     """Add how often each word occurs among the tokens to `counts`, int32 or int64 (words)."""
     for k in range(len(tokens)):
         counts[tokens[k]] += 1
 
 
-@kernel()
+@kernel
 def list_sentences(n0: int, n1: int, pairs: PairOffsets, place: Array, sentence: Array) -> None:
     """List the occurrences in sentences n0..n1, those of word v from `place[v]` on."""
     for n in range(n0, n1):
@@ -63,7 +63,7 @@ def list_sentences(n0: int, n1: int, pairs: PairOffsets, place: Array, sentence:
             place[v] += 1
 
 
-@kernel()
+@kernel
 def add_even_shares(
     n0: int, n1: int, pairs: PairOffsets, above: float, shares: Array, null_source: Array
 ) -> None:
@@ -82,7 +82,7 @@ def add_even_shares(
             null_source[pairs.source[k]] += c1
 
 
-@kernel()
+@kernel
 def add_null_shares(
     n0: int, n1: int, pairs: PairOffsets, null: Array, total: Array, null_target: Array
 ) -> float:
@@ -105,7 +105,7 @@ def add_null_shares(
     return likelihood - np.log(product)
 
 
-@kernel()
+@kernel
 def count_entries(v0: int, v1: int, corpus: Corpus, sizes: Array) -> None:
     """`sizes[v]` = number of different target words that occur with v."""
     index, pairs, target_words = corpus
@@ -122,7 +122,7 @@ def count_entries(v0: int, v1: int, corpus: Corpus, sizes: Array) -> None:
         sizes[v] = size
 
 
-@kernel()
+@kernel
 def first_round(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, column_sums: Array, above: float) -> None:
     """List the entries and count them under uniform posteriors, which is the first round of Model 1.
 
@@ -158,7 +158,7 @@ def first_round(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, column_sums:
             t[m, 1] = t[m, 1] / column_sums[columns[m]]
 
 
-@kernel()
+@part
 def divide_row(v: int, lexicon: Lexicon, column_sums: Array) -> None:
     """Turn the counts of row v into p(w | v), and add those of the other direction to the sums by w."""
     rows, t = lexicon.rows, lexicon.table
@@ -171,7 +171,7 @@ def divide_row(v: int, lexicon: Lexicon, column_sums: Array) -> None:
         t[m, 0] *= r
 
 
-@kernel()
+@kernel
 def totals(n0: int, n1: int, corpus: Corpus, lexicon: Lexicon, total: Array) -> None:
     """`total[k] = 1 / (p(w_k | null) + Σ_i p(w_k | s_i))` for the target tokens k of sentences n0..n1."""
     index, pairs, target_words = corpus
@@ -202,7 +202,7 @@ def totals(n0: int, n1: int, corpus: Corpus, lexicon: Lexicon, total: Array) -> 
         total[k] = np.float32(1) / total[k]
 
 
-@kernel()
+@kernel
 def second_half(
     v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, total: Array, column_sums: Array, null_counts: Array
 ) -> float:
@@ -245,7 +245,7 @@ def second_half(
     return likelihood
 
 
-@kernel()
+@kernel
 def count_kept(v0: int, v1: int, lexicon: Lexicon, least: float, sizes: Array) -> None:
     """`sizes[v]` = number of entries of row v with √(t0 · t1) > least."""
     rows, t = lexicon.rows, lexicon.table
@@ -256,7 +256,7 @@ def count_kept(v0: int, v1: int, lexicon: Lexicon, least: float, sizes: Array) -
         sizes[v] = size
 
 
-@kernel()
+@kernel
 def copy_kept(v0: int, v1: int, lexicon: Lexicon, least: float, kept: Lexicon) -> None:
     """Copy those entries to the rows of `kept`."""
     rows, columns, t = lexicon.rows, lexicon.columns, lexicon.table
@@ -270,7 +270,7 @@ def copy_kept(v0: int, v1: int, lexicon: Lexicon, least: float, kept: Lexicon) -
                 to += 1
 
 
-@kernel()
+@kernel
 def count_together(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, together: Array) -> None:
     """`together[m]`, int32: how often the two words of entry m occur together, for rows v0..v1.
 
@@ -293,7 +293,7 @@ def count_together(v0: int, v1: int, corpus: Corpus, lexicon: Lexicon, together:
                 number[pairs.target[k]] = 0
 
 
-@kernel()
+@kernel
 def lift_rows(v0: int, v1: int, lexicon: Lexicon, shares: tuple[Array, Array], sums: Array) -> None:
     """Multiply the entries of rows v0..v1 by lift^LIFT, with the first direction normalised again.
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.lanes import Vector, load, prefetch, spread, store, width
 from dualign.hmm.blocks import Batch, Block
 from dualign.hmm.cells import lengths_of
 from dualign.hmm.jumps import BESIDE, CLOSE, FLOOR, LEAST, NEAR, NULL_FLOOR
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def lives(like: Vector, lengths: Array, longest: int, live: Array) -> None:
     """`live[p · W + lane]` = 1 if the lane has a position p, else 0, for p below `longest`."""
     W = width(like)
@@ -29,7 +29,7 @@ def lives(like: Vector, lengths: Array, longest: int, live: Array) -> None:
             live[p * W + lane] = np.float32(p < lengths[lane])
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def emit(
     like: Vector, batch: Batch, block: Block, by_target: Array, by_source: Array, E: Array, null: Array
 ) -> None:
@@ -86,7 +86,7 @@ def emit(
         favour(W, batch, block, E)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def favour(W: int, batch: Batch, block: Block, E: Array) -> None:
     """Multiply the emissions of a batch by what is known of the similarity of their words."""
     begin, factor = block.similar.begin, block.similar.factor
@@ -102,7 +102,7 @@ def favour(W: int, batch: Batch, block: Block, E: Array) -> None:
                 E[1, (i * batch.J + j) * W + lane] *= f
 
 
-@kernel()
+@part
 def emissions(n: int, block: Block) -> tuple[Array, Array, Array, Array]:
     """Emissions of pair n alone, neither side of which is empty: `E0` (J, I), `E1` (I, J), nulls (J), (I)."""
     pairs = block.pairs
@@ -113,7 +113,7 @@ def emissions(n: int, block: Block) -> tuple[Array, Array, Array, Array]:
     return E[0].reshape(J, I), E[1].reshape(I, J), null[0, :J], null[1, :I]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def gather_jumps(W: int, batch: Batch, d: int, block: Block, jumps: Array) -> None:
     """Fill the weights of the jumps from each row of direction d's chains, flat (R, NEAR, W)."""
     weight, factor = block.jumps.weight, block.jumps.factor
@@ -127,7 +127,7 @@ def gather_jumps(W: int, batch: Batch, d: int, block: Block, jumps: Array) -> No
                 jumps[(j * NEAR + k) * W + lane] = max(weight[d, c, k] * factor[d, e, k], np.float32(LEAST))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def gather_pulls(W: int, batch: Batch, d: int, block: Block, pull: Array, pull_to: Array) -> None:
     """Fill the pulls of direction d's chains, flat (CLOSE, S, W): see `dualign.hmm.chain.Edges`."""
     chosen = block.jumps.chosen
@@ -145,7 +145,7 @@ def gather_pulls(W: int, batch: Batch, d: int, block: Block, pull: Array, pull_t
                 pull[(k * S + i) * W + lane] = pull_to[(k * S + there) * W + lane] = x
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def choosers(n: int, d: int, block: Block) -> tuple[Array, Array]:
     """The words of pair n that choose in direction d, and the classes of their side's jumps."""
     pairs = block.pairs
@@ -156,13 +156,16 @@ def choosers(n: int, d: int, block: Block) -> tuple[Array, Array]:
     return words, block.jumps.by_source
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def class_of(word: int, classes: Array) -> int:
     """The class of a word's jumps."""
     return classes[word] if word < len(classes) else 0
 
 
-@kernel()
+compiled_class_of = kernel(class_of)
+
+
+@part
 def jumps_of(n: int, d: int, block: Block) -> Array:
     """Weights of the jumps from each row of one chain of pair n, float32 (R, NEAR)."""
     pairs = block.pairs
@@ -173,7 +176,7 @@ def jumps_of(n: int, d: int, block: Block) -> Array:
     return jumps.reshape(R, NEAR)
 
 
-@kernel()
+@part
 def pulls_of(n: int, d: int, block: Block) -> Array:
     """What the chosen words of one chain of pair n add to the weights of close jumps, float32 (CLOSE, S)."""
     I, J = lengths_of(n, block.pairs)
@@ -183,7 +186,7 @@ def pulls_of(n: int, d: int, block: Block) -> Array:
     return pull.reshape(CLOSE, S)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def pin(W: int, batch: Batch, block: Block, E: Array, null: Array) -> None:
     """Change the emissions of a batch's pinned pairs, as `dualign.hmm.emission.emit` has filled them."""
     pins = block.pins

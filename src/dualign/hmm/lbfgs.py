@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array, Rows
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign._core.lanes import Vector, fused, load, spread, store, where_positive, width
 
 POINT, GRADIENT, TRIAL, TRIAL_GRADIENT, DIRECTION, DIAGONAL, BOUND, LEAST = range(8)
@@ -44,7 +44,7 @@ class StepHistory(NamedTuple):
     ring: Array
 
 
-@kernel()
+@part
 def make_moves(like: Vector, size: int) -> StepHistory:
     """Room for problems with `size` coordinates."""
     W = width(like)
@@ -56,7 +56,7 @@ def make_moves(like: Vector, size: int) -> StepHistory:
     )
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def unheld(x: Vector, g: Vector, least: Vector, value: Vector) -> Vector:
     """The value, or 0 where descent would push x over a bound at which it stands."""
     zero = np.float32(0)
@@ -64,7 +64,7 @@ def unheld(x: Vector, g: Vector, least: Vector, value: Vector) -> Vector:
     return where_positive(MOST - x, value, where_positive(zero - g, zero, value))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def dot(like: Vector, size: int, rows: tuple[int, int], a: Array, b: Array) -> Vector:
     """Inner products of the first `size` numbers in each lane.
 
@@ -85,7 +85,7 @@ def dot(like: Vector, size: int, rows: tuple[int, int], a: Array, b: Array) -> V
     return z
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_times(like: Vector, size: int, factor: Vector, a: Array, b: Array) -> None:
     """`b += factor · a`."""
     W = width(like)
@@ -93,7 +93,7 @@ def add_times(like: Vector, size: int, factor: Vector, a: Array, b: Array) -> No
         store(b, k, fused(factor, load(like, a, k), load(like, b, k)))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def remember(like: Vector, size: int, number: int, vector: Array, lane: Array, moves: StepHistory) -> None:
     """Go to the trial point in the lanes where ACCEPTED is 1, and keep the move as number `number`."""
     W = width(like)
@@ -119,7 +119,7 @@ def remember(like: Vector, size: int, number: int, vector: Array, lane: Array, m
     store(moves.ring[number % MEMORY], 0, inverse)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def descend(
     like: Vector,
     size: int,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array, Rows
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign._core.lanes import Vector, exponential, width
 from dualign.hmm.batched_chains import Chains
 from dualign.hmm.blocks import Batch, Given, Warm
@@ -87,7 +87,7 @@ class Dual(NamedTuple):
     moves: StepHistory
 
 
-@kernel()
+@part
 def make_dual(like: Vector, cells: int, words: int, how: int, given: Given) -> Dual:
     """Room for batches of at most `cells` cells, and `words` words on both sides together."""
     W = width(like)
@@ -111,7 +111,7 @@ STEEPEST = np.float32(60)
 """Bound on the exponent of a node that occurs in several constraints."""
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def node_at(e: int, lane: int, W: int, batch: Batch, given: Given) -> tuple[int, int]:
     """Direction of a given node, and its place among the cells."""
     d, i, j = given.node[e, 0], given.node[e, 1], given.node[e, 2]
@@ -119,7 +119,7 @@ def node_at(e: int, lane: int, W: int, batch: Batch, given: Given) -> tuple[int,
     return d, cell * W + lane
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def reweigh_given(lane: int, W: int, batch: Batch, features: Features, chains: Chains, dual: Dual) -> None:
     """Emissions of the nodes that are given for a pair, which may be in several constraints."""
     how, own, _, given = features
@@ -147,7 +147,7 @@ def reweigh_given(lane: int, W: int, batch: Batch, features: Features, chains: C
         dual.projected[d][place] = chains.emission[d][place] * exponential(x)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def expect_given(lane: int, W: int, batch: Batch, features: Features, chains: Chains, dual: Dual) -> None:
     """`b − E_q[f]` and the diagonal of the Hessian for a pair's given constraints."""
     _, own, size, given = features
@@ -170,7 +170,7 @@ MOVED = np.float32(0.05)
 """A multiplier smaller than this is not worth remembering."""
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def place_of(key: int, lane: int, W: int, batch: Batch, features: Features, length: Array) -> int:
     """Where the multiplier with that key is: keys count a pair's own cells or words, then those given."""
     how, own = features.how, features.own
@@ -184,7 +184,7 @@ def place_of(key: int, lane: int, W: int, batch: Batch, features: Features, leng
     return int(k * W + lane)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def recall(
     lane: int, W: int, batch: Batch, features: Features, warm: Warm, length: Array, dual: Dual
 ) -> None:
@@ -206,7 +206,7 @@ def recall(
         direction[place_of(warm.key[w], lane, W, batch, features, length)] = warm.value[w]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def keep(lane: int, W: int, batch: Batch, features: Features, warm: Warm, length: Array, dual: Dual) -> None:
     """Remember the multipliers of a pair, as many as there is room for: see `Warm`."""
     n = batch.pair[lane]

@@ -31,7 +31,7 @@ import math
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.lanes import (  # fmt: skip
     Vector,
     exponential,
@@ -98,7 +98,7 @@ SURE = np.float32(1e-3)
 """Distance from 0 and 1 at which the log-odds of a posterior are cut off."""
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def project(
     like: Vector, batch: Batch, block: Block, chains: Chains, dual: Dual, constraint: Constraint, tally: Tally
 ) -> bool:
@@ -152,7 +152,7 @@ def project(
     return moved
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def begin(like: Vector, batch: Batch, given: Given, how: int, live: Array, dual: Dual) -> Features:
     """Set the bounds of the multipliers, which start at 0, and count them."""
     W = width(like)
@@ -200,7 +200,7 @@ def begin(like: Vector, batch: Batch, given: Given, how: int, live: Array, dual:
     return Features(how, own, size, given)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def try_step(like: Vector, size: int, dual: Dual) -> None:
     """The trial point, within its bounds; its length and cost."""
     W = width(like)
@@ -222,7 +222,7 @@ def try_step(like: Vector, size: int, dual: Dual) -> None:
         dual.lane[LENGTH, lane] = math.sqrt(dual.lane[LENGTH, lane])
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def reweigh(like: Vector, batch: Batch, features: Features, chains: Chains, dual: Dual) -> None:
     """Emissions of q: each node's own times `exp(−Σ λ · coefficient)` over the constraints it occurs in."""
     W = width(like)
@@ -256,7 +256,7 @@ def reweigh(like: Vector, batch: Batch, features: Features, chains: Chains, dual
             reweigh_given(lane, W, batch, features, chains, dual)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def measure(
     like: Vector, batch: Batch, features: Features, constraint: Constraint, chains: Chains, dual: Dual
 ) -> None:
@@ -314,7 +314,7 @@ def measure(
         dual.lane[RESIDUAL, lane] = math.sqrt(dual.lane[RESIDUAL, lane])
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def expect_features(like: Vector, batch: Batch, features: Features, chains: Chains, dual: Dual) -> None:
     """`b − E_q[f]` into the trial gradient, and the diagonal of the Hessian, not yet inverted."""
     W = width(like)
@@ -343,7 +343,7 @@ def expect_features(like: Vector, batch: Batch, features: Features, chains: Chai
             expect_given(lane, W, batch, features, chains, dual)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def judge(lane: int, constraint: Constraint, likelihood: Array, dual: Dual) -> None:
     """Accept a lane's trial point or shorten its step; `accepted`, `done` and `step` say what comes next."""
     dual.lane[ACCEPTED, lane] = 0
@@ -380,7 +380,10 @@ def judge(lane: int, constraint: Constraint, likelihood: Array, dual: Dual) -> N
     dual.lane[STEP, lane] = np.float32(0) if dual.state[DONE, lane] else np.float32(1)
 
 
-@kernel(allocates=False)
+compiled_judge = kernel(judge)
+
+
+@part(allocates=False)
 def meet_half_way(W: int, batch: Batch, chains: Chains, dual: Dual) -> None:
     """Scale the first step so that symmetric cells meet: were they independent, it would be exact.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign._core.kernel_arrays import above
 from dualign.hmm.jumps import CLOSE, NEAR, STARTS, STOPS
 from dualign.text.corpus import Bitext
@@ -66,7 +66,7 @@ def new_tally(classes: int) -> Tally:
     return Tally(*(np.zeros(shape, np.int64) for shape in shapes))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def units(x: float, unit: float) -> np.int64:
     """A number as an addend."""
     return np.int64(np.floor(x * unit + 0.5))

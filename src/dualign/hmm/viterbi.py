@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign.hmm.blocks import Block
 from dualign.hmm.chain import edges_alone
 from dualign.hmm.jumps import BESIDE, NULL, REACH
 
 
-@kernel()
+@part
 def viterbi(
     E: Array, null: Array, weights: Array, jumps: Array, pull: Array, back: Array, path: Array
 ) -> float:
@@ -83,7 +83,7 @@ def viterbi(
     return score
 
 
-@kernel()
+@part
 def priors_of(n: int, I: int, J: int, block: Block) -> tuple[Array, Array]:
     """The position tables of pair n: (J, I + 1) where target words choose, (I, J + 1) for the others."""
     begin = block.prior_begin[n]
@@ -92,7 +92,7 @@ def priors_of(n: int, I: int, J: int, block: Block) -> tuple[Array, Array]:
     return block.prior[begin:middle].reshape(J, I + 1), block.prior[middle:end].reshape(I, J + 1)
 
 
-@kernel()
+@part
 def independent(R: int, S: int, E: Array, null: Array, prior: Array, A: Array) -> float:
     """Posteriors `A[j, i]` of rows that choose by `prior` (R, S + 1), null first; log-likelihood."""
     likelihood = 0.0
@@ -107,7 +107,7 @@ def independent(R: int, S: int, E: Array, null: Array, prior: Array, A: Array) -
     return likelihood
 
 
-@kernel()
+@part
 def best_choices(R: int, S: int, E: Array, null: Array, prior: Array, path: Array) -> None:
     """The most probable choice of each row into `path` (≥R): a state, or −1 for null."""
     for j in range(R):

@@ -8,14 +8,16 @@ seen before.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
+from itertools import count
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 
 ALIKE = 0.5
 """Less similarity than this counts as none."""
@@ -66,12 +68,13 @@ def stem_of(word: str, letters: int) -> str:
     return word[:letters]
 
 
-def stems_of(words: Iterable[str], letters: int, known: dict[str, int]) -> Array:
-    """The number of each word's stem (see `stem_of`); `known` says how to treat a new stem."""
-    return np.fromiter(map(known.__getitem__, [stem_of(word, letters) for word in words]), np.int32)
+def stems_of(words: Iterable[str], letters: int) -> Array:
+    """The number of each word's stem (see `stem_of`), in the order in which stems appear."""
+    numbers: dict[str, int] = defaultdict(count().__next__)
+    return np.fromiter(map(numbers.__getitem__, [stem_of(word, letters) for word in words]), np.int32)
 
 
-@kernel()
+@part
 def similarity(a: Array, b: Array, places: Array) -> float:
     """How similar two forms are, from 0 to 1; `places` (int64, ≥ 1 << 10) is all zero before and after.
 
@@ -118,7 +121,7 @@ def similarity(a: Array, b: Array, places: Array) -> float:
     return length / max(m, n)
 
 
-@kernel()
+@part
 def lowest(bits: int) -> int:
     """Position of the lowest set bit; there is one."""
     k = 0

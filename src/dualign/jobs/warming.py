@@ -7,12 +7,14 @@ processes. They leave the machine code in the cache, for this run and all later 
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,12 +23,17 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.compile_watch import announce, expecting, watched
-from dualign._core.jit import versions
-from dualign._core.kernel_folder import Mark, kernel_folder, remove_unused, with_kernel_folder
+from dualign._core.jit import (
+    PACKAGE,
+    digest_and_imports,
+    kernel_folder,
+    remove_unused,
+    versions,
+    with_kernel_folder,
+)
 from dualign._core.memory import boundless
 from dualign._core.progress import Clock, unmeasured, unwatched
 from dualign._core.threads import available
-from dualign.jobs.running import SILENT, Run
 from dualign.options import Options
 from dualign.text.corpus import Bitext, GrowingVocabulary, Numbered, encode
 
@@ -44,7 +51,62 @@ SOURCE = [["a", "b", "c"], ["b", "a"], ["c"]]
 TARGET = [["x", "y", "z"], ["y", "x"], ["z"]]
 
 
-def compile_ahead(everything: bool = False, *, run: Run = SILENT) -> Path:
+class Mark:
+    """Remembers that the kernels of a job have been compiled for this state of our sources.
+
+    It has two names. One depends on the content of our sources, the other on their places, sizes and times:
+    that one is quick to find, and made anew where only the times have changed.
+    """
+
+    def __init__(self, job: str, versions: str) -> None:
+        self._name = hashlib.sha256(f"{job} {versions}".encode()).hexdigest()[:16]
+        self._job = job
+
+    def is_set(self) -> bool:
+        """Whether the kernels have been compiled."""
+        if self._path(_state()).exists():
+            return True
+        if not self._path(_all_sources()).exists():
+            return False
+        self.set()
+        return True
+
+    def set(self) -> None:
+        """From now on, `is_set`; without a word where nothing can be written."""
+        for state in (_all_sources(), _state()):
+            with suppress(OSError):
+                self._path(state).touch()
+
+    def _path(self, state: str) -> Path:
+        return kernel_folder() / f"{self._job}-compiled-{self._name}-{state}"
+
+
+def _source_files() -> Iterator[str]:
+    for folder, folders, names in os.walk(PACKAGE):
+        folders.sort()
+        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".py"))
+
+
+@cache
+def _state() -> str:
+    """A digest of the places, sizes and times of our sources."""
+    digest = hashlib.sha256()
+    for path in _source_files():
+        status = os.stat(path)
+        digest.update(f"{path} {status.st_mtime_ns} {status.st_size} ".encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _all_sources() -> str:
+    """A digest of the content of our sources."""
+    digest = hashlib.sha256()
+    for path in _source_files():
+        digest.update(os.path.relpath(path, PACKAGE).encode() + digest_and_imports(path)[0])
+    return digest.hexdigest()[:16]
+
+
+def compile_ahead(everything: bool, note: Callable[[str], None]) -> Path:
     """Compile what word alignment needs, or everything, unless that was done before; returns the folder.
 
     For images of machines and for clusters, where the first run should not take longer than later ones.
@@ -55,7 +117,7 @@ def compile_ahead(everything: bool = False, *, run: Run = SILENT) -> Path:
     if everything:
         names = [name for name in KERNELS if name != "translation"]
         names += [f"translation-{method}" for method in METHODS]
-    compile_kernels(run.note, *names)
+    compile_kernels(note, *names)
     return kernel_folder()
 
 
@@ -144,12 +206,14 @@ def compile_lines() -> None:
     """Reading lines for a saved model, and files that have both sides."""
     from dualign.hmm.blocks import block_of
     from dualign.hmm.encoding import encode_lines
-    from dualign.text.blocks import PairedLines, Position, both_sides
+    from dualign.text.blocks import Position, TextBlock
+    from dualign.text.text_files import TextFiles
 
-    both_sides(PairedLines(Position(), Position(1, 10), b"a ||| \xc3\xa9\n", None, True), "-", None)
+    block = TextBlock(Position(), Position(1, 10), b"a ||| \xc3\xa9\n", None, TextFiles("-"), True)
+    block.normalised()
     model, _ = untrained_model()
     text, unknown, _ = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
-    block_of(model, text, 1, unknown)
+    block_of(model, text, unknown)
 
 
 def compile_paths() -> None:
@@ -158,7 +222,7 @@ def compile_paths() -> None:
 
     model, block, posterior = untrained()
     for decoder in ("viterbi", "posterior"):
-        links_of_block(replace(model.options, decoder=decoder), block, posterior, 1)
+        links_of_block(replace(model.options, decoder=decoder), block, posterior)
 
 
 def compile_learning() -> None:
@@ -192,10 +256,9 @@ def compile_training() -> None:
     """The kernels of training, except the posteriors'."""
     from dualign.hmm.cells import look_up, visit_rows
     from dualign.hmm.expected_counts import ExpectedCounts, add_counts, add_null_counts
-    from dualign.hmm.ibm1 import Whole, lift, prune, train_ibm1
+    from dualign.hmm.ibm1 import Whole, frequencies, lift, prune, train_ibm1
     from dualign.hmm.posteriors import Output
     from dualign.hmm.smoothing import make_priors, reestimate_lexicon, shift_numbers
-    from dualign.hmm.training import frequencies
 
     model, bitext = untrained_model()
     words = model.source.words, model.target.words
@@ -219,11 +282,12 @@ def compile_training() -> None:
 
 def compile_choosing() -> None:
     """Cells, links by the default decoder, and their printing."""
-    from dualign.decode.decoders import decode
+    from dualign.decode.decoders import decode_block, joined
     from dualign.text.printing import print_links
 
     model, block, posterior = untrained()
-    links = decode(model, model.options, [(posterior, block)], 1, np.zeros(len(SOURCE), np.bool_))
+    block = block._replace(likelihood=np.zeros((len(SOURCE), 2)))
+    links = joined([decode_block(model.options, block, posterior)])
     print_links(links.source, links.target, links.probability, links.begin, links.count, False)
 
 
@@ -273,7 +337,7 @@ def compile_matchings() -> None:
 
     model, block, posterior = untrained()
     for decoder in ("submodular", "matching"):
-        links_of_block(replace(model.options, decoder=decoder), block, posterior + np.float32(0.5), 1)
+        links_of_block(replace(model.options, decoder=decoder), block, posterior + np.float32(0.5))
 
 
 def untrained() -> tuple[Model, Any, Array]:
@@ -281,7 +345,7 @@ def untrained() -> tuple[Model, Any, Array]:
     from dualign.hmm.blocks import block_of
 
     model, bitext = untrained_model()
-    block = block_of(model, bitext, 1)
+    block = block_of(model, bitext)
     return model, block, np.zeros((block.first[-1], 2), np.float32)
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock
 from dualign.phrase.coverage import SpanLinks, links_of
 from dualign.phrase.relaxation import Goal, solve
@@ -32,7 +32,7 @@ class SpanChoice(NamedTuple):
 
 
 def climb(pair: WeightedPair, clock: Clock, stop: Array) -> PhraseSearchResult:
-    """A good alignment, if one is met, and the bound of a short relaxation.
+    """Return a good alignment, if one is met, and the bound of a short relaxation.
 
     With a time limit, at which `stop` is raised, the best monotone alignment is taken if it is better.
     """
@@ -42,7 +42,7 @@ def climb(pair: WeightedPair, clock: Clock, stop: Array) -> PhraseSearchResult:
     order = np.argsort(-pair.weights / sizes, kind="stable")
     rows, columns = np.full(pair.source_length, -1), np.full(pair.target_length, -1)
     chosen = SpanChoice(np.zeros(len(order), np.bool_), rows, columns)
-    _fill(links, order, chosen)
+    _compiled_fill(links, order, chosen)
     state = np.zeros(3, np.int64)
     tries = max(1, _WORK // len(order))
     while _climb(links, order, chosen, state, tries) and not clock.is_over:
@@ -60,9 +60,10 @@ def climb(pair: WeightedPair, clock: Clock, stop: Array) -> PhraseSearchResult:
     return PhraseSearchResult(used, outcome.bound, tolerance, int(state[2]))
 
 
-@kernel()
+@kernel
 def _monotone(links: SpanLinks) -> Array:
-    """The best alignment whose links have the same order on both sides, in O(links); empty if none has."""
+    """Return the best alignment whose links have the same order on both sides, in O(links); empty if none
+    has."""
     height = len(links.begin) - 1
     best = np.full((height + 1, links.width + 1), -np.inf)
     last = np.full((height + 1, links.width + 1), -1, np.int64)
@@ -83,14 +84,14 @@ def _monotone(links: SpanLinks) -> Array:
     return path[:steps] if row == 0 and column == 0 else path[:0]
 
 
-@kernel()
+@part
 def _put(span: Array, chosen: SpanChoice, owner: int) -> None:
     """Give the words of a link to an owner, −1 for none."""
     chosen.rows[span[0] : span[1]] = owner
     chosen.columns[span[2] : span[3]] = owner
 
 
-@kernel()
+@part
 def _remove(links: SpanLinks, chosen: SpanChoice, owners: Array) -> None:
     """Remove the links that own some words."""
     for n in range(len(owners)):
@@ -100,9 +101,9 @@ def _remove(links: SpanLinks, chosen: SpanChoice, owners: Array) -> None:
             chosen.links[owner] = False
 
 
-@kernel()
+@part
 def _value(links: SpanLinks, chosen: SpanChoice) -> tuple[int, float]:
-    """Words covered, and the score."""
+    """Return words covered, and the score."""
     score = 0.0
     for a in range(len(links.weights)):
         if chosen.links[a]:
@@ -110,7 +111,7 @@ def _value(links: SpanLinks, chosen: SpanChoice) -> tuple[int, float]:
     return int(np.sum(chosen.rows >= 0) + np.sum(chosen.columns >= 0)), score
 
 
-@kernel()
+@part
 def _fill(links: SpanLinks, order: Array, chosen: SpanChoice) -> None:
     """Take links in that order as long as they fit."""
     for a in order:
@@ -122,7 +123,10 @@ def _fill(links: SpanLinks, order: Array, chosen: SpanChoice) -> None:
             chosen.links[a] = True
 
 
-@kernel()
+_compiled_fill = kernel(_fill)
+
+
+@kernel
 def _climb(links: SpanLinks, order: Array, chosen: SpanChoice, state: Array, tries: int) -> bool:
     """Try that many links for a change that improves what is `chosen`; False at a local optimum.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, doubled, new_slots, refilled, slot_of
 from dualign.phrase.weights import WeightedPair
 
@@ -81,7 +81,7 @@ class States(NamedTuple):
 
 
 def links_of(pair: WeightedPair, *, longer_side: bool = True) -> SpanLinks:
-    """The links of a sentence pair, with the source as rows; with `longer_side`, the longer side.
+    """Return the links of a sentence pair, with the source as rows; with `longer_side`, the longer side.
 
     Walks keep sets of columns, so there should be few of these.
     """
@@ -91,12 +91,12 @@ def links_of(pair: WeightedPair, *, longer_side: bool = True) -> SpanLinks:
         numbers = np.lexsort((spans[:, 1], spans[:, 0], spans[:, 3], spans[:, 2]))
         spans = np.ascontiguousarray(spans[numbers][:, [2, 3, 0, 1]])
         height, width = width, height
-    return SpanLinks(spans, pair.weights[numbers], numbers, _beginnings(spans, height), width)
+    return SpanLinks(spans, pair.weights[numbers], numbers, _compiled_beginnings(spans, height), width)
 
 
-@kernel()
+@part
 def _beginnings(spans: Array, height: int) -> Array:
-    """Where the links of each first row begin, [I + 1]."""
+    """Return where the links of each first row begin, [I + 1]."""
     begin = np.zeros(height + 1, np.int64)
     for a in range(len(spans)):
         begin[spans[a, 0] + 1] += 1
@@ -105,7 +105,10 @@ def _beginnings(spans: Array, height: int) -> Array:
     return begin
 
 
-@kernel()
+_compiled_beginnings = kernel(_beginnings)
+
+
+@part
 def _reachable(spans: Array, alive: Array, first: int, length: int) -> bool:
     """Clear `alive` of links that no path of one side uses; returns whether any was cleared.
 
@@ -141,9 +144,9 @@ def _reachable(spans: Array, alive: Array, first: int, length: int) -> bool:
     return cleared
 
 
-@kernel()
+@part
 def consistent(links: SpanLinks, alive: Array) -> SpanLinks:
-    """Those `alive` that some path of either side uses; `alive` is cleared of the others."""
+    """Return those `alive` that some path of either side uses; `alive` is cleared of the others."""
     changed = True
     while changed:
         changed = _reachable(links.spans, alive, 0, len(links.begin) - 1)
@@ -153,18 +156,21 @@ def consistent(links: SpanLinks, alive: Array) -> SpanLinks:
     return SpanLinks(spans, links.weights[alive], links.numbers[alive], begin, links.width)
 
 
-@kernel()
+compiled_consistent = kernel(consistent)
+
+
+@part
 def charges(mu: Array) -> Array:
-    """Sums of the first 0, 1, … J multipliers."""
+    """Return sums of the first 0, 1, … J multipliers."""
     charge = np.zeros(len(mu) + 1)
     for y in range(len(mu)):
         charge[y + 1] = charge[y] + mu[y]
     return charge
 
 
-@kernel()
+@part
 def coverage_of(links: SpanLinks) -> Coverage:
-    """What links cover, and what none can cover any more."""
+    """Return what links cover, and what none can cover any more."""
     spans, height = links.spans, len(links.begin) - 1
     words = 1 + (links.width + 63) // 64
     columns = np.zeros((len(spans), words), np.uint64)
@@ -184,7 +190,7 @@ def coverage_of(links: SpanLinks) -> Coverage:
     return Coverage(columns, due)
 
 
-@kernel()
+@part
 def first_state(height: int, coverage: Coverage) -> States:
     """Row 0, nothing covered, value 0."""
     room, words = 1 << 10, coverage.columns.shape[1]
@@ -196,7 +202,7 @@ def first_state(height: int, coverage: Coverage) -> States:
     return States(keys, np.zeros((room, 3)), origins, following, heads, counts, slots)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def extended(keys: Array, state: int, coverage: Coverage, a: int, row: int, key: Array) -> bool:
     """Put into `key` what becomes of a state by link a, which leads to `row`.
 
@@ -211,7 +217,7 @@ def extended(keys: Array, state: int, coverage: Coverage, a: int, row: int, key:
     return True
 
 
-@kernel()
+@part
 def log_add(a: float, b: float) -> float:
     """log(exp a + exp b)."""
     if a < b:
@@ -219,7 +225,7 @@ def log_add(a: float, b: float) -> float:
     return a if b == -np.inf else a + np.log1p(np.exp(b - a))
 
 
-@kernel()
+@part
 def expand(
     states: States, links: SpanLinks, coverage: Coverage, guide: CoverageGuide, i: int, summing: bool
 ) -> States:

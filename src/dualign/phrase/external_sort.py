@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.memory import ScratchFile
 
 _FAN_IN = 64
@@ -22,7 +22,7 @@ _BUFFER = 1 << 18
 
 
 def is_first(rows: Array) -> Array:
-    """Whether each row differs from the one before it; bool [rows], for at least one row."""
+    """Return whether each row differs from the one before it; bool [rows], for at least one row."""
     return np.concatenate(([True], (rows[1:] != rows[:-1]).any(axis=1)))
 
 
@@ -57,7 +57,7 @@ class Runs:
             self._merge_oldest()
 
     def merged(self) -> Iterator[Array]:
-        """All rows in order, chunk by chunk; the runs are used up."""
+        """Return all rows in order, chunk by chunk; the runs are used up."""
         while len(self._runs) > _FAN_IN:
             self._merge_oldest()
         runs, self._runs = self._runs, []
@@ -102,9 +102,10 @@ class Runs:
                 run.close()
 
 
-@kernel()
+@part
 def _precedes(buffers: Array, state: Array, a: int, b: int, keys: int) -> bool:
-    """Whether the next row of run a comes before that of run b; the order of runs decides between equals."""
+    """Return whether the next row of run a comes before that of run b; the order of runs decides between
+    equals."""
     for column in range(keys):
         x = buffers[a, state[a, 0], column]
         y = buffers[b, state[b, 0], column]
@@ -113,7 +114,7 @@ def _precedes(buffers: Array, state: Array, a: int, b: int, keys: int) -> bool:
     return a < b
 
 
-@kernel()
+@part
 def _sift(heap: Array, size: int, at: int, buffers: Array, state: Array, keys: int) -> None:
     """Restore the order of a heap of runs from place `at` down.
 
@@ -132,7 +133,7 @@ def _sift(heap: Array, size: int, at: int, buffers: Array, state: Array, keys: i
         at = child
 
 
-@kernel()
+@kernel
 def _merge_step(buffers: Array, state: Array, keys: int, out: Array, held: int) -> tuple[int, bool]:
     """Merge into `out` after its first `held` rows until a buffer runs empty or `out` is full.
 

@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
-from dualign._core.jit import kernel
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import doubled
 from dualign.phrase.weights import PhraseLink
 from dualign.text.checks import links_inside
@@ -66,7 +67,7 @@ class Layout(NamedTuple):
 
 
 def new_layout(longest: int, bits: int, source_end: int, target_end: int) -> Layout:
-    """The layout of phrases of up to `longest` words with numbers of that many bits."""
+    """Return the layout of phrases of up to `longest` words with numbers of that many bits."""
     phrase = -(-(longest + 1) // (64 // bits))
     keys = 2 * phrase + -(-longest * longest // 64)
     return Layout(longest, bits, source_end, target_end, phrase, keys, keys + COUNTS)
@@ -75,21 +76,22 @@ def new_layout(longest: int, bits: int, source_end: int, target_end: int) -> Lay
 def extract(
     links: Iterable[Link], source_length: int, target_length: int, *, max_length: int = 7
 ) -> list[PhraseLink]:
-    """All consistent phrase pairs of one sentence pair, up to `max_length` words per side, sorted."""
-    if not 1 <= max_length <= LONGEST:
-        raise UsageError("{max_length=} is not in 1..{longest}", max_length=max_length, longest=LONGEST)
+    """Return all consistent phrase pairs of one sentence pair, up to `max_length` words per side, sorted."""
+    check_value("max_length", max_length, least=1, most=LONGEST)
     try:
         points = sorted({(index(i), index(j)) for i, j in Alignment.of(links).links})
     except (TypeError, ValueError):
         raise DataError(f"links={links!r:.60} are not pairs (i, j) of whole numbers") from None
     links_inside(points, source_length, target_length)
-    spans = phrase_spans(np.array(points, np.int32).reshape(-1, 2), source_length, target_length, max_length)
+    spans = compiled_phrase_spans(
+        np.array(points, np.int32).reshape(-1, 2), source_length, target_length, max_length
+    )
     return sorted((i, j, k, l) for i, j, k, l in spans.tolist())
 
 
-@kernel()
+@part
 def phrase_spans(links: Array, I: int, J: int, longest: int) -> Array:
-    """The phrase pairs of one sentence pair: i, j, k, l, int64 [pairs, 4]."""
+    """Return the phrase pairs of one sentence pair: i, j, k, l, int64 [pairs, 4]."""
     targets, sources = _ranges(links, 0, I, J), _ranges(links, 1, J, I)
     spans = np.empty((256, 4), np.int64)
     used = 0
@@ -106,9 +108,13 @@ def phrase_spans(links: Array, I: int, J: int, longest: int) -> Array:
     return spans[:used]
 
 
-@kernel()
+compiled_phrase_spans = kernel(phrase_spans)
+
+
+@part
 def _ranges(links: Array, side: int, length: int, other_length: int) -> Array:
-    """First and last word that each word of a side is linked to, [length, 2]; none: `other_length` and −1."""
+    """Return first and last word that each word of a side is linked to, [length, 2]; none: `other_length` and
+    −1."""
     ranges = np.empty((length, 2), np.int64)
     ranges[:, 0] = other_length
     ranges[:, 1] = -1
@@ -119,16 +125,16 @@ def _ranges(links: Array, side: int, length: int, other_length: int) -> Array:
     return ranges
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def _within(sources: Array, low: int, high: int, i: int, j: int) -> bool:
-    """Whether all links of the target words low..high lead to the source words i..j−1."""
+    """Return whether all links of the target words low..high lead to the source words i..j−1."""
     t = low
     while t <= high and sources[t, 0] >= i and sources[t, 1] < j:
         t += 1
     return t > high
 
 
-@kernel()
+@part
 def _widened(
     spans: Array, used: int, tight: tuple[int, int, int, int], sources: Array, longest: int
 ) -> tuple[Array, int]:
@@ -147,9 +153,9 @@ def _widened(
     return spans, used
 
 
-@kernel()
+@kernel
 def extract_rows(pairs: EncodedPhrases, layout: Layout) -> Array:
-    """A row for each phrase pair of each sentence pair."""
+    """Return a row for each phrase pair of each sentence pair."""
     rows = np.empty((1024, layout.columns), np.uint64)
     used = 0
     for n in range(len(pairs.source_offsets) - 1):
@@ -176,7 +182,7 @@ def extract_rows(pairs: EncodedPhrases, layout: Layout) -> Array:
     return rows[:used]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def _pack(words: Array, last: int, bits: int, row: Array) -> None:
     """Pack words and the number `last` into a row."""
     per = 64 // bits
@@ -185,7 +191,7 @@ def _pack(words: Array, last: int, bits: int, row: Array) -> None:
         row[n // per] |= word << np.uint64((per - 1 - n % per) * bits)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def _mark(linked: Array, layout: Layout, row: Array) -> None:
     """Pack the links and the orientations of a phrase pair, given the links of it and of the words around."""
     height, width = linked.shape[0] - 2, linked.shape[1] - 2

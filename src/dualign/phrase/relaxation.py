@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY
 from dualign._search.dual import BOUND, MET, ROUNDS, SCORE, LevelRule, level_descent, new_level_record
 from dualign.phrase.coverage import (
@@ -93,14 +93,14 @@ class Relaxed(NamedTuple):
     stop: Array
 
 
-@kernel()
+@part
 def _relaxed(links: SpanLinks, mu: Array, usage: Array, stop: Array) -> Relaxed:
     height = len(links.begin) - 1
     r, beta, choice = np.empty(len(links.weights)), np.empty(height + 1), np.empty(height, np.int64)
     return Relaxed(links, mu.copy(), mu.copy(), r, beta, choice, np.empty(len(mu), np.int64), usage, stop)
 
 
-@kernel()
+@part
 def _weigh(relaxed: Relaxed) -> Array:
     """Fill r, β (the best way from each row to the last) and the link it begins with; returns `charges`."""
     links, beta = relaxed.links, relaxed.beta
@@ -123,9 +123,9 @@ def _weigh(relaxed: Relaxed) -> Array:
     return charge
 
 
-@kernel()
-def _evaluate(relaxed: Relaxed) -> tuple[float, float]:
-    """L(μ), and ‖g‖² of its subgradient g_y = 1 − (times the best path covers y)."""
+@part
+def _path_bound(relaxed: Relaxed) -> tuple[float, float]:
+    """Return L(μ), and ‖g‖² of its subgradient g_y = 1 − (times the best path covers y)."""
     total = _weigh(relaxed)[-1]
     spans, covered = relaxed.links.spans, relaxed.covered
     covered[:] = 0
@@ -141,12 +141,12 @@ def _evaluate(relaxed: Relaxed) -> tuple[float, float]:
     return total + relaxed.beta[0], norm
 
 
-@kernel()
+@part
 def _keep(relaxed: Relaxed) -> None:
     relaxed.best[:] = relaxed.mu
 
 
-@kernel()
+@part
 def _move(relaxed: Relaxed, step: float) -> None:
     """A step of μ against the subgradient; the links of the path are counted."""
     i = 0
@@ -157,18 +157,18 @@ def _move(relaxed: Relaxed, step: float) -> None:
         relaxed.mu[y] += step * (relaxed.covered[y] - 1.0)
 
 
-@kernel()
+@part
 def _halted(relaxed: Relaxed) -> bool:
     return relaxed.stop[0] != 0
 
 
-descend = level_descent(_evaluate, _keep, _move, _halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
+descend = level_descent(_path_bound, _keep, _move, _halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
 """`descend(relaxed, record, rounds, tolerance)`: rounds on L(μ)."""
 
 
-@kernel()
+@part
 def _path(relaxed: Relaxed) -> Array:
-    """The links of the best path."""
+    """Return the links of the best path."""
     path = np.empty(len(relaxed.choice), np.int64)
     i = steps = 0
     while i < len(relaxed.choice):
@@ -178,9 +178,9 @@ def _path(relaxed: Relaxed) -> Array:
     return path[:steps]
 
 
-@kernel()
+@part
 def _lowest(links: SpanLinks) -> float:
-    """The score of the worst path; no alignment scores less."""
+    """Return the score of the worst path; no alignment scores less."""
     height = len(links.begin) - 1
     worst = np.full(height + 1, np.inf)
     worst[height] = 0.0
@@ -190,9 +190,10 @@ def _lowest(links: SpanLinks) -> float:
     return worst[0]
 
 
-@kernel()
+@part
 def _fixed(relaxed: Relaxed, least: float) -> Relaxed:
-    """The relaxation of those links that may be in an alignment above `least`, by the bound at the best μ."""
+    """Return the relaxation of those links that may be in an alignment above `least`, by the bound at the
+    best μ."""
     links, r, beta = relaxed.links, relaxed.r, relaxed.beta
     relaxed.mu[:] = relaxed.best
     total = _weigh(relaxed)[-1]
@@ -208,7 +209,7 @@ def _fixed(relaxed: Relaxed, least: float) -> Relaxed:
     return _relaxed(links, relaxed.best, relaxed.usage[alive], relaxed.stop)
 
 
-@kernel()
+@part
 def _keep_best(states: States, guide: CoverageGuide, i: int, limit: int) -> float:
     """Drop all states of row i but the `limit` best; returns a bound on what the others could lead to."""
     values = np.empty(states.counts[i])
@@ -233,7 +234,7 @@ def _keep_best(states: States, guide: CoverageGuide, i: int, limit: int) -> floa
     return missed
 
 
-@kernel()
+@part
 def _search(relaxed: Relaxed, least: float, limit: int) -> tuple[float, Array, float]:
     """Walk, with at most `limit` states per row, to the best alignment above `least`.
 
@@ -268,9 +269,9 @@ def _search(relaxed: Relaxed, least: float, limit: int) -> tuple[float, Array, f
     return score, path[:steps], missed
 
 
-@kernel()
+@kernel
 def solve(links: SpanLinks, alive: Array, mu: Array, goal: Goal) -> PhraseOutcome:
-    """The best alignment of links `alive` (a mask) that reaches the goal, or what is left to search.
+    """Return the best alignment of links `alive` (a mask) that reaches the goal, or what is left to search.
 
     `mu` [J] is where the descent starts.
     """

@@ -23,7 +23,8 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
-from dualign._core.jit import kernel
+from dualign._core.fields import check_value
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, slot_of
 from dualign.phrase.aligning import align_pair, no_alignment
 from dualign.phrase.coverage import (
@@ -35,7 +36,7 @@ from dualign.phrase.coverage import (
     SpanLinks,
     States,
     charges,
-    consistent,
+    compiled_consistent,
     coverage_of,
     expand,
     extended,
@@ -92,7 +93,7 @@ def expectations(
     runs: int = RUNS,
     seed: int = 1,
 ) -> dict[PhraseLink, float]:
-    """E of each link; raises `Infeasible` if there is no alignment. See `sums`."""
+    """Return E of each link; raises `Infeasible` if there is no alignment. See `sums`."""
     return sums(weights, source_length, target_length, states=states, runs=runs, seed=seed).expectations
 
 
@@ -112,8 +113,7 @@ def sums(
     there is no alignment.
     """
     for name, value, least in (("states", states, 1), ("runs", runs, 2), ("seed", seed, 0)):
-        if value < least:
-            raise UsageError(f"{name}={value} must be at least {least}")
+        check_value(name, value, least=least)
     pair = weighted_pair(weights, source_length, target_length)
     empty = dict.fromkeys(((i, j, k, l) for i, j, k, l in weights), 0.0)
     if pair.source_length == pair.target_length == 0:
@@ -147,7 +147,7 @@ def sums(
 def _runs(pair: WeightedPair, states: int, runs: int, seed: int) -> tuple[Array, Array, bool]:
     """log S and expectations [runs, links] of each run, and whether one run was enough, being exact."""
     links = links_of(pair)
-    links = consistent(links, np.ones(len(links.weights), np.bool_))
+    links = compiled_consistent(links, np.ones(len(links.weights), np.bool_))
     if not len(links.weights):
         return np.empty(0), np.empty((0, len(pair.weights))), True
     mu, height = balance(links, _BALANCING), len(links.begin) - 1
@@ -162,9 +162,9 @@ def _runs(pair: WeightedPair, states: int, runs: int, seed: int) -> tuple[Array,
     return np.array([log_total for log_total, _, _ in walks]), every, exact
 
 
-@kernel()
+@kernel
 def balance(links: SpanLinks, rounds: int) -> Array:
-    """Multipliers [J] for which a random path covers each column about once."""
+    """Return multipliers [J] for which a random path covers each column about once."""
     spans, begin, height = links.spans, links.begin, len(links.begin) - 1
     mu = np.zeros(links.width)
     r = np.empty(len(links.weights))
@@ -192,7 +192,7 @@ def balance(links: SpanLinks, rounds: int) -> Array:
     return mu
 
 
-@kernel()
+@part
 def _cut(weights: Array, limit: int) -> float:
     """c with Σ min(1, weights / c) = limit, for more than `limit` weights > 0."""
     weights = np.sort(weights)
@@ -206,7 +206,7 @@ def _cut(weights: Array, limit: int) -> float:
     return 0.0
 
 
-@kernel()
+@part
 def _thin(states: States, i: int, limit: int, draw: float) -> None:
     """Drop states of row i at random until about `limit` are left, which are raised by −log of their chance.
 
@@ -237,9 +237,9 @@ def _thin(states: States, i: int, limit: int, draw: float) -> None:
                 values[numbers[n], VALUE] = -np.inf
 
 
-@kernel()
+@kernel
 def _walk(links: SpanLinks, mu: Array, limit: int, draws: Array) -> tuple[float, Array, bool]:
-    """One run: log S, the expectation of each link, and whether nothing was thinned.
+    """Do one run; return log S, the expectation of each link, and whether nothing was thinned.
 
     `draws` [I + 1] are uniform in 0..1, one for the thinning of each row; if empty, the walk ends at the
     first row that would have to be thinned.
@@ -264,9 +264,9 @@ def _walk(links: SpanLinks, mu: Array, limit: int, draws: Array) -> tuple[float,
     return states.values[last, VALUE], _shares(states, links, coverage), exact
 
 
-@kernel()
+@part
 def _shares(states: States, links: SpanLinks, coverage: Coverage) -> Array:
-    """The expectation of each link, from the last row back to the first."""
+    """Return the expectation of each link, from the last row back to the first."""
     keys, values, height = states.keys, states.values, len(links.begin) - 1
     last = states.heads[height]
     shares = np.zeros(len(links.weights))

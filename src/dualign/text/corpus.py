@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dualign._core.arrays import Array
-from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign._core.jit import kernel
 from dualign._core.memory import Workspace, boundless
 from dualign._core.threads import ordered_map, spans
@@ -257,8 +257,7 @@ class Numbered(Bitext):
         """This text `times` times, then the background: a text to learn from in which each pair of this one
         counts like `times` pairs of the other. Numbers of words stay; those of the background's own follow.
         """
-        if times < 1:
-            raise UsageError("{times=} must be at least 1", times=times)
+        check_value("times", times, least=1)
         sides, words = [], []
         for side, known, other, more in (
             (self.source, self.source_words, background.source, background.source_words),
@@ -419,14 +418,14 @@ def _count(offsets: Array, chosen: Array, span: tuple[int, int]) -> tuple[int, i
     return count_chosen(offsets, chosen, span[0], span[1])
 
 
-@kernel()
+@kernel
 def replace_tokens(tokens: Array, number: Array, result: Array) -> None:
     """Write `number[token]` for each token."""
     for k in range(len(tokens)):
         result[k] = number[tokens[k]]
 
 
-@kernel()
+@kernel
 def mark_words(tokens: Array, offsets: Array, chosen: Array, begin: int, end: int, seen: Array) -> None:
     """Mark the words of the chosen ones of sentences begin..end."""
     for n in range(begin, end):
@@ -435,7 +434,7 @@ def mark_words(tokens: Array, offsets: Array, chosen: Array, begin: int, end: in
                 seen[tokens[k]] = True
 
 
-@kernel()
+@kernel
 def count_chosen(offsets: Array, chosen: Array, begin: int, end: int) -> tuple[int, int]:
     """How many of the sentences begin..end are chosen, and how many tokens they have."""
     sentences = tokens = 0
@@ -446,7 +445,7 @@ def count_chosen(offsets: Array, chosen: Array, begin: int, end: int) -> tuple[i
     return sentences, tokens
 
 
-@kernel()
+@kernel
 def take_sentences(
     text: tuple[Array, Array],
     chosen: Array,
@@ -469,7 +468,7 @@ def take_sentences(
             sentence += 1
 
 
-@kernel()
+@kernel
 def mark_fitting(
     left: Array, right: Array, begin: int, end: int, longest: int, cells: int, result: Array
 ) -> None:

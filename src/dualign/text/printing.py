@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 
 _LONGEST = 32
 """Bytes of `2147483647-2147483647:1.000000` and a blank."""
@@ -22,7 +22,7 @@ def print_links(
     return text[: print_lines(source, target, probability, begin, count, scored, text)].tobytes()
 
 
-@kernel()
+@kernel
 def print_lines(
     source: Array, target: Array, probability: Array, begin: Array, count: Array, scored: bool, text: Array
 ) -> int:
@@ -48,7 +48,7 @@ def print_lines(
     return at
 
 
-@kernel()
+@part
 def print_number(number: int, digits: int, text: Array, at: int) -> int:
     """Write a number with at least `digits` digits, and return where it ends."""
     size, rest = 1, number // 10

@@ -26,7 +26,7 @@ from functools import cache
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.text.utf8_kernels import BYTE, character, eight_bytes, octets, signed
 
 (
@@ -85,7 +85,7 @@ def kinds_of_characters() -> Array:
     return kinds
 
 
-@kernel()
+@kernel
 def cut_lines(text: Array, size: int, kinds: Array, cut: Array) -> int:
     """Write lines with blanks between tokens, and return how many bytes they have.
 
@@ -130,7 +130,7 @@ def cut_lines(text: Array, size: int, kinds: Array, cut: Array) -> int:
     return put
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def look(text: Array, at: int, kinds: Array) -> tuple[int, int, int]:
     """Code, width in bytes and kind of the character at a place."""
     x = eight_bytes(text, at)
@@ -143,13 +143,13 @@ def look(text: Array, at: int, kinds: Array) -> tuple[int, int, int]:
     return code, width, _ALONE if code < _BEYOND else _UPPER
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def is_word(kind: int) -> bool:
     """Whether it is a letter or a digit that stays with its neighbours."""
     return _UPPER <= kind <= _DIGIT
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def joined(last: int, before: int, kind: int, code: int) -> bool:
     """Whether two neighbours stay together: letters and digits, katakana, the same sign."""
     if kind >= _SIGN:
@@ -157,7 +157,7 @@ def joined(last: int, before: int, kind: int, code: int) -> bool:
     return (is_word(last) and is_word(kind)) or (last == _KATAKANA and kind == _KATAKANA)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def at_sign(
     text: Array, at: int, kinds: Array, last: int, begin: int, letters: int, dotted: bool, cased: bool
 ) -> int:
@@ -183,7 +183,7 @@ def at_sign(
     return _CUT
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def next_kind(text: Array, at: int, kinds: Array) -> int:
     """The kind of the first character after white space, if it is on the same line."""
     while True:
@@ -193,7 +193,7 @@ def next_kind(text: Array, at: int, kinds: Array) -> int:
         at += width
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def is_ending(text: Array, at: int, kinds: Array) -> bool:
     """Whether there is one of s, m, d, t, re, ve and ll, and then no letter."""
     x = eight_bytes(text, at) | np.uint64(0x2020)
@@ -206,7 +206,7 @@ def is_ending(text: Array, at: int, kinds: Array) -> bool:
     return size > 0 and not is_word(look(text, at + size, kinds)[2])
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def end_of_address(text: Array, at: int) -> int:
     """Where a web address ends: before white space, quotes, other scripts, and punctuation before these."""
     end = at + 1

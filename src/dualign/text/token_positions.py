@@ -39,7 +39,7 @@ def places_of_tokens(written: bytes, tokens: bytes, ascii: bool) -> TokenPlaces 
     return TokenPlaces(word[:count], begin[:count], end[:count], places.offsets)
 
 
-@kernel()
+@kernel
 def place_tokens(text: Array, tokens: Array, size: int, ascii: bool, places: TokenPlaces) -> int:
     """Write the places of tokens, and return how many they are; -1 if the texts differ."""
     word, begin, end, offsets = places

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.text.utf8 import normal_block
 
 PLAIN, ODD, UNSURE = range(3)
@@ -97,13 +97,13 @@ def combining_classes() -> Array:
     return classes
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def signed(x: np.uint64) -> int:
     """The same number, of the kind that we count with: the two kinds together would be floating point."""
     return int(np.int64(x))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def eight_bytes(text: Array, at: int) -> np.uint64:
     """The bytes from a place on, the first of them lowest."""
     shift = np.uint64((at & 7) << 3)
@@ -111,14 +111,14 @@ def eight_bytes(text: Array, at: int) -> np.uint64:
     return (text[at >> 3] >> shift) | (rest << (np.uint64(63) - shift))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def first_marked(marks: np.uint64) -> int:
     """Which of eight bytes is the first that has its highest bit set; there must be one."""
     lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(7)
     return signed((lowest * _PLACES) >> np.uint64(56))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def white_space(x: np.uint64, ascii: bool) -> int:
     """How many bytes of white space (as `str.split()` sees it, or `bytes.split()`, which knows that of ASCII
     alone) these begin with, at least; 0 for none."""
@@ -142,14 +142,14 @@ def white_space(x: np.uint64, ascii: bool) -> int:
     return 3 if b == 0x81 and c == 0x9F else 0  # U+205F
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def stops(x: np.uint64) -> np.uint64:
     """Marks at those of eight bytes with which white space may begin, or control characters."""
     lead, two = (x & _FC) ^ _E0, x ^ _C2
     return (((x - _NOT_WORDS) & ~x) | ((lead - _ONES) & ~lead) | ((two - _ONES) & ~two)) & _HIGH
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def word_end(text: Array, at: int, ascii: bool) -> int:
     """Where the word that has its first character here ends."""
     while True:
@@ -163,7 +163,7 @@ def word_end(text: Array, at: int, ascii: bool) -> int:
         at += 1  # a control character, or the first byte of one that is not white space
 
 
-@kernel()
+@kernel
 def look_at(text: Array, size: int, classes: Array) -> int:
     """Whether a text is PLAIN or ODD; UNSURE if the classes of its characters are needed and not given.
 
@@ -196,7 +196,7 @@ def look_at(text: Array, size: int, classes: Array) -> int:
     return PLAIN
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def character(x: np.uint64) -> tuple[int, int]:
     """The code and width in bytes of a character that is not ASCII; width 0 if it is not UTF-8."""
     a, b, c, d = x & BYTE, x >> np.uint64(8) & BYTE, x >> np.uint64(16) & BYTE, x >> np.uint64(24) & BYTE
@@ -215,3 +215,47 @@ def character(x: np.uint64) -> tuple[int, int]:
     high = (a & np.uint64(0x7)) << np.uint64(18) | (b & low) << np.uint64(12)
     code = signed(high | (c & low) << six | d & low)
     return code, 4 if 0x10000 <= code <= 0x10FFFF else 0
+
+
+@kernel
+def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) -> tuple[int, int]:
+    """Write the two sides of each line; (-1, 1), or a line without one separator and how many it has."""
+    at = line = 0
+    while at < size:
+        found, words, begin, end, after = look_for_separator(text, at, bars)
+        if words == 0 and (bars or found == 0):
+            begin = end = at
+        elif found != 1:
+            return line, found
+        for side, first, last in ((0, at, begin), (1, end, after)):
+            for k in range(first, last):
+                sides[side, sizes[side] + k - first] = eight_bytes(text, k) & BYTE
+            sizes[side] += last - first + 1
+            sides[side, sizes[side] - 1] = 10
+        at = after + 1
+        line += 1
+    return -1, 1
+
+
+@part(allocates=False)
+def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int, int, int]:
+    """How many separators and words the line has that begins here; where the first separator begins and ends,
+    and where the line does."""
+    found = words = 0
+    first = last = at
+    while True:
+        x = eight_bytes(text, at)
+        if x & BYTE == 10:
+            return found, words, first, last, at
+        begin, gap = at, white_space(x, False)
+        if gap > 0:
+            at += gap
+            hit = x & BYTE == 9 and not bars
+        else:
+            at = word_end(text, at, False)
+            words += 1
+            hit = bars and at - begin == 3 and x & np.uint64(0xFFFFFF) == 0x7C7C7C
+        if hit:
+            if found == 0:
+                first, last = begin, at
+            found += 1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.lanes import prefetch
 from dualign.text.utf8_kernels import BYTE, eight_bytes, octets, signed
 
@@ -65,7 +65,7 @@ def bytes_of(words: WordTable, which: Array) -> int:
     return int(words.sizes[which].sum()) + len(which)
 
 
-@kernel()
+@kernel
 def hash_words(words: WordTable) -> None:
     """The hashes of words, and 0 for those that no line can have, since they are empty or end with a NUL."""
     for word in range(len(words.begins)):
@@ -74,7 +74,7 @@ def hash_words(words: WordTable) -> None:
         words.hashes[word] = hash_of(words.letters, begin, size) if is_word else np.uint64(0)
 
 
-@kernel()
+@kernel
 def place_words(words: WordTable, known: int) -> None:
     """Fill an empty table."""
     mask = len(words.slots) - 1
@@ -86,7 +86,7 @@ def place_words(words: WordTable, known: int) -> None:
         words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, words.sizes[word])
 
 
-@kernel()
+@kernel
 def find_words(new: WordTable, table: WordTable, known: int, number: Array, missing: Array) -> int:
     """Look words up in a table; those that are missing are listed and numbered after the known ones.
 
@@ -106,7 +106,7 @@ def find_words(new: WordTable, table: WordTable, known: int, number: Array, miss
     return found
 
 
-@kernel()
+@kernel
 def add_words(new: WordTable, which: Array, words: WordTable, known: int, used: int) -> int:
     """Add some words to a table that lacks them; returns how many bytes of its letters are taken then."""
     end = copy_words(new, which, words.letters, used)
@@ -120,7 +120,7 @@ def add_words(new: WordTable, which: Array, words: WordTable, known: int, used: 
     return end
 
 
-@kernel()
+@part
 def copy_words(words: WordTable, which: Array, letters: Array, used: int) -> int:
     """Write some words, each with its `\\n`, after the `used` bytes that are taken; the others are 0.
 
@@ -135,7 +135,10 @@ def copy_words(words: WordTable, which: Array, letters: Array, used: int) -> int
     return used
 
 
-@kernel(allocates=False)
+compiled_copy_words = kernel(copy_words)
+
+
+@part(allocates=False)
 def slot_of(words: WordTable, text: Array, begin: int, size: int, code: np.uint64) -> int:
     """The place of a word in the table, or the free one where it belongs."""
     last = len(words.slots) - 1
@@ -154,13 +157,13 @@ def slot_of(words: WordTable, text: Array, begin: int, size: int, code: np.uint6
         slot = (slot + 1) & last
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def mark_of(word: int, size: int) -> np.uint64:
     """How a word is marked in a slot: by its number, counted from 1, and by whether it is long."""
     return np.uint64(2 * (word + 1) + (1 if size > 8 else 0))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def hash_of(text: Array, begin: int, size: int) -> np.uint64:
     """A number for a word; words of up to eight bytes have different ones, because no step loses anything."""
     code = np.uint64(0)
@@ -171,7 +174,7 @@ def hash_of(text: Array, begin: int, size: int) -> np.uint64:
     return mixed(code ^ first_bytes(text, begin, size))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def mixed(code: np.uint64) -> np.uint64:
     """A one-to-one function whose upper and lower bits depend on all others."""
     code = (code ^ (code >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
@@ -179,13 +182,13 @@ def mixed(code: np.uint64) -> np.uint64:
     return code ^ (code >> np.uint64(32))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def first_bytes(text: Array, begin: int, size: int) -> np.uint64:
     """From one to eight bytes."""
     return eight_bytes(text, begin) & (~np.uint64(0) >> np.uint64(64 - 8 * size))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def same(left: Array, first: int, right: Array, begin: int, size: int) -> bool:
     """Whether two words of the same size are the same."""
     while size > 8:

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.decode.joint.instances import AGREEMENTS, NAMES, Instance, random_instance
 
+from dualign._core.jit import kernel
 from dualign._search.dual import IMPOSSIBLE, NEVER, new_record
 from dualign.decode.joint.baselines import relax
 from dualign.decode.joint.baselines.decomposition import directed
@@ -24,8 +25,20 @@ from dualign.decode.joint.bound import (
     prune_by_chains,
 )
 from dualign.decode.joint.feasible import new_incumbent
-from dualign.decode.joint.model import all_allowed, copied, propagate
+from dualign.decode.joint.model import all_allowed, compiled_propagate, copied
 from dualign.decode.joint.tied_chain import backward, cell_values, forward, link_values
+
+compiled_backward = kernel(backward)
+compiled_best_path = kernel(best_path)
+compiled_cell_values = kernel(cell_values)
+compiled_directed = kernel(directed)
+compiled_forward = kernel(forward)
+compiled_link_values = kernel(link_values)
+compiled_prepare = kernel(prepare)
+compiled_prune_edges = kernel(prune_edges)
+compiled_slope = kernel(relax.slope)
+compiled_value_of = kernel(relax.value_of)
+compiled_weigh_terms = kernel(weigh_terms)
 
 pytestmark = pytest.mark.kernel
 
@@ -55,8 +68,10 @@ def random_multipliers(seed: int, I: int, J: int):
 def two_sided(instance: Instance, multipliers) -> float:
     """L(λ, μ)."""
     problem, halves = instance.problem, new_halves(*size(instance))
-    prepare(halves, problem, all_allowed(*size(instance)), multipliers)
-    return forward(halves.rows, problem.theta)[0] + forward(halves.columns, problem.omega)[0]
+    compiled_prepare(halves, problem, all_allowed(*size(instance)), multipliers)
+    return (
+        compiled_forward(halves.rows, problem.theta)[0] + compiled_forward(halves.columns, problem.omega)[0]
+    )
 
 
 @given(instance=instances, seed=seeds)
@@ -84,7 +99,7 @@ def test_the_relaxation_bounds_at_any_multipliers(instance, seed):
     best = instance.best().score
     relaxation = relaxation_of(instance)
     for _ in range(5):
-        value = relax.value_of(relaxation)
+        value = compiled_value_of(relaxation)
         assert value >= best - 1e-9
         relaxation.multipliers[:] += random.choice([0.1, 1.0, 5.0]) * random.normal(
             size=relaxation.multipliers.shape
@@ -96,7 +111,7 @@ def test_the_relaxation_begins_at_the_sum_of_both_chains(seed, kind):
     instance = random_instance(seed, kind, forbidden=0.0)
     problem, I, J = instance.problem, *size(instance)
     plain = prune_by_chains(problem, all_allowed(I, J), new_incumbent(I, J), 1e-6)
-    assert relax.value_of(relaxation_of(instance)) <= plain + 1e-9
+    assert compiled_value_of(relaxation_of(instance)) <= plain + 1e-9
 
 
 @given(instance=instances, seed=seeds)
@@ -108,9 +123,9 @@ def test_dual_decomposition_bounds_at_any_multipliers(instance, seed):
     there, back = np.zeros((I + 1, J + 1), np.uint8), np.zeros((J + 1, I + 1), np.uint8)
     for spread in (0.0, 0.5, 3.0):
         u = spread * random.normal(size=(I + 1, J + 1))
-        value = directed(problem.theta, problem.alpha, problem.gamma, u, a, there)
+        value = compiled_directed(problem.theta, problem.alpha, problem.gamma, u, a, there)
         turned = np.ascontiguousarray(-u.T)
-        value += directed(problem.omega, problem.alpha, problem.gamma, turned, b, back)
+        value += compiled_directed(problem.omega, problem.alpha, problem.gamma, turned, b, back)
         assert value >= best - 1e-9
 
 
@@ -122,11 +137,11 @@ def test_the_lattice_is_the_relaxation_and_constraints_only_tighten_it(instance,
     random = np.random.default_rng(seed)
     relaxation, terms = relaxation_of(instance), new_terms(I, J, 12)
     relaxation.multipliers[:] += random.normal(size=relaxation.multipliers.shape)
-    value = relax.value_of(relaxation)
+    value = compiled_value_of(relaxation)
     lattice = lattice_of(relaxation, terms, 100_000)
     for _ in range(12):
-        weigh_terms(terms, relaxation)
-        found = best_path(lattice, terms, relaxation, np.empty(lattice.size[1]))
+        compiled_weigh_terms(terms, relaxation)
+        found = compiled_best_path(lattice, terms, relaxation, np.empty(lattice.size[1]))
         if terms.number[0] == 0:
             assert found == pytest.approx(value, abs=1e-9)
         assert best.score - 1e-9 <= found <= value + 1e-9
@@ -150,16 +165,16 @@ def test_with_all_constraints_the_lattice_is_the_problem(seed, kind):
     best = instance.best()
     assume(best.score > -inf)
     relaxation, terms = relaxation_of(instance), new_terms(I, J, (I + 1) * J)
-    relax.value_of(relaxation)
+    compiled_value_of(relaxation)
     lattice = lattice_of(relaxation, terms, 100_000)
     for column in range(J):
         for row in range(I + 1 if column else 1):
             _, lattice = intersect(lattice, terms, relaxation, column, row, 10**7)
-    weigh_terms(terms, relaxation)
-    found = best_path(lattice, terms, relaxation, np.empty(lattice.size[1]))
+    compiled_weigh_terms(terms, relaxation)
+    found = compiled_best_path(lattice, terms, relaxation, np.empty(lattice.size[1]))
     if strict(instance):
         assert found == pytest.approx(best.score, abs=1e-9)
-        assert relax.slope(relaxation) == 0
+        assert compiled_slope(relaxation) == 0
     assert found >= best.score - 1e-9
 
 
@@ -170,16 +185,16 @@ def test_pruned_lattices_keep_the_optimum(instance, seed):
     assume(best.score > -inf)
     random = np.random.default_rng(seed)
     relaxation, terms = relaxation_of(instance), new_terms(I, J, 6)
-    relax.value_of(relaxation)
+    compiled_value_of(relaxation)
     lattice = lattice_of(relaxation, terms, 100_000)
     for column, row in ((1, 0), (0, 0), (1, 1), (2, 0), (2, 1), (2, 2)):
         if column >= J or row > I:
             continue
         for _ in range(3):
-            weigh_terms(terms, relaxation)
+            compiled_weigh_terms(terms, relaxation)
             chart = np.empty(lattice.size[1])
-            assert best_path(lattice, terms, relaxation, chart) >= best.score - 1e-9
-            prune_edges(lattice, terms, relaxation, chart, best.score - 1e-6)
+            assert compiled_best_path(lattice, terms, relaxation, chart) >= best.score - 1e-9
+            compiled_prune_edges(lattice, terms, relaxation, chart, best.score - 1e-6)
             relaxation.multipliers[:] += random.normal(size=relaxation.multipliers.shape)
         _, lattice = intersect(lattice, terms, relaxation, column, row, 10**7)
     for a, b in best.alignments:
@@ -192,21 +207,21 @@ def test_max_marginals_are_those_of_the_restricted_chain(instance, seed):
     problem, (I, J) = instance.problem, size(instance)
     multipliers, halves = random_multipliers(seed, I, J), new_halves(I, J)
     gamma = 0.5 * problem.gamma
-    prepare(halves, problem, all_allowed(I, J), multipliers)
-    value, _ = forward(halves.rows, problem.theta)
+    compiled_prepare(halves, problem, all_allowed(I, J), multipliers)
+    value, _ = compiled_forward(halves.rows, problem.theta)
     assume(value > IMPOSSIBLE)
-    backward(halves.rows, problem.theta)
+    compiled_backward(halves.rows, problem.theta)
     cells, links = np.full((I + 1, J + 1), np.nan), np.full((I + 1, J + 1), np.nan)
-    cell_values(halves.rows, cells)
-    link_values(halves.rows, value, gamma, links)
+    compiled_cell_values(halves.rows, cells)
+    compiled_link_values(halves.rows, value, gamma, links)
     assert cells[1:].max(axis=1) == pytest.approx(value)
     for i in range(1, I + 1):
         for j in range(J + 1):
             masks = all_allowed(I, J)
             masks.x[i] = 0
             masks.x[i, j] = 1
-            prepare(halves, problem, masks, multipliers)
-            restricted, _ = forward(halves.rows, problem.theta)
+            compiled_prepare(halves, problem, masks, multipliers)
+            restricted, _ = compiled_forward(halves.rows, problem.theta)
             if strict(instance):
                 assert max(cells[i, j], IMPOSSIBLE) == pytest.approx(max(restricted, IMPOSSIBLE))
             assert cells[i, j] >= restricted - 1e-9
@@ -214,9 +229,9 @@ def test_max_marginals_are_those_of_the_restricted_chain(instance, seed):
                 masks = all_allowed(I, J)
                 masks.y[:, j] = 0
                 masks.y[i, j] = 1
-                if propagate(masks, strict(instance)):
-                    prepare(halves, problem, masks, multipliers)
-                    assert links[i, j] >= forward(halves.rows, problem.theta)[0] - 1e-9
+                if compiled_propagate(masks, strict(instance)):
+                    compiled_prepare(halves, problem, masks, multipliers)
+                    assert links[i, j] >= compiled_forward(halves.rows, problem.theta)[0] - 1e-9
 
 
 @given(instance=instances, seed=seeds)
@@ -225,15 +240,15 @@ def test_max_marginals_bound_every_alignment(instance, seed):
     best = instance.best()
     assume(best.score > -inf)
     halves = new_halves(I, J)
-    prepare(halves, problem, all_allowed(I, J), random_multipliers(seed, I, J))
+    compiled_prepare(halves, problem, all_allowed(I, J), random_multipliers(seed, I, J))
     gamma = 0.5 * problem.gamma
     values = []
     for chain, scores in ((halves.rows, problem.theta), (halves.columns, problem.omega)):
-        value, _ = forward(chain, scores)
-        backward(chain, scores)
+        value, _ = compiled_forward(chain, scores)
+        compiled_backward(chain, scores)
         cells, links = np.full(chain.x.shape, NEVER), np.full(chain.x.shape, NEVER)
-        cell_values(chain, cells)
-        link_values(chain, value, gamma, links)
+        compiled_cell_values(chain, cells)
+        compiled_link_values(chain, value, gamma, links)
         values.append((value, cells, links))
     (rows, x_rows, y_rows), (columns, y_columns, x_columns) = values
     for a, b in best.alignments:
@@ -257,7 +272,7 @@ def test_pruning_keeps_all_that_is_optimal(instance, first, rounds):
     for method in ("exact", "constrain"):
         masks, incumbent = all_allowed(I, J), new_incumbent(I, J)
         prune_by_chains(problem, masks if first else copied(masks), incumbent, 1e-6)
-        assert propagate(masks, strict(instance))
+        assert compiled_propagate(masks, strict(instance))
         assert_kept(masks, best)
         record = new_record(rounds)
         if method == "exact":

@@ -15,11 +15,14 @@ from tests.oracles import matching as oracle
 
 import dualign
 from dualign import Certified, DataError, UsageError
+from dualign._core.jit import kernel
 from dualign.decode import matching, penalized, submodular
 from dualign.decode.matchings.api import as_limits, as_scores, rule_of
 from dualign.decode.matchings.blocks import MatchingSettings, decode_matrices
 from dualign.decode.matchings.bounds import tangent_bound
-from dualign.decode.matchings.greedy import MatchingMatrix, value
+from dualign.decode.matchings.greedy import MatchingMatrix, compiled_value
+
+compiled_tangent_bound = kernel(tangent_bound)
 
 pytestmark = pytest.mark.kernel
 
@@ -50,10 +53,10 @@ def test_every_tangent_is_a_bound_and_the_one_at_the_links_sums_touches(case, da
     x = np.array(data.draw(st.lists(sums, min_size=rows, max_size=rows)))
     y = np.array(data.draw(st.lists(sums, min_size=columns, max_size=columns)))
     taken = np.zeros((rows, columns), np.uint8)
-    assert tangent_bound(MatchingMatrix(S, *limits, taken), rule, x, y, taken) >= best * (1 - CLOSE)
+    assert compiled_tangent_bound(MatchingMatrix(S, *limits, taken), rule, x, y, taken) >= best * (1 - CLOSE)
     # Without limits all links are best, and at their sums the tangent is f itself.
     free = as_limits(None, rows, columns, ""), as_limits(None, columns, rows, "")
-    bound = tangent_bound(MatchingMatrix(S, *free, taken), rule, S.sum(axis=1), S.sum(axis=0), taken)
+    bound = compiled_tangent_bound(MatchingMatrix(S, *free, taken), rule, S.sum(axis=1), S.sum(axis=0), taken)
     everything = frozenset((int(i), int(j)) for i, j in np.argwhere(S))
     assert bound == pytest.approx(oracle.worth(S.tolist(), everything, case.alpha, case.weights), rel=1e-9)
 
@@ -96,7 +99,7 @@ def test_the_objective_is_monotone_and_submodular(case: Instance, data: st.DataO
         chosen = np.zeros(case.scores.shape, np.uint8)
         for link in links:
             chosen[link] = 1
-        return value(as_scores(case.scores), chosen, rule_of(case.alpha, case.concave))
+        return compiled_value(as_scores(case.scores), chosen, rule_of(case.alpha, case.concave))
 
     expected = oracle.worth(case.scores.tolist(), frozenset(large), case.alpha, case.weights)
     assert kernel_value(large) == pytest.approx(expected, rel=1e-12)

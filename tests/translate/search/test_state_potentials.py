@@ -11,16 +11,20 @@ from tests.oracles.translation import derivations
 from tests.translate.forests import random_forest, random_model
 
 from dualign._core.alarm import never
+from dualign._core.jit import kernel
 from dualign._core.progress import Clock
 from dualign.translate import Hypergraph
 from dualign.translate.lm.trie import follow
-from dualign.translate.search.bigram_pass import boundary_words, inside_pass, new_chart
+from dualign.translate.search.bigram_pass import boundary_words, compiled_inside_pass, new_chart
 from dualign.translate.search.contexts import guide, level
 from dualign.translate.search.derivations import Incumbents
-from dualign.translate.search.multipliers import inside_scores, outside_bounds, word_bounds
+from dualign.translate.search.multipliers import compiled_outside_bounds, compiled_word_bounds, inside_scores
 from dualign.translate.search.passes import PairSearch, cube, item_trees, one_pass
 from dualign.translate.search.problem import ForestProblem
-from dualign.translate.search.state_potentials import contexts_of, pair_bounds, shaped
+from dualign.translate.search.state_potentials import compiled_pair_bounds, contexts_of, shaped
+
+compiled_follow = kernel(follow)
+compiled_inside_scores = kernel(inside_scores)
 
 pytestmark = pytest.mark.kernel
 
@@ -55,7 +59,7 @@ def test_potentials_leave_the_scores_of_sentences_alone():
         for edges, words, weight in found[:20]:
             state, total = 1 + lm.begin, weight
             for word in [*problem.model.encode(words), problem.model.end]:
-                node, total = follow(lm, state, _child(lm, state, place[word]), place[word], total)
+                node, total = compiled_follow(lm, state, _child(lm, state, place[word]), place[word], total)
                 state = np.int64(lm.state[node])
             assert total == pytest.approx(scores[edges], abs=1e-8)
 
@@ -70,17 +74,19 @@ def test_any_potentials_give_a_bound_with_and_without_context():
     for rng, problem, scores, _ in cases(150):
         best, W, potential = max(scores.values()), len(problem.adjacent), some_potentials(rng, problem)
         pairs, score = np.empty((W, W)), np.empty(W)
-        pair_bounds(contexts_of(problem.automaton, problem.adjacent), potential, pairs)
-        word_bounds(pairs, problem.automaton.begin, score)
+        compiled_pair_bounds(contexts_of(problem.automaton, problem.adjacent), potential, pairs)
+        compiled_word_bounds(pairs, problem.automaton.begin, score)
         forest = problem.forest
         inside = np.empty(len(forest.word))
-        inside_scores(forest, score, inside, np.empty(len(inside), np.int64))
+        compiled_inside_scores(forest, score, inside, np.empty(len(inside), np.int64))
         chart = new_chart(forest, boundary_words(forest, W), pairs, never())
-        value = inside_pass(chart, score, outside_bounds(forest, score), -np.inf)
+        value = compiled_inside_pass(chart, score, compiled_outside_bounds(forest, score), -np.inf)
         assert inside[-1] >= value - 1e-9
         assert value >= best - 1e-9
         # What the threshold drops is below it: the best derivation stays.
-        assert inside_pass(chart, score, outside_bounds(forest, score), best - 1e-9) == pytest.approx(value)
+        assert compiled_inside_pass(
+            chart, score, compiled_outside_bounds(forest, score), best - 1e-9
+        ) == pytest.approx(value)
 
 
 def test_rounds_lower_the_bound_and_never_lose_the_best():

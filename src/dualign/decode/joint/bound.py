@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._search.dual import IMPOSSIBLE, NEVER, Record, StepRule, descent
 from dualign.decode.joint.feasible import Incumbent, best_through, climb, offer
 from dualign.decode.joint.model import JointProblem, Masks, propagate
@@ -74,7 +74,7 @@ def new_multipliers(I: int, J: int) -> Multipliers:
     return Multipliers(*np.zeros((4, I + 1, J + 1)))
 
 
-@kernel()
+@kernel
 def new_halves(I: int, J: int) -> Halves:
     """Room for a pair of that size."""
     there, back = (I + 1, J + 1), (J + 1, I + 1)
@@ -83,7 +83,7 @@ def new_halves(I: int, J: int) -> Halves:
     )
 
 
-@kernel()
+@part
 def prepare(halves: Halves, problem: JointProblem, masks: Masks, multipliers: Multipliers) -> None:
     """Weights and states of both halves at these multipliers. A link that is a column's (row's) only choice
     is required in the other half, too."""
@@ -96,7 +96,7 @@ def prepare(halves: Halves, problem: JointProblem, masks: Masks, multipliers: Mu
     list_states(columns, allowed, alpha, gamma)
 
 
-@kernel()
+@part
 def tie(own: TiedChain, other: TiedChain, allowed: Array, multipliers: Array, sign: float) -> None:
     """Weights of the links that are the chain's own in one half, and tied to the chain in the other."""
     for i in range(1, allowed.shape[0]):
@@ -110,7 +110,7 @@ def tie(own: TiedChain, other: TiedChain, allowed: Array, multipliers: Array, si
             other.y0[j, i] = NEVER if choices == 1 and allowed[i, j] else 0.0
 
 
-@kernel()
+@part
 def compare(halves: Halves, multipliers: Multipliers, step: float) -> float:
     """Squared norm of the subgradient; if `step` > 0, move against it and update the running means."""
     rows, columns = halves.rows, halves.columns
@@ -130,7 +130,7 @@ def compare(halves: Halves, multipliers: Multipliers, step: float) -> float:
     return norm
 
 
-@kernel()
+@kernel
 def prune_by_chains(problem: JointProblem, masks: Masks, incumbent: Incumbent, slack: float) -> float:
     """Before any dual: prune by the two plain chains and what links cost; returns the sum of their maxima.
 
@@ -150,7 +150,7 @@ def prune_by_chains(problem: JointProblem, masks: Masks, incumbent: Incumbent, s
     return bound_a + bound_b
 
 
-@kernel()
+@part
 def exclude(own: Array, other: Array, bound: float, problem: JointProblem, least: float, mask: Array) -> None:
     """Prune one direction's choices, given the best chains of both through each cell, and `bound`, the best
     of the other."""
@@ -181,7 +181,7 @@ class ChainPair(NamedTuple):
     values: Array
 
 
-@kernel()
+@part
 def evaluate(pair: ChainPair) -> tuple[float, float]:
     """L(λ, μ), and the squared norm of its subgradient."""
     halves, problem = pair.halves, pair.problem
@@ -196,7 +196,7 @@ def evaluate(pair: ChainPair) -> tuple[float, float]:
     return pair.values[0] + pair.values[1], compare(halves, pair.multipliers, 0.0)
 
 
-@kernel()
+@part
 def improve(pair: ChainPair, record: Record, t: int, norm: float) -> float:
     """Every fourth round of a call, and where the halves agree, offer their chains; the best score known."""
     if norm == 0 or t % 4 == 0:
@@ -207,7 +207,7 @@ def improve(pair: ChainPair, record: Record, t: int, norm: float) -> float:
     return pair.incumbent.value[0]
 
 
-@kernel()
+@part
 def chosen_chain(chain: TiedChain) -> Array:
     """The chain that a half has chosen, int64 (n + 1)."""
     a = np.zeros(chain.x.shape[0], np.int64)
@@ -218,7 +218,7 @@ def chosen_chain(chain: TiedChain) -> Array:
     return a
 
 
-@kernel()
+@part
 def prune(pair: ChainPair, value: float, least: float) -> bool:
     """Remove what no solution of score ≥ `least` contains; False if nothing is left."""
     problem, masks, halves, values = pair.problem, pair.masks, pair.halves, pair.values
@@ -234,7 +234,7 @@ def prune(pair: ChainPair, value: float, least: float) -> bool:
     return gone == 0 or propagate(masks, problem.gamma < IMPOSSIBLE)
 
 
-@kernel()
+@part
 def remove(mask: Array, own: Array, other: Array, rest: float, least: float) -> int:
     """Remove the choices of one chain that both halves together value below `least`; how many there were.
 
@@ -249,7 +249,7 @@ def remove(mask: Array, own: Array, other: Array, rest: float, least: float) -> 
     return gone
 
 
-@kernel()
+@part
 def move(pair: ChainPair, step: float) -> None:
     """A step of the multipliers against the subgradient."""
     compare(pair.halves, pair.multipliers, step)

@@ -27,8 +27,8 @@ from dualign.decode.joint.bound import (
     prune_by_chains,
     rounds_at_once,
 )
-from dualign.decode.joint.feasible import JointOutcome, new_incumbent, offer
-from dualign.decode.joint.model import JointProblem, Masks, all_allowed, copied, decided, propagate
+from dualign.decode.joint.feasible import JointOutcome, compiled_offer, new_incumbent
+from dualign.decode.joint.model import JointProblem, Masks, all_allowed, compiled_propagate, copied, decided
 
 ROOT_ROUNDS, NODE_ROUNDS = 300, 60
 
@@ -92,7 +92,7 @@ class _Search:
         """The two halves of a node's space, with their bounds."""
         for masks in children(node, self.strict):
             if decided(masks):
-                offer(self.problem, *only_alignment(masks), self.incumbent)
+                compiled_offer(self.problem, *only_alignment(masks), self.incumbent)
                 continue
             multipliers = Multipliers(*(part.copy() for part in node.multipliers))
             record = new_record(0, self.least)
@@ -115,7 +115,7 @@ def search(
     masks, multipliers = all_allowed(I, J), new_multipliers(I, J)
     bound = float(prune_by_chains(problem, masks, state.incumbent, tolerance))
     state.pace.each = clock.seconds  # of chains that have been run, about as long as a round
-    if bound > IMPOSSIBLE and propagate(masks, state.strict):
+    if bound > IMPOSSIBLE and compiled_propagate(masks, state.strict):
         bound = min(bound, state.tighten(masks, multipliers, state.root, ROOT_ROUNDS))
     else:
         bound = NEVER
@@ -145,7 +145,7 @@ def children(node: SearchNode, strict: bool) -> Iterator[Masks]:
         else:
             masks.y[:, j] = 0
             masks.y[i, j] = 1
-        if propagate(masks, strict):
+        if compiled_propagate(masks, strict):
             yield masks
 
 

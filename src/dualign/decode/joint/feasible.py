@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._search.dual import BOUND, IMPOSSIBLE, NEVER, ROUNDS, Record, trace_of
 from dualign.decode.joint.model import JointProblem, Masks, link_cost, score
 
 
-@kernel()
+@part
 def maxima(theta: Array) -> tuple[Array, Array]:
     """The best scores up to each cell and after it, float64 (n + 1, m + 1) each."""
     n, m = theta.shape[0], theta.shape[1] - 1
@@ -43,7 +43,7 @@ def maxima(theta: Array) -> tuple[Array, Array]:
     return there, back
 
 
-@kernel()
+@part
 def best_through(theta: Array, through: Array, path: Array) -> float:
     """`through[i, j]`, float64 (n + 1, m + 1), gets the best score of any chain with a_i = j, and `path`
     int64 (n + 1) the best chain; returns its score."""
@@ -67,7 +67,7 @@ def best_through(theta: Array, through: Array, path: Array) -> float:
     return value
 
 
-@kernel()
+@part
 def best_weighted(theta: Array, weights: Array, path: Array) -> float:
     """The maximum of θ(a) + Σ_i weights[i, a_i], `weights` float64 (n + 1, m + 1); the chain that has it goes
     into `path` int64 (n + 1), unless there is none."""
@@ -134,7 +134,7 @@ def outcome_of(incumbent: Incumbent, bound: float, record: Record, constraints: 
     return JointOutcome(incumbent, bound, rounds, trace_of(record), constraints=constraints)
 
 
-@kernel()
+@part
 def offer(problem: JointProblem, a: Array, b: Array, incumbent: Incumbent) -> bool:
     """Keep a and b if they are feasible and better than what is there."""
     value = score(problem, a, b)
@@ -146,7 +146,10 @@ def offer(problem: JointProblem, a: Array, b: Array, incumbent: Incumbent) -> bo
     return False
 
 
-@kernel()
+compiled_offer = kernel(offer)
+
+
+@part
 def drop_unsupported(a: Array, b: Array) -> None:
     """Set links to null until all that are left have a counterpart at most one position off."""
     changed = True
@@ -164,7 +167,7 @@ def drop_unsupported(a: Array, b: Array) -> None:
                 changed = True
 
 
-@kernel()
+@part
 def best_reply(omega: Array, alpha: float, gamma: float, a: Array, b: Array) -> None:
     """b ← the best chain given a; b stays as it is if there is none. O(J I²)."""
     I, J = len(a) - 1, len(b) - 1
@@ -188,7 +191,7 @@ def best_reply(omega: Array, alpha: float, gamma: float, a: Array, b: Array) -> 
     best_weighted(omega, weights, b)
 
 
-@kernel()
+@part
 def climb(problem: JointProblem, masks: Masks, a: Array, b: Array) -> float:
     """Make a and b feasible and locally optimal, in place; returns their score (NEVER if that fails)."""
     theta, omega, alpha, gamma = problem

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._search.dual import IMPOSSIBLE, NEVER
 from dualign.hmm.blocks import Block
 from dualign.hmm.chain import edges_alone
@@ -33,7 +33,7 @@ from dualign.hmm.emission import emissions, jumps_of, pulls_of
 from dualign.hmm.jumps import BESIDE, NULL, REACH
 
 
-@kernel()
+@kernel
 def potentials(n: int, block: Block) -> tuple[Array, Array]:
     """`theta` (I, J + 1, J + 1) and `omega` (J, I + 1, I + 1) of pair n, neither side of which is empty."""
     E0, E1, null0, null1 = emissions(n, block)
@@ -42,7 +42,7 @@ def potentials(n: int, block: Block) -> tuple[Array, Array]:
     return theta, omega
 
 
-@kernel()
+@part
 def chain_scores(E: Array, null: Array, weights: Array, jumps: Array, pull: Array) -> Array:
     """Log-probabilities of one chain: [row, position before, position], 0 = null."""
     R, S = E.shape
@@ -89,7 +89,7 @@ class JointProblem(NamedTuple):
     gamma: float
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def link_cost(place: int, other: int, alpha: float, gamma: float) -> float:
     """Cost of a link at `place` whose counterpart is at `other` (0 = null)."""
     if other == place:
@@ -97,7 +97,7 @@ def link_cost(place: int, other: int, alpha: float, gamma: float) -> float:
     return alpha if other > 0 and abs(other - place) == 1 else gamma
 
 
-@kernel()
+@part
 def score(problem: JointProblem, a: Array, b: Array) -> float:
     """The objective of a, int64 (I + 1), and b, int64 (J + 1), whose entries 0 are 0; NEVER if forbidden."""
     total = 0.0
@@ -110,6 +110,9 @@ def score(problem: JointProblem, a: Array, b: Array) -> float:
         if b[j] > 0:
             total += link_cost(j, a[b[j]], problem.alpha, problem.gamma)
     return total if total > IMPOSSIBLE else NEVER
+
+
+compiled_score = kernel(score)
 
 
 class Masks(NamedTuple):
@@ -134,7 +137,7 @@ def decided(masks: Masks) -> bool:
     return bool((masks.x[1:].sum(axis=1) <= 1).all() and (masks.y[:, 1:].sum(axis=0) <= 1).all())
 
 
-@kernel()
+@part
 def propagate(masks: Masks, strict: bool) -> bool:
     """Remove what cannot be part of any solution; False if some row or column has no choice left.
 
@@ -163,7 +166,10 @@ def propagate(masks: Masks, strict: bool) -> bool:
     return True
 
 
-@kernel()
+compiled_propagate = kernel(propagate)
+
+
+@part
 def settle_rows(x: Array, y: Array, strict: bool) -> int:
     """Where a row of x has one choice left, exclude the y that contradict it, if `strict`.
 

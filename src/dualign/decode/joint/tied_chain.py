@@ -37,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign._search.dual import IMPOSSIBLE, NEVER
 
 
@@ -71,7 +71,7 @@ class TiedChain(NamedTuple):
     y: Array
 
 
-@kernel()
+@part
 def new_chain(n: int, m: int) -> TiedChain:
     """Room for n rows and m columns."""
     shape, chart = (n + 1, m + 1), (n + 1, m + 1, STATES)
@@ -83,14 +83,14 @@ def new_chain(n: int, m: int) -> TiedChain:
     )  # fmt: skip
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def share_of(allowed: Array, i: int, j: int) -> float:
     """The part of what y(i, j) costs that one neighbour pays: ½ where there may be two."""
     n = allowed.shape[0] - 1
     return 0.5 if 1 < i < n and allowed[i - 1, j] and allowed[i + 1, j] else 1.0
 
 
-@kernel()
+@part
 def list_states(chain: TiedChain, allowed: Array, alpha: float, gamma: float) -> None:
     """Weights of all states; lists the possible ones. `allowed` uint8 (n + 1, m + 1): what a_i may be.
 
@@ -123,7 +123,7 @@ def list_states(chain: TiedChain, allowed: Array, alpha: float, gamma: float) ->
         chain.width[i] = width
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def list_cell(chain: TiedChain, i: int, j: int, base: float, alpha: float, gamma: float) -> None:
     """The states of the cell (i, j) and their weights; `base`: those of a_i = j and of the row's free y."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
@@ -151,7 +151,7 @@ def list_cell(chain: TiedChain, i: int, j: int, base: float, alpha: float, gamma
     chain.number[i, j] = count
 
 
-@kernel()
+@part
 def forward(chain: TiedChain, theta: Array) -> tuple[float, int]:
     """Fill `best` and `back`; returns the maximum and its last state, 16 · j + s (NEVER if there is none)."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
@@ -178,7 +178,7 @@ def forward(chain: TiedChain, theta: Array) -> tuple[float, int]:
     return value, last
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def leave_row(chain: TiedChain, i: int, far: Array, which: Array) -> None:
     """`far[j]`, `which[j]`: the best way to a_i = j, and its state, for next rows that do not look at it."""
     far[0] = 0.0 if i == 0 else chain.best[i, 0, 0] if chain.number[i, 0] else NEVER
@@ -195,7 +195,7 @@ def leave_row(chain: TiedChain, i: int, far: Array, which: Array) -> None:
                 which[j] = 16 * j + s
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def enter_from_afar(chain: TiedChain, i: int, step: Array, far: Array, which: Array) -> None:
     """The best ways to the states of row i, their own weights apart, from columns over two away and from
     null; for null itself, from anywhere."""
@@ -221,7 +221,7 @@ def enter_from_afar(chain: TiedChain, i: int, step: Array, far: Array, which: Ar
             chain.back[i, j, s] = which[origin]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def enter_from_nearby(chain: TiedChain, i: int, step: Array) -> None:
     """The same from columns at most two away, whose states must fit."""
     best = chain.best
@@ -249,7 +249,7 @@ def enter_from_nearby(chain: TiedChain, i: int, step: Array) -> None:
                         chain.back[i, j, s] = 16 * before + r
 
 
-@kernel()
+@part
 def trace_back(chain: TiedChain, last: int, gamma: float) -> None:
     """The solution that ends in the state `last`, into `x` and `y`."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
@@ -275,7 +275,7 @@ def trace_back(chain: TiedChain, last: int, gamma: float) -> None:
         j, s = before, r
 
 
-@kernel()
+@part
 def backward(chain: TiedChain, theta: Array) -> None:
     """Fill `after`: the best that can follow each state, the mirror image of `forward`."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
@@ -301,7 +301,7 @@ def backward(chain: TiedChain, theta: Array) -> None:
         follow_row(chain, i, theta[i], far)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def follow_row(chain: TiedChain, i: int, step: Array, far: Array) -> None:
     """`after` of the states of row i, null apart; `far[j]`: the best from a_{i+1} = j on, without a look at
     its state."""
@@ -334,7 +334,7 @@ def follow_row(chain: TiedChain, i: int, step: Array, far: Array) -> None:
             after[i, before, r] = max(NEVER, most)
 
 
-@kernel()
+@part
 def cell_values(chain: TiedChain, out: Array) -> None:
     """`out[i, j]` = the most that any solution with a_i = j is worth (max-marginals)."""
     n, m = chain.x.shape[0] - 1, chain.x.shape[1] - 1
@@ -346,7 +346,7 @@ def cell_values(chain: TiedChain, out: Array) -> None:
                 out[i, j] = max(out[i, j], chain.best[i, j, s] + chain.after[i, j, s])
 
 
-@kernel()
+@part
 def link_values(chain: TiedChain, value: float, gamma: float, out: Array) -> None:
     """`out[i, j]` ≥ the most that any solution with y(i, j) = 1 is worth; `value` is the maximum.
 

@@ -15,11 +15,19 @@ import numpy.typing as npt
 from dualign._core.arrays import Array
 from dualign._core.certified import Certified
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.certificate import PRECISION, ROUNDING, certify
-from dualign.decode.matchings.bounds import upper_bound
-from dualign.decode.matchings.exact import match
-from dualign.decode.matchings.greedy import MatchingMatrix, Matrices, WordLimits, allocate_work, greedy, value
+from dualign.decode.matchings.bounds import compiled_upper_bound
+from dualign.decode.matchings.exact import compiled_match
+from dualign.decode.matchings.greedy import (
+    MatchingMatrix,
+    Matrices,
+    WordLimits,
+    compiled_allocate_work,
+    compiled_greedy,
+    compiled_value,
+)
 from dualign.text.checks import number_of
 from dualign.text.links import Link
 
@@ -132,8 +140,7 @@ def rule_of(alpha: float, concave: str) -> WordLimits:
         raise UsageError("{alpha=} must be a number", alpha=alpha)
     if not (isfinite(alpha) and 0 < alpha <= 1):
         raise UsageError("{alpha=} must be over 0 and at most 1", alpha=alpha)
-    if concave not in CONCAVE:
-        raise UsageError("{concave=} is not one of {choices}", concave=concave, choices=", ".join(CONCAVE))
+    check_value("concave", concave, choices=CONCAVE)
     return WordLimits(float(alpha), *CONCAVE[concave])
 
 
@@ -180,8 +187,7 @@ def submodular(
     """
     check_time_limit(time_limit)
     clock = Clock(time_limit)
-    if method not in METHODS:
-        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
+    check_value("method", method, choices=METHODS)
     if time_limit is not None and method != "exact":
         raise UsageError('time_limit is for method="exact"; greedy takes microseconds')
     S = as_scores(scores)
@@ -189,14 +195,16 @@ def submodular(
     rule = rule_of(alpha, concave)
     limits = as_limits(row_limits, I, J, "row_limits"), as_limits(column_limits, J, I, "column_limits")
     matrix = MatchingMatrix(S, *limits, np.zeros((I, J), np.uint8))
-    iterations = greedy(matrix, rule, method != "plain", allocate_work(I * J, I, J, rule.alpha))
-    chosen, bound, tolerance = matrix.chosen, upper_bound(matrix, rule), ROUNDING
+    iterations = compiled_greedy(
+        matrix, rule, method != "plain", compiled_allocate_work(I * J, I, J, rule.alpha)
+    )
+    chosen, bound, tolerance = matrix.chosen, compiled_upper_bound(matrix, rule), ROUNDING
     if method == "exact":
         from dualign.decode.matchings.exact import best_links
 
         tolerance = PRECISION
         chosen, bound, iterations = best_links(matrix, rule, bound, tolerance, clock)
-    score = value(S, chosen, rule)
+    score = compiled_value(S, chosen, rule)
     name = f"submodular, {method}"
     return certify(links_of(chosen), score, bound, tolerance * score, name, clock, iterations)
 
@@ -210,7 +218,7 @@ def matching(scores: npt.ArrayLike) -> Links:
     clock = Clock()
     S = as_scores(scores, negative="clip")
     chosen = np.zeros(S.shape, np.uint8)
-    bound = match(S, chosen)
+    bound = compiled_match(S, chosen)
     score = float(S[chosen > 0].sum())
     return certify(links_of(chosen), score, bound, ROUNDING * score, "matching", clock, min(S.shape))
 

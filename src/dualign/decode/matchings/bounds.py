@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.decode.matchings.greedy import (
     MatchingMatrix,
     Matrices,
@@ -32,7 +32,7 @@ ROUNDS = 10
 """Steps after the first tangent; on word alignments more of them gain almost nothing."""
 
 
-@kernel()
+@part
 def upper_bound(matrix: MatchingMatrix, rule: WordLimits, rounds: int = ROUNDS) -> float:
     """The least of the tangents' bounds, of which there are `rounds` + 1; the links are greedy's.
 
@@ -63,10 +63,13 @@ def upper_bound(matrix: MatchingMatrix, rule: WordLimits, rounds: int = ROUNDS) 
             x[i] += step * (dx[i] - x[i])
         for j in range(J):
             y[j] += step * (dy[j] - y[j])
-    return max(best, least)  # rounding may put it below
+    return max(best, least)
 
 
-@kernel()
+compiled_upper_bound = kernel(upper_bound)  # rounding may put it below
+
+
+@part
 def tangent_bound(matrix: MatchingMatrix, rule: WordLimits, x: Array, y: Array, taken: Array) -> float:
     """The bound by the tangent at `x`, `y`, whose best links are marked in `taken` uint8 (I, J).
 
@@ -95,7 +98,7 @@ def tangent_bound(matrix: MatchingMatrix, rule: WordLimits, x: Array, y: Array, 
     return constant + worth
 
 
-@kernel()
+@part
 def starting_point(matrix: MatchingMatrix, x: Array, y: Array) -> None:
     """Greedy's sums; the largest score where greedy has no link, because the slope at 0 is infinite.
 
@@ -120,7 +123,7 @@ def starting_point(matrix: MatchingMatrix, x: Array, y: Array) -> None:
                     y[j] = max(y[j], S[i, j])
 
 
-@kernel()
+@part
 def best_of_columns(S: Array, p: Array, q: Array, limits: Array, taken: Array) -> float:
     """Σ_j of the `limits[j]` largest π_ij = (p_i + q_j) s_ij of column j, which are marked in `taken`."""
     I, J = S.shape
@@ -145,7 +148,7 @@ def best_of_columns(S: Array, p: Array, q: Array, limits: Array, taken: Array) -
     return total
 
 
-@kernel()
+@kernel
 def bound_batch(
     n0: int, n1: int, matrices: Matrices, rule: WordLimits, chosen: Array, score: Array, bound: Array
 ) -> None:

@@ -27,14 +27,14 @@ from __future__ import annotations
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock
 from dualign._search.certificate import ROUNDING
 from dualign._search.highs import Program
-from dualign.decode.matchings.greedy import MatchingMatrix, Matrices, WordLimits, matrix_of, value
+from dualign.decode.matchings.greedy import MatchingMatrix, Matrices, WordLimits, compiled_value, matrix_of
 
 
-@kernel()
+@part
 def match(S: Array, chosen: Array) -> float:
     """Best matching of `S` (I, J), scores ≥ 0, into `chosen` uint8 (I, J); returns the proved bound."""
     I, J = S.shape
@@ -89,7 +89,10 @@ def match(S: Array, chosen: Array) -> float:
     return proved(S, turned, p, q)
 
 
-@kernel()
+compiled_match = kernel(match)
+
+
+@part
 def proved(S: Array, turned: bool, p: Array, q: Array) -> float:
     """Σ prices after rounding them up until every inequality holds: a bound, however they were computed."""
     I, J = len(p), len(q) - 1
@@ -105,7 +108,7 @@ def proved(S: Array, turned: bool, p: Array, q: Array) -> float:
     return total
 
 
-@kernel()
+@kernel
 def match_batch(n0: int, n1: int, matrices: Matrices, chosen: Array, score: Array, bound: Array) -> None:
     """Match matrices n0..n1: `chosen` is laid out like the scores; `score`, `bound` float64 (matrices)."""
     for n in range(n0, n1):
@@ -137,7 +140,7 @@ def best_links(
     unit = S[tuple(cells.T)].max()
     scale = unit**rule.alpha
     T = S / unit
-    most, least = bound / scale, value(T, best, rule)
+    most, least = bound / scale, compiled_value(T, best, rule)
     lines = [
         (side, line, np.flatnonzero(cells[:, side] == line), weight)
         for side, weight in ((0, rule.rows), (1, rule.columns))
@@ -178,7 +181,7 @@ def best_links(
             taken = np.zeros(S.shape, np.uint8)
             taken[tuple(cells[found.values[: len(cells)] > 0.5].T)] = 1
             sums = [float((T * taken).sum(axis=1 - side)[line]) for side, line, *_ in lines]
-            if (worth := value(T, taken, rule)) > least:
+            if (worth := compiled_value(T, taken, rule)) > least:
                 best, least = taken, worth
         if not found.ended:
             break

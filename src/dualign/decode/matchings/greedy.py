@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 
 SLACK = 1e-12
 """Gains are right to a few parts in 10¹⁶; a new gain may exceed the old one by this share."""
@@ -62,7 +62,7 @@ class MatchingMatrix(NamedTuple):
     chosen: Array
 
 
-@kernel()
+@part
 def matrix_of(n: int, matrices: Matrices, chosen: Array) -> MatchingMatrix:
     """Matrix n with its links from `chosen` uint8, which is laid out like the scores."""
     r, c = matrices.row_begin[n], matrices.column_begin[n]
@@ -96,7 +96,7 @@ class MatchingScratch(NamedTuple):
     column_links: Array
 
 
-@kernel()
+@part
 def allocate_work(cells: int, rows: int, columns: int, alpha: float) -> MatchingScratch:
     """Scratch for matrices of at most that many cells, rows and columns."""
     tangent = np.empty((2 * EXPONENTS + 1, 2))
@@ -105,12 +105,22 @@ def allocate_work(cells: int, rows: int, columns: int, alpha: float) -> Matching
         tangent[e, 0] = (1 - alpha) * x**alpha * (1 + SLACK)
         tangent[e, 1] = alpha * x ** (alpha - 1) * (1 + SLACK)
     return MatchingScratch(
-        tangent, np.empty(cells), np.empty(cells, np.int32), np.empty(rows), np.empty(rows, np.int32),
-        np.empty(rows), np.empty(columns), np.empty(rows, np.int32), np.empty(columns, np.int32),
-    )  # fmt: skip
+        tangent,
+        np.empty(cells),
+        np.empty(cells, np.int32),
+        np.empty(rows),
+        np.empty(rows, np.int32),
+        np.empty(rows),
+        np.empty(columns),
+        np.empty(rows, np.int32),
+        np.empty(columns, np.int32),
+    )
 
 
-@kernel()
+compiled_allocate_work = kernel(allocate_work)  # fmt: skip
+
+
+@part
 def power(x: float, alpha: float) -> float:
     """x^α."""
     if alpha == 1.0:
@@ -120,7 +130,7 @@ def power(x: float, alpha: float) -> float:
     return x**alpha if x > 0 else 0.0
 
 
-@kernel()
+@part
 def slope(x: float, alpha: float) -> float:
     """The derivative of x^α."""
     if alpha == 1.0:
@@ -128,7 +138,7 @@ def slope(x: float, alpha: float) -> float:
     return alpha * x ** (alpha - 1.0)
 
 
-@kernel()
+@part
 def rise(total: float, s: float, alpha: float) -> float:
     """(total + s)^α − total^α, without the loss of digits of that difference."""
     if alpha == 1.0:
@@ -140,7 +150,7 @@ def rise(total: float, s: float, alpha: float) -> float:
     return total**alpha * np.expm1(alpha * np.log1p(s / total))
 
 
-@kernel()
+@part
 def gain(x: float, y: float, s: float, rule: WordLimits) -> float:
     """What a link with score s adds to f, in a row that has the sum x and a column that has y."""
     g = 0.0
@@ -151,7 +161,7 @@ def gain(x: float, y: float, s: float, rule: WordLimits) -> float:
     return g
 
 
-@kernel()
+@part
 def add_rows(total: float, S: Array, chosen: Array, weight: float, alpha: float) -> float:
     """`total` and the part of f that is due to the rows."""
     for i in range(S.shape[0]):
@@ -163,7 +173,7 @@ def add_rows(total: float, S: Array, chosen: Array, weight: float, alpha: float)
     return total
 
 
-@kernel()
+@part
 def value(S: Array, chosen: Array, rule: WordLimits) -> float:
     """f of the `chosen` links, uint8 (I, J), from its definition."""
     total = 0.0
@@ -174,7 +184,10 @@ def value(S: Array, chosen: Array, rule: WordLimits) -> float:
     return total
 
 
-@kernel()
+compiled_value = kernel(value)
+
+
+@part
 def greedy(matrix: MatchingMatrix, rule: WordLimits, lazy: bool, work: MatchingScratch) -> int:
     """Choose links of one matrix; returns how many gains it evaluated."""
     I, J = matrix.scores.shape
@@ -186,7 +199,10 @@ def greedy(matrix: MatchingMatrix, rule: WordLimits, lazy: bool, work: MatchingS
     return take_lazily(matrix, rule, work) if lazy else take_plainly(matrix, rule, work)
 
 
-@kernel(allocates=False)
+compiled_greedy = kernel(greedy)
+
+
+@part(allocates=False)
 def accept(i: int, j: int, matrix: MatchingMatrix, work: MatchingScratch) -> None:
     """Add the link (i, j)."""
     matrix.chosen[i, j] = 1
@@ -196,7 +212,7 @@ def accept(i: int, j: int, matrix: MatchingMatrix, work: MatchingScratch) -> Non
     work.column_links[j] += 1
 
 
-@kernel()
+@part
 def take_plainly(matrix: MatchingMatrix, rule: WordLimits, work: MatchingScratch) -> int:
     """Evaluate every link that may still be added, take the best, repeat: O(cells · links) evaluations."""
     S, row_limits, column_limits, chosen = matrix
@@ -219,7 +235,7 @@ def take_plainly(matrix: MatchingMatrix, rule: WordLimits, work: MatchingScratch
         accept(best // J, best % J, matrix, work)
 
 
-@kernel()
+@part
 def take_lazily(matrix: MatchingMatrix, rule: WordLimits, work: MatchingScratch) -> int:
     """The same links from stored gains, each as old as its `stamp`; those on top are evaluated again.
 
@@ -293,7 +309,7 @@ def take_lazily(matrix: MatchingMatrix, rule: WordLimits, work: MatchingScratch)
                 key[i, j] = 0
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def largest(i: int, key: Array) -> tuple[int, float]:
     """Column and size of row i's largest stored gain, the first among equals; (−1, 0) if it has none left."""
     column, top = -1, 0.0
@@ -303,13 +319,13 @@ def largest(i: int, key: Array) -> tuple[int, float]:
     return column, top
 
 
-@kernel()
+@part
 def age(row_links: int, column_links: int, rule: WordLimits) -> int:
     """The stamp of a gain that is right: the number of links it depends on."""
     return (row_links if rule.rows > 0 else 0) + (column_links if rule.columns > 0 else 0)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def refresh(
     i: int, most: float, S: Array, rule: WordLimits, work: MatchingScratch, key: Array, stamp: Array
 ) -> int:
@@ -325,7 +341,7 @@ def refresh(
     return evaluations
 
 
-@kernel()
+@kernel
 def greedy_batch(n0: int, n1: int, matrices: Matrices, rule: WordLimits, lazy: bool, chosen: Array) -> int:
     """Choose the links of matrices n0..n1 into `chosen` uint8, laid out like the scores; evaluations."""
     cells = rows = columns = 1

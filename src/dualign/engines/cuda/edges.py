@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dualign._core.jit import kernel
 from dualign.engines.cuda.device import card_function
 from dualign.engines.cuda.layout import (  # fmt: skip
     CHOSEN,
@@ -24,14 +23,16 @@ from dualign.engines.cuda.layout import (  # fmt: skip
 )
 from dualign.engines.cuda.warps import LANES, at, meet, wrapped
 from dualign.hmm import jumps as weighed
-from dualign.hmm.emission import class_of
+from dualign.hmm.emission import compiled_class_of
 from dualign.hmm.jumps import BESIDE, CLOSE, FLOOR, LEAST, NEAR, NULL_FLOOR, REACH, STARTS
+
+card_class_of = card_function(compiled_class_of)
 
 NO_WORD, FIRST = weighed.NULL, weighed.START
 """Places of the null probability and of the first start weight among a direction's weights."""
 
 
-@kernel(allocates=False)
+@card_function
 def place_of_key(key: Any, shift: int) -> Any:
     """Where to look for a key first: Knuth's multiplicative hashing."""
     return np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
@@ -59,7 +60,7 @@ def word_at(d: int, j: int, own: WarpState, work: LaunchArguments) -> int:
 def class_at(d: int, j: int, own: WarpState, work: LaunchArguments) -> int:
     """The class of that word's jumps."""
     jumps = work.block.jumps
-    return class_of(word_at(d, j, own, work), jumps.by_target if d == 0 else jumps.by_source)
+    return card_class_of(word_at(d, j, own, work), jumps.by_target if d == 0 else jumps.by_source)
 
 
 @card_function

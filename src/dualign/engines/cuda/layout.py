@@ -11,10 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dualign.engines.cuda.device import card_function
-from dualign.hmm.cells import PairOffsets, lengths_of
+from dualign.hmm.cells import PairOffsets, compiled_lengths_of
 from dualign.hmm.jumps import CLOSE, NEAR, REACH, Jumps
 from dualign.hmm.lbfgs import MEMORY
 from dualign.hmm.multipliers import BIJECTIVE, SYMMETRIC, Constraint
+
+card_lengths_of = card_function(compiled_lengths_of)
 
 LONGEST = 128
 """Pairs with a longer sentence are left to the processor: shared lines have room for no more words."""
@@ -171,7 +173,7 @@ def numbers_of(longest: int, cells: int, how: int) -> int:
 def own_of(n: int, block: int, work: LaunchArguments, line: Any, search: LineSearchState) -> WarpState:
     """Pair n, in the room of a block."""
     pairs = work.block.pairs
-    I, J = lengths_of(n, pairs)
+    I, J = card_lengths_of(n, pairs)
     c = I * J
     lines = CELLS * c
     return WarpState(

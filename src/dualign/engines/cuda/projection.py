@@ -46,7 +46,9 @@ from dualign.hmm.multipliers import (  # fmt: skip
     SYMMETRIC,
     VALUE,
 )
-from dualign.hmm.projection import SURE, judge
+from dualign.hmm.projection import SURE, compiled_judge
+
+card_judge = card_function(compiled_judge)
 
 
 @card_function
@@ -70,7 +72,7 @@ def project(lane: int, own: WarpState, work: LaunchArguments) -> int:
             for d in range(2):
                 search.value[BASE + d, 0] = search.likelihood[d, 0]
         measure(lane, own, work)
-        judge(0, work.constraint, search.likelihood, search)  # type: ignore[arg-type]
+        card_judge(0, work.constraint, search.likelihood, search)
         if moved:
             remember(lane, moves, own)
             moves += 1

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, new_slots, refilled, slot_of, with_room
 
 WIDEST = 16  # symbols of a target side
@@ -108,16 +108,16 @@ class Rules(NamedTuple):
     numbers: Array
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def mixed(code: np.uint64, symbol: int) -> np.uint64:
-    """The code of a rule with one more symbol."""
+    """Return the code of a rule with one more symbol."""
     code = (code ^ np.uint64(symbol + 4)) * np.uint64(0xBF58476D1CE4E5B9)
     return code ^ (code >> np.uint64(29))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def choose_holes(start: Array, i: int, length: int, symbols: int, gap: int, holes: Array) -> int:
-    """All ways to make no, one or two non-terminals in the phrase at source i; returns their number.
+    """List all ways to make no, one or two non-terminals in the phrase at source i; return their number.
 
     Row c of `holes` int64 (·, 4): source position and length of the first, then of the second; length 0:
     none.
@@ -142,7 +142,7 @@ def choose_holes(start: Array, i: int, length: int, symbols: int, gap: int, hole
     return count
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def write_rule(links: RuleLinks, n: int, pair: PairSpans, i: int, length: int, holes: Array) -> bool:
     """Write the symbols of a rule to `pair.rule`, the lengths of its source side and of all to `pair.size`.
 
@@ -182,18 +182,18 @@ def write_rule(links: RuleLinks, n: int, pair: PairSpans, i: int, length: int, h
     return linked
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def code_of(pair: PairSpans) -> np.uint64:
-    """Of the rule at hand."""
+    """Return the code of the rule at hand."""
     code = np.uint64(pair.size[0])
     for q in range(pair.size[1]):
         code = mixed(code, pair.rule[q])
     return code
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def lexical_weights(pair: PairSpans, i: int, length: int, holes: Array) -> tuple[float, float]:
-    """Those of the target words and of the source words of a rule, from running sums."""
+    """Return those of the target words and of the source words of a rule, from running sums."""
     start, stop, source, target = pair.start, pair.stop, pair.source_sum, pair.target_sum
     p, one, q, other = holes[0], holes[1], holes[2], holes[3]
     back = source[i + length] - source[i] - (source[p + one] - source[p]) - (source[q + other] - source[q])
@@ -205,7 +205,7 @@ def lexical_weights(pair: PairSpans, i: int, length: int, holes: Array) -> tuple
     return ahead, back
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def read_pair(links: RuleLinks, n: int, longest: int, pair: PairSpans) -> int:
     """Fill `pair` for pair n but for rule and holes; returns the number of source words, 0 if nothing is
     linked."""
@@ -235,15 +235,15 @@ def read_pair(links: RuleLinks, n: int, longest: int, pair: PairSpans) -> int:
     return I
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def is_consistent(near: Array, far: Array, first: int, last: int, i: int, end: int) -> bool:
-    """Whether no target word first..last is linked to a source word outside i..end."""
+    """Return whether no target word first..last is linked to a source word outside i..end."""
     while first <= last and (far[first] < 0 or (near[first] >= i and far[first] <= end)):
         first += 1
     return first > last
 
 
-@kernel()
+@part
 def collect(
     links: RuleLinks, n: int, limits: RuleLimits, pair: PairSpans, seen: RuleSeen, rules: Rules, roughly: bool
 ) -> Rules:
@@ -272,7 +272,7 @@ def collect(
     return rules
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def count_rule(rules: Rules, pair: PairSpans, code: np.uint64, n: int, ahead: float, back: float) -> None:
     """Count the rule at hand, for which there is room, unless pair n has counted it."""
     table = rules.table
@@ -294,16 +294,16 @@ def count_rule(rules: Rules, pair: PairSpans, code: np.uint64, n: int, ahead: fl
     table.backward[r] = max(table.backward[r], back)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def is_full(rules: Rules, pair: PairSpans) -> bool:
-    """Whether there may be no room for the rule at hand."""
+    """Return whether there may be no room for the rule at hand."""
     r, table = rules.numbers[0], rules.table
     return r >= len(rules.last) or table.begin[r] + pair.size[1] > len(table.pool)
 
 
-@kernel()
+@part
 def grown(rules: Rules, pair: PairSpans) -> Rules:
-    """The rules with room for that at hand."""
+    """Return the rules with room for that at hand."""
     t, r = rules.table, rules.numbers[0]
     pool = t.pool
     if t.begin[r] + pair.size[1] > len(pool):
@@ -320,7 +320,7 @@ def grown(rules: Rules, pair: PairSpans) -> Rules:
     return Rules(table, code, with_room(rules.last, room), refilled(code, r, room), rules.numbers)
 
 
-@kernel()
+@kernel
 def count_rules(links: RuleLinks, limits: RuleLimits, seen: RuleSeen) -> RuleTable:
     """Extract and count; `seen` holds zeros on entry."""
     I, J = np.diff(links.source_begin).max() + 1, np.diff(links.target_begin).max() + 1

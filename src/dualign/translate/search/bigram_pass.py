@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.translate.forest.binary import Forest
 from dualign.translate.search.contexts import boundary_sets, is_member
 
@@ -61,9 +61,9 @@ class BigramChart(NamedTuple):
     stop: Array
 
 
-@kernel()
+@kernel
 def boundary_words(forest: Forest, W: int) -> Boundaries:
-    """Boundaries of the nodes."""
+    """Return boundaries of the nodes."""
     N = len(forest.word)
     sets = boundary_sets(forest, W)
     begins = np.zeros((2, N + 1), np.int64)
@@ -88,7 +88,7 @@ def boundary_words(forest: Forest, W: int) -> Boundaries:
 
 
 def new_chart(forest: Forest, words: Boundaries, pairs: Array, stop: Array) -> BigramChart:
-    """A chart with room for all cells."""
+    """Return a chart with room for all cells."""
     W, cells = len(pairs), int(words.cells[-1])
     scratch = Scratch(
         np.empty((W, W)), np.empty((W, W)), np.empty((W, W)), np.empty(W),
@@ -97,7 +97,7 @@ def new_chart(forest: Forest, words: Boundaries, pairs: Array, stop: Array) -> B
     return BigramChart(forest, words, pairs, np.empty(cells), np.empty(cells), scratch, stop)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def places(begin: Array, word: Array, n: int, part: int, place: Array) -> None:
     """Where the boundary words of a part stand among those of node n; −1: nowhere."""
     k, end = begin[n], begin[n + 1]
@@ -107,7 +107,7 @@ def places(begin: Array, word: Array, n: int, part: int, place: Array) -> None:
         place[i - begin[part]] = k - begin[n] if k < end and word[k] == word[i] else -1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def raise_row(value: float, row: Array, result: Array, size: int) -> None:
     """`result = max(result, value + row)`, element by element, which processors do several at a time."""
     for j in range(size):
@@ -115,9 +115,9 @@ def raise_row(value: float, row: Array, result: Array, size: int) -> None:
         result[j] = total if total > result[j] else result[j]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def best_sum(a: Array, b: Array, size: int) -> float:
-    """`max_j a[j] + b[j]`: four maxima at a time, which do not wait for each other."""
+    """Return `max_j a[j] + b[j]`: four maxima at a time, which do not wait for each other."""
     p = q = r = s = -np.inf
     j = 0
     while j + 4 <= size:
@@ -132,7 +132,7 @@ def best_sum(a: Array, b: Array, size: int) -> float:
     return max(max(p, q), max(r, s))
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def attach(chart: BigramChart, a: int, b: int) -> None:
     """`join[x, l] = P(x, l)` and `hook[i, l] = max_x M_a[i, x] + P(x, l)`, over first words i of a, last
     words x of a, first words l of b."""
@@ -151,7 +151,7 @@ def attach(chart: BigramChart, a: int, b: int) -> None:
                 raise_row(value, join[j], hook[i], Fb)
 
 
-@kernel()
+@part
 def inside_pass(chart: BigramChart, score: Array, reach: Array, threshold: float) -> float:
     """Fill `inside`; returns the bound, the goal's score; +inf if stopped.
 
@@ -179,7 +179,10 @@ def inside_pass(chart: BigramChart, score: Array, reach: Array, threshold: float
     return inside[cells[N - 1]] if cells[N] > cells[N - 1] else -np.inf
 
 
-@kernel(allocates=False)
+compiled_inside_pass = kernel(inside_pass)
+
+
+@part(allocates=False)
 def join_inside(chart: BigramChart, n: int, s: int) -> None:
     """What a step adds to the matrix of node n."""
     first_begin, _, last_begin, _, cells = chart.words
@@ -210,7 +213,7 @@ def join_inside(chart: BigramChart, n: int, s: int) -> None:
                 row[scratch.column[j]] = max(row[scratch.column[j]], line[j])
 
 
-@kernel()
+@part
 def outside_pass(chart: BigramChart, threshold: float, adjacent: Array) -> bool:
     """Fill `outside`, after `inside_pass`; mark in `adjacent`, bool (x, w), the words that stand side by side
     in something that reaches the threshold. Returns whether it came to its end."""
@@ -234,7 +237,10 @@ def outside_pass(chart: BigramChart, threshold: float, adjacent: Array) -> bool:
     return True
 
 
-@kernel(allocates=False)
+compiled_outside_pass = kernel(outside_pass)
+
+
+@part(allocates=False)
 def outside_right(chart: BigramChart, n: int, s: int) -> None:
     """`O_b[l, j] = max_i weight + hook[i, l] + O[i, j]`, and for the left part
     `rest[i, l] = max_j O[i, j] + M_b[l, j] + weight`; for a step with one part, its O."""
@@ -266,7 +272,7 @@ def outside_right(chart: BigramChart, n: int, s: int) -> None:
                 scratch.rest[i, l] = best_sum(line, inside[at:], Le)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def outside_left(chart: BigramChart, a: int, b: int, threshold: float, adjacent: Array) -> None:
     """`O_a[i, x] = max_l rest[i, l] + P(x, l)`, and the pairs of words that reach the threshold."""
     first_begin, first, last_begin, last, cells = chart.words
@@ -287,7 +293,7 @@ def outside_left(chart: BigramChart, a: int, b: int, threshold: float, adjacent:
                         adjacent[x, first[first_begin[b] + l]] = True
 
 
-@kernel()
+@part
 def compress(chart: BigramChart, threshold: float) -> None:
     """Drop the boundary words of nodes without a cell that can reach the threshold. Scores are lost."""
     first_begin, first, last_begin, last, cells = chart.words
@@ -312,10 +318,13 @@ def compress(chart: BigramChart, threshold: float) -> None:
         first_from, last_from, cell_from = first_to, last_to, cell_to
 
 
-@kernel()
+compiled_compress = kernel(compress)
+
+
+@part
 def best_pairs(chart: BigramChart, pairs: Array, edges: Array) -> tuple[int, int]:
-    """Words side by side and edges of the best derivation, int64 (room, 2) and (room), and how many there
-    are; −1 if there is no room."""
+    """Return words side by side and edges of the best derivation, int64 (room, 2) and (room), and how many
+    there are; −1 if there is no room."""
     forest = chart.forest
     first_begin, first, last_begin, last, cells = chart.words
     stack = np.empty((len(pairs) + 2, 2), np.int64)
@@ -345,9 +354,9 @@ def best_pairs(chart: BigramChart, pairs: Array, edges: Array) -> tuple[int, int
     return size, count
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def best_step(chart: BigramChart, n: int, cell: int) -> tuple[Any, Any, Any]:
-    """The step that makes the best of a cell, and the cells of its parts."""
+    """Return the step that makes the best of a cell, and the cells of its parts."""
     first_begin, first, last_begin, last, cells = chart.words
     forest, inside = chart.forest, chart.inside
     L = last_begin[n + 1] - last_begin[n]
@@ -377,9 +386,9 @@ def best_step(chart: BigramChart, n: int, cell: int) -> tuple[Any, Any, Any]:
     return best, left, right
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def place_of(begin: Array, word: Array, n: int, part: int, at: int) -> int:
-    """Where word number `at` of node n stands among the words of a part; −1: nowhere."""
+    """Return where word number `at` of node n stands among the words of a part; −1: nowhere."""
     w = word[begin[n] + at]
     for k in range(begin[part], begin[part + 1]):
         if word[k] == w:
@@ -387,9 +396,9 @@ def place_of(begin: Array, word: Array, n: int, part: int, at: int) -> int:
     return -1
 
 
-@kernel()
+@kernel
 def bigram_table(chart: BigramChart, state: Array, score: Array, threshold: float) -> tuple[Array, Array]:
-    """The cells that can reach the threshold: keys and outside scores for `intersection.Table`.
+    """Return the cells that can reach the threshold: keys and outside scores for `intersection.Table`.
 
     `state` and `score`: those of each word by itself when one word of context is kept. Items have the score
     of their first word in them, and outside scores here as well, so it is taken off.

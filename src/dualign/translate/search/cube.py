@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import doubled, new_slots, pop, push, with_room
 from dualign._search.inside import Arcs, Weighted
 from dualign.translate.search.intersection import (
@@ -66,17 +66,17 @@ class CubeItems(NamedTuple):
     tail: Array
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def expected(level: Level, state: State, score: float) -> float:
-    """The score with lower-order probabilities for the left state, in place of upper bounds: what to rank
-    by."""
+    """Return the score with lower-order probabilities for the left state, in place of upper bounds: what to
+    rank by."""
     lm = level.lm
     if state.closed and lm.depth[state.left] < level.K:
         score -= lm.close[state.left]
     return score - lm.cumulative[state.left] + lm.lower[state.left]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_candidate(run: CubeTables, chart: Chart, queue: Queue, v: int, e: int, place: int) -> None:
     """Put the candidate whose ranks are in the next row into the queue, for which there is room."""
     graph = run.graph
@@ -96,7 +96,7 @@ def add_candidate(run: CubeTables, chart: Chart, queue: Queue, v: int, e: int, p
     queue.numbers[WAITING] += 1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def start(run: CubeTables, chart: Chart, queue: Queue, v: int) -> None:
     """The first candidate of each edge."""
     graph = run.graph
@@ -106,7 +106,7 @@ def start(run: CubeTables, chart: Chart, queue: Queue, v: int) -> None:
         add_candidate(run, chart, queue, v, e, 0)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def fill(run: CubeTables, chart: Chart, queue: Queue, found: CubeItems, v: int) -> bool:
     """Make the best candidates items and arcs of vertex v; returns whether that is done, or else room is
     short."""
@@ -145,9 +145,9 @@ def fill(run: CubeTables, chart: Chart, queue: Queue, found: CubeItems, v: int) 
     return True
 
 
-@kernel()
+@part
 def with_candidates(queue: Queue, room: int) -> Queue:
-    """The queue with room for `room` candidates."""
+    """Return the queue with room for `room` candidates."""
     edge, place, ranks, state, score, heap, heap_key, count = queue
     return Queue(
         with_room(edge, room), with_room(place, room), with_room(ranks, room), with_room(state, room),
@@ -155,7 +155,7 @@ def with_candidates(queue: Queue, room: int) -> Queue:
     )  # fmt: skip
 
 
-@kernel()
+@kernel
 def cube(level: Level, beam: int, graph: Weighted, leaf_word: Array, stop: Array) -> tuple[Arcs, Array, int]:
     """At most `beam` items for each vertex of `graph.order`; the goal comes last.
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign.translate.lm import trie
 from dualign.translate.lm.trie import Automaton, find
 
@@ -45,7 +45,8 @@ class Contexts(NamedTuple):
 
 
 def contexts_of(lm: Automaton, adjacent: Array) -> Contexts:
-    """The contexts of words; `adjacent` bool (before, after) says which words can follow each other."""
+    """Return the contexts of words; `adjacent` bool (before, after) says which words can follow each
+    other."""
     W = len(adjacent)
     words = np.arange(1, 1 + W, dtype=np.int32)
     pairs, gram = np.flatnonzero(lm.depth == 2), np.flatnonzero(lm.depth == 3)
@@ -67,7 +68,7 @@ def contexts_of(lm: Automaton, adjacent: Array) -> Contexts:
     return result
 
 
-@kernel()
+@kernel
 def narrow(contexts: Contexts, adjacent: Array) -> None:
     """Drop what has neighbours that are not adjacent; `adjacent` bool (before, after)."""
     lm, W = contexts.lm, len(adjacent)
@@ -90,7 +91,7 @@ def narrow(contexts: Contexts, adjacent: Array) -> None:
             contexts.gram_score[k] = -np.inf
 
 
-@kernel()
+@part
 def pair_bounds(contexts: Contexts, potential: Array, P: Array) -> None:
     """Fill P float64 (x, w); `potential` float64 (nodes of the automaton)."""
     lm, W = contexts.lm, len(P)
@@ -113,9 +114,12 @@ def pair_bounds(contexts: Contexts, potential: Array, P: Array) -> None:
         P[lm.word[lm.parent[c]], lm.word[c]] += potential[c] - potential[1 + lm.word[c]]
 
 
-@kernel(allocates=False)
+compiled_pair_bounds = kernel(pair_bounds)
+
+
+@part(allocates=False)
 def chosen_context(contexts: Contexts, potential: Array, x: Any, w: Any) -> Any:
-    """The context with last word x that attains P(x, w)."""
+    """Return the context with last word x that attains P(x, w)."""
     lm, base = contexts.lm, contexts.base[x, w]
     best = np.int64(1 + x)
     top = base - potential[best] if contexts.open[x] else -np.inf
@@ -133,7 +137,7 @@ def chosen_context(contexts: Contexts, potential: Array, x: Any, w: Any) -> Any:
 
 
 def shaped(lm: Automaton, adjacent: Array, potential: Array) -> Automaton:
-    """The automaton with potentials in its weights: the same scores for sentences, other bounds.
+    """Return the automaton with potentials in its weights: the same scores for sentences, other bounds.
 
     `potential` is that of nodes of up to two words; longer contexts have that of their last two.
     """
@@ -157,9 +161,9 @@ def shaped(lm: Automaton, adjacent: Array, potential: Array) -> Automaton:
     return Automaton(*weighted, upper, close, *sums, lm.left, lm.state, lm.begin, lm.end)
 
 
-@kernel()
+@kernel
 def carried(potential: Array, old: Automaton, lm: Automaton) -> Array:
-    """Potentials of an automaton for another with fewer n-grams."""
+    """Return potentials of an automaton for another with fewer n-grams."""
     result = np.zeros(len(lm.word))
     for c in range(1, len(lm.word)):
         if lm.depth[c] == 1:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign._core.progress import Clock
 from dualign._search.dual import FACTOR, IMPOSSIBLE, OPEN, ROUNDS, Record, descent, new_record, run
 from dualign.decode.joint.baselines import relax
@@ -21,7 +21,7 @@ from dualign.decode.joint.baselines.lattice_paths import best_path, intersect, p
 from dualign.decode.joint.baselines.relax import MOST_ROUNDS, RULE, JointRelaxation, new_relaxation, slope
 from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
 from dualign.decode.joint.feasible import JointOutcome, new_incumbent, outcome_of
-from dualign.decode.joint.model import JointProblem, all_allowed, propagate
+from dualign.decode.joint.model import JointProblem, all_allowed, compiled_propagate
 
 EVERY, AT_ONCE = 25, 5
 """Every 25 rounds, 5 constraints are put back."""
@@ -39,7 +39,7 @@ class Constrained(NamedTuple):
     best: Array
 
 
-@kernel()
+@part
 def evaluate(state: Constrained) -> tuple[float, float]:
     """The best path, and the squared norm of what it violates."""
     relaxation, lattice, terms, best = state
@@ -48,20 +48,20 @@ def evaluate(state: Constrained) -> tuple[float, float]:
     return value, slope(relaxation) if value > IMPOSSIBLE else 0.0
 
 
-@kernel()
+@part
 def improve(state: Constrained, record: Record, t: int, norm: float) -> float:
     """As in the relaxation."""
     return relax.improve(state.relaxation, record, t, norm)
 
 
-@kernel()
+@part
 def prune(state: Constrained, value: float, least: float) -> bool:
     """Remove the edges of the lattice that no good solution uses."""
     prune_edges(state.lattice, state.terms, state.relaxation, state.best, least)
     return True
 
 
-@kernel()
+@part
 def move(state: Constrained, step: float) -> None:
     """As in the relaxation."""
     relax.move(state.relaxation, step)
@@ -89,7 +89,7 @@ def search(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcom
     I, J = len(problem.theta), len(problem.omega)
     masks, incumbent, record = all_allowed(I, J), new_incumbent(I, J), new_record(2 * MOST_ROUNDS)
     plain = float(prune_by_chains(problem, masks, incumbent, tolerance))
-    if plain < IMPOSSIBLE or not propagate(masks, problem.gamma < IMPOSSIBLE):
+    if plain < IMPOSSIBLE or not compiled_propagate(masks, problem.gamma < IMPOSSIBLE):
         return JointOutcome(incumbent, float(incumbent.value[0]))
     relaxation = new_relaxation(problem, masks, incumbent)
     terms = new_terms(I, J, AT_ONCE * (MOST_ROUNDS // EVERY))
@@ -99,7 +99,7 @@ def search(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcom
 
     chunk = min(EVERY, rounds_at_once(I, J))
     status = OPEN if clock.is_over else run(advance, record, MOST_ROUNDS, chunk, clock)
-    if status == OPEN and not clock.is_over and relax.value_of(relaxation) > IMPOSSIBLE:
+    if status == OPEN and not clock.is_over and relax.compiled_value_of(relaxation) > IMPOSSIBLE:
         lattice: Lattice = lattice_of(relaxation, terms, MOST_EDGES)
         growing = int(lattice.size.max()) <= MOST_EDGES
         if growing:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import part
 from dualign._core.progress import Clock
 from dualign._search.dual import ROUNDS, Record, descent
 from dualign.decode.joint.baselines.relax import REPAIR_EVERY, RULE, search_by
@@ -25,7 +25,7 @@ from dualign.decode.joint.feasible import Incumbent, JointOutcome, best_weighted
 from dualign.decode.joint.model import JointProblem, Masks, link_cost
 
 
-@kernel()
+@part
 def directed(theta: Array, alpha: float, gamma: float, u: Array, path: Array, c: Array) -> float:
     """max_{a, c} [θ(a) + costs + u·c] of one direction; a into `path` int64 (n + 1), c uint8 (n + 1, m + 1).
 
@@ -71,7 +71,7 @@ def new_copies(problem: JointProblem, masks: Masks, incumbent: Incumbent) -> Cop
     return Copies(problem, masks, incumbent, np.zeros(shape), a, b, there, back)
 
 
-@kernel()
+@part
 def evaluate(copies: Copies) -> tuple[float, float]:
     """L(u), and in how many links the copies differ."""
     theta, omega, alpha, gamma = copies.problem
@@ -84,7 +84,7 @@ def evaluate(copies: Copies) -> tuple[float, float]:
     return value, norm
 
 
-@kernel()
+@part
 def improve(copies: Copies, record: Record, t: int, norm: float) -> float:
     """Every fourth round, and where the copies agree, offer the chains; the best score known."""
     problem, a, b = copies.problem, copies.a, copies.b
@@ -95,7 +95,7 @@ def improve(copies: Copies, record: Record, t: int, norm: float) -> float:
     return copies.incumbent.value[0]
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def move(copies: Copies, step: float) -> None:
     """A step of the multipliers against the difference of the copies."""
     for i in range(1, copies.u.shape[0]):

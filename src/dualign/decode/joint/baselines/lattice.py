@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._search.dual import IMPOSSIBLE, NEVER
 from dualign.decode.joint.baselines.relax import JointRelaxation, only_choice, predecessors
 from dualign.decode.joint.tied_chain import FITS, OFFSETS, STATES, SUPPORT, share_of
@@ -48,7 +48,7 @@ class Lattice(NamedTuple):
     size: Array
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_edge(lattice: Lattice, tail: int, fixed: float, first: int, second: int) -> None:
     """An edge to the newest node, if there is room; counted in any case."""
     e = lattice.size[0]
@@ -61,7 +61,7 @@ def add_edge(lattice: Lattice, tail: int, fixed: float, first: int, second: int)
     lattice.size[0] = e + 1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_node(lattice: Lattice, cell: int) -> int:
     """The next node, if there is room; counted in any case."""
     v = lattice.size[1]
@@ -71,7 +71,7 @@ def add_node(lattice: Lattice, cell: int) -> int:
     return v
 
 
-@kernel()
+@part
 def new_lattice(edges: int, nodes: int) -> Lattice:
     """Room for that many."""
     return Lattice(
@@ -88,7 +88,7 @@ class Fringe(NamedTuple):
     states: Array
 
 
-@kernel()
+@kernel
 def lattice_of(relaxation: JointRelaxation, terms: Terms, edges: int) -> Lattice:
     """The relaxation as last evaluated; `size` tells whether that many edges were enough."""
     chain = relaxation.chain
@@ -121,7 +121,7 @@ def lattice_of(relaxation: JointRelaxation, terms: Terms, edges: int) -> Lattice
     return lattice
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_nulls(lattice: Lattice, relaxation: JointRelaxation, terms: Terms) -> int:
     """The first nodes: whether y(0, j) is chosen, column by column."""
     y = relaxation.masks.y
@@ -138,7 +138,7 @@ def add_nulls(lattice: Lattice, relaxation: JointRelaxation, terms: Terms) -> in
     return node
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_entry(lattice: Lattice, relaxation: JointRelaxation, i: int, j: int, before: Fringe) -> int:
     """The node where a_i = j is entered from columns of row i − 1 whose state does not matter: null, and what
     is over two away. Null is entered from anywhere."""
@@ -151,7 +151,7 @@ def add_entry(lattice: Lattice, relaxation: JointRelaxation, i: int, j: int, bef
     return node
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def required(relaxation: JointRelaxation, terms: Terms, i: int, j: int, present: bool) -> tuple[bool, int]:
     """Whether y(i, j) may be required outside row i's window, or its absence, and the term of what it
     costs."""
@@ -162,7 +162,7 @@ def required(relaxation: JointRelaxation, terms: Terms, i: int, j: int, present:
     return possible, term_of(PRESENT if present else ABSENT, i, j, terms)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_state(
     lattice: Lattice,
     relaxation: JointRelaxation,
@@ -194,7 +194,7 @@ def add_state(
     return node
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_links(
     lattice: Lattice, relaxation: JointRelaxation, terms: Terms, state: tuple[int, int, int], node: int
 ) -> int:
@@ -209,7 +209,7 @@ def add_links(
     return add_unseen(lattice, relaxation, terms, node, i, j)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_unseen(lattice: Lattice, relaxation: JointRelaxation, terms: Terms, node: int, i: int, j: int) -> int:
     """In soft agreement, go on from `node` with the links that row i does not see from column j."""
     if relaxation.problem.gamma < IMPOSSIBLE:
@@ -219,7 +219,7 @@ def add_unseen(lattice: Lattice, relaxation: JointRelaxation, terms: Terms, node
     return v
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def add_exit(lattice: Lattice, relaxation: JointRelaxation, terms: Terms, i: int, j: int, now: Fringe) -> int:
     """The node where a_i = j is left to columns of row i + 1 that do not look at the state."""
     node = add_node(lattice, -1)
@@ -264,20 +264,20 @@ def new_terms(I: int, J: int, room: int) -> Terms:
     )  # fmt: skip
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def term_of(kind: int, i: int, j: int, terms: Terms) -> int:
     """The number of a term of that kind."""
     rows, columns = terms.before.shape
     return 1 + kind * rows * columns + columns * i + j
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def constrained_term(q: int, i: int, terms: Terms) -> int:
     """The number of the term of y(i, j + 1) with the predecessor that constraint q = (j, i') speaks of."""
     return 1 + 4 * terms.before.size + terms.before.shape[0] * q + i
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def link_of(term: int, terms: Terms) -> tuple[int, int, int]:
     """Row, column and predecessor of a link's term; predecessor −1: the best; row −1: not a link's."""
     I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1
@@ -290,13 +290,13 @@ def link_of(term: int, terms: Terms) -> tuple[int, int, int]:
     return -1, -1, -1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def sees(j: int, c: int) -> bool:
     """Whether a row in column j sees its links in column c."""
     return j > 0 and abs(c - j) <= 1
 
 
-@kernel()
+@part
 def weigh_terms(terms: Terms, relaxation: JointRelaxation) -> None:
     """All values at these multipliers."""
     omega, gamma = relaxation.problem.omega, relaxation.problem.gamma
@@ -320,7 +320,7 @@ def weigh_terms(terms: Terms, relaxation: JointRelaxation) -> None:
         weigh_unseen(terms, relaxation)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def best_unconstrained(terms: Terms, relaxation: JointRelaxation, i: int, j: int) -> tuple[float, int]:
     """Value of y(i, j) with the best predecessor that no constraint speaks of, and that; −1: none."""
     omega, y, multipliers = relaxation.problem.omega, relaxation.masks.y, relaxation.multipliers
@@ -334,7 +334,7 @@ def best_unconstrained(terms: Terms, relaxation: JointRelaxation, i: int, j: int
     return most - (multipliers[j, i] if j < y.shape[1] - 1 else 0.0), before
 
 
-@kernel()
+@part
 def weigh_unseen(terms: Terms, relaxation: JointRelaxation) -> None:
     """Soft agreement: what links outside the rows' windows are worth, and what requiring them costs."""
     I, J = terms.before.shape[0] - 1, terms.before.shape[1] - 1

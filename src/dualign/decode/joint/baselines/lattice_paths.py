@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._search.dual import IMPOSSIBLE, NEVER
 from dualign.decode.joint.baselines.lattice import (
     LINK,
@@ -21,7 +21,7 @@ from dualign.decode.joint.baselines.relax import JointRelaxation, only_choice
 from dualign.decode.joint.tied_chain import STATES, SUPPORT
 
 
-@kernel()
+@part
 def best_path(lattice: Lattice, terms: Terms, relaxation: JointRelaxation, best: Array) -> float:
     """The maximum over all paths, NEVER if there is none; the path into `relaxation`'s a, y and before.
 
@@ -71,7 +71,7 @@ def best_path(lattice: Lattice, terms: Terms, relaxation: JointRelaxation, best:
     return value
 
 
-@kernel()
+@part
 def prune_edges(
     lattice: Lattice, terms: Terms, relaxation: JointRelaxation, best: Array, least: float
 ) -> None:
@@ -114,7 +114,7 @@ def prune_edges(
                         relaxation.arcs[j - 1, p, i] = 0
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def changes(term: int, terms: Terms, relaxation: JointRelaxation, open_: Array, column: int, row: int) -> int:
     """Whether an edge with that term can change the count of the constraint (column, row) by −1 (then 1 is
     part of the answer), not change it (2), or change it by 1 (4)."""
@@ -133,7 +133,7 @@ def changes(term: int, terms: Terms, relaxation: JointRelaxation, open_: Array, 
     return (1 if arcs[column, row, i] else 0) + (2 if open_[i] else 0)
 
 
-@kernel()
+@kernel
 def survivors(
     lattice: Lattice, terms: Terms, relaxation: JointRelaxation, column: int, row: int
 ) -> tuple[Array, Array]:

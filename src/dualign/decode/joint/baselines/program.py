@@ -19,7 +19,7 @@ from dualign._core.progress import Clock
 from dualign._search.dual import IMPOSSIBLE, NEVER
 from dualign._search.highs import Program, fits
 from dualign.decode.joint.bound import prune_by_chains
-from dualign.decode.joint.feasible import JointOutcome, new_incumbent, offer
+from dualign.decode.joint.feasible import JointOutcome, compiled_offer, new_incumbent
 from dualign.decode.joint.model import JointProblem, all_allowed
 
 ENTRIES = 3
@@ -104,7 +104,7 @@ def search(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcom
     program, x, y = program_of(problem)
     found = program.solve(clock.left, 0.5 * tolerance)
     if found.values is not None:
-        offer(problem, read_chain(found.values, x), read_chain(found.values, y.T), incumbent)
+        compiled_offer(problem, read_chain(found.values, x), read_chain(found.values, y.T), incumbent)
     score = float(incumbent.value[0])
     bound = min(bound, found.bound)
     return JointOutcome(incumbent, bound, found.iterations, ((max(bound, score), score),), found.nodes)

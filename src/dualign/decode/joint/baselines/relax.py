@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock
 from dualign._search.dual import IMPOSSIBLE, NEVER, ROUNDS, Record, StepRule, descent, new_record, run
 from dualign.decode.joint.bound import prune_by_chains, rounds_at_once
@@ -85,7 +85,7 @@ class JointRelaxation(NamedTuple):
     rest: Array
 
 
-@kernel()
+@part
 def first_multipliers(omega: Array) -> Array:
     """½ (F − B − V), (J + 1, I + 1), which makes L the sum of the plain chains' maxima. O(J I²)."""
     there, back = maxima(omega)
@@ -97,7 +97,7 @@ def first_multipliers(omega: Array) -> Array:
     return there
 
 
-@kernel()
+@kernel
 def new_relaxation(problem: JointProblem, masks: Masks, incumbent: Incumbent) -> JointRelaxation:
     """Multipliers to begin with; every arc that its score allows."""
     I, J = problem.theta.shape[0], problem.omega.shape[0]
@@ -114,7 +114,7 @@ def new_relaxation(problem: JointProblem, masks: Masks, incumbent: Incumbent) ->
     )  # fmt: skip
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def only_choice(masks: Masks, j: int) -> int:
     """The row that b_j must be, or −1 if it has a choice."""
     only, choices = -1, 0
@@ -125,7 +125,7 @@ def only_choice(masks: Masks, j: int) -> int:
     return only if choices == 1 else -1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def predecessors(relaxation: JointRelaxation) -> None:
     """`rho` and `before` at these multipliers. O(J I²)."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
@@ -147,7 +147,7 @@ def predecessors(relaxation: JointRelaxation) -> None:
                 rho[i, j] -= multipliers[j, i]
 
 
-@kernel()
+@part
 def value_of(relaxation: JointRelaxation) -> float:
     """L(λ); the maximiser goes into `a`, `y`, `before`."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1
@@ -177,7 +177,10 @@ def value_of(relaxation: JointRelaxation) -> float:
     return value + rest
 
 
-@kernel(allocates=False)
+compiled_value_of = kernel(value_of)
+
+
+@part(allocates=False)
 def slope(relaxation: JointRelaxation) -> float:
     """g of what was chosen, and its squared norm."""
     y, before, g = relaxation.y, relaxation.before, relaxation.slope
@@ -198,14 +201,14 @@ def slope(relaxation: JointRelaxation) -> float:
     return norm
 
 
-@kernel()
+@part
 def evaluate(relaxation: JointRelaxation) -> tuple[float, float]:
     """L(λ) and the squared norm of g."""
     value = value_of(relaxation)
     return value, slope(relaxation) if value > IMPOSSIBLE else 0.0
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def move(relaxation: JointRelaxation, step: float) -> None:
     """λ ← λ + step · g."""
     for j in range(relaxation.slope.shape[0] - 1):
@@ -213,7 +216,7 @@ def move(relaxation: JointRelaxation, step: float) -> None:
             relaxation.multipliers[j, i] += step * relaxation.slope[j, i]
 
 
-@kernel()
+@part
 def improve(relaxation: JointRelaxation, record: Record, t: int, norm: float) -> float:
     """Now and then, an alignment from what was chosen: in each column the link that the chain has, too, if
     there is one. The best score known."""
@@ -231,7 +234,7 @@ def improve(relaxation: JointRelaxation, record: Record, t: int, norm: float) ->
     return incumbent.value[0]
 
 
-@kernel()
+@part
 def prune(relaxation: JointRelaxation, value: float, least: float) -> bool:
     """Remove what no solution of score ≥ `least` contains, arcs too; False if nothing is left."""
     I, J = relaxation.y.shape[0] - 1, relaxation.y.shape[1] - 1

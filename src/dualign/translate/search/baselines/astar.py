@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, new_slots, pop, push, refilled, slot_of, with_room
 from dualign.translate.forest.binary import Forest
 
@@ -114,7 +114,8 @@ class AStarQueue(NamedTuple):
 
 
 def best_first(search: AStarTables, leaves: AStarQueue) -> AStarResult:
-    """The best derivation of the goal; where nothing reaches the threshold, the threshold is the bound."""
+    """Return the best derivation of the goal; where nothing reaches the threshold, the threshold is the
+    bound."""
     status, value, goal, back = find_goal(search, leaves)
     steps: list[int] = []
     entries: list[int] = []
@@ -131,7 +132,7 @@ def best_first(search: AStarTables, leaves: AStarQueue) -> AStarResult:
     return AStarResult(float(value), steps, entries)
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def enter(search: AStarTables, items: AStarItems, heap: Heap, candidates: AStarQueue, count: int) -> None:
     """Make items of candidates, or better ones of those there are, unless they are done; there is room."""
     goal = len(search.forest.word) - 1
@@ -156,9 +157,9 @@ def enter(search: AStarTables, items: AStarItems, heap: Heap, candidates: AStarQ
         items.numbers[WAITING] += 1
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def take_best(items: AStarItems, heap: Heap) -> tuple[Any, float]:
-    """The next item that is not done, and its priority; −1 if there is none."""
+    """Return the next item that is not done, and its priority; −1 if there is none."""
     while items.numbers[WAITING] > 0:
         x, top = np.int64(heap.item[0]), heap.priority[0]
         pop(heap.item, heap.priority, items.numbers[WAITING])
@@ -168,7 +169,7 @@ def take_best(items: AStarItems, heap: Heap) -> tuple[Any, float]:
     return -1, -np.inf
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def finish(search: AStarTables, items: AStarItems, x: int) -> None:
     """Item x has its best score: it can be found from now on."""
     items.done[x] = True
@@ -178,10 +179,10 @@ def finish(search: AStarTables, items: AStarItems, x: int) -> None:
         items.first[at, side] = x
 
 
-@kernel(allocates=False)
+@part(allocates=False)
 def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQueue) -> int:
-    """Candidates that x makes with finished items, as the left part of steps, then as the right part; their
-    number, or −1 if there is no room for them."""
+    """List candidates that x makes with finished items, as the left part of steps, then as the right part;
+    return their number, or −1 if there is no room for them."""
     forest, uses, count = search.forest, search.uses, 0
     n = items.key[x, 0]
     for side in range(2):
@@ -210,9 +211,9 @@ def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQu
     return count
 
 
-@kernel()
+@part
 def with_items(items: AStarItems, room: int) -> AStarItems:
-    """The same with room for `room` items."""
+    """Return the same with room for `room` items."""
     if room <= len(items.score):
         return items
     room *= 2
@@ -223,9 +224,9 @@ def with_items(items: AStarItems, room: int) -> AStarItems:
     )  # fmt: skip
 
 
-@kernel()
+@kernel
 def find_goal(search: AStarTables, candidates: AStarQueue) -> tuple[int, float, int, Array]:
-    """Status, value, the last item (the goal's, if found), and `AStarItems.back`."""
+    """Return status, value, the last item (the goal's, if found), and `AStarItems.back`."""
     N, cands = len(search.forest.word), len(candidates.score)
     items = AStarItems(
         np.empty((1024, 3), np.int32), np.empty((1024, 3), np.int32), np.empty(1024),

@@ -435,19 +435,12 @@ def remap(
 ) -> int: ...
 
 def serve(
+    model: str,
     *,
-    model: str = ...,
     host: str = ...,
     port: int = ...,
     token: str | None = ...,
-    glossary: str | None | Knowledge = ...,
-    prior: str | None = ...,
-    prior_weight: float = ...,
-    continue_: str | None = ...,
-    background: tuple[str, str] | None = ...,
-    background_ratio: int | None = ...,
-    similarity: str | None = ...,
-    similarity_weight: float | None = ...,
+    glossary: str | None = ...,
     ibm1_rounds: int = ...,
     rounds: int = ...,
     constraint: str = ...,

@@ -93,13 +93,13 @@ def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., 
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = verb.__doc__
-    types = {each.name: each for each in _parameters(before, after, verb, usual)}
-    types["run"] = Parameter("run", Parameter.KEYWORD_ONLY, default=SILENT, annotation="Run")
+    types = list(_parameters(before, after, verb, usual))
+    types.append(Parameter("run", Parameter.KEYWORD_ONLY, default=SILENT, annotation="Run"))
     space = JobNames()
-    parameters = [each.replace(annotation=eval(each.annotation, {}, space)) for each in types.values()]
+    parameters = [each.replace(annotation=eval(each.annotation, {}, space)) for each in types]
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": Any}
-    call.types = types.values(), result.strip() or str(verb.run.__annotations__["return"])  # type: ignore[attr-defined]
+    call.types = types, result.strip() or str(verb.run.__annotations__["return"])  # type: ignore[attr-defined]
     return call
 
 
@@ -123,6 +123,7 @@ def _parameters(
     yield from first[last:]
     taken = {option for each in (*before, *after) for option in each.known()} | OF_RUN | usual.keys()
     taken |= {each for each in known if "shell" in known[each].rules}
+    taken |= {each.name for each in (*before, *after)}
     for each in [*after, *(JobParameter.of(name) for name in known if name not in taken)]:
         yield _parameter(each, verb, usual, Parameter.KEYWORD_ONLY)
 

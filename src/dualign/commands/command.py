@@ -151,6 +151,12 @@ class Command(OptionRecord):
             raise UsageError(
                 "{work=} is the folder that a cluster shares; name the cluster, too", work=computing.work
             )
+        if computing.cluster is not None and computing.device == "cuda":
+            raise UsageError(
+                "a cluster computes on processors; leave {device=} or {cluster=} out",
+                device="cuda",
+                cluster=...,
+            )
         if computing.cluster is not None and not settings(type(self))["cluster"].has_flag:
             name = self.title()
             raise UsageError(

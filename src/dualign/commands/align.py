@@ -22,10 +22,10 @@ from dualign.text.checks import number_of
 
 if TYPE_CHECKING:
     from dualign.aligner import Aligner
+    from dualign.commands.chunks import Chunk
     from dualign.commands.outputs import PairTotals, Piece
     from dualign.commands.plain_text import PlainText
     from dualign.hmm.training import NothingToLearn
-    from dualign.jobs.chunked_alignment import Chunk
     from dualign.text.blocks import Position, TextFiles
     from dualign.text.corpus import Numbered
 
@@ -187,7 +187,7 @@ class Align(Command):
                 "instead of - and pipes, or align with a saved model"
             )
         if crew is not None:
-            from dualign.jobs.cluster_alignment import refuse_outputs
+            from dualign.commands.cluster_alignment import refuse_outputs
 
             refuse_outputs(outputs, self.resume)
             if not can_read_again(source, target):
@@ -260,8 +260,8 @@ class Align(Command):
     ) -> tuple[Chunks, Position]:
         """Return the text for a saved model, which is tuned first if that is wanted, and its size."""
         from dualign._core.files.streams import text_size
+        from dualign.commands.chunks import chunks_of_files, chunks_of_text
         from dualign.commands.notes import can_read_again, note_device
-        from dualign.jobs.chunked_alignment import chunks_of_files, chunks_of_text
         from dualign.text.blocks import Position
 
         if outputs.at_once:
@@ -323,13 +323,13 @@ class Align(Command):
 
     def _write(self, work: _Work, evidence: Evidence, crew: Any, tell: Reporter) -> PairTotals:
         """Align the text: on a cluster, as a run that can be continued, or from its beginning to its end."""
+        from dualign.commands.chunks import align_chunks
         from dualign.commands.outputs import Ids, write, write_page
-        from dualign.jobs.chunked_alignment import align_chunks
         from dualign.text.blocks import BEGINNING
 
         aligner, files, outputs = work.aligner, work.files, work.outputs
         if crew is not None:
-            from dualign.jobs.cluster_alignment import align_on
+            from dualign.commands.cluster_alignment import align_on
 
             return align_on(crew, aligner, files, outputs, tell, learnt=self.load is None)
         if self.resume:
@@ -345,9 +345,9 @@ class Align(Command):
 
     def _go_on(self, work: _Work, evidence: Evidence, tell: Reporter) -> PairTotals:
         """Align what an earlier run has left."""
+        from dualign.commands.chunks import align_chunks
         from dualign.commands.outputs import write_pieces
         from dualign.commands.resuming import Resumable, about_run
-        from dualign.jobs.chunked_alignment import align_chunks
 
         aligner, files, outputs = work.aligner, work.files, work.outputs
         read = {"source": files.source, "target": files.target, "model": self.load}
@@ -391,7 +391,7 @@ class _BadLines:
 
 def _chunks_for_learnt(aligner: Aligner, files: TextFiles, text: Numbered, outputs: Outputs) -> Chunks:
     """Return the text that the model was learnt from; it is read again if its lines are wanted."""
-    from dualign.jobs.chunked_alignment import chunks_of_files, chunks_of_text
+    from dualign.commands.chunks import chunks_of_files, chunks_of_text
 
     def chunks(_: Position) -> Iterator[Chunk]:
         if outputs.reads_lines:

@@ -73,7 +73,7 @@ class ExtractPhrases(Command):
     def run(self, tell: Reporter) -> Built:
         """Write the table; return how much it holds."""
         from dualign._core.threads import available
-        from dualign.jobs.cluster_map import spread
+        from dualign.engines.dask.mapping import spread
         from dualign.jobs.warming import compile_kernels
         from dualign.phrase.phrase_tables import Tables, on_threads, write_tables
         from dualign.text.blocks import read_pairs

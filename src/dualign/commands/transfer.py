@@ -74,7 +74,7 @@ class Transfer(Command):
         with self.computing.crew(tell) as crew, ExitStack() as stack:
             spread: Spread = map
             if crew is not None:
-                from dualign.jobs.cluster_map import mapped
+                from dualign.engines.dask.mapping import mapped
 
                 spread = partial(mapped, crew, "transfer", size=SHARD)
             results = self.carried(spread)

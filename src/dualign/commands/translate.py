@@ -242,7 +242,7 @@ class Translate(Command):
     def _results(self, stack: ExitStack, tell: Reporter) -> Iterable[tuple[list[str], dict[str, Any]]]:
         """Return for each line its translations, and what the report says about the best."""
         from dualign._core.threads import available, ordered_map, spans
-        from dualign.jobs.cluster_map import mapped_parts
+        from dualign.engines.dask.mapping import mapped_parts
         from dualign.jobs.warming import compile_kernels
         from dualign.translate.search.decoding import compile_method
         from dualign.translate.system import Translator

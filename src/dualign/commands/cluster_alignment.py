@@ -1,6 +1,6 @@
 """Aligning a text with the workers of a cluster.
 
-The text is cut into shards of chunks (`dualign.jobs.chunked_alignment`), whatever the number of workers; the
+The text is cut into shards of chunks (`dualign.commands.chunks`), whatever the number of workers; the
 lines of each shard are a file of the work folder. A task makes of it another, with all that is written about
 these lines. When all are there, they are put together in the order of the text.
 """
@@ -18,6 +18,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
+from dualign.commands.chunks import Chunk, align_chunks, encode_chunk
 from dualign.commands.console import Reporter
 from dualign.commands.link_files import Outputs
 from dualign.commands.outputs import PairTotals, Piece, write
@@ -25,7 +26,6 @@ from dualign.engines.dask.work_folder import is_whole, keep, kept_model, made, m
 from dualign.engines.dask.workers import Made, Task, Workers
 from dualign.hmm.encoding import chunk_size
 from dualign.hmm.model import Model
-from dualign.jobs.chunked_alignment import Chunk, align_chunks, encode_chunk
 from dualign.text.blocks import PairedLines, Position, TextFiles
 
 CHUNKS = 8

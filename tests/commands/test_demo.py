@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from dualign.cli.demo import _dictionary, _grid
 
 from dualign.commands.cli import run
+from dualign.commands.demo import _dictionary, _grid
 from dualign.text import read_conllu, sample, sample_path
 from dualign.text.links import Alignment
 

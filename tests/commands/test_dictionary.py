@@ -191,7 +191,7 @@ def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
         (["dictionary", "links", "--source", "text.de", "--target", "short"], 1, "has 2"),
         (["dictionary", "none"], 1, "none: no such file"),
         (["train", "text.de", "text.en", "x", "--prior", "m", "--continue", "m"], 2, "leave out --prior"),
-        (["train", "text.de", "text.en", "x", "--prior-weight", "2"], 2, "--prior-weight 2"),
+        (["train", "text.de", "text.en", "x", "--prior-weight", "2"], 2, "--prior-weight needs --prior"),
         (["train", "text.de", "text.en", "x", "--prior", "m", "--prior-weight", "-2"], 2, "must be over 0"),
         (["train", "text.de", "text.en", "x", "--prior", "none"], 1, "none: no such file"),
         (["train", "text.de", "text.en", "x", "--continue", "text.de"], 1, "text.de"),

@@ -234,7 +234,7 @@ def test_links_outside_the_text_name_the_files(tmp_path, links, gold, capsys):
 
 def test_options_that_need_each_other(links, gold, texts, capsys):
     assert "--target needs --source" in failure(capsys, links, gold, *texts[2:], code=2)
-    assert "--rare needs the words" in failure(capsys, links, gold, "--rare", "2", code=2)
+    assert "needs --source" in failure(capsys, links, gold, "--rare", "2", code=2)
 
 
 def test_texts_count_among_the_files_from_standard_input(links, gold, capsys):

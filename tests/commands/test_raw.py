@@ -10,8 +10,8 @@ from dualign.jobs.pair_requests import Answerer, Refused
 
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Outputs
 from dualign.commands.cli import run
-from dualign.commands.link_files import Outputs
 
 WORDS = {"Hund": "dog", "Haus": "house", "Buch": "book", "Mann": "man", "Baum": "tree", "Tag": "day"}
 PAIRS = [

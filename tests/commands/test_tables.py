@@ -141,6 +141,22 @@ def test_an_output_that_is_read_for_tuning_is_refused_before_the_work(folder, tm
     assert "round" not in shown
 
 
+def test_jobs_know_trees_and_tables_by_their_names(folder, tmp_path):
+    """Without copies that somebody has to make: for the text, and for that beside it."""
+    rows = ("".join(f"{n}\t{w}" + "\t_" * 8 + "\n" for n, w in enumerate(s.split(), 1)) for s in SOURCE)
+    (tmp_path / "s.conllu").write_text("".join(f"{row}\n" for row in rows))
+    (tmp_path / "t").write_text("".join(f"{line}\n" for line in TARGET))
+    (tmp_path / "b.jsonl").write_text(
+        "".join(json.dumps({"source": s, "target": t}) + "\n" for s, t in zip(SOURCE, TARGET, strict=True))
+    )
+    names = str(tmp_path / "s.conllu"), str(tmp_path / "t")
+    for text, known in (
+        (names, None), ((str(tmp_path / "b.jsonl"), None), None), (names, jobs.Knowledge(background=names))
+    ):  # fmt: skip
+        jobs.align(*text, str(tmp_path / "links"), glossary=known, rounds=1)
+        assert known or (tmp_path / "links").read_text() == (folder / "links").read_text()
+
+
 def test_jobs_read_the_words_of_trees_too(tmp_path):
     (tmp_path / "s.conllu").write_text("1\tein" + "\t_" * 8 + "\n\n")
     texts = [write_lines(tmp_path / name, ["ein"]) for name in ("s", "t")]

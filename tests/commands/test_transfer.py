@@ -236,7 +236,7 @@ def test_overlapping_tags_are_named(source: str, message: str, tmp_path: Path) -
         (("tags", "a", "b", "l", "--column", "HEAD"), "column HEAD does not hold tags"),
         (("tags", "a", "b", "l", "--column", "a=b"), "cannot be an attribute in MISC"),
         (("tree", "-", "-", "l"), "only one file can be standard input"),
-        (("tree", "a", "b", "l", "--target-format", "xml"), "not one of 'conllu', 'text'"),
+        (("tree", "a", "b", "l", "--target-format", "xml"), "is not one of conllu, text"),
         (("tree", "a", "b", "l", "--threshold", "1"), "--threshold 1.0 must be"),
         (("evaluate", "a.jsonl", "b.conllu", "l"), "must both be"),
         (("evaluate", "a", "b", "l", "--threshold", "1"), "--threshold 1.0 must be"),

@@ -112,7 +112,7 @@ def test_port_that_is_taken_is_an_error_only_if_it_was_asked_for(text, capsys):
         (["--links", "missing"], 1, "missing: no such file"),
         (["--model", "missing"], 1, "missing"),
         (["--model", "missing", "--projection", "x"], 2, "--projection x is not one of"),
-        (["--html", "no/folder/x"], 1, "no such directory"),
+        (["--html", "no/folder/x"], 1, "there is no folder"),
     ],
 )
 def test_wrong_usage_is_said_before_anything_is_served(text, more, code, message, capsys):

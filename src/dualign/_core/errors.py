@@ -61,6 +61,10 @@ class DualignError(Exception):
         return f"{'' if self.place is None else f'{self.place}: '}{text}{remedy}"
 
 
+class Terminated(KeyboardInterrupt):
+    """Somebody sent SIGTERM."""
+
+
 class DataError(DualignError, ValueError):
     """The content of a file, or of an argument, is not what it must be."""
 

@@ -21,6 +21,7 @@ name, `threshold=0.3` or `--threshold 0.3`, as if they were the other's own. The
 | `used_with` | values of other options without which this one has no effect |
 | `file` | `in` or `out`: read or written; `-` is standard input or output |
 | `named` | files may be written `NAME=FILE` |
+| `ignored` | an option that another program has; a shell is told that it has no effect |
 | `off` | a flag that sets False, and its line of help |
 | `shell` | an option that Python does not have |
 | `panel` | the heading of the help under which it stands |
@@ -215,14 +216,16 @@ def check(record: Any) -> None:
             others = ", ".join(rules["choices"])
             raise UsageError(f"{{{name}=}} is not one of {others}", **_named(name, value))
         bounds = [(words, rules[rule], fits) for rule, (words, fits) in BOUNDS.items() if rule in rules]
-        if not all(fits(item, bound) for _, bound, fits in bounds for item in items):
-            limits = " and ".join(f"{words} {bound:g}" for words, bound, _ in bounds)
-            raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
+        for item in items:
+            if not all(fits(item, bound) for _, bound, fits in bounds):
+                limits = " and ".join(f"{words} {bound:g}" for words, bound, _ in bounds)
+                raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, item))
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
             needed = next(each for each in fields(record) if each.name == other)
-            values = _named(name, ...) | _named(_name(needed), needed.metadata.get("metavar", ...))
-            raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}}", **values)
+            values = _named(name, ... if "file" in rules else value) | _named(_name(needed), ...)
+            metavar = needed.metadata.get("metavar", "")
+            raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}} {metavar}".rstrip(), **values)
 
 
 def check_value(name: str, value: Any, kind: str = "", **rules: Any) -> None:

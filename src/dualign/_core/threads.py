@@ -69,13 +69,23 @@ def ordered_map(
 def _pooled(function: Callable[[J], R], jobs: Iterable[J], threads: int, most: int) -> Iterator[R]:
     with ThreadPoolExecutor(threads, initializer=_choose_processor, initargs=(count(),)) as pool:
         waiting: deque[Future[R]] = deque()
+        stream, wrong = iter(jobs), None
         try:
-            for job in jobs:
+            while True:
+                try:
+                    job = next(stream)
+                except StopIteration:
+                    break
+                except Exception as error:  # raised in its turn, after what the jobs before it give
+                    wrong = error
+                    break
                 waiting.append(pool.submit(_apart, function, job))
                 if len(waiting) >= most:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+            if wrong is not None:
+                raise wrong
         finally:
             for future in waiting:
                 future.cancel()
@@ -273,7 +283,7 @@ class StageRunner(Generic[R]):
 T = TypeVar("T")
 
 
-def prefetched(items: Iterator[T]) -> Iterator[T]:
+def prefetched(items: Iterator[T]) -> Generator[T, None, None]:
     """The same items, of which a thread makes the next one while the caller has the last. None ends them."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, items, None)

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.progress import Clock, advance
-from dualign.commands.bundles import BitextFiles
+from dualign.commands.bundles import BitextFiles, Outputs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.commands.evidence import WITHOUT_MODEL, Evidence, Tuning
-from dualign.commands.link_files import Outputs
 from dualign.options import Options
 from dualign.text.checks import number_of
 
@@ -26,8 +25,9 @@ if TYPE_CHECKING:
     from dualign.commands.outputs import PairTotals, Piece
     from dualign.commands.plain_text import PlainText
     from dualign.hmm.training import NothingToLearn
-    from dualign.text.blocks import Position, TextFiles
+    from dualign.text.blocks import Position
     from dualign.text.corpus import Numbered
+    from dualign.text.text_files import TextFiles
 
 FLAGS = (
     "tokenize whitespace skip_tokens decoder symmetrize threshold style agreement penalty unsupported model "
@@ -125,9 +125,8 @@ class Align(Command):
     def run(self, tell: Reporter) -> Aligner:
         """Read the text, load or train a model, and write the links."""
         from dualign.commands.outputs import note_counts
-        from dualign.commands.training import Trainer, TrainingText
-        from dualign.hmm.training import NothingToLearn
-        from dualign.text.blocks import Position, TextFiles
+        from dualign.text.blocks import Position
+        from dualign.text.text_files import TextFiles
 
         clock, computing = Clock(), self.computing
         with ExitStack() as stack:
@@ -139,30 +138,34 @@ class Align(Command):
             self._check(text, outputs, crew, tell)
             bad = _BadLines(tell)
             hear = bad.tell if outputs.at_once else None
-            files = TextFiles(text.source, text.target, computing.errors, tell=hear)
-            trainer = Trainer(computing, crew, evidence, tuning, tell)
+            files = TextFiles(text.source, text.target, errors=computing.errors, tell=hear)
+            workspace = computing.workspace()
             if self.load is not None:
                 aligner = self._loaded(tell)
                 self._compile(crew, tell)
                 self._note_idle(aligner.options, tell)
                 aligner.constraints = evidence.read_glossary(computing.errors, aligner.cutting)
-                trainer.workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
-                files = files._replace(cutting=aligner.cutting)
+                workspace.reserve(sum(array.nbytes for array in aligner.model.lexicon))
+                files = replace(files, cutting=aligner.cutting)
                 chunks, end = self._chunks_for_saved(aligner, files, tuning, outputs, tell)
             else:
                 self._note_idle(Options.of(self.options), tell)
                 self._compile(crew, tell)
+                from dualign.commands.training import Trainer, TrainingText
+                from dualign.hmm.training import NothingToLearn
+
+                trainer = Trainer(computing, crew, evidence, tuning, tell, workspace)
                 given = TrainingText(text.source, text.target)
                 try:
                     learnt, aligner = trainer.learn(given, self.options, outputs.positions)
                 except NothingToLearn as error:
                     return self._write_nothing(error, files, outputs, tell)
-                files = files._replace(cutting=aligner.cutting)
+                files = replace(files, cutting=aligner.cutting)
                 chunks, end = _chunks_for_learnt(aligner, files, learnt, outputs), Position(len(learnt))
             self._note_cut(aligner, outputs, tell)
             if outputs.model is not None:
                 aligner.save(outputs.model)
-            threads = trainer.workspace.at_once(aligner.threads, CHUNK_MEMORY)
+            threads = workspace.at_once(aligner.threads, CHUNK_MEMORY)
             work = _Work(aligner, files, chunks, end, outputs, threads)
             counts = self._write(work, evidence, crew, tell)
             if not self.resume and crew is None:  # which may have looked at a part of the text alone
@@ -201,10 +204,7 @@ class Align(Command):
             if outputs.ids is not None:
                 raise UsageError("{resume=} cannot write ids; leave them out", resume=True)
             check_resumable(outputs, source, target)
-        if self.computing.device != "auto":
-            from dualign.engines.cuda.device import card_of
-
-            card_of(self.computing.device, self.computing.device_memory)
+        self.computing.check_device()
         if self.load is None:
             self._check_gold(Options.of(self.options))
         inspect_text(source, target, self.computing.errors, tell, waits=outputs.at_once)
@@ -259,22 +259,21 @@ class Align(Command):
         self, aligner: Aligner, files: TextFiles, tuning: Tuning, outputs: Outputs, tell: Reporter
     ) -> tuple[Chunks, Position]:
         """Return the text for a saved model, which is tuned first if that is wanted, and its size."""
-        from dualign._core.files.streams import text_size
         from dualign.commands.chunks import chunks_of_files, chunks_of_text
         from dualign.commands.notes import can_read_again, note_device
-        from dualign.text.blocks import Position
+        from dualign.text.blocks import Position, read_pairs
 
         if outputs.at_once:
             aligner.threads = 1  # several would read ahead, and so wait for lines before answering
             aligner.card = None
         else:
             note_device(aligner, aligner.constraints, tell, learns=False)
-        end = Position(0, text_size(files.source))
+        end = Position(0, files.size)
         if tuning.is_wanted:
             from dualign.commands.tuning import gold_of, pairs_with_gold, tune_by
 
             gold = gold_of(tuning, files.errors)
-            pairs = files.pairs()
+            pairs = read_pairs(files)
             begin = list(islice(pairs, gold.lines[-1] + 1)) if tuning.on_input else []
             tune_by(
                 aligner, pairs_with_gold(tuning, begin, gold, files.errors, files.cutting), gold.links, tell
@@ -300,13 +299,13 @@ class Align(Command):
         from dualign.aligner import Aligner
         from dualign.commands.outputs import Ids, Printed, printed, write
         from dualign.decode.decoders import no_links
-        from dualign.text.blocks import BEGINNING, Position
+        from dualign.text.blocks import BEGINNING, Position, read_pairs
 
         pairs = error.pairs
         if outputs.model or outputs.page or (pairs and outputs.posteriors):
             raise error
         aligner = Aligner(**self.computing.aligner_keywords(), **self.options)
-        files = files._replace(cutting=aligner.cutting)
+        files = replace(files, cutting=aligner.cutting)
         empty = (
             f"all {pairs} lines of the output are empty" if pairs > 1 else "the line of the output is empty"
         )
@@ -314,7 +313,7 @@ class Align(Command):
         tell.warn("{what}, so {found}", what=error.what, found=found)
         lines = None
         if outputs.reads_lines:
-            tokens = "".join(f"{' '.join(left)}\t{' '.join(right)}\n" for left, right in files.pairs())
+            tokens = "".join(f"{' '.join(left)}\t{' '.join(right)}\n" for left, right in read_pairs(files))
             lines = Printed(lambda _: b"\n" * pairs, tokens.encode())
         ids = None if outputs.ids is None else Ids(outputs.ids).of(0, pairs)
         piece = printed(no_links(pairs), outputs, BEGINNING, Position(pairs), 0.0, lines, ids)
@@ -325,7 +324,7 @@ class Align(Command):
         """Align the text: on a cluster, as a run that can be continued, or from its beginning to its end."""
         from dualign.commands.chunks import align_chunks
         from dualign.commands.outputs import Ids, write, write_page
-        from dualign.text.blocks import BEGINNING
+        from dualign.text.blocks import BEGINNING, read_pairs
 
         aligner, files, outputs = work.aligner, work.files, work.outputs
         if crew is not None:
@@ -340,7 +339,7 @@ class Align(Command):
         if outputs.page is not None:
             named = {"source": files.source, "target": files.target, "model": self.load or outputs.model}
             named["links"] = outputs.links
-            write_page(outputs.page, list(files.pairs()), kept, aligner, named)
+            write_page(outputs.page, list(read_pairs(files)), kept, aligner, named)
         return counts
 
     def _go_on(self, work: _Work, evidence: Evidence, tell: Reporter) -> PairTotals:

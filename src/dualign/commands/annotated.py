@@ -112,10 +112,6 @@ def record_pairs(
 def trees(files: AnnotatedFiles, settings: Settings, errors: str, spread: Spread = map) -> Iterable[Carried]:
     """Return target sentences with the trees of the source sentences."""
     _, target_is_conllu = files.conllu()
-    if settings.pos != "any" and not target_is_conllu:
-        raise UsageError(
-            "links can be filtered by part of speech only if the target has them: give it as CoNLL-U"
-        )
     pairs = sentence_pairs(files, target_is_conllu, errors)
     return spread(partial(_carry_tree, files, settings), enumerate(pairs, 1))
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from dualign._core.arrays import Array
 from dualign._core.threads import available
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter
-from dualign.commands.link_files import Outputs
 from dualign.commands.notes import note_raw, note_unknown
 from dualign.commands.outputs import Ids, Piece, printed
 from dualign.engines import DecodedPart
@@ -25,8 +25,9 @@ from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
 from dualign.jobs.link_places import on_lines
 from dualign.jobs.warming import compile_kernels
-from dualign.text.blocks import BEGINNING, Pair, PairedLines, Position, TextFiles, both_sides
+from dualign.text.blocks import BEGINNING, Pair, Position, TextBlock, read_blocks
 from dualign.text.corpus import Numbered
+from dualign.text.text_files import TextFiles
 
 CHUNK_MEMORY = 40 << 20
 """What a thread takes while it aligns a chunk, from the bytes of the text to those of the links."""
@@ -55,18 +56,18 @@ def chunks_of_files(
             side.is_lower  # noqa: B018
         if model.options.skipped:
             side.numbers  # noqa: B018
-    for lines in text.blocks(size or chunk_size(model), begin):
-        yield Chunk(lines.begin, partial(encode_chunk, lines=lines, text=text, keep=keep), lines.end)
+    for block in read_blocks(text, size or chunk_size(model), begin):
+        yield Chunk(block.begin, partial(encode_chunk, block=block, keep=keep), block.end)
 
 
-def encode_chunk(model: Model, lines: PairedLines, text: TextFiles, keep: bool) -> EncodedText:
+def encode_chunk(model: Model, block: TextBlock, keep: bool) -> EncodedText:
     """Some lines of a text in a model's numbers; `keep` the lines, too."""
-    sides = both_sides(lines, text.source, text.target, text.errors)
-    tokens = text.cutting.both(sides)
+    sides = block.normalised()
+    tokens = block.origin.cutting.both(sides)
     encoded = encode_lines(model, *tokens)
     if not keep:
         return encoded
-    written = sides if lines.target is None else (lines.source, lines.target)
+    written = sides if block.target is None else (block.source, block.target)
     return encoded._replace(lines=Lines(written, tokens))
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
@@ -29,12 +29,11 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from dualign._core.errors import DualignError, Spell, UsageError, shown
+from dualign._core.errors import DualignError, Spell, Terminated, UsageError, shown
 from dualign._core.fields import Setting, assigned, settings
 from dualign.commands import GROUPS, VERBS
 from dualign.commands.command import Command
 from dualign.commands.console import Console, say
-from dualign.commands.signals import Terminated, heed
 from dualign.text.checks import number_of
 
 _COMPLETE = "_DUALIGN_COMPLETE"
@@ -185,6 +184,8 @@ def click_command(name: str, verb: type[Command]) -> Verb:
             given |= _named(verb, arguments, words, given)
         try:
             command = verb.of(**given | assigned(known, set_, given))
+            if not quiet:
+                _note_ignored(known[name] for name in given)
             is_quiet = quiet or command.is_silent
             console = Console(spell, quiet=is_quiet, output=command.main_output, rate=verb.shows_rate)
             with console.watching():
@@ -212,6 +213,15 @@ def click_command(name: str, verb: type[Command]) -> Verb:
     quiet.panel = "Computing" if any(getattr(each, "panel", "") == "Computing" for each in params) else ""
     params.append(quiet)
     return Verb(name, params=params, callback=call, help=verb.__doc__, context_settings=_HELP)
+
+
+def _note_ignored(given: Iterable[Setting]) -> None:
+    """Tell which options of another program were given without effect."""
+    names = [each.rules["short"] or each.flag for each in given if each.rules.get("ignored")]
+    if names:
+        *others, last = names
+        have = f"{', '.join(others)} and {last} have" if others else f"{last} has"
+        say(f"note: {have} no effect here")
 
 
 def _is_plain(each: Setting) -> bool:
@@ -320,15 +330,15 @@ def run(arguments: Sequence[str]) -> int:
     return guarded(lambda: _invoke(list(arguments)))
 
 
-def main() -> NoReturn:
-    """Run the command line of this process."""
+def main(heed: Callable[[], None]) -> NoReturn:
+    """Run the command line of this process; `heed` takes care of signals, so that they raise."""
     # We never multiply matrices that are worth it, and OpenBLAS keeps its threads busy for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
     sys.modules.setdefault("scipy", None)  # type: ignore[arg-type] # Numba would load it for its version
     code = 130  # for a signal between the end of the work and our own
     try:
-        code = guarded(_heeding)
+        code = guarded(lambda: heed() or _invoke(sys.argv[1:]))  # type: ignore[func-returns-value]
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
@@ -337,22 +347,12 @@ def main() -> NoReturn:
         os._exit(code)
 
 
-def _heeding() -> int:
-    """Run the command line of this process, which from now on heeds signals: what they raise is explained."""
-    heed()
-    return _invoke(sys.argv[1:])
-
-
 def _invoke(arguments: list[str]) -> int:
     command = program()
     if (asked := os.environ.get(_COMPLETE)) is not None:  # by the shell, after `dualign --install-completion`
         from dualign.commands.completion import complete
 
         return complete(command, asked)
-    if not _has_moved(arguments):
-        from dualign.cli.main import _invoke as old
-
-        return old(arguments)
     try:
         # Not `command()`: click would decide on messages and exit codes for Ctrl-C and broken pipes itself.
         with command.make_context("dualign", arguments) as context:
@@ -365,14 +365,6 @@ def _invoke(arguments: list[str]) -> int:
         say(f"error: {error.format_message()}\nTry `{path} --help`.")
         return 2
     return 0
-
-
-def _has_moved(arguments: list[str]) -> bool:
-    verb = arguments[0] if arguments else ""
-    if verb not in VERBS:
-        return True
-    homes = [home for home, _ in GROUPS[verb].values()] if verb in GROUPS else [VERBS[verb][0]]
-    return all(homes)
 
 
 def guarded(action: Callable[[], int]) -> int:

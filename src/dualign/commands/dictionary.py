@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
@@ -18,8 +18,9 @@ from dualign.commands.console import Reporter
 if TYPE_CHECKING:
     from dualign.hmm.model import Model
     from dualign.phrase.word_entries import WordEntry
-    from dualign.text.blocks import Pair, TextFiles
+    from dualign.text.blocks import Pair
     from dualign.text.links import Alignment
+    from dualign.text.text_files import TextFiles
 
 FORMS = ("tsv", "lex", "shortlist", "eflomal")
 USUAL_PROBABILITY = 0.05
@@ -78,7 +79,7 @@ class Dictionary(Command):
         """Write entries; return their number."""
         from dualign._core.files.container import is_model_file
         from dualign.hmm.model import Model
-        from dualign.text.blocks import TextFiles
+        from dualign.text.text_files import TextFiles
         from dualign.text.tokenizing import PLAIN, cutting_of
 
         model = Model.load(self.subject) if is_model_file(self.subject) else None
@@ -88,9 +89,8 @@ class Dictionary(Command):
         with BitextFiles(self.source, self.target, self.columns).plain(self.computing, tell) as text:
             if not all(is_regular(path) for path in (text.source, text.target) if path is not None):
                 raise UsageError("the text is read a second time for its examples; name files instead of -")
-            return self._write(
-                model, TextFiles(text.source, text.target, self.computing.errors, cutting), tell
-            )
+            how: Any = {"errors": self.computing.errors, "cutting": cutting}
+            return self._write(model, TextFiles(text.source, text.target, **how), tell)
 
     def _write(self, model: Model | None, text: TextFiles | None, tell: Reporter) -> int:
         from dualign.phrase.word_entries import CutOffs
@@ -126,6 +126,7 @@ class Dictionary(Command):
     def _entries(self, model: Model | None, text: TextFiles | None, tell: Reporter) -> list[WordEntry]:
         """Return the entries of a model, or of linked text, which may be linked now."""
         from dualign.phrase.word_entries import entries_of_links, entries_of_model
+        from dualign.text.blocks import read_pairs
         from dualign.text.checks import in_step
         from dualign.text.link_formats import read_links
 
@@ -136,7 +137,7 @@ class Dictionary(Command):
                     file=self.subject, source="FILE", target="FILE",
                 )  # fmt: skip
             return entries_of_model(model)
-        pairs = text.pairs()
+        pairs = read_pairs(text)
         if model is not None:
             linked = _aligned(model, pairs, self.computing.threads)
         else:
@@ -183,10 +184,12 @@ def _write_lex(path: str, entries: Iterable[WordEntry], direction: str) -> int:
 
 def _glossary(entries: list[WordEntry], text: TextFiles | None) -> Iterator[str]:
     """Return a head and a line for each entry, the most frequent first."""
+    from dualign.text.blocks import read_pairs
+
     examples: dict[int, Pair] = {}
     if text is not None:
         wanted = {entry.line for entry in entries}
-        examples = {line: pair for line, pair in enumerate(text.pairs()) if line in wanted}
+        examples = {line: pair for line, pair in enumerate(read_pairs(text)) if line in wanted}
     yield HEAD + ("\tline\tsource example\ttarget example\n" if examples else "\n")
     for e in sorted(entries, key=lambda e: (-e.times, -e.forward * e.backward, e.source, e.target)):
         fields = [e.source, e.target, f"{e.times:.6g}", f"{e.forward:.4f}", f"{e.backward:.4f}"]

@@ -14,6 +14,7 @@ from dualign.commands.console import Reporter
 from dualign.jobs.warming import compile_kernels, load_ahead, load_kernels
 from dualign.options import Options
 from dualign.text.blocks import check_separator
+from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import ENDING, SAMPLE, Cutting, sign_of_raw_text
 from dualign.text.utf8 import read_lines, tokenize
 
@@ -37,7 +38,7 @@ def inspect_text(
         if os.path.samefile(source, target) if local else source == target:
             what = "{file}: both the source and the target text; name the file of the other language"
             tell.warn(what, file=source)
-    if target is None and is_regular(source) and not waits:
+    if target is None and is_regular(source) and not waits and not TextFiles(source).is_table:
         for number, line in enumerate(read_lines(source, errors), 1):
             if tokenize(line):
                 check_separator(line, f"{source}:{number}")

@@ -25,8 +25,8 @@ from dualign._core.files.streams import (
 from dualign._core.progress import in_words
 from dualign._core.version import release
 from dualign.aligner import Aligner, alignments
+from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter
-from dualign.commands.link_files import Outputs
 from dualign.decode.decoders import Links, scores_of
 from dualign.text.blocks import Pair, Position
 from dualign.text.checks import number_of

@@ -12,18 +12,17 @@ from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.fields import bundle, opt, settings
+from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
-from dualign.commands.bundles import BitextFiles
+from dualign.commands.bundles import BitextFiles, Outputs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.commands.evidence import WITHOUT_MODEL, Evidence
-from dualign.commands.link_files import Outputs
 from dualign.options import Options
 
 if TYPE_CHECKING:
-    from dualign.text.blocks import TextFiles
+    from dualign.text.text_files import TextFiles
 
 DIRECTION = {"decoder": "posterior", "threshold": 0.5}
 """How the links of a direction are chosen."""
@@ -53,26 +52,29 @@ class AlignDirections(Command):
     evidence: Evidence = bundle(Evidence, WITHOUT_MODEL)
     computing: Computing = bundle(Computing)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (wanted := self._wanted()):
+            raise UsageError("nothing to write; name a file for the links of one direction at least")
+        if "-" in (self.text.source, self.text.target) and (len(wanted) == 2 or self.after_links):
+            raise UsageError("the text is read more than once; name files instead of -")
+
+    def _wanted(self) -> list[tuple[str, str | None, str | None]]:
+        """Return the directions whose links or scores are written."""
+        both = (
+            ("forward", self.forward, self.forward_scores),
+            ("backward", self.backward, self.backward_scores),
+        )
+        return [each for each in both if each[1:] != (None, None)]
+
     def run(self, tell: Reporter) -> None:
         """Align once for each direction; the second time with the model of the first."""
         from dualign._core.files.atomic import temporary_folder
         from dualign.commands.align import Align
-        from dualign.text.blocks import TextFiles
+        from dualign.text.text_files import TextFiles
 
-        wanted = [
-            (direction, links, scores)
-            for direction, links, scores in (
-                ("forward", self.forward, self.forward_scores),
-                ("backward", self.backward, self.backward_scores),
-            )
-            if links is not None or scores is not None
-        ]
-        if not wanted:
-            raise UsageError("nothing to write; name a file for the links of one direction at least")
         source, target = self.text.source, self.text.target
-        if "-" in (source, target) and (len(wanted) == 2 or self.after_links):
-            raise UsageError("the text is read more than once; name files instead of -")
-        load = self.load
+        load, wanted = self.load, self._wanted()
         with temporary_folder(self.computing.scratch) as folder:
             for number, (direction, links, scores) in enumerate(wanted):
                 places = [
@@ -91,7 +93,7 @@ class AlignDirections(Command):
                 if scores is not None:
                     _write_costs(places[1], scores, direction)
                 if self.after_links and links is not None:
-                    text = TextFiles(source, target, self.computing.errors, aligner.cutting)
+                    text = TextFiles(source, target, errors=self.computing.errors, cutting=aligner.cutting)
                     _write_after_links(places[0], places[1], text, links, direction)
 
 
@@ -109,10 +111,11 @@ def _write_costs(scores: str, output: str, direction: str) -> None:
 
 
 def _write_after_links(links: str, scores: str, text: TextFiles, output: str, direction: str) -> None:
+    from dualign.text.blocks import read_pairs
     from dualign.text.utf8 import read_lines
 
     side = 1 if direction == "forward" else 0
-    rows = zip(read_lines(links), _scores(scores, direction), text.pairs(), strict=True)
+    rows = zip(read_lines(links), _scores(scores, direction), read_pairs(text), strict=True)
     with open_output(output) as stream:
         stream.writelines(f"{line} ||| {value * len(pair[side]):g}\n" for line, value, pair in rows)
 
@@ -123,23 +126,7 @@ def _ignored(flag: str, short: str = "", text: str = "Accepted but ignored.", **
 
 
 @dataclass(frozen=True)
-class Peer(Command):
-    """Another program, whose options are taken."""
-
-    computing: Computing = bundle(Computing, "threads")
-
-    def note_ignored(self, tell: Reporter) -> None:
-        """Tell which options were given without effect."""
-        known = settings(type(self))
-        given = [each for name, each in known.items() if name in self.given and each.rules.get("ignored")]
-        if given:
-            *others, last = [each.rules["short"] or each.flag for each in given]
-            have = f"{', '.join(others)} and {last} have" if others else f"{last} has"
-            tell.note(f"note: {have} no effect here")
-
-
-@dataclass(frozen=True)
-class FastAlign(Peer):
+class FastAlign(Command):
     """Align as fast_align does, with its options.
 
     Writes the links of one direction to standard output. Words are what ASCII white space separates.
@@ -160,6 +147,7 @@ class FastAlign(Peer):
         None, "Align with a model that -p saved, instead of training one.",
         flag="--force_align", short="-f", metavar="MODEL", file="in",
     )  # fmt: skip
+    computing: Computing = bundle(Computing, "threads")
     p0: float | None = opt(None, "Probability that a word has no link.", short="-q", metavar="P")
     diagonal: bool = _ignored("--favor_diagonal", "-d", "Accepted but ignored: an HMM does this.")
     tension: bool = _ignored("--optimize_tension", "-o")
@@ -176,34 +164,36 @@ class FastAlign(Peer):
         super().__post_init__()
         if self.load is not None and self.save is not None:
             raise UsageError("-f and -p exclude each other: a model is either loaded or saved")
+        self.work()
 
     @property
     def main_output(self) -> str:
         """Return where the links go."""
         return "-"
 
+    def work(self) -> AlignDirections:
+        """Return the same as a verb of our own."""
+        how = {} if self.p0 is None else {"null": self.p0}
+        return AlignDirections.of(
+            self.input, **{"backward" if self.reverse else "forward": "-"}, save=self.save, load=self.load,
+            after_links=self.scores, whitespace="ascii", computing=self.computing, **how,
+        )  # fmt: skip
+
     def run(self, tell: Reporter) -> None:
         """Write links of one direction to standard output."""
         from dualign.text.blocks import OR_TWO_FILES, SEPARATED
 
-        self.note_ignored(tell)
-        how = {} if self.p0 is None else {"null": self.p0}
-        aligning = AlignDirections.of(
-            self.input, **{"backward" if self.reverse else "forward": "-"}, save=self.save, load=self.load,
-            after_links=self.scores, whitespace="ascii", computing=self.computing, **how,
-        )  # fmt: skip
         try:
-            aligning.run(tell)
+            self.work().run(tell)
         except DataError as error:
             if error.remedy != OR_TWO_FILES:
                 raise
-            raise error.with_remedy(
-                f"{SEPARATED}; for two files there is `dualign align SOURCE TARGET`"
-            ) from None
+            remedy = f"{SEPARATED}; for two files there is `dualign align SOURCE TARGET`"
+            raise error.with_remedy(remedy) from None
 
 
 @dataclass(frozen=True)
-class Eflomal(Peer):
+class Eflomal(Command):
     """Align as eflomal-align does, with its options.
 
     Writes the links of either direction, or of both. Words are what ASCII white space separates.
@@ -232,6 +222,7 @@ class Eflomal(Peer):
         None, "Priors of eflomal-makepriors, or others.", short="-p", metavar="FILE", file="in"
     )
     model: int = opt(3, "1: IBM Model 1; 2 and 3: HMM.", short="-m", metavar="N", least=1, most=3)
+    computing: Computing = bundle(Computing, "threads")
     null_prior: float | None = opt(None, "Probability that a word has no link.", metavar="P")
     overwrite: bool = opt(False, "Overwrite existing files.")
     length: float | None = _ignored("--length", "-l", metavar="X")
@@ -252,6 +243,7 @@ class Eflomal(Peer):
         two = self.source is not None and self.target is not None
         if (self.input is None) != two or (self.input and (self.source or self.target)):
             raise UsageError("name either -s and -t, or -i")
+        self.work()
 
     @property
     def is_silent(self) -> bool:
@@ -265,12 +257,15 @@ class Eflomal(Peer):
             if path is not None and not self.overwrite and os.path.isfile(path):
                 raise DataError("already exists; remove it, or use {overwrite=}", place=path, overwrite=True)
 
-    def run(self, tell: Reporter) -> None:
-        """Write links of one direction, or of both."""
-        self.note_ignored(tell)
+    def work(self) -> AlignDirections:
+        """Return the same as a verb of our own."""
         how = {} if self.null_prior is None else {"null": self.null_prior}
-        AlignDirections.of(
+        return AlignDirections.of(
             self.source or str(self.input), self.target, forward=self.forward, backward=self.reverse,
             forward_scores=self.forward_scores, backward_scores=self.reverse_scores, prior=self.priors,
             model="ibm1" if self.model == 1 else "hmm", whitespace="ascii", computing=self.computing, **how,
-        ).run(tell)  # fmt: skip
+        )  # fmt: skip
+
+    def run(self, tell: Reporter) -> None:
+        """Write links of one direction, or of both."""
+        self.work().run(tell)

@@ -21,7 +21,7 @@ from dualign._core.files.parts import PartFile, part_of, write_whole
 from dualign._core.files.streams import explaining, is_regular, pack
 from dualign._core.progress import Clock
 from dualign._core.version import release
-from dualign.commands.link_files import Outputs
+from dualign.commands.bundles import Outputs
 from dualign.commands.outputs import PairTotals, Piece
 from dualign.options import DECODING
 from dualign.text.blocks import Position

@@ -53,7 +53,7 @@ class Serve(Command):
     sentences. It answers this machine only, unless --host says otherwise; then a token is needed.
     """
 
-    model: str = arg("A saved model.", file="in")
+    load: str = arg("A saved model.", metavar="MODEL", file="in")
     host: str = opt(LOCAL[0], "Where to listen.", metavar="ADDRESS")
     port: int = opt(PORT, "Port; 0: any free one.", metavar="N", least=0, most=65535)
     token: str | None = opt(
@@ -76,7 +76,7 @@ class Serve(Command):
         from dualign.jobs.warming import DECODERS, WORD_ALIGNER, compile_kernels
 
         _uvicorn()
-        aligner = Aligner.load(self.model, threads=self.computing.threads).set_options(**self.options)
+        aligner = Aligner.load(self.load, threads=self.computing.threads).set_options(**self.options)
         cutting = () if aligner.cutting.plain else ("cutting",)
         names = DECODERS.get(aligner.options.decoder, WORD_ALIGNER)
         compile_kernels(tell.note, *names, "lines", *cutting)
@@ -88,7 +88,7 @@ class Serve(Command):
         """Serve until somebody ends it."""
         # The address is the result, not a note: it is shown even when quiet.
         print(result.place.address, flush=True)
-        tell.note("{model} at {address}; Ctrl-C ends it", model=self.model, address=result.place.address)
+        tell.note("{model} at {address}; Ctrl-C ends it", model=self.load, address=result.place.address)
         result.serve_forever()
 
 

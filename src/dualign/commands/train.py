@@ -48,7 +48,6 @@ class Train(Command):
         from dualign._core.files.container import checked_path, refuse_other_files
         from dualign.commands.notes import compile_for, inspect_text, note_idle
         from dualign.commands.training import Trainer, TrainingText
-        from dualign.engines.cuda.device import card_of
         from dualign.jobs.warming import WORD_ALIGNER
         from dualign.text.sampling import as_count
 
@@ -61,14 +60,13 @@ class Train(Command):
             tuning = stack.enter_context(self.tuning.plain(computing, tell, text.ids))
             evidence = stack.enter_context(self.evidence.plain(computing, tell))
             crew = stack.enter_context(computing.crew(tell))
-            trainer = Trainer(computing, crew, evidence, tuning, tell)
+            trainer = Trainer(computing, crew, evidence, tuning, tell, computing.workspace())
             if size is not None:
                 self._check_sample(text.source, text.target)
             note_idle(Options.of(self.options), self.options, tell, only_training=True)
             if self.seed and size is None:
                 tell.note("note: {seed=} has no effect without a sample", seed=self.seed)
-            if computing.device != "auto":
-                card_of(computing.device, computing.device_memory)
+            computing.check_device()
             inspect_text(text.source, text.target, computing.errors, tell)
             cutting = ("cutting",) if "tokenize" in self.options else ()
             compile_for(crew, computing.threads, tell, *WORD_ALIGNER, *cutting)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,30 +11,29 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign._core.files.streams import text_size
+from dualign._core.memory import Workspace
 from dualign._core.progress import phase
 from dualign._core.threads import ordered_map
 from dualign.aligner import Aligner
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
 from dualign.commands.evidence import Evidence, Tuning
-from dualign.commands.notes import can_read_again, note_device, note_raw, note_unknown
+from dualign.commands.notes import note_device, note_raw, note_unknown
 from dualign.commands.plain_text import names_of
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
 from dualign.hmm.training import NothingToLearn, usable
 from dualign.jobs.warming import compile_kernels
 from dualign.options import Options
-from dualign.text.blocks import Pair, TextFiles
+from dualign.text.blocks import Pair, TextBlock, read_blocks
 from dualign.text.checks import number_of
-from dualign.text.corpus import Bitext, Numbered, numbered
+from dualign.text.corpus import Bitext, Numbered
 from dualign.text.gold import Gold
-from dualign.text.numbering import encode_blocks, encode_files
+from dualign.text.numbering import LINES, encode_text
 from dualign.text.sampling import sampled
 from dualign.text.similarities import SIMILARITY_WEIGHT
+from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import SAMPLE, Cutting
-
-READ_LINES = 1 << 14
-"""Lines that are read together when a sample is drawn, or a file has both sides."""
 
 LITTLE_TEXT = 200
 """Fewer pairs are worth a note: on them, links are less certain than their probabilities say."""
@@ -67,11 +66,17 @@ class Trainer:
     """Trains on texts in files, with what is known, where the command computes."""
 
     def __init__(
-        self, computing: Computing, crew: Any, evidence: Evidence, tuning: Tuning, tell: Reporter
+        self,
+        computing: Computing,
+        crew: Any,
+        evidence: Evidence,
+        tuning: Tuning,
+        tell: Reporter,
+        workspace: Workspace,
     ) -> None:
         self.computing, self.crew, self.evidence, self.tuning = computing, crew, evidence, tuning
         self.tell, self.errors = tell, computing.errors
-        self.workspace = computing.workspace()
+        self.workspace = workspace
 
     def learn(
         self, given: TrainingText, options: dict[str, Any], positions: str | None = None
@@ -180,7 +185,8 @@ class Trainer:
         """Return other text to learn from, if there is any, and how often the text is repeated beside it."""
         if self.evidence.background is None:
             return None, 1
-        other = self._encode_files(*self.evidence.background, aligner, aligner.cutting)
+        files = TextFiles(*self.evidence.background, errors=self.errors, cutting=aligner.cutting)
+        other = self._number(files, read_blocks(files, LINES), aligner)
         times = self.evidence.times or text.times_over(other)
         counts = "" if times == 1 else f"; each of the text's counts like {times} of it"
         self.tell.note(f"background: {number_of(len(other), 'pairs')}{counts}")
@@ -214,41 +220,35 @@ class Trainer:
 
     def _read(self, given: TrainingText, aligner: Aligner, first: int) -> tuple[list[Pair], Numbered]:
         """Return the first pairs of a text, as many as are wanted, and the text, or a sample, numbered."""
-        source, target, size, seed = given
-        workspace = self.workspace
-        lowercase, threads, cutting = aligner.options.lowercase, aligner.threads, aligner.cutting
-        files = TextFiles(source, target, self.errors, cutting)
+        workspace, size = self.workspace, given.sample
+        files = TextFiles(given.source, given.target, errors=self.errors, cutting=aligner.cutting)
         begin: list[Pair] = []
-        if first and not can_read_again(source, target):
-            pairs = files.pairs()
-            begin = list(islice(pairs, first))
-            return begin, numbered(chain(begin, pairs), lowercase)
-        if first:
-            begin = list(islice(files.pairs(), first))
+
+        def blocks() -> Iterator[TextBlock]:
+            for block in read_blocks(files, LINES):
+                if len(begin) < first:
+                    begin.extend(islice(block.pairs(), first - len(begin)))
+                yield block
+
         if size is None:
             # The arrays of a text that can lie on the disk are about twice as large as its files.
-            needed = 2 * sum(map(text_size, (source, target)))
+            needed = 2 * sum(map(text_size, files.files))
             workspace.expect(max(0, needed - workspace.memory // 2))
-        if target is not None and size is None:
-            return begin, self._encode_files(source, target, aligner, cutting)
-        plain = ordered_map(files.tokens, files.blocks(READ_LINES), threads)
-        if size is None:
-            about: Any = {"ascii": cutting.ascii, "threads": threads, "workspace": workspace}
-            with phase("reading"):
-                text = encode_blocks(plain, lowercase, **about)
-            return begin, text
-        with sampled(plain, size, seed, workspace.folder) as sample:
+            return begin, self._number(files, blocks(), aligner)
+        tokens = ordered_map(TextBlock.tokens, blocks(), aligner.threads)
+        with sampled(tokens, size, given.seed, workspace.folder) as sample:
             if sample.size < size:
                 lines = number_of(sample.lines, "pairs")
                 self.tell.note(f"note: the text has only {lines}; the sample is the whole text")
-            cut = Cutting(ascii=cutting.ascii)
-            return begin, self._encode_files(sample.source, sample.target, aligner, cut)
+            cut = Cutting(ascii=aligner.cutting.ascii)
+            drawn = TextFiles(sample.source, sample.target, errors=self.errors, cutting=cut)
+            return begin, self._number(drawn, read_blocks(drawn, LINES), aligner)
 
-    def _encode_files(self, source: str, target: str, aligner: Aligner, cutting: Cutting) -> Numbered:
-        """Number the words of two files."""
-        about: Any = {"errors": self.errors, "cutting": cutting, "threads": aligner.threads}
+    def _number(self, text: TextFiles, blocks: Iterable[TextBlock], aligner: Aligner) -> Numbered:
+        """Number the words of a text."""
+        about: Any = {"threads": aligner.threads, "workspace": self.workspace}
         with phase("reading"):
-            return encode_files(source, target, aligner.options.lowercase, workspace=self.workspace, **about)
+            return encode_text(text, blocks, aligner.options.lowercase, **about)
 
 
 class _AreaJudge:

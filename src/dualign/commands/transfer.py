@@ -102,6 +102,13 @@ class TransferTree(Transfer):
     settings: TransferSettings = bundle(TransferSettings)
     target_format: str | None = _file_format("TARGET")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.settings.pos != "any" and not self.annotated("conllu", self.target_format).conllu()[1]:
+            raise UsageError(
+                "{pos=} needs the parts of speech of the target: give it as CoNLL-U", pos=self.settings.pos
+            )
+
     def carried(self, spread: Spread) -> Iterable[Carried]:
         """Return target sentences with trees."""
         files = self.annotated("conllu", self.target_format)
@@ -130,7 +137,8 @@ class TransferTags(Transfer):
                 "{pos=} compares parts of speech, which only CoNLL-U has; give both sides as such",
                 pos=self.settings.pos,
             )
-        if self.tags.bio and any(is_conllu) and as_column(self.tags.column) == "upos":
+        column = as_column(self.tags.column)
+        if self.tags.bio and any(is_conllu) and column == "upos":
             raise UsageError(
                 "BIO tags are not parts of speech; name their column in CoNLL-U, as in {column=}",
                 column="NER",

@@ -17,12 +17,13 @@ from dualign.hmm.model import Model
 from dualign.measure.curves import curve
 from dualign.measure.links import evaluate
 from dualign.options import STYLES, SYMMETRIZATIONS, Options
-from dualign.text.blocks import Pair, TextFiles
+from dualign.text.blocks import Pair, read_pairs
 from dualign.text.checks import links_inside, number_of, same_length
 from dualign.text.corpus import Numbered
 from dualign.text.gold import Gold, read_gold
 from dualign.text.links import Alignment
 from dualign.text.similarities import MOST, SIMILARITY_WEIGHT
+from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import Cutting
 from dualign.text.utf8 import read_lines
 
@@ -169,7 +170,8 @@ def pairs_with_gold(
     """Return the sentence pairs of the gold links, checked; `begin` are those of the input, or the first."""
     place, text = "the input", begin
     if tuning.source is not None:
-        place, text = tuning.source, list(TextFiles(tuning.source, tuning.target, errors, cutting).pairs())
+        own = TextFiles(tuning.source, tuning.target, errors=errors, cutting=cutting)
+        place, text = tuning.source, list(read_pairs(own))
         if not gold.chosen:
             counts = (str(tuning.gold), len(gold.links)), (place, len(text))
             same_length(*counts, unit="pairs", remedy="give the gold links of this text")

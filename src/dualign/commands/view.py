@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, Terminated, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
 from dualign.commands.bundles import SHOWN, columns, model_view, plain_files, projection, read_all
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.commands.signals import Terminated
 from dualign.show.files import Files
 from dualign.text.checks import number_of
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign.commands.link_files import Outputs
+from dualign.commands.bundles import Outputs
 from dualign.commands.outputs import Printed
 from dualign.decode.decoders import Links
 from dualign.decode.moving import PositionMap, moved

@@ -206,9 +206,11 @@ def compile_lines() -> None:
     """Reading lines for a saved model, and files that have both sides."""
     from dualign.hmm.blocks import block_of
     from dualign.hmm.encoding import encode_lines
-    from dualign.text.blocks import PairedLines, Position, both_sides
+    from dualign.text.blocks import Position, TextBlock
+    from dualign.text.text_files import TextFiles
 
-    both_sides(PairedLines(Position(), Position(1, 10), b"a ||| \xc3\xa9\n", None, True), "-", None)
+    block = TextBlock(Position(), Position(1, 10), b"a ||| \xc3\xa9\n", None, TextFiles("-"), True)
+    block.normalised()
     model, _ = untrained_model()
     text, unknown, _ = encode_lines(model, *(b"new a \xc3\xa9\n", b"x newer\n"))
     block_of(model, text, unknown)

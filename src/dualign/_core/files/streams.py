@@ -388,6 +388,11 @@ def is_regular(path: str) -> bool:
     return path != "-" and (os.path.isfile(path) or is_remote(path) or is_several(path))
 
 
+def is_compressed(path: str) -> bool:
+    """Whether a file is decompressed when it is read, by its name."""
+    return path != "-" and not is_several(path) and _method(path) is not None
+
+
 def text_size(path: str | None) -> int:
     """About how many bytes of text a file has; 0 for what is not a regular file."""
     if path is None or not is_regular(path):

@@ -21,7 +21,7 @@ from dualign.text.checks import number_of
 
 if TYPE_CHECKING:
     from dualign.aligner import Aligner
-    from dualign.commands.chunks import Chunk
+    from dualign.commands.chunked_alignment import Chunk
     from dualign.commands.outputs import PairTotals, Piece
     from dualign.commands.plain_text import PlainText
     from dualign.hmm.training import NothingToLearn
@@ -222,7 +222,7 @@ class Align(Command):
 
     def _compile(self, crew: Any, tell: Reporter) -> None:
         from dualign.commands.notes import compile_for
-        from dualign.jobs.warming import DECODERS, WORD_ALIGNER
+        from dualign.commands.warming import DECODERS, WORD_ALIGNER
 
         names = DECODERS.get(self.options.get("decoder", ""), WORD_ALIGNER)
         cutting = self.outputs.reads_lines or "tokenize" in self.options
@@ -259,7 +259,7 @@ class Align(Command):
         self, aligner: Aligner, files: TextFiles, tuning: Tuning, outputs: Outputs, tell: Reporter
     ) -> tuple[Chunks, Position]:
         """Return the text for a saved model, which is tuned first if that is wanted, and its size."""
-        from dualign.commands.chunks import chunks_of_files, chunks_of_text
+        from dualign.commands.chunked_alignment import chunks_of_files, chunks_of_text
         from dualign.commands.notes import can_read_again, note_device
         from dualign.text.blocks import Position, read_pairs
 
@@ -322,7 +322,7 @@ class Align(Command):
 
     def _write(self, work: _Work, evidence: Evidence, crew: Any, tell: Reporter) -> PairTotals:
         """Align the text: on a cluster, as a run that can be continued, or from its beginning to its end."""
-        from dualign.commands.chunks import align_chunks
+        from dualign.commands.chunked_alignment import align_chunks
         from dualign.commands.outputs import Ids, write, write_page
         from dualign.text.blocks import BEGINNING, read_pairs
 
@@ -344,7 +344,7 @@ class Align(Command):
 
     def _go_on(self, work: _Work, evidence: Evidence, tell: Reporter) -> PairTotals:
         """Align what an earlier run has left."""
-        from dualign.commands.chunks import align_chunks
+        from dualign.commands.chunked_alignment import align_chunks
         from dualign.commands.outputs import write_pieces
         from dualign.commands.resuming import Resumable, about_run
 
@@ -390,7 +390,7 @@ class _BadLines:
 
 def _chunks_for_learnt(aligner: Aligner, files: TextFiles, text: Numbered, outputs: Outputs) -> Chunks:
     """Return the text that the model was learnt from; it is read again if its lines are wanted."""
-    from dualign.commands.chunks import chunks_of_files, chunks_of_text
+    from dualign.commands.chunked_alignment import chunks_of_files, chunks_of_text
 
     def chunks(_: Position) -> Iterator[Chunk]:
         if outputs.reads_lines:

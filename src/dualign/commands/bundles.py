@@ -100,7 +100,7 @@ def plain_beside(
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportFile:
     """Where a result goes that a shell prints and Python returns."""
 
     output: str = output(shell=True)
@@ -152,7 +152,7 @@ def read_all(files: Files, computing: Computing) -> Dataset:
 
 def model_view(model: str, projection: str | None, computing: Computing, tell: Reporter) -> ModelView:
     """Load a model to look into; `projection` is the model's own if None."""
-    from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
+    from dualign.commands.warming import WORD_ALIGNER, compile_kernels
     from dualign.show.model_view import ModelView
 
     compile_kernels(tell.note, *WORD_ALIGNER)

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from dualign.commands import plain_text as plain
 from dualign.commands.console import Reporter
 from dualign.commands.plain_text import PlainText as PlainText
-from dualign.commands.plain_text import names_of as names_of
 from dualign.jobs.running import SILENT, Run
+from dualign.text.text_files import TextFiles
 
 
 def plain_text(
@@ -20,12 +20,5 @@ def plain_text(
     run: Run = SILENT,
 ) -> AbstractContextManager[PlainText]:
     """The text of one or two files of any kind, as plain files: see `dualign.commands.plain_text`."""
-    return plain.plain_text(
-        source,
-        target,
-        columns=columns,
-        model=model,
-        errors=run.errors,
-        scratch=run.scratch,
-        tell=Reporter(run.note),
-    )
+    text = TextFiles(source, target, columns, errors=run.errors)
+    return plain.plain_text(text, model, run.scratch, Reporter(run.note))

@@ -23,7 +23,7 @@ from benchmarks.runs import add_data, describe, guarded, kept_to, parser, record
 from dualign._core.errors import DataError
 from dualign._core.memory import as_bytes
 from dualign.commands.bench import DUALIGN, measure_profiled, warm_up
-from dualign.jobs.warming import compile_kernels
+from dualign.commands.warming import compile_kernels
 from dualign.measure.table import markdown
 from dualign.measure.timing import Usage
 

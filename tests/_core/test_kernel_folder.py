@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dualign._core import jit as folders
-from dualign.jobs import warming as compiling
+from dualign.commands import warming as compiling
 
 PACKAGE = Path(folders.__file__).parents[1]
 

@@ -10,8 +10,8 @@ import pytest
 from tests.commands.command import DUALIGN, write
 
 from dualign._core.jit import kernel_folder
+from dualign.commands import warming
 from dualign.commands.cli import run
-from dualign.jobs import warming
 
 
 def test_compile_prints_the_folder_of_the_kernels(capsys):

@@ -91,3 +91,15 @@ def test_every_output_can_be_named_with_o(tmp_path, capsys):
     assert f"OUT is named twice, {out} and -o {out}; name it once" in capsys.readouterr().err
     assert run(["convert", links, "--to", "talp"]) == 2
     assert "no OUT; name it with -o OUT" in capsys.readouterr().err
+
+
+def test_names_that_are_not_utf8_are_shown(place):
+    """They are legal names of files."""
+    name = os.fsdecode(b"s\xff")
+    os.rename("s", name)
+    for command in (
+        ["view", name, "t", "--links", "links", "--html", "page.html"],
+        ["summarize", name, "t", "--links", "links", "-o", "page.html"],
+    ):
+        assert run(command) == 0
+        assert "s\ufffd" in Path("page.html").read_text(encoding="utf-8")

@@ -67,7 +67,7 @@ def check_beside(source: str | None, target: str | None) -> None:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportFile:
     """Where a result goes that a shell prints and Python returns."""
 
     output: str = output(shell=True)
@@ -119,7 +119,7 @@ def read_all(files: Files, computing: Computing) -> Dataset:
 
 def model_view(model: str, projection: str | None, computing: Computing, tell: Reporter) -> ModelView:
     """Load a model to look into; `projection` is the model's own if None."""
-    from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
+    from dualign.commands.warming import WORD_ALIGNER, compile_kernels
     from dualign.show.model_view import ModelView
 
     compile_kernels(tell.note, *WORD_ALIGNER)

@@ -23,7 +23,7 @@ class Compile(Command):
 
     def run(self, tell: Reporter) -> Path:
         """Return the folder of the kernels."""
-        from dualign.jobs.warming import compile_ahead
+        from dualign.commands.warming import compile_ahead
 
         return compile_ahead(self.everything, tell.note)
 

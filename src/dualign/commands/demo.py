@@ -54,7 +54,7 @@ class Demo(Command):
             return []
         from dualign.aligner import Aligner
         from dualign.commands.evaluate import Report
-        from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
+        from dualign.commands.warming import WORD_ALIGNER, compile_kernels
         from dualign.measure.bootstrap import confidence_interval
         from dualign.measure.links import evaluate
         from dualign.text.samples import sample

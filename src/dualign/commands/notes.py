@@ -11,7 +11,7 @@ from dualign._core.files.streams import is_regular, text_size
 from dualign._core.threads import available
 from dualign.aligner import Aligner
 from dualign.commands.console import Reporter
-from dualign.jobs.warming import compile_kernels, load_ahead, load_kernels
+from dualign.commands.warming import compile_kernels, load_ahead, load_kernels
 from dualign.options import Options
 from dualign.text.blocks import check_separator
 from dualign.text.text_files import TextFiles

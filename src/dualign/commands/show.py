@@ -69,7 +69,7 @@ class Show(Command):
     def _with_model(self, dataset: Dataset, model: str, lines: Sequence[int], tell: Reporter) -> Dataset:
         """Return the dataset with a further system: what a saved model links in the pairs of these lines."""
         from dualign.aligner import Aligner
-        from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
+        from dualign.commands.warming import WORD_ALIGNER, compile_kernels
         from dualign.show.dataset import System
         from dualign.text.links import Alignment
 
@@ -84,7 +84,7 @@ class Show(Command):
     def _console(self, stream: object) -> Console:
         from rich import console
 
-        class Console(console.Console):
+        class PairConsole(console.Console):
             def on_broken_pipe(self) -> NoReturn:
                 """Rich would exit with 1; the command line knows how to end quietly."""
                 raise BrokenPipeError
@@ -94,7 +94,7 @@ class Show(Command):
         coloured = self.colour == "always" or (
             self.colour == "auto" and terminal and not os.environ.get("NO_COLOR")
         )
-        return Console(
+        return PairConsole(
             file=stream,  # type: ignore[arg-type]
             force_terminal=coloured,
             no_color=not coloured,

@@ -49,7 +49,7 @@ class Train(Command):
         from dualign.commands.notes import compile_for, inspect_text, note_idle
         from dualign.commands.plain_text import plain_text
         from dualign.commands.training import Trainer, TrainingText
-        from dualign.jobs.warming import WORD_ALIGNER
+        from dualign.commands.warming import WORD_ALIGNER
         from dualign.text.sampling import as_count
 
         clock, computing = Clock(), self.computing

@@ -20,10 +20,10 @@ from dualign.commands.console import SILENT, Reporter
 from dualign.commands.evidence import Evidence, Tuning
 from dualign.commands.notes import note_device, note_raw, note_unknown
 from dualign.commands.plain_text import names_of
+from dualign.commands.warming import compile_kernels
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
 from dualign.hmm.training import NothingToLearn, usable
-from dualign.jobs.warming import compile_kernels
 from dualign.options import Options
 from dualign.text.blocks import Pair, TextBlock, read_blocks
 from dualign.text.checks import number_of
@@ -285,7 +285,7 @@ def _note_other(model: Model, options: Options, text: Numbered, tell: Reporter) 
     if options.tokenize != model.options.tokenize:
         tell.note(
             "note: the text is cut by {tokenize=}, but that of the model was by {other}",
-            tokenize=options.tokenize, other=model.options.tokenize,
+            tokenize=options.tokenize, other=tell.spell("tokenize", model.options.tokenize),
         )  # fmt: skip
     for name, side, words, vocabulary in (
         ("source", text.source, text.source_words, model.source),

@@ -131,7 +131,7 @@ class TrainTranslation(Command):
 
     def run(self, tell: Reporter) -> SystemSettings:
         """Write everything into the folder; return the settings, weights included."""
-        from dualign.jobs.warming import WORD_ALIGNER, compile_kernels
+        from dualign.commands.warming import WORD_ALIGNER, compile_kernels
         from dualign.text.link_formats import read_links
         from dualign.translate.lm.language_model import KenlmModel, LanguageModel
         from dualign.translate.rules.hiero import Extraction
@@ -240,8 +240,8 @@ class Translate(Command):
     def _results(self, stack: ExitStack, tell: Reporter) -> Iterable[tuple[list[str], dict[str, Any]]]:
         """Return for each line its translations, and what the report says about the best."""
         from dualign._core.threads import available, ordered_map, spans
-        from dualign.jobs.cluster_map import mapped_parts
-        from dualign.jobs.warming import compile_kernels
+        from dualign.commands.warming import compile_kernels
+        from dualign.engines.dask.mapping import mapped_parts
         from dualign.translate.search.decoding import compile_method
         from dualign.translate.system import Translator
 

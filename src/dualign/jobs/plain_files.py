@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from dualign.commands import plain_text as plain
-from dualign.commands.console import Reporter
-from dualign.commands.plain_text import PlainText as PlainText
+from dualign.commands.plain_text import PlainText
+from dualign.commands.plain_text import plain_text as plain_text_of
 from dualign.jobs.running import SILENT, Run
 from dualign.text.text_files import TextFiles
 
@@ -19,6 +18,10 @@ def plain_text(
     model: str | None = None,
     run: Run = SILENT,
 ) -> AbstractContextManager[PlainText]:
-    """The text of one or two files of any kind, as plain files: see `dualign.commands.plain_text`."""
+    """Give the text of one or two files as plain files; those that are plain already stay.
+
+    A copy is made of a table with `columns`, and of text for a `model` whose own text was cut by a tokeniser,
+    which is cut in the same way.
+    """
     text = TextFiles(source, target, columns, errors=run.errors)
-    return plain.plain_text(text, model, run.scratch, Reporter(run.note))
+    return plain_text_of(text, model, run.scratch, run.reporter)

@@ -358,15 +358,15 @@ def packed_by(beginning: bytes) -> str | None:
 
 
 def plain_name(path: str) -> str:
-    """The last part of a path, without its compression suffix."""
+    """The last part of a path, without its compression suffix; what is not UTF-8 is U+FFFD."""
     name, suffix = os.path.splitext(os.path.basename(path))
-    return name if suffix in _METHODS else name + suffix
+    name = name if suffix in _METHODS else name + suffix
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def base_name(path: str) -> str:
-    """Return how a file is called for short; what is not UTF-8 is U+FFFD."""
-    name = plain_name(path) if path != "-" else "standard input"
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """Return how a file is called for short."""
+    return plain_name(path) if path != "-" else "standard input"
 
 
 def named(item: str) -> tuple[str, str]:

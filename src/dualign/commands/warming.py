@@ -159,7 +159,7 @@ def _compile_apart(groups: list[list[str]]) -> bool:
         with open(ours) as names:
             try:
                 for group in groups:
-                    command = [sys.executable, "-m", "dualign.jobs.warming", *group]
+                    command = [sys.executable, "-m", "dualign.commands.warming", *group]
                     environment = with_kernel_folder(os.environ)
                     processes.append(subprocess.Popen(command, stdout=theirs, env=environment, **QUIETLY))
             finally:
@@ -288,7 +288,7 @@ def compile_choosing() -> None:
     model, block, posterior = untrained()
     block = block._replace(likelihood=np.zeros((len(SOURCE), 2)))
     links = joined([decode_block(model.options, block, posterior)])
-    print_links(links.source, links.target, links.probability, links.begin, links.count, False)
+    print_links(links, False)
 
 
 def load_ahead(learns: bool) -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from dualign.jobs import warming
+from dualign.commands import warming
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_kernels_are_compiled_ahead_without_an_error(name):
 
 APART = """
 from dualign._core.jit import kernel_folder
-from dualign.jobs import warming
+from dualign.commands import warming
 notes = []
 warming.available = lambda: 2
 for _ in range(2):

@@ -34,7 +34,6 @@ from typing import Any, ClassVar, Self
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, check, made, refuse_unknown, settings
-from dualign._core.files.places import in_place, kept_apart
 from dualign._core.files.streams import named
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
@@ -94,7 +93,7 @@ class Command:
         self._check_cluster()
         if not self.overwrites:
             self.check_files()
-        with in_place() if self.overwrites else kept_apart(), self._profiled():
+        with self._profiled():
             return self.run(tell)
 
     def show(self, result: Any, tell: Reporter) -> None:
@@ -137,13 +136,14 @@ class Command:
 
     def check_files(self) -> None:
         """Refuse before the work what could not be read, or not be written after it."""
-        from dualign._core.files.remote import is_remote
+        from dualign._core.files.remote import is_remote, is_several, listed
         from dualign._core.files.streams import check_input, check_output
 
         inputs, outputs = self.files("in"), [*self.files("out"), *self.extra_outputs()]
         if inputs.count("-") > 1:
             raise UsageError("only one file can be standard input (-); name the others")
-        for output, other in product(outputs, inputs):
+        single = [one for path in inputs for one in (listed(path) if is_several(path) else [path])]
+        for output, other in product(outputs, single):
             if _is_same(output, other):
                 raise UsageError(
                     "{path} is both read and written, and would be lost; name another output", path=output
@@ -196,8 +196,11 @@ def _unnamed(item: str) -> tuple[str, str]:
 
 
 def _is_same(output: str, other: str) -> bool:
+    """Whether an output is an input, or a file of one that is a folder."""
     try:
-        return os.path.samefile(output, other) and os.path.isfile(other)
+        if os.path.isdir(other):
+            return os.path.isfile(output) and os.path.samefile(os.path.dirname(output) or ".", other)
+        return os.path.isfile(other) and os.path.samefile(output, other)
     except (OSError, ValueError):
         return False
 

@@ -288,7 +288,7 @@ def compile_choosing() -> None:
     model, block, posterior = untrained()
     block = block._replace(likelihood=np.zeros((len(SOURCE), 2)))
     links = joined([decode_block(model.options, block, posterior)])
-    print_links(links.source, links.target, links.probability, links.begin, links.count, False)
+    print_links(links, False)
 
 
 def load_ahead(learns: bool) -> None:

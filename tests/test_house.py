@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "dualign"
 
 ROOMS = (
     "_core",
+    "option_values",
     "options",
     "text",
     "_search",

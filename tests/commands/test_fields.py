@@ -10,20 +10,18 @@ import pytest
 from tests.commands.bitexts import write_lines
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.fields import arg, bundle, check, idle, made, opt, refuse_unknown, settings
+from dualign._core.fields import OptionRecord, arg, bundle, idle, opt, refuse_unknown, settings
 from dualign.commands.cli import run
+from dualign.commands.command import made
 
 
 @dataclass(frozen=True)
-class Inner:
+class Inner(OptionRecord):
     path: str | None = opt(None, "A file.", file="in")
     share: float = opt(0.5, "A share.", least=0, below=1)
     count: int = opt(1, "A number.", name="number", over=0, used_with={"path": ("a", "b")})
     other: str | None = opt(None, "Needs a path.", needs="path")
     kind: str = opt("x", "A kind.", choices=("x", "y"))
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.commands.bitexts import write_bitext, write_lines
 
+from dualign._core.files.streams import open_input, open_output
 from dualign.commands.cli import run
 
 
@@ -66,6 +67,23 @@ def test_two_outputs_in_one_place(place, capsys):
     assert run(["phrases", "extract", "s", "t", "links", "-o", "table", "--reordering", "table"]) == 2
     assert "two outputs are written to the same place, table" in capsys.readouterr().err
     assert not (place / "table").exists()
+
+
+def test_programs_may_write_what_they_have_read(place):
+    """Only a command keeps its files apart."""
+    with open_input("s") as stream:
+        text = stream.read().decode()
+    with open_output("s") as out:
+        out.write(text)
+    assert (place / "s").read_text(encoding="utf-8") == text
+
+
+def test_a_file_of_a_folder_or_of_a_list_that_is_read_is_not_overwritten(place, capsys):
+    for command in ("decode . -o links", "align s,t links -o t"):
+        before = (place / command.split()[-1]).read_bytes()
+        assert run(command.split()) == 2
+        assert "would be lost" in capsys.readouterr().err
+        assert (place / command.split()[-1]).read_bytes() == before
 
 
 def test_every_output_can_be_named_with_o(tmp_path, capsys):

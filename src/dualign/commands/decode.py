@@ -11,7 +11,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import DataError
-from dualign._core.fields import arg, bundle, check, idle, opt
+from dualign._core.fields import OptionRecord, arg, bundle, idle, opt
 from dualign._core.files.streams import open_output
 from dualign._core.progress import Clock
 from dualign.commands.bundles import check_beside, output, report_file
@@ -34,7 +34,7 @@ _SUBMODULAR = {"decoder": ("submodular",)}
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixDecoder:
+class MatrixDecoder(OptionRecord):
     """How links are chosen; see `dualign.decode.submodular` and `dualign.decode.similarity`."""
 
     decoder: str = opt("submodular", "How links are chosen.", choices=(*EXACT, *SIGNED, "soft-union"))
@@ -59,9 +59,6 @@ class MatrixDecoder:
         metavar="S", least=0,
     )  # fmt: skip
     clip: bool = opt(False, "Count negative scores, such as cosines, as 0.")
-
-    def __post_init__(self) -> None:
-        check(self)
 
     @property
     def negative(self) -> str:

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.fields import arg, bundle, check, opt
+from dualign._core.fields import OptionRecord, arg, bundle, opt
 from dualign.commands.bundles import ReportFile, check_beside, gold_format, link_format
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
@@ -52,7 +52,7 @@ class LinkFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Words(OptionRecord):
     """The text that links belong to, all its lines; a word is rare if it occurs at most `rare` times."""
 
     source: str | None = opt(
@@ -63,9 +63,6 @@ class Words:
         None, "Target text of LINKS, all its lines.", metavar="FILE", file="in", needs="source"
     )
     rare: int = opt(RARE, "The most occurrences of a rare word.", metavar="N", least=0, needs="source")
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ file. An archive that ends early is an error, never a short text.
 Writing. The bytes go to a temporary file beside the destination. If the `with` block succeeds, it is synced
 and renamed to the destination, otherwise it is removed: readers see the old file or the new one. A symbolic
 link is kept, and its target replaced. What is not a regular file (`/dev/null`, a named pipe) is written
-directly. Commands refuse to overwrite what they read
-(`dualign.commands.command`). Compressed output depends
+directly. Commands refuse to overwrite what they read (`dualign.commands.command`). Compressed output depends
 on the content alone: no time stamp, no file name.
 
 A `BrokenPipeError` (the reader of our output went away) is passed on: the data are not at fault, and only the
@@ -23,8 +22,9 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import product
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from dualign._core.errors import DataError, UsageError
@@ -130,15 +130,44 @@ def check_output(path: str) -> None:
     """Raise now the `DataError` that opening `path` for output would raise for its place or its rights."""
     if path in _STANDARD_OUTPUT or is_remote(path):
         return
+    if os.path.isdir(path):
+        raise DataError("a directory; name a file to write", place=path)
     with explaining(path, "write"):
         final = _replaceable(path)
         if final is None:
             return
         folder = os.path.dirname(final)
         if not os.path.isdir(folder):
-            raise FileNotFoundError(path)
+            what = "there is no folder {folder} to write to; make it first"
+            raise DataError(what, place=path, folder=folder)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(path)
+
+
+def check_apart(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Refuse to write what is read, `dualign align a b -o b`, and two outputs to one place."""
+    files = [each for path in inputs for each in (listed(path) if is_several(path) else [path])]
+    for output, other in product(outputs, files):
+        if _is_same(output, other):
+            what = "{path} is both read and written, and would be lost; name another output"
+            raise UsageError(what, path=output)
+    places = [path if path == "-" else os.path.realpath(path) for path in outputs]
+    for path, place in zip(outputs, places, strict=True):
+        if places.count(place) > 1:
+            raise UsageError(
+                "two outputs are written to the same place, {path}; give each its own", path=path
+            )
+
+
+def _is_same(output: str, other: str) -> bool:
+    """Return whether an output is a file that is read, or one in a folder that is read."""
+    with suppress(OSError, ValueError):
+        if os.path.isdir(other):
+            return os.path.isfile(output) and os.path.samefile(
+                os.path.dirname(os.path.realpath(output)), other
+            )
+        return os.path.samefile(output, other) and os.path.isfile(other)
+    return False
 
 
 def pack(data: bytes, path: str) -> bytes:

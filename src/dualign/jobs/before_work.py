@@ -11,7 +11,6 @@ from dualign._core.files.container import checked_path
 from dualign._core.files.places import refuse_inputs
 from dualign._core.files.remote import is_remote
 from dualign._core.files.streams import check_input, check_output, is_regular, text_size
-from dualign._core.threads import available
 from dualign.aligner import Aligner
 from dualign.engines.cuda.device import card_of
 from dualign.jobs.gold_tuning import Tuning
@@ -19,7 +18,7 @@ from dualign.jobs.knowledge import Knowledge
 from dualign.jobs.link_output import Outputs
 from dualign.jobs.resuming import check_resumable
 from dualign.jobs.running import Run, one_standard_input, separate_outputs
-from dualign.jobs.warming import compile_kernels, load_ahead, load_kernels
+from dualign.jobs.warming import compile_kernels, load_kernels
 from dualign.options import Options
 from dualign.text.blocks import check_separator
 from dualign.text.conllu import is_conllu
@@ -133,12 +132,10 @@ def computing(run: Run) -> dict[str, Any]:
     return {"threads": run.threads, "device": run.device, "device_memory": run.device_memory}
 
 
-def compile_for(run: Run, *names: str, learns: bool = True) -> None:
-    """Compile kernels, and load them, here and on the workers of a cluster, while the text is read."""
+def compile_for(run: Run, *names: str) -> None:
+    """Compile kernels, and load them on the workers of a cluster, while the text is read."""
     if run.crew is None:
         compile_kernels(run.note, *names)
-        if available(run.threads) > 1:
-            load_ahead(learns)
     else:
         compile_kernels(run.note, *names, "lines", "cluster")
         run.crew.prepare(load_kernels)

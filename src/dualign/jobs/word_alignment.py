@@ -96,7 +96,7 @@ def align(
     loaded = None if load is None else _loaded(load, tuning, known, run).set_options(**options)
     look_at(source, target, tuning, known, run, waits=outputs.at_once)
     names = DECODERS.get(options.get("decoder", ""), WORD_ALIGNER)
-    compile_for(run, *names, *others, learns=load is None)
+    compile_for(run, *names, *others)
     bad = _BadLines(run)
     files = TextFiles(source, target, run.errors, tell=bad.tell if outputs.at_once else None)
     if loaded is not None:

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
-.PHONY: demo quick test lint docs picture bench dist wheel-test clean
+.PHONY: demo quick test golden lint docs picture bench dist wheel-test clean
 
 demo: $(INSTALLED)
 	$(BIN)/dualign demo
@@ -34,6 +34,20 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# What the golden commands write, compared with what they wrote in the release, which is installed under build/ from
+# its commit, with the same versions of all libraries. RELEASED=…: an interpreter that has the release already.
+RELEASE = 4fe69c5
+RELEASED = build/golden-$(RELEASE)/.venv/bin/python
+golden: $(READY) $(RELEASED)
+	$(BIN)/python -m tests.golden.compare $(RELEASED)
+
+build/golden-$(RELEASE)/.venv/bin/python: | $(READY)
+	rm -rf build/golden-$(RELEASE) && mkdir -p build/golden-$(RELEASE)
+	git archive $(RELEASE) | tar -x -C build/golden-$(RELEASE)
+	cd build/golden-$(RELEASE) && ../../$(BIN)/pip freeze --exclude dualign > versions.txt && \
+		../../$(BIN)/python -m venv .venv && .venv/bin/pip install --quiet -c versions.txt '.[test,xlsx]' && \
+		.venv/bin/python -m dualign compile --all || { rm -rf .venv; exit 1; }
 
 # The documentation as a web site, build/docs/index.html; a warning is an error.
 docs: $(INSTALLED)

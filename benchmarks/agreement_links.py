@@ -32,12 +32,12 @@ from dualign._core.progress import Clock
 from dualign._core.threads import ordered_map
 from dualign._search.certificate import PRECISION
 from dualign.aligner import Aligner
+from dualign.commands.tuning import costs_of_agreement
 from dualign.decode.joint import exact
 from dualign.decode.joint.api import certified, problem_of, solve
 from dualign.decode.joint.baselines.decomposition import directed
 from dualign.decode.joint.model import JointProblem
 from dualign.decode.symmetrize import symmetrize
-from dualign.jobs.tuning import costs_of_agreement
 from dualign.measure.bootstrap import compare
 from dualign.measure.links import evaluate
 from dualign.measure.phrases import evaluate_phrases, phrases_of_links

@@ -35,7 +35,7 @@ class Scores(NamedTuple):
 def scores_of(aligner: Aligner, pairs: Sequence[Pair]) -> list[Scores]:
     """The logarithms of the model's probabilities."""
     text, unknown, _ = encode_for(aligner.model, pairs)
-    block = block_of(aligner.model, text, aligner.threads, unknown)
+    block = block_of(aligner.model, text, unknown)
     return [Scores(*potentials(n, block)) for n in range(len(pairs))]
 
 

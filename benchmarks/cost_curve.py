@@ -17,13 +17,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.by_threads import digest_of, phase_table
 from benchmarks.corpora import CORPORA, Corpus, Text, present, size_of
 from benchmarks.runs import add_data, describe, guarded, kept_to, parser, record
 from dualign._core.errors import DataError
 from dualign._core.memory import as_bytes
-from dualign.jobs.installation import DUALIGN, warm_up
-from dualign.jobs.speed import digest_of, measure_profiled, phase_table
-from dualign.jobs.warming import compile_kernels
+from dualign.commands.bench import DUALIGN, measure_profiled, warm_up
+from dualign.commands.warming import compile_kernels
 from dualign.measure.table import markdown
 from dualign.measure.timing import Usage
 

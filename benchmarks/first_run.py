@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.runs import describe, guarded, keep_to, parser, positive, record
-from dualign.jobs.installation import DUALIGN
+from dualign.commands.bench import DUALIGN
 from dualign.measure.table import markdown
 from dualign.measure.timing import Usage, measure
 from dualign.text.samples import sample_path

@@ -29,12 +29,12 @@ from benchmarks.constraints import Labelled, gold_of, pair_of
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
 from dualign.aligner import Aligner
+from dualign.commands.tuning import tune
 from dualign.decode import penalized, submodular
 from dualign.decode.matchings.api import as_limits, pack, rule_of
 from dualign.decode.matchings.bounds import bound_batch
 from dualign.decode.matchings.exact import match_batch
 from dualign.decode.matchings.greedy import Matrices, greedy_batch
-from dualign.jobs.tuning import tune
 from dualign.measure.links import evaluate
 from dualign.measure.table import markdown
 from dualign.options import Options
@@ -189,14 +189,14 @@ def tokens_of(aligner: Aligner, part: Labelled) -> np.ndarray:
 def scores_of(aligner: Aligner, part: Labelled) -> list[np.ndarray]:
     """The matrices of Eq. 5, French rows and English columns."""
     from dualign.decode.matchings.blocks import scores_of_block
+    from dualign.engines.threads import posteriors_of_part
     from dualign.hmm.encoding import encode_for
-    from dualign.hmm.posteriors import posteriors_of_parts
 
     text = encode_for(aligner.model, part.pairs)
     options = replace(aligner.options, scores="backward")
     matrices = []
-    for posterior, block in posteriors_of_parts(aligner.model, text, aligner.threads):
-        flat = scores_of_block(options, block, posterior, aligner.threads)
+    for posterior, block in posteriors_of_part(aligner.model, text):
+        flat = scores_of_block(options, block, posterior)
         shapes = zip(np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets), strict=True)
         for n, (I, J) in enumerate(shapes):
             matrices.append(flat[block.first[n] : block.first[n + 1]].reshape(I, J))

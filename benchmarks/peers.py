@@ -17,7 +17,7 @@ from benchmarks.misses import misses
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positive, record
 from benchmarks.systems import SYSTEMS, Answer
 from dualign._core.errors import DataError
-from dualign.jobs.installation import warm_up
+from dualign.commands.bench import warm_up
 from dualign.measure.bootstrap import compare
 from dualign.measure.links import evaluate
 from dualign.measure.table import markdown

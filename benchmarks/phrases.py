@@ -26,7 +26,7 @@ from time import perf_counter
 from benchmarks.corpora import CORPORA, Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positive, record
 from dualign._core.errors import Infeasible, UsageError
-from dualign.jobs.installation import DUALIGN
+from dualign.commands.bench import DUALIGN
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
 from dualign.phrase.aligning import align_pair

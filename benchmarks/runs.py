@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.corpora import CORPORA, DATA, Corpus, present
 from dualign._core.errors import DualignError
-from dualign.jobs.installation import versions
+from dualign.commands.bench import versions
 
 RESULTS = Path("build") / "benchmarks"
 

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.corpora import size_of
 from benchmarks.runs import describe, guarded, keep_to, parser, positive, record
 from dualign._core.errors import UsageError
-from dualign.jobs.installation import DUALIGN, warm_up
+from dualign.commands.bench import DUALIGN, warm_up
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
 from dualign.text.samples import generate

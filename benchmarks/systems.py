@@ -20,9 +20,10 @@ from pathlib import Path
 
 from benchmarks.corpora import Text
 from dualign._core.errors import DataError
-from dualign.jobs.installation import DUALIGN
+from dualign.commands.bench import DUALIGN
 from dualign.measure.timing import Usage, measure
-from dualign.text.link_formats import parse_pharaoh, read_links
+from dualign.text.formats.pharaoh import parse_pharaoh
+from dualign.text.link_formats import read_links
 from dualign.text.links import Alignment
 
 SYMMETRIZATIONS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")

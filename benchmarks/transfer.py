@@ -34,7 +34,7 @@ from benchmarks.corpora import Corpus, Text, present, size_of
 from benchmarks.runs import RESULTS, add_data, describe, guarded, keep_to, parser, positive, record
 from benchmarks.systems import Eflomal
 from dualign._core.errors import DataError
-from dualign.jobs.installation import DUALIGN, warm_up
+from dualign.commands.bench import DUALIGN, warm_up
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
 from dualign.measure.transfer import TreeReport, tree_report

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.corpora import size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
 from dualign._core.errors import UsageError
-from dualign.jobs.installation import DUALIGN
+from dualign.commands.bench import DUALIGN
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
 from dualign.text.conllu import read_conllu, write_conllu

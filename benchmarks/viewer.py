@@ -21,7 +21,7 @@ from tests.show.browser import CHROMIUM, Browser
 from benchmarks.corpora import size_of
 from benchmarks.runs import describe, guarded, keep_to, parser, record
 from dualign._core.errors import UsageError
-from dualign.jobs.installation import DUALIGN
+from dualign.commands.bench import DUALIGN
 from dualign.measure.table import markdown
 from dualign.measure.timing import measure
 from dualign.text.samples import generate

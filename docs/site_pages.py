@@ -30,11 +30,10 @@ def navigation(root: Path) -> str:
 
 def commands_page() -> str:
     """A section for each command: what it does, how it is called, its arguments and options."""
-    import typer
+    from dualign.commands import commands
+    from dualign.commands.cli import program as whole
 
-    from dualign.cli.main import app, commands
-
-    program: Any = typer.main.get_command(app)
+    program: Any = whole()
     parts = []
     for words in commands():
         context = program.make_context("dualign", [], resilient_parsing=True)
@@ -45,11 +44,8 @@ def commands_page() -> str:
         usage = " ".join(command.collect_usage_pieces(context))
         parts.append(f"\n## {' '.join(words)}\n\n```\ndualign {' '.join(words)} {usage}\n```\n")
         parts.append(f"\n{_escaped(inspect.cleandoc(command.help or ''))}\n")
-        records = [record for p in command.params if (record := p.get_help_record(context))]
-        arguments = [p for p in command.params if p.param_type_name == "argument"]
-        records = [
-            (p.make_metavar(context), p.help or "") for p in arguments if not p.get_help_record(context)
-        ] + records
+        arguments = [row for each in command.params for row in getattr(each, "rows", ())]
+        records = arguments + [row for each in command.params if (row := each.get_help_record(context))]
         parts.append("\n" + "".join(f"- `{name}`: {_escaped(text)}\n" for name, text in records))
     return "\n" + "".join(parts)
 

@@ -17,10 +17,10 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-import typer
 
 import dualign
-from dualign.commands.cli import app, commands, run
+from dualign.commands import commands
+from dualign.commands.cli import program, run
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$(?:\n\n```\n((?!\$ ).*?)^```$)?", re.MULTILINE | re.DOTALL)
@@ -164,15 +164,17 @@ def test_the_site_has_every_command_with_its_options(site):
     sections = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", page, re.MULTILINE))
     assert set(sections) == {" ".join(words) for words in commands()}
     for words in (("align",), ("phrases", "extract")):
-        shown = typer_command(words)
+        shown = click_command(words)
         for parameter in shown.params:
             assert all(flag in sections[" ".join(words)] for flag in parameter.opts if flag.startswith("-"))
 
 
-def typer_command(words):
-    command = typer.main.get_command(app)
+def click_command(words):
+    command = program()
+    context = command.make_context("dualign", [], resilient_parsing=True)
     for word in words:
-        command = command.get_command(None, word)
+        command = command.get_command(context, word)
+        context = command.make_context(word, [], parent=context, resilient_parsing=True)
     return command
 
 

@@ -23,29 +23,3 @@ from .options import Options as Options
 from .text.links import Alignment as Alignment
 
 __version__: str
-
-__all__ = [
-    "Aligner",
-    "Alignment",
-    "Certified",
-    "DataError",
-    "DualignError",
-    "Infeasible",
-    "ModelError",
-    "Options",
-    "PairScore",
-    "UsageError",
-    "align",
-    "decode",
-    "evaluate",
-    "infer",
-    "jobs",
-    "learn",
-    "measure",
-    "phrase",
-    "show",
-    "symmetrize",
-    "text",
-    "transfer",
-    "translate",
-]

@@ -13,16 +13,24 @@ from dualign._core.arrays import Array
 from dualign._core.certified import html_table, html_text
 from dualign._core.errors import DataError, UsageError
 from dualign._core.memory import Workspace
-from dualign._core.threads import available, ordered_map
-from dualign.decode.decoders import Links, PairScore, Prepared, align_bitext, scores_of
-from dualign.decode.moving import moved, spread_out, without_skipped
-from dualign.engines.cuda.device import Card, card_of
-from dualign.engines.dask.engine import ClusterValues, check_model, engine_of
-from dualign.hmm.cells import ThreadBuffers
+from dualign._core.threads import available
+from dualign.decode.decoders import (
+    Links,
+    PairScore,
+    alignable,
+    check_constraints,
+    decode_block,
+    joined,
+    scores_of,
+)
+from dualign.decode.moving import spread_out, without_skipped
+from dualign.engines import ClusterValues, DecodedPart
+from dualign.engines.threads import P, R, ThreadsEngine, posteriors_of_part
+from dualign.hmm.blocks import Block
 from dualign.hmm.constraints import ConstraintSet
-from dualign.hmm.encoding import EncodedText, chunk_size, parts_of, unencoded_parts
+from dualign.hmm.encoding import CHUNK, FEW, EncodedText, UnreadPart, parts_of
 from dualign.hmm.model import Model, Translation, translations
-from dualign.hmm.posteriors import link_probabilities, posteriors_of_bitext
+from dualign.hmm.posteriors import link_probabilities, matrices_of
 from dualign.hmm.priors import Prior
 from dualign.hmm.training import NothingToLearn, Progress, train
 from dualign.options import DECODING, Options, OptionValues
@@ -94,7 +102,7 @@ class Aligner:
         self.options = Options.of(options)
         self.threads = threads
         self.device, self.device_memory = device, device_memory
-        self.card: Card | None = card_of(device, device_memory)
+        self.card = card_of(device, device_memory)
         self.constraints: ConstraintSet | None = None
         self.history: list[Progress] = []
         """The rounds of training, in order; empty for a loaded model."""
@@ -182,27 +190,36 @@ class Aligner:
                 what = "similarities are those of" if gold is None else "gold links are pinned on"
                 raise UsageError(f"{what} all tokens; leave skip_tokens out")
             text = text.without_words(self.options.skipped)
-        if cluster.get("client") is not None:
-            check_model(self.options.model)
-        if cluster.get("client") is not None and len(text.similar.begin):
-            raise UsageError("a cluster does not know similarities; train on one machine")
-        if cluster.get("client") is not None and self.device == "cuda":
-            raise UsageError("a cluster computes on processors; leave device='cuda' or client= out")
         self.constraints, self.history = constraints, []
-
-        def hear(progress: Progress) -> None:
-            self.history.append(progress)
-            report(progress)
-
-        workspace = workspace or Workspace(threads=self.threads)
-        workspace.card = self.card
-        with engine_of(cluster, self.threads, workspace) as engine:
-            try:
-                self._model = train(text, self.options, engine, hear, judge, constraints, prior)
-            finally:
-                if self.card is not None:
-                    self.card.forget(engine.bitext)
+        engine = self._learner(text, workspace or Workspace(threads=self.threads), **cluster)
+        try:
+            self._model = train(text, self.options, engine, report, judge, constraints, prior, self.history)
+        finally:
+            engine.close()
         return self
+
+    def _learner(
+        self, text: Numbered, workspace: Workspace, client: Any = None, work: Any = None
+    ) -> ThreadsEngine:
+        """What goes over the text in training."""
+        if client is None:
+            return self._engine(workspace)
+        from dualign.engines.dask.engine import DaskEngine, check_model
+
+        check_model(self.options.model)
+        if len(text.similar.begin):
+            raise UsageError("a cluster does not know similarities; train on one machine")
+        if self.device == "cuda":
+            raise UsageError("a cluster computes on processors; leave device='cuda' or client= out")
+        return DaskEngine(client, work, self.threads, workspace)
+
+    def _engine(self, workspace: Workspace | None = None) -> ThreadsEngine:
+        """Where a text is worked on, if not on a cluster."""
+        if self.card is None or self.card.lost:
+            return ThreadsEngine(self.threads, workspace)
+        from dualign.engines.cuda.engine import CudaEngine
+
+        return CudaEngine(self.card, self.threads, workspace)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The keywords that make an aligner like this one, as scikit-learn asks for them."""
@@ -226,13 +243,12 @@ class Aligner:
         """Change options; once there is a model, only those for aligning, such as threshold and decoder."""
         now = self.options.as_dict()
         options = Options.of({**now, **changes})
-        fixed = [
-            f"{name}={value!r}"
-            for name, value in changes.items()
-            if name not in DECODING and now.get(name) != value
-        ]
+        fixed: dict[str, Any] = {
+            name: value for name, value in changes.items() if name not in DECODING and now.get(name) != value
+        }
         if fixed and self._model is not None:
-            raise UsageError(f"{', '.join(fixed)}: for training, but there is a model already; train again")
+            names = ", ".join(f"{{{name}=}}" for name in fixed)
+            raise UsageError(f"{names}: for training, but there is a model already; train again", **fixed)
         self.options = options
         return self
 
@@ -253,38 +269,29 @@ class Aligner:
 
     def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[Links]:
         """Links of a text chunk by chunk; of a stream of token-list pairs a few chunks are in memory."""
-        parts = unencoded_parts(self.model, text, self.chunk)
-        return ordered_map(lambda encode: self.align_part(encode()), parts, self.threads)
-
-    @property
-    def _uses_card(self) -> bool:
-        return self.card is not None and not self.card.lost
+        return self.decode(parts_of(self.model, text, self.chunk), lambda _, decoded: decoded.links)
 
     @property
     def chunk(self) -> int:
         """How many pairs to align together."""
-        if self._uses_card and self.options.decoder == "soft-union":
-            from dualign.engines.cuda.engine import PAIRS
+        return self._engine().chunk_size(self.model)
 
-            return PAIRS
-        return chunk_size(self.model)
+    def decode(
+        self,
+        parts: Iterable[P],
+        finish: Callable[[P, DecodedPart], R],
+        *,
+        matrices: bool = False,
+        threads: int | None = None,
+    ) -> Iterator[R]:
+        """What `finish` makes of the links of each part of a text (see `dualign.engines.Engine.decode`)."""
+        engine = self._engine()
+        engine.threads = threads or engine.threads
+        return engine.decode(self.model, parts, finish, self.constraints, matrices=matrices)
 
-    def align_part(
-        self, part: EncodedText, desk: ThreadBuffers | None = None, matrices: list[Array] | None = None
-    ) -> Links:
-        """Links of a part of a text, on the calling thread alone; for the rest see `align_bitext`.
-
-        Parts for a card are large and few: what it leaves to the processor is done on all threads.
-        """
-        threads = self.threads if self._uses_card else 1
-        if not self.options.skipped:
-            return align_bitext(self.model, part, threads, self.constraints, desk, matrices, self.card)
-        if len(part.bitext.similar.begin):
-            raise UsageError("similarities are those of all tokens; leave skip_tokens out")
-        if matrices is not None:
-            raise UsageError("posteriors are those of all tokens; leave skip_tokens out")
-        kept, *moves = without_skipped(self.model, part)
-        return moved(align_bitext(self.model, kept, threads, self.constraints, desk, card=self.card), *moves)
+    def align_part(self, part: EncodedText) -> Links:
+        """Links of a part of a text, on the calling thread alone."""
+        return self._engine().links_of(self.model, part, self.constraints)
 
     @property
     def cutting(self) -> Cutting:
@@ -313,9 +320,25 @@ class Aligner:
                 return other.align(text)
 
             return decode
-        parts = parts_of(self.model, self._text(bitext, target))
-        prepared = Prepared(self.model, parts, self.threads, self.constraints)
-        return lambda options: list(alignments(prepared.links(options)))
+        engine, model, constraints = self._engine(), self.model, self.constraints
+
+        def expect(part: UnreadPart) -> list[tuple[Array, Block]]:
+            text = alignable(model, part.encode(model), constraints, False).text
+            return [*posteriors_of_part(model, text, constraints)]
+
+        # What a warning of constraints has as an example is the worst pair of a part.
+        parts = parts_of(model, self._text(bitext, target), FEW if constraints is None else CHUNK)
+        blocks = [block for found in engine.map("posteriors", expect, parts) for block in found]
+
+        def choose(block: tuple[Array, Block], options: Options) -> list[Alignment]:
+            found = decode_block(options, block[1], block[0], model.fertilities)
+            return list(alignments(joined([found])))
+
+        def decode_again(options: Options) -> list[Alignment]:
+            check_constraints(options, constraints)
+            return [each for found in engine.map("decode", choose, blocks, options) for each in found]
+
+        return decode_again
 
     def posteriors(
         self,
@@ -329,14 +352,17 @@ class Aligner:
         With `directions`, an array (2, source words, target words): first the posteriors of the direction
         in which target words choose, then those in which source words do; their mean is the probability.
         """
-        matrices: list[Array] = []
-        for part in parts_of(self.model, self._text(bitext, target)):
-            if not self.options.skipped:
-                matrices += posteriors_of_bitext(self.model, part, self.threads, self.constraints)
-                continue
-            kept, *moves = without_skipped(self.model, part)
-            found = posteriors_of_bitext(self.model, kept, self.threads, self.constraints)
-            matrices += spread_out(found, part, *moves)
+        model, constraints, skips = self.model, self.constraints, bool(self.options.skipped)
+
+        def expect(part: UnreadPart) -> list[Array]:
+            text = part.encode(model)
+            kept, *moves = without_skipped(model, text) if skips else (text,)
+            blocks = posteriors_of_part(model, kept, constraints)
+            found = [matrix for block in blocks for matrix in matrices_of(*block)]
+            return spread_out(found, text, *moves) if skips else found
+
+        parts = parts_of(model, self._text(bitext, target), CHUNK)
+        matrices = [each for found in self._engine().map("posteriors", expect, parts) for each in found]
         return matrices if directions else [link_probabilities(matrix) for matrix in matrices]
 
     def translations(self, word: str, most: int = 10, *, of: str = "source") -> list[Translation]:
@@ -400,6 +426,15 @@ def _document_options() -> None:
 
 
 _document_options()
+
+
+def card_of(device: str, memory: int | str | None) -> Any:
+    """The card to compute on, if any; what belongs to cards is loaded only if one is asked for."""
+    if device == "cpu" and memory is None:
+        return None
+    from dualign.engines.cuda import device as cards
+
+    return cards.card_of(device, memory)
 
 
 def alignments(links: Links) -> Iterator[Alignment]:

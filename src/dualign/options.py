@@ -1,20 +1,19 @@
 """`Options`: every setting of training and aligning, with its default. One home for all of them.
 
 Python keywords, command-line flags and the saved model read the same fields.
-
-Defaults that the help texts of the command line mention; they stand apart from what imports NumPy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from math import isfinite
+from dataclasses import asdict, dataclass, fields
 from typing import Any, TypedDict
 
 from dualign._core.errors import UsageError
-from dualign.text.tokenizing import WHITESPACE, checked_names
+from dualign._core.fields import check, idle, opt, refuse_unknown
 
+TOKENIZERS = ("none", "simple", "moses", "icu", "sentencepiece")
+WHITESPACE = ("unicode", "ascii")
 MODELS = ("hmm", "ibm1", "ibm2")
 CONSTRAINTS = ("none", "agreement", "symmetric", "bijective")
 PROJECTIONS = ("none", "symmetric", "bijective")
@@ -40,75 +39,19 @@ SHORT_NAMES = {
     "gdfa": "grow-diag-final-and",
 }
 """What other tools call these."""
-CHOICES = {
-    "model": MODELS,
-    "constraint": CONSTRAINTS,
-    "projection": PROJECTIONS,
-    "decoder": DECODERS,
-    "symmetrize": SYMMETRIZATIONS,
-    "agreement": AGREEMENTS,
-    "scores": SCORES,
-    "concave": CONCAVE,
-    "whitespace": WHITESPACE,
-    "style": STYLES,
-}
 
-Values = dict[str, tuple[str, ...]]
-_HMM: Values = {"model": ("hmm",)}
-_NOT_IBM1: Values = {"model": ("hmm", "ibm2")}
-_BIDIRECTIONAL: Values = {"decoder": ("bidirectional",)}
-_SUBMODULAR: Values = {"decoder": ("submodular",)}
-USED_WITH: dict[str, Values] = {
-    "constraint": _NOT_IBM1,
-    "leave_out": _HMM,
-    "jump_words": _HMM,
-    "jump_weight": _HMM,
-    "projection": _HMM,
-    "slack": _HMM,
-    "tolerance": _HMM,
-    "evaluations": _HMM,
-    "mixture": _HMM,
-    "symmetrize": {"decoder": ("posterior", "viterbi", "bidirectional")},
-    "threshold": {"decoder": ("soft-union", "posterior", "submodular", "matching")},
-    "style": {"decoder": ("soft-union",)},
-    "agreement": _BIDIRECTIONAL,
-    "penalty": _BIDIRECTIONAL | {"agreement": ("adjacent", "soft")},
-    "unsupported": _BIDIRECTIONAL | {"agreement": ("soft",)},
-    "nodes": _BIDIRECTIONAL,
-    "time_limit": _BIDIRECTIONAL,
-    "scores": {"decoder": ("submodular", "matching")},
-    "alpha": _SUBMODULAR,
-    "concave": _SUBMODULAR,
-    "source_limit": _SUBMODULAR,
-    "target_limit": _SUBMODULAR,
-    "quantile": _SUBMODULAR,
-}
-"""Options that change the links only where another option has one of these values."""
-
-DECODING = (
-    "decoder",
-    "tokenize",
-    "whitespace",
-    "skip_tokens",
-    *(name for name in USED_WITH if name not in ("constraint", "leave_out", "jump_words", "jump_weight")),
-)
-"""Options that matter for aligning, and can be changed after training."""
-
-MOST = 2**31 - 1
-"""Kernels take no larger whole numbers."""
+_HMM = {"model": ("hmm",)}
+_BIDIRECTIONAL = {"decoder": ("bidirectional",)}
+_NEAR = _BIDIRECTIONAL | {"agreement": ("adjacent", "soft")}
+_SUBMODULAR = {"decoder": ("submodular",)}
+_BY_THRESHOLD = {"decoder": ("soft-union", "posterior", "submodular", "matching")}
+_SYMMETRIZED = {"decoder": ("posterior", "viterbi", "bidirectional")}
 
 MOST_JUMP_WORDS = 10_000
 """Every job of a few milliseconds adds up statistics for each of them."""
 
 USUAL_THRESHOLD = 0.45
 """On link probabilities, where no other is asked for and nothing better is known."""
-
-KIND_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a name"}
-
-
-def option(default: Any, text: str) -> Any:
-    """A field with its one-line documentation."""
-    return field(default=default, metadata={"help": text})
 
 
 class OptionValues(TypedDict, total=False):
@@ -154,165 +97,263 @@ class OptionValues(TypedDict, total=False):
     quantile: float
 
 
-def suggestion(name: str) -> str:
-    """What to write instead of an unknown option: one of a similar name, or any of those there are."""
-    from difflib import get_close_matches
-
-    known = sorted(f.name for f in fields(Options))
-    close = get_close_matches(name, known, 1)
-    return f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Settings of an aligner; each field's metadata has its documentation."""
 
-    model: str = option("hmm", "alignment model: hmm, ibm1 or ibm2")
-    ibm1_rounds: int = option(
-        2, "rounds of IBM Model 1, with which every model starts; for the hmm the later ones with agreement"
+    model: str = opt(
+        "hmm", "alignment model: hmm, ibm1 or ibm2", choices=MODELS, flag="--model-type", panel="Training"
     )
-    rounds: int = option(3, "rounds of the model itself, after those of IBM Model 1")
-    constraint: str = option(
+    ibm1_rounds: int = opt(
+        2,
+        "rounds of IBM Model 1, with which every model starts; for the hmm the later ones with agreement",
+        least=1,
+    )
+    rounds: int = opt(
+        3, "rounds of the model itself, after those of IBM Model 1", least=0, metavar="N", panel="Training"
+    )
+    constraint: str = opt(
         "symmetric",
         "training: none, agreement, symmetric (for ibm2 the same as agreement), or bijective (hmm only)",
+        choices=CONSTRAINTS,
+        panel="Training",
+        used_with={"model": ("hmm", "ibm2")},
     )
-    projection: str = option(
-        "symmetric", "constraint on the posteriors when aligning: none, symmetric or bijective"
+    projection: str = opt(
+        "symmetric",
+        "constraint on the posteriors when aligning: none, symmetric or bijective",
+        choices=PROJECTIONS,
+        decoding=True,
+        used_with=_HMM,
     )
-    tokenize: str = option(
+    tokenize: str = opt(
         "none",
         "tokeniser of raw text: none, simple, moses, icu or sentencepiece:MODEL; SOURCE,TARGET for two",
+        metavar="NAME[,NAME]",
+        decoding=True,
+        panel="Text",
     )
-    whitespace: str = option("unicode", "what separates words: unicode white space, or that of ascii alone")
-    skip_tokens: str = option("", "tokens, with blanks between them, that keep their place and have no links")
-    lowercase: bool = option(True, "compare words in lower case")
-    max_length: int = option(100, "longest sentence, in words, that takes part in training")
-    null: float = option(0.2, "probability that a word is linked to nothing")
-    floor: float = option(1e-6, "probability of a link between words that never occurred together")
-    prune: float = option(3e-4, "minimum probability of an entry of the lexicon after IBM Model 1")
-    stem_letters: int = option(
-        4, "words with the same first letters, or the same first ideograph, share evidence"
+    whitespace: str = opt(
+        "unicode",
+        "what separates words: unicode white space, or that of ascii alone",
+        choices=WHITESPACE,
+        decoding=True,
+        panel="Text",
     )
-    stem_weight: float = option(20.0, "how much, in pseudo-counts; 0 switches it off")
-    form_weight: float = option(3.0, "pseudo-counts for words of similar spelling; 0 switches it off")
-    leave_out: float = option(
-        0.7, "share of one occurrence of a word pair that its count does without (hmm); 0 leaves nothing out"
+    skip_tokens: str = opt(
+        "",
+        "tokens, with blanks between them, that keep their place and have no links",
+        metavar="TOKENS",
+        decoding=True,
+        panel="Text",
     )
-    jump_words: int = option(
-        3000, "how many words per side, the most frequent, have their own jump weights; at most 10000"
+    lowercase: bool = opt(
+        True,
+        "compare words in lower case",
+        flag="--keep-case",
+        off="Distinguish upper and lower case when comparing words.",
+        panel="Training",
     )
-    jump_weight: float = option(
-        10.0, "how strongly these are shrunk towards the common ones, in pseudo-counts, at least 1"
+    max_length: int = opt(
+        100, "longest sentence, in words, that takes part in training", least=1, metavar="N", panel="Training"
     )
-    slack: float = option(0.6, "projection: allowed norm of the constraint violations")
-    tolerance: float = option(0.1, "projection: how far from its optimum it may stop")
-    evaluations: int = option(5, "projection: maximum number of forward-backward evaluations per pair")
-    mixture: bool = option(
-        False, "symmetric projection of the mixture of both directions (Graça et al., Eq. 15)"
+    null: float = opt(0.2, "probability that a word is linked to nothing", least=1e-6, below=1 - 1e-6)
+    floor: float = opt(
+        1e-6, "probability of a link between words that never occurred together", least=1e-30, below=1 - 1e-6
     )
-    decoder: str = option(
-        "soft-union", "soft-union, posterior, viterbi, bidirectional, submodular or matching"
+    prune: float = opt(3e-4, "minimum probability of an entry of the lexicon after IBM Model 1", least=0)
+    stem_letters: int = opt(
+        4, "words with the same first letters, or the same first ideograph, share evidence", least=1
     )
-    symmetrize: str = option(
-        "grow-diag-final-and", "how links of both directions are combined (posterior, viterbi, bidirectional)"
+    stem_weight: float = opt(20.0, "how much, in pseudo-counts; 0 switches it off", least=0)
+    form_weight: float = opt(3.0, "pseudo-counts for words of similar spelling; 0 switches it off", least=0)
+    leave_out: float = opt(
+        0.7,
+        "share of one occurrence of a word pair that its count does without (hmm); 0 leaves nothing out",
+        least=0,
+        most=1,
+        used_with=_HMM,
     )
-    threshold: float = option(
+    jump_words: int = opt(
+        3000,
+        "how many words per side, the most frequent, have their own jump weights; at most 10000",
+        least=0,
+        most=MOST_JUMP_WORDS,
+        used_with=_HMM,
+    )
+    jump_weight: float = opt(
+        10.0,
+        "how strongly these are shrunk towards the common ones, in pseudo-counts, at least 1",
+        least=1,
+        used_with=_HMM,
+    )
+    slack: float = opt(
+        0.6, "projection: allowed norm of the constraint violations", least=0, decoding=True, used_with=_HMM
+    )
+    tolerance: float = opt(
+        0.1, "projection: how far from its optimum it may stop", least=0, decoding=True, used_with=_HMM
+    )
+    evaluations: int = opt(
+        5,
+        "projection: maximum number of forward-backward evaluations per pair",
+        least=1,
+        decoding=True,
+        used_with=_HMM,
+    )
+    mixture: bool = opt(
+        False,
+        "symmetric projection of the mixture of both directions (Graça et al., Eq. 15)",
+        decoding=True,
+        used_with=_HMM,
+    )
+    decoder: str = opt(
+        "soft-union",
+        "soft-union, posterior, viterbi, bidirectional, submodular or matching",
+        choices=DECODERS,
+        decoding=True,
+        panel="Links",
+    )
+    symmetrize: str = opt(
+        "grow-diag-final-and",
+        "how links of both directions are combined (posterior, viterbi, bidirectional)",
+        metavar="METHOD",
+        decoding=True,
+        panel="Links",
+        used_with=_SYMMETRIZED,
+    )
+    threshold: float = opt(
         0.0,
         "minimum link probability, or score (all decoders but viterbi and bidirectional); 0: what suits the "
         f"pair (soft-union), or {USUAL_THRESHOLD}",
+        metavar="P",
+        decoding=True,
+        panel="Links",
+        used_with=_BY_THRESHOLD,
     )
-    style: str = option(
-        "lean", "soft-union: lean, or full: words that have no link join the links of their neighbours"
+    style: str = opt(
+        "lean",
+        "soft-union: lean, or full: words that have no link join the links of their neighbours",
+        choices=STYLES,
+        decoding=True,
+        panel="Links",
+        used_with={"decoder": ("soft-union",)},
     )
-    agreement: str = option("soft", "bidirectional: how the directions agree: full, adjacent or soft")
-    penalty: float = option(-1.0, "bidirectional: cost of a link one position off its counterpart, at most 0")
-    unsupported: float = option(-3.0, "bidirectional, soft: cost of a link without a counterpart")
-    nodes: int = option(
-        1000, "bidirectional: maximum number of search nodes per pair, or ten seconds of work; 0 for no limit"
+    agreement: str = opt(
+        "soft",
+        "bidirectional: how the directions agree: full, adjacent or soft",
+        choices=AGREEMENTS,
+        decoding=True,
+        panel="Links",
+        used_with=_BIDIRECTIONAL,
     )
-    time_limit: float = option(0.0, "bidirectional: maximum number of seconds per pair; 0 for no limit")
-    scores: str = option(
+    penalty: float = opt(
+        -1.0,
+        "bidirectional: cost of a link one position off its counterpart, at most 0",
+        most=0,
+        metavar="COST",
+        decoding=True,
+        panel="Links",
+        used_with=_NEAR,
+    )
+    unsupported: float = opt(
+        -3.0,
+        "bidirectional, soft: cost of a link without a counterpart",
+        metavar="COST",
+        decoding=True,
+        panel="Links",
+        used_with=_BIDIRECTIONAL | {"agreement": ("soft",)},
+    )
+    nodes: int = opt(
+        1000,
+        "bidirectional: maximum number of search nodes per pair, or ten seconds of work; 0 for no limit",
+        least=0,
+        decoding=True,
+        used_with=_BIDIRECTIONAL,
+    )
+    time_limit: float = opt(
+        0.0,
+        "bidirectional: maximum number of seconds per pair; 0 for no limit",
+        least=0,
+        decoding=True,
+        used_with=_BIDIRECTIONAL,
+    )
+    scores: str = opt(
         "posterior",
         "what submodular and matching add up: posterior, forward-posterior, backward-posterior; "
         "for ibm1 and ibm2 also forward, backward",
+        choices=SCORES,
+        decoding=True,
+        used_with={"decoder": ("submodular", "matching")},
     )
-    alpha: float = option(0.5, "submodular: the links of a word are worth their sum to this power")
-    concave: str = option("both", "submodular: whose further links are worth less: source, target or both")
-    source_limit: int = option(2, "submodular: maximum number of links of a source word; 0 for no limit")
-    target_limit: int = option(2, "submodular: maximum number of links of a target word; 0 for no limit")
-    quantile: float = option(
+    alpha: float = opt(
+        0.5,
+        "submodular: the links of a word are worth their sum to this power",
+        over=0,
+        most=1,
+        decoding=True,
+        used_with=_SUBMODULAR,
+    )
+    concave: str = opt(
+        "both",
+        "submodular: whose further links are worth less: source, target or both",
+        choices=CONCAVE,
+        decoding=True,
+        used_with=_SUBMODULAR,
+    )
+    source_limit: int = opt(
+        2,
+        "submodular: maximum number of links of a source word; 0 for no limit",
+        least=0,
+        decoding=True,
+        used_with=_SUBMODULAR,
+    )
+    target_limit: int = opt(
+        2,
+        "submodular: maximum number of links of a target word; 0 for no limit",
+        least=0,
+        decoding=True,
+        used_with=_SUBMODULAR,
+    )
+    quantile: float = opt(
         0.0,
         "submodular: also limit a word to the number of links that is enough for more than this share of its "
         "occurrences; 0 switches it off",
+        least=0,
+        below=1,
+        decoding=True,
+        used_with=_SUBMODULAR,
     )
 
     def __post_init__(self) -> None:
-        self._check_types()
+        check(self)
         object.__setattr__(self, "symmetrize", SHORT_NAMES.get(self.symmetrize, self.symmetrize))
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise UsageError(f'{name}="{getattr(self, name)}" is not one of {", ".join(allowed)}')
-        checked_names(self.tokenize)
-        for name in ("ibm1_rounds", "max_length", "stem_letters", "jump_weight", "evaluations"):
-            self._at_least(name, 1)
-        for name in ("rounds", "prune", "stem_weight", "form_weight", "jump_words", "slack", "tolerance"):
-            self._at_least(name, 0)
-        for name in ("source_limit", "target_limit", "nodes", "time_limit"):
-            self._at_least(name, 0)
-        if not 0 <= self.leave_out <= 1:
-            raise UsageError("{leave_out=} must be at least 0 and at most 1", leave_out=self.leave_out)
-        if self.jump_words > MOST_JUMP_WORDS:
+        if self.symmetrize not in SYMMETRIZATIONS:
+            others = ", ".join(SYMMETRIZATIONS)
             raise UsageError(
-                "{jump_words=} must be at most {most_jump_words}",
-                jump_words=self.jump_words,
-                most_jump_words=MOST_JUMP_WORDS,
+                "{symmetrize=} is not one of {others}", symmetrize=self.symmetrize, others=others
             )
-        for name, least in (("null", 1e-6), ("floor", 1e-30)):
-            # Kernels know seven digits.
-            if not least <= getattr(self, name) < 1 - 1e-6:
-                raise UsageError(f"{name}={getattr(self, name)} must be at least {least:g} and below 1")
-        if self.threshold != 0 and not 1e-6 <= self.threshold < 1:
+        tokenizers_of(self.tokenize)
+        if self.threshold != 0 and not 1e-6 <= self.threshold < 1:  # kernels know seven digits
             raise UsageError(
                 "{threshold=} must be 0, or at least 1e-06 and below 1", threshold=self.threshold
             )
-        if not self.penalty <= 0:
-            raise UsageError("{penalty=} must be at most 0", penalty=self.penalty)
-        if self.agreement == "soft" and not self.unsupported <= self.penalty:
+        penalty, unsupported = self.penalty, self.unsupported
+        if self.agreement == "soft" and not unsupported <= penalty:
             raise UsageError(
-                "{unsupported=} must be at most {penalty=}",
-                unsupported=self.unsupported,
-                penalty=self.penalty,
+                "{unsupported=} must be at most {penalty=}", unsupported=unsupported, penalty=penalty
             )
         if self.model == "ibm2" and self.constraint == "bijective":
-            raise UsageError("constraint=bijective is for the hmm; train ibm2 with none or agreement")
+            raise UsageError(
+                "{constraint=} is for the hmm; train ibm2 with none or agreement", constraint="bijective"
+            )
         if self.decoder == "bidirectional" and self.model != "hmm":
             raise UsageError(
                 "the bidirectional decoder needs an hmm; {model=} has no chains", model=self.model
             )
-        if not 0 < self.alpha <= 1:
-            raise UsageError("{alpha=} must be over 0 and at most 1", alpha=self.alpha)
-        if not 0 <= self.quantile < 1:
-            raise UsageError("{quantile=} must be at least 0 and below 1", quantile=self.quantile)
         if self.scores in ("forward", "backward") and self.model == "hmm":
             raise UsageError(
                 "{scores=} are those of ibm1 and ibm2; the hmm has posteriors alone", scores=self.scores
             )
-
-    def _check_types(self) -> None:
-        for f in fields(self):
-            value, kind = getattr(self, f.name), type(f.default)
-            # A whole number is accepted for any number; True and False do not count as numbers.
-            fits = isinstance(value, (int, float) if kind is float else kind)
-            if not fits or (isinstance(value, bool) and kind is not bool):
-                raise UsageError(f"{f.name}={value!r} must be {KIND_NAMES[kind]}")
-            if isinstance(value, int) and abs(value) > MOST:
-                raise UsageError(f"{f.name} must be at most {MOST}")
-            if kind is float and not isfinite(value):
-                raise UsageError(f"{f.name}={value!r} must be finite")
-
-    def _at_least(self, name: str, least: int) -> None:
-        if not getattr(self, name) >= least:
-            raise UsageError(f"{name}={getattr(self, name)} must be at least {least}")
 
     @property
     def fixed_threshold(self) -> float:
@@ -321,11 +362,7 @@ class Options:
 
     def idle(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Those of the named options that have no effect, each with the option whose value is the reason."""
-        for name in names:
-            for other, values in USED_WITH.get(name, {}).items():
-                if getattr(self, other) not in values:
-                    yield name, other
-                    break
+        return idle(self, names)
 
     @property
     def skipped(self) -> frozenset[str]:
@@ -335,14 +372,40 @@ class Options:
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Options:
         """Options from keywords; an unknown one is an error that suggests another."""
-        known = {f.name for f in fields(cls)}
-        if unknown := sorted(settings.keys() - known):
-            raise UsageError(f"unknown option {', '.join(unknown)}; {suggestion(unknown[0])}")
+        refuse_unknown(settings, {f.name for f in fields(cls)})
         return cls(**settings)
 
     def as_dict(self) -> dict[str, Any]:
         """All settings, ready for JSON."""
         return asdict(self)
+
+
+USED_WITH = {f.name: f.metadata["used_with"] for f in fields(Options) if "used_with" in f.metadata}
+"""Options that change the links only where another option has one of these values."""
+
+DECODING = tuple(f.name for f in fields(Options) if f.metadata.get("decoding"))
+"""Options that matter for aligning, and can be changed after training."""
+
+
+def tokenizers_of(tokenize: str) -> tuple[str, str]:
+    """Return the tokenisers of both sides, by their names, which must be known."""
+    names = tokenize.split(",") if tokenize.count(",") == 1 else [tokenize, tokenize]
+    for name in names:
+        kind, colon, value = name.partition(":")
+        if kind not in TOKENIZERS:
+            raise UsageError(
+                "{tokenize=}: there is no tokeniser `{kind}`; there are none, simple, moses, icu and "
+                "sentencepiece:MODEL, and two with a comma between them for source and target",
+                tokenize=tokenize,
+                kind=kind,
+            )
+        if kind in ("none", "simple") and colon:
+            raise UsageError(
+                "{tokenize=}: `{kind}` takes nothing after it; write {kind}", tokenize=tokenize, kind=kind
+            )
+        if kind == "sentencepiece" and not value:
+            raise UsageError("{tokenize=}: name the model, as in sentencepiece:text.model", tokenize=tokenize)
+    return names[0], names[1]
 
 
 PAIRS = 10_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import product
 from math import copysign, inf
 
@@ -157,3 +159,62 @@ def test_one_large_cost_does_not_hide_many_small_ones():
         found = program.solve()
         assert found.bound >= 1 + 5e-6
         assert found.bound == pytest.approx(1 + 5e-6, abs=1e-9)
+
+
+@given(programs(), st.integers(0, 3))
+@settings(max_examples=30, deadline=None)
+def test_with_a_time_limit_the_answer_is_the_same(case, limit):
+    costs, A, limits = case
+    program = program_of(*case)
+    for count in (len(costs), limit):
+        program.at_most(float(count), np.arange(len(costs)), np.ones(len(costs)))
+        A, limits = [*A, [1] * len(costs)], [*limits, [0, count]]
+        found, best = program.solve(600.0), enumerated(costs, A, limits)
+        assert found.ended
+        assert best <= found.bound <= best + CLOSE
+        assert (found.values is None) == (best == -inf)
+
+
+HARD = """
+import sys
+import numpy as np
+from dualign._core.progress import Clock
+from dualign._search.highs import Program
+
+random = np.random.default_rng(0)
+program = Program()
+columns = program.add_variables(random.integers(50, 100, 300), whole=True)
+rows = program.add_constraints(np.full(60, -np.inf), np.full(60, 3000.0))
+for row in rows:
+    program.add_entries(np.full(300, row), columns, random.integers(1, 100, 300).astype(float))
+for seconds in (float(limit) for limit in sys.argv[1:]):
+    clock = Clock()
+    found = program.solve(seconds)
+    print(found.ended, found.values is not None, found.bound, clock.seconds)
+"""
+
+
+def test_a_time_limit_holds_and_what_was_found_by_then_is_kept():
+    """HiGHS left to a thread outlived its limit, and the program died of it when it ended."""
+    done = subprocess.run([sys.executable, "-c", HARD, "3", "0.2", "3"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    bounds = []
+    for line, limit in zip(done.stdout.splitlines(), (3, 0.2, 3), strict=True):
+        ended, found, bound, seconds = line.split()
+        assert ended == "False"
+        assert float(seconds) < limit + 2  # of a busy machine; 0.1 on an idle one
+        bounds.append(float(bound))
+        assert found == "True" or limit < 1
+    assert all(0 < bound < np.inf for bound in bounds[::2])
+
+
+def test_a_process_that_was_killed_is_replaced():
+    program = program_of([1, 2], [[1, 1]], [(0, 1)])
+    assert program.solve(600.0).ended
+    program._solver._child._process.kill()
+    lost = program.solve(600.0)
+    assert not lost.ended
+    assert lost.bound == inf
+    found = program.solve(600.0)
+    assert found.ended
+    assert found.values == pytest.approx([0, 1])

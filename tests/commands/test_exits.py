@@ -12,8 +12,9 @@ import sys
 import pytest
 from tests.commands.command import DUALIGN, HEED, INTERRUPTIBLE, dualign, environment, write
 
-from dualign._core.errors import DataError, Infeasible, ModelError, UsageError
-from dualign.commands import cli, signals
+from dualign import __main__ as program
+from dualign._core.errors import DataError, Infeasible, ModelError, Terminated, UsageError
+from dualign.commands import cli
 from dualign.commands.cli import guarded, say
 
 
@@ -186,8 +187,8 @@ sys.meta_path.insert(0, Sender())
 
 
 def test_second_signal_does_not_disturb_what_cleans_up_after_the_first():
-    heeding = signals._Heeding()
-    with pytest.raises(signals.Terminated):
+    heeding = program.Heeding()
+    with pytest.raises(Terminated):
         heeding.signalled(signal.SIGTERM, None)
     heeding.signalled(signal.SIGINT, None)
     heeding.since = None
@@ -200,7 +201,7 @@ def test_signal_that_comes_while_outputs_get_their_names_waits_for_all_of_them(t
 import os, signal, time
 from contextlib import ExitStack
 from dualign.commands.cli import guarded
-from dualign.commands.signals import heed
+from dualign.__main__ import heed
 from dualign._core.files.streams import open_output
 def action():
     with ExitStack() as stack:
@@ -230,7 +231,7 @@ def test_signal_that_comes_while_code_is_linked_or_compiled_modules_are_imported
     program = f"""
 import os, signal, time, types
 from dualign.commands.cli import guarded
-from dualign.commands.signals import heed
+from dualign.__main__ import heed
 module = types.ModuleType({name!r})
 def inside():
     os.kill(os.getpid(), signal.SIGINT)
@@ -257,7 +258,7 @@ def test_signal_that_comes_while_an_object_vanishes_is_neither_lost_nor_shown():
     program = """
 import os, signal, time
 from dualign.commands.cli import guarded
-from dualign.commands.signals import heed
+from dualign.__main__ import heed
 class Vanishing:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGTERM)

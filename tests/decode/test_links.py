@@ -14,11 +14,13 @@ from tests.oracles.chain import dense_chain, path_score
 from tests.oracles.growing import grown
 from tests.oracles.symmetrize import symmetrize
 
+from dualign import aligner as aligners
 from dualign._core.jit import kernel
 from dualign.aligner import Aligner
 from dualign.decode import choosing
 from dualign.decode import decoders as aligning
-from dualign.hmm import encoding, posteriors
+from dualign.engines import threads as engine
+from dualign.hmm import encoding
 from dualign.hmm.blocks import block_of
 from dualign.hmm.cells import block_bounds
 from dualign.hmm.emission import jumps_of
@@ -71,7 +73,7 @@ def test_known_words_have_jumps_of_their_own_and_unknown_ones_the_usual(aligner)
     model = aligner.model
     pair = ["s1", "nowhere", "s2"], ["t3", "never", "t2"]
     text, unknown, _ = encoding.encode_for(model, [pair])
-    block = block_of(model, text, 1, unknown)
+    block = block_of(model, text, unknown)
     for d, words in ((0, (model.target.numbers, pair[1])), (1, (model.source.numbers, pair[0]))):
         by = model.jumps[1 + d]
         classes = [by[words[0][word]] if word in words[0] else 0 for word in words[1]]
@@ -181,11 +183,11 @@ def test_growing_is_its_definition_for_any_posteriors(posterior):
     I, J = len(posterior), len(posterior[0])
     model = Aligner(threads=1, rounds=0).fit([(["a"], ["b"])]).model
     text, unknown, _ = encoding.encode_for(model, [(["a"] * I, ["b"] * J)])
-    block = block_of(model, text, 1, unknown)
+    block = block_of(model, text, unknown)
     cells = np.array(posterior, np.float32).reshape(-1, 2)
     options = replace(model.options, threshold=0.3)
     lean, full = (
-        aligning.links_of_block(replace(options, style=style), block, cells, 1) for style in ("lean", "full")
+        aligning.links_of_block(replace(options, style=style), block, cells) for style in ("lean", "full")
     )
     own = {(int(lean.source[k]), int(lean.target[k])) for k in range(lean.number[0])}
     both = cells.T.reshape(2, I, J).tolist()
@@ -258,8 +260,9 @@ def test_the_answer_for_a_pair_depends_on_nothing_but_the_pair(aligner, decoder,
     assert [answers(aligner, [pair])[0] for pair in pairs] == whole
     assert answers(aligner, pairs[::-1]) == whole[::-1]
     with monkeypatch.context() as patched:
-        patched.setattr(posteriors, "block_bounds", lambda bitext: block_bounds(bitext, 100))
-        patched.setattr(encoding, "CHUNK", 7)
+        patched.setattr(engine, "block_bounds", lambda bitext: block_bounds(bitext, 100))
+        for module in (encoding, aligners):
+            patched.setattr(module, "CHUNK", 7)
         assert answers(aligner, pairs) == whole
         assert answers(aligner, numbered(pairs, lowercase=True)) == whole
         in_parts = aligner.posteriors(pairs)

@@ -147,7 +147,7 @@ def test_no_sentence_pairs_give_no_alignments() -> None:
 
 
 def test_unknown_method_lists_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"method='grow' is not one of intersection, union, grow-diag, "):
+    with pytest.raises(UsageError, match=r'method="grow" is not one of intersection, union, grow-diag, '):
         symmetrize([""], [""], "grow")
 
 

@@ -58,7 +58,7 @@ class OnePair(NamedTuple):
         )
         words = Vocabulary([f"s{i}" for i in range(I)]), Vocabulary([f"t{j}" for j in range(J)])
         model = Model(*words, lexicon, self.weights, self.jumps, Options())
-        return block_of(model, encoded([(list(range(I)), list(range(J)))]), 1)
+        return block_of(model, encoded([(list(range(I)), list(range(J)))]))
 
 
 class Outcome(NamedTuple):
@@ -104,6 +104,6 @@ def posteriors(
     block = pair.block(multipliers)._replace(warm=warm)
     if given is not None:
         block = block._replace(given=given)
-    sums = expectations(block, rules, 1, posterior)
+    sums = expectations(block, rules, posterior)
     there, back = posterior.T.reshape(2, I, J)
     return Outcome(there, back, float(sums.totals[0]), float(sums.totals[1]))

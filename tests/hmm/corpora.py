@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dualign.engines.threads import ThreadsEngine
+from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.jumps import Jumps
 from dualign.hmm.lexicon import Lexicon
+from dualign.hmm.model import Model
+from dualign.hmm.smoothing import Priors
+from dualign.hmm.training import EMRound
 from dualign.text.corpus import Bitext, Sentences
 
 Pairs = list[tuple[list[int], list[int]]]
@@ -49,3 +54,17 @@ def entries(lexicon: Lexicon) -> dict[tuple[int, int], tuple[float, float]]:
 def assert_same_bits(a: Lexicon | Jumps, b: Lexicon | Jumps) -> None:
     for name, left, right in zip(a._fields, a, b, strict=True):
         np.testing.assert_array_equal(left, right, err_msg=name, strict=True)
+
+
+def em_round(
+    bitext: Bitext,
+    model: Model,
+    priors: Priors,
+    constraint: str,
+    threads: int,
+    constraints: ConstraintSet | None = None,
+) -> EMRound:
+    """A round of training on this text."""
+    engine = ThreadsEngine(threads)
+    engine.bitext = bitext
+    return engine.round(model, priors, constraint, constraints, keep=False)

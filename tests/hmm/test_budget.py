@@ -13,11 +13,11 @@ from dualign._core import threads as core_threads
 from dualign._core.errors import UsageError
 from dualign._core.memory import Workspace
 from dualign.engines import threads as expectation
-from dualign.engines.threads import Engine, asked_for
+from dualign.engines.threads import ThreadsEngine
 from dualign.hmm import ibm1, posteriors, smoothing
 from dualign.hmm.cells import block_bounds
 from dualign.hmm.model import Model
-from dualign.hmm.training import train
+from dualign.hmm.training import expectation_for, train
 from dualign.options import Options
 from dualign.text.corpus import numbered
 from dualign.text.samples import generate
@@ -55,14 +55,14 @@ def many_pieces(monkeypatch):
 @pytest.mark.parametrize("constraint", ["agreement", "symmetric"])
 def test_threads_and_budgets_change_no_bit(text, constraint, many_pieces, monkeypatch, tmp_path):
     options = Options(constraint=constraint, rounds=5, prune=1e-3, jump_words=20)
-    whole = train(text, options, Engine(1, Workspace(threads=1)))
+    whole = train(text, options, ThreadsEngine(1, Workspace(threads=1)))
     for threads in (2, 5):
-        assert_same(whole, train(text, options, Engine(threads, Workspace(threads=threads))))
+        assert_same(whole, train(text, options, ThreadsEngine(threads, Workspace(threads=threads))))
     # Everything that may lie in scratch files does.
     monkeypatch.setattr(rooms, "SMALL", 0)
     room = Workspace(1, str(tmp_path))
     room.given = False
-    assert_same(whole, train(text, options, Engine(3, room)))
+    assert_same(whole, train(text, options, ThreadsEngine(3, room)))
     assert not list(tmp_path.iterdir())
 
 
@@ -72,9 +72,9 @@ def test_threads_and_budgets_change_no_bit(text, constraint, many_pieces, monkey
 )
 def test_the_cut_of_the_text_changes_no_bit(text, options, monkeypatch):
     """Not even where multipliers go from round to round."""
-    whole = train(text, options, Engine(2, Workspace(threads=2)))
+    whole = train(text, options, ThreadsEngine(2, Workspace(threads=2)))
     monkeypatch.setattr(expectation, "BLOCK_CELLS", 2000)
-    assert_same(whole, train(text, options, Engine(2, Workspace(threads=2))))
+    assert_same(whole, train(text, options, ThreadsEngine(2, Workspace(threads=2))))
 
 
 @pytest.mark.parametrize(("threads", "blocks"), [(1, 1), (2, 3)])
@@ -90,9 +90,9 @@ def test_blocks_get_smaller_where_memory_is_short(text, threads, blocks, monkeyp
     monkeypatch.setattr(expectation, "block_bounds", bounds)
     models = []
     for buffers_fit in (1 << 14, 1 << 12, 1):
-        left = blocks * expectation.Buffers.size(buffers_fit, dense=False)
+        left = blocks * expectation.ShardBuffers.size(buffers_fit, dense=False)
         monkeypatch.setattr(Workspace, "left", property(lambda room, left=left: left))
-        models.append(train(text, options, Engine(threads, Workspace(threads=threads))))
+        models.append(train(text, options, ThreadsEngine(threads, Workspace(threads=threads))))
         assert cut == [max(buffers_fit, 1 << 10)] * len(cut)
         cut.clear()
     for model in models[1:]:
@@ -103,24 +103,24 @@ def test_a_budget_that_is_too_small_says_what_is_needed(text, tmp_path):
     with pytest.raises(
         UsageError, match=r"memory=1 MiB is too little: a text of 400 pairs needs about \d+ MiB"
     ):
-        train(text, Options(), Engine(1, Workspace(1 << 20, str(tmp_path))))
+        train(text, Options(), ThreadsEngine(1, Workspace(1 << 20, str(tmp_path))))
 
 
 def test_a_lexicon_that_is_too_large_says_so_when_its_size_is_known(text, tmp_path, monkeypatch):
     monkeypatch.setattr(rooms, "OWN", 0)
     monkeypatch.setattr(rooms, "PER_THREAD", 0)
     with pytest.raises(UsageError, match=r"a lexicon of [\d,]+ entries needs about"):
-        train(text, replace(Options(), prune=0.0), Engine(1, Workspace(200_000, str(tmp_path))))
+        train(text, replace(Options(), prune=0.0), ThreadsEngine(1, Workspace(200_000, str(tmp_path))))
 
 
 def test_blocks_add_their_counts_one_after_the_other(text, monkeypatch):
     """Even where the posteriors of a later block are there first."""
     options = Options(rounds=1, jump_words=20)
-    model = train(text, options, Engine(1, Workspace(threads=1)))
+    model = train(text, options, ThreadsEngine(1, Workspace(threads=1)))
 
     def counts(threads: int) -> np.ndarray:
-        asked = asked_for(model, text, "none", None)
-        step = expectation.Expectation(text, model, asked, rooms.boundless())
+        asked = expectation_for(model, text, "none", None)
+        step = expectation.EStep(text, model, asked, rooms.boundless())
         step.run(threads, bounds=block_bounds(text, 1500))
         return step.counts.links
 

@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.commands.bitexts import SOURCE, TARGET, write_bitext, write_lines
 from tests.hmm.blocks import OnePair, random_pair
-from tests.hmm.corpora import encoded
+from tests.hmm.corpora import em_round, encoded
 from tests.oracles.constraints import Dual, OracleRule, Projected, bijective, project, symmetric
 
 from dualign._core.errors import DataError, UsageError
 from dualign.aligner import Aligner
 from dualign.commands.cli import run
-from dualign.engines.threads import em_round
 from dualign.hmm.blocks import Block, block_of
 from dualign.hmm.constraints import ConstraintRule, Glossary, give, scaled
 from dualign.hmm.ibm1 import train_ibm1
@@ -96,7 +95,7 @@ def projected(
     I, J, _ = pair.emission.shape
     posterior = np.full((I * J, 2), np.nan, np.float32)
     how = Constraint(KINDS[kind], slack, tolerance, limit, mixture)
-    sums = expectations(block_with(pair, rules), how, 1, posterior)
+    sums = expectations(block_with(pair, rules), how, posterior)
     likelihood, evaluations, _, divergence = sums.totals.tolist()
     return Outcome(posterior.T.reshape(2, I, J).astype(float), likelihood, evaluations, divergence)
 
@@ -411,11 +410,11 @@ def test_the_dual_gradient_and_the_mixture_weights_are_those_of_enumeration(kind
 def objective(bitext: Bitext, model: Model, kind: str, constraints=None) -> float:
     """Σ log p(words) − KL(q || p) of both directions: what rounds with a projection must not lower."""
     options = model.options
-    block = block_of(model, bitext, 1, give=constraints and (lambda pairs: give(constraints, pairs)))
+    block = block_of(model, bitext, give=constraints and (lambda pairs: give(constraints, pairs)))
     posterior = np.empty((block.first[-1], 2), np.float32)
     totals = []
     for how in ("none", kind):
-        sums = expectations(block, constraint_of(options, how), 1, posterior)
+        sums = expectations(block, constraint_of(options, how), posterior)
         totals.append(sums.totals)
     return float(totals[0][0] - totals[1][3])
 

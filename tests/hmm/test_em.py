@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.hmm.chains import both_parameters, jump_rows
-from tests.hmm.corpora import assert_same_bits, encoded, entries, random_pairs
+from tests.hmm.corpora import assert_same_bits, em_round, encoded, entries, random_pairs
 from tests.oracles.chain import enumerate_chain
 
 from dualign._core.memory import Workspace
 from dualign.engines import threads as em
-from dualign.engines.threads import Engine
+from dualign.engines.threads import ThreadsEngine
 from dualign.hmm.cells import block_bounds
 from dualign.hmm.ibm1 import prune, train_ibm1
 from dualign.hmm.jumps import (
@@ -94,7 +94,7 @@ def test_a_round_equals_its_definition(constraint, least):
     chosen[:, :, 0] = 1
     factors = {"factor": factor.astype(np.float32), "chosen": chosen.astype(np.float32)}
     model = replace(model, jumps=model.jumps._replace(**factors))
-    done = em.em_round(bitext, model, priors, constraint, 2)
+    done = em_round(bitext, model, priors, constraint, 2)
 
     table = entries(model.lexicon)
     assert (len(table) == len({(v, w) for s, t in pairs for v in s for w in t})) is (least == 0)
@@ -166,7 +166,7 @@ def test_a_round_equals_its_definition(constraint, least):
 def test_an_even_round_equals_its_definition(constraint):
     pairs = random_pairs(2, 10, 5, 5, 9)
     bitext, model, priors = start(pairs, 5, replace(PLAIN, constraint=constraint))
-    done = em.em_round(bitext, model, priors, "even", 2)
+    done = em_round(bitext, model, priors, "even", 2)
     table, p0 = entries(model.lexicon), float(model.weights[0, NULL])
     floor = float(model.weights[0, FLOOR])
     counts = {cell: np.zeros(2) for cell in table}
@@ -197,7 +197,7 @@ def test_plain_rounds_never_lower_the_likelihood(own):
     bitext, model, priors = start(synthetic_pairs(400), 60, replace(PLAIN, jump_words=own))
     values = []
     for _ in range(8):
-        done = em.em_round(bitext, model, priors, "none", 2)
+        done = em_round(bitext, model, priors, "none", 2)
         values.append(done.objective)
         model = done.model
     assert np.diff(values).min() > -1e-5 * abs(values[0])
@@ -213,7 +213,7 @@ def test_threads_do_not_change_a_bit(constraint):
         bitext, model, priors = start(pairs, 60, options, threads)
         values = []
         for _ in range(2):
-            done = em.em_round(bitext, model, priors, constraint, threads)
+            done = em_round(bitext, model, priors, constraint, threads)
             values.append((done.objective, done.evaluations))
             model = done.model
         results.append((model, values))
@@ -227,10 +227,10 @@ def test_threads_do_not_change_a_bit(constraint):
 @pytest.mark.parametrize("limit", [1, 500, 20_000])
 def test_the_size_of_blocks_changes_no_bit(limit, monkeypatch):
     bitext, model, priors = start(synthetic_pairs(300), 60, Options())
-    whole = em.em_round(bitext, model, priors, "agreement", 2)
+    whole = em_round(bitext, model, priors, "agreement", 2)
     monkeypatch.setattr(em, "BLOCK_CELLS", limit)
     assert len(block_bounds(bitext, limit)) > 1
-    cut = em.em_round(bitext, model, priors, "agreement", 2)
+    cut = em_round(bitext, model, priors, "agreement", 2)
     assert_same_bits(whole.model.lexicon, cut.model.lexicon)
     assert_same_bits(whole.model.jumps, cut.model.jumps)
     np.testing.assert_array_equal(whole.model.weights, cut.model.weights)
@@ -241,7 +241,7 @@ def test_many_rounds_of_agreement_settle():
     """Steps as long as those of few rounds would overshoot, ever more, on a text of nearly monotone pairs."""
     bitext = numbered([(s, t) for s, t, _ in generate(300, seed=5, vocabulary=300)], lowercase=True)
     heard = []
-    train(bitext, Options(constraint="agreement", rounds=16), Engine(1, Workspace()), heard.append)
+    train(bitext, Options(constraint="agreement", rounds=16), ThreadsEngine(1, Workspace()), heard.append)
     objectives = [progress.likelihood for progress in heard if progress.stage == "HMM"]
     assert len(objectives) == 16
     assert np.all(np.diff(objectives) > 0)
@@ -249,8 +249,8 @@ def test_many_rounds_of_agreement_settle():
 
 def test_symmetric_rounds_make_the_directions_agree():
     bitext, model, priors = start(synthetic_pairs(300), 60, replace(PLAIN, slack=0.05, tolerance=0.01))
-    free = em.em_round(bitext, model, priors, "none", 2)
-    projected = em.em_round(bitext, model, priors, "symmetric", 2)
+    free = em_round(bitext, model, priors, "none", 2)
+    projected = em_round(bitext, model, priors, "symmetric", 2)
     assert projected.evaluations > free.evaluations == 1
 
     def disagreement(lexicon) -> float:
@@ -262,6 +262,6 @@ def test_symmetric_rounds_make_the_directions_agree():
 def test_a_round_leaves_the_model_it_was_given_alone():
     bitext, model, priors = start(synthetic_pairs(50), 60)
     before = [array.copy() for array in (*model.lexicon, model.weights, *model.jumps)]
-    em.em_round(bitext, model, priors, "agreement", 2)
+    em_round(bitext, model, priors, "agreement", 2)
     for old, now in zip(before, (*model.lexicon, model.weights, *model.jumps), strict=True):
         np.testing.assert_array_equal(old, now)

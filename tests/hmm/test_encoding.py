@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign.hmm.blocks import words_of
-from dualign.hmm.encoding import encode_for, encode_lines, parts_of, unencoded_parts
+from dualign.hmm.cells import pairs_of
+from dualign.hmm.encoding import encode_for, encode_lines, parts_of
 from dualign.hmm.model import Vocabulary
 from dualign.options import Options
 from dualign.text.corpus import numbered
@@ -34,10 +35,10 @@ def test_numbers_stand_for_the_words_of_the_text(pairs, lowercase, before):
     model, expected = model_of(lowercase), spelled(pairs, lowercase)
     text = numbered(pairs, lowercase and before)
     for bitext, unknown, _ in (encode_for(model, pairs), encode_for(model, text)):
-        assert words_of(model, bitext, unknown) == expected
+        assert words_of(model, pairs_of(bitext), unknown) == expected
         for vocabulary, new in zip((model.source, model.target), unknown, strict=True):
             assert len({*vocabulary.words, *new}) == len(vocabulary) + len(new)
-    assert sum(len(part.bitext) for part in parts_of(model, text)) == len(pairs)
+    assert sum(len(part.encode(model).bitext) for part in parts_of(model, text, 4)) == len(pairs)
 
 
 @given(st.lists(st.tuples(sentences, sentences), max_size=6), st.booleans(), st.integers(1, 3))
@@ -45,8 +46,8 @@ def test_parts_have_the_words_of_their_pairs_and_no_others(pairs, lowercase, siz
     model, expected = model_of(lowercase), spelled(pairs, lowercase)
     for text in (numbered(pairs, False), pairs):
         found = []
-        for encode in unencoded_parts(model, text, size):
-            part, unknown, _ = encode()
+        for unread in parts_of(model, text, size):
+            part, unknown, _ = unread.encode(model)
             assert len(part) <= size
             for side, new, vocabulary in zip(
                 (part.source, part.target), unknown, (model.source, model.target), strict=True
@@ -54,7 +55,7 @@ def test_parts_have_the_words_of_their_pairs_and_no_others(pairs, lowercase, siz
                 assert set(side.tokens[side.tokens >= len(vocabulary)]) == set(
                     range(len(vocabulary), len(vocabulary) + len(new))
                 )
-            found += words_of(model, part, unknown)
+            found += words_of(model, pairs_of(part), unknown)
         assert found == expected
 
 

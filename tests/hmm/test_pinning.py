@@ -44,7 +44,7 @@ def expected(pair: OnePair, links: Alignment) -> tuple[float, np.ndarray, np.nda
 
 def run(block: Block, slots: int, kind: str = "none") -> tuple[float, np.ndarray]:
     posterior = np.full((slots, 2), np.nan, np.float32)
-    sums = expectations(block, constraint_of(Options(), kind), 1, posterior)
+    sums = expectations(block, constraint_of(Options(), kind), posterior)
     return float(sums.totals[0]), posterior
 
 

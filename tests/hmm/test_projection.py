@@ -249,7 +249,7 @@ def test_a_pair_does_not_notice_its_company(kind, ruled, seed, shapes):
     if ruled:
         block = block._replace(given=rules_of(pairs))
     posterior = np.full((block.first[-1], 2), np.nan, np.float32)
-    total = expectations(block, rules, 1, posterior)
+    total = expectations(block, rules, posterior)
     alone = [posteriors(pair, rules, given=rules_of([pair]) if ruled else None) for pair in pairs]
     for n, outcome in enumerate(alone):
         there, back = posterior[block.first[n] : block.first[n + 1]].T
@@ -291,7 +291,7 @@ def test_lanky_pairs_are_not_put_together():
         assert job.alone == (longest > 128)
     rules = rules_by_name("symmetric")
     posterior = np.full((block.first[-1], 2), np.nan, np.float32)
-    expectations(block, rules, 1, posterior)
+    expectations(block, rules, posterior)
     for n, pair in enumerate(pairs):
         there, _ = posterior[block.first[n] : block.first[n + 1]].T
         np.testing.assert_array_equal(there, posteriors(pair, rules).target_chooses.ravel())
@@ -310,11 +310,11 @@ def test_statistics_and_warm_starts_do_not_notice_company():
     for _ in range(2):
         block = pairs_together(pairs)._replace(warm=together)
         posterior = np.full((block.first[-1], 2), np.nan, np.float32)
-        total = expectations(block, rules, 1, posterior, collect=True)
+        total = expectations(block, rules, posterior, collect=True)
         single = []
         for n, (pair, warm) in enumerate(zip(pairs, alone, strict=True)):
             own = np.full((len(pair.emission.reshape(-1, 2)), 2), np.nan, np.float32)
-            single.append(expectations(pair.block()._replace(warm=warm), rules, 1, own, collect=True))
+            single.append(expectations(pair.block()._replace(warm=warm), rules, own, collect=True))
             np.testing.assert_array_equal(posterior[block.first[n] : block.first[n + 1]], own)
             used = together.used[n]
             assert used == warm.used[0]

@@ -21,8 +21,8 @@ from tests.commands.bitexts import GOLD, LINES, write_bitext, write_lines
 import dualign
 from dualign import jobs
 from dualign.commands.cli import run as command
+from dualign.engines.threads import ThreadsEngine
 from dualign.hmm.model import Model, Vocabulary
-from dualign.jobs import chunked_alignment
 from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
@@ -143,7 +143,7 @@ def test_a_page_is_written_about_the_run(files, tmp_path):
 
 def test_wrong_use_is_raised_not_exited(files, tmp_path):
     links = str(tmp_path / "links")
-    with pytest.raises(dualign.UsageError, match="early stopping is for training"):
+    with pytest.raises(dualign.UsageError, match="early_stop=True is for training"):
         jobs.align(*files[:2], links, load="model", tuning=jobs.Tuning(files[2], early_stop=True))
     with pytest.raises(dualign.UsageError, match="without its source text"):
         jobs.Tuning(files[2], target="x")
@@ -330,11 +330,13 @@ def test_a_budget_limits_the_threads_that_align_and_changes_no_byte(tmp_path, mo
     links, model = [str(tmp_path / f"links{number}") for number in range(3)], str(tmp_path / "model")
     used = []
 
-    def noted(work, chunks, threads):
-        used.append(threads)
-        return map(work, chunks)
+    decode = ThreadsEngine.decode
 
-    monkeypatch.setattr(chunked_alignment, "ordered_map", noted)
+    def noted(engine, *arguments, **more):
+        used.append(engine.threads)
+        return decode(engine, *arguments, **more)
+
+    monkeypatch.setattr(ThreadsEngine, "decode", noted)
     some = jobs.Run(threads=8, memory="400M")  # 240 for the program, 40 for its threads
     jobs.align(*text, jobs.Outputs(links[0], model=model), run=jobs.Run(threads=1))
     assert jobs.align(*text, links[1], run=some).threads == 8

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from tests.measure.strategies import evaluations
 
 from dualign._core.errors import DataError, UsageError
 from dualign.measure import bootstrap
-from dualign.measure.bootstrap import compare, confidence_interval
+from dualign.measure.bootstrap import compare, confidence_interval, signature
 from dualign.measure.links import evaluate
 from dualign.text.links import Alignment
 
@@ -90,12 +92,12 @@ def test_gold_may_be_an_iterator_in_a_comparison():
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 95])
 def test_level_outside_its_range(level):
-    with pytest.raises(UsageError, match="level must lie between 0 and 1"):
+    with pytest.raises(UsageError, match=r"level=.* must be over 0 and below 1"):
         confidence_interval(HALF_RIGHT, GOLD, level=level)
 
 
 def test_no_samples_and_no_sentences():
-    with pytest.raises(UsageError, match="samples must be at least 1, not 0"):
+    with pytest.raises(UsageError, match="samples=0 must be at least 1"):
         confidence_interval(HALF_RIGHT, GOLD, samples=0)
     with pytest.raises(DataError, match="no sentence pairs"):
         compare([], [], [])
@@ -126,3 +128,19 @@ def test_difference_interval_and_p_are_those_of_the_resamples(seed, pairs):
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
     against = sum(1 for d in differences if d * np.sign(difference) <= 1e-15)
     assert found.p == pytest.approx(min(1, 2 * (1 + against) / 41))
+
+
+FEW_LINKS, FEW_GOLD = ["0-0 1-1", "0-1", ""], ["0-0 1?2", "0-1 1-1", "0-0"]
+
+
+def test_a_signature_has_counts_and_version():
+    assert (
+        signature(evaluate(FEW_LINKS, FEW_GOLD))
+        == f"aer|pairs:3|sure:4|possible:5|links:3|v:{version('dualign')}"
+    )
+
+
+def test_a_signature_names_resampling_with_its_seed():
+    interval = confidence_interval(FEW_LINKS, FEW_GOLD, samples=200, level=0.9, seed=7)
+    line = signature(evaluate(FEW_LINKS, FEW_GOLD), interval)
+    assert line.endswith(f"|links:3|boot:200|level:0.9|seed:7|v:{version('dualign')}")

@@ -80,5 +80,5 @@ def test_sentences_must_be_as_many_as_links():
 
 
 def test_negative_frequency():
-    with pytest.raises(UsageError, match="rare must not be negative"):
+    with pytest.raises(UsageError, match="rare=-1 must be at least 0"):
         by_frequency(LINKS, GOLD, SOURCE, TARGET, rare=-1)

@@ -51,6 +51,23 @@ def test_chrf_is_sacrebleus(seed):
     assert chrf(translations, references) == pytest.approx(theirs, abs=1e-9)
 
 
+def test_chrf_is_sacrebleus_for_short_sentences():
+    """An n that the reference of a sentence is too short for once counted against its translation."""
+    sacrebleu = pytest.importorskip("sacrebleu", reason="sacrebleu is not installed (extra `mt`)")
+    rng, metric = random.Random(5), sacrebleu.metrics.CHRF()
+    for _ in range(2000):
+        sides = [
+            [
+                ["".join(rng.choices("ab", k=rng.randint(1, 3))) for _ in range(rng.randint(0, 3))]
+                for _ in "xyz"
+            ]
+            for _ in range(2)
+        ]
+        lines = [[" ".join(words) for words in side] for side in sides]
+        theirs = metric.corpus_score(lines[0], [lines[1]]).score
+        assert chrf(*sides) == pytest.approx(theirs, abs=1e-9), sides
+
+
 def test_edges():
     assert chrf([["ab", "c"]], [["a", "bc"]]) == pytest.approx(100)
     assert chrf([[]], [["a"]]) == 0

@@ -167,5 +167,5 @@ def test_bad_scores_are_named(scores, gold, message):
 
 @pytest.mark.parametrize("recall", [-0.1, 1.1, 50])
 def test_recall_outside_its_range(recall):
-    with pytest.raises(UsageError, match="recall must lie in"):
+    with pytest.raises(UsageError, match=r"recall=.* must be at least 0 and at most 1"):
         curve([MATRIX], GOLD).precision_at(recall)

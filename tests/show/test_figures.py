@@ -19,7 +19,7 @@ from dualign.show.figures import (
     save,
 )
 from dualign.show.plots import calibration_figure, cost_figure, curve_figure, pruning_figure, trace_figure
-from dualign.text.link_formats import parse_pharaoh
+from dualign.text.formats.pharaoh import parse_pharaoh
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 from matplotlib.colors import to_hex

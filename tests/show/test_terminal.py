@@ -7,7 +7,7 @@ from tests.oracles.statistics import components
 from tests.show.strategies import aligned_pairs
 
 from dualign.show.terminal import Shown, _groups, pair_on_terminal, printable
-from dualign.text.link_formats import parse_pharaoh
+from dualign.text.formats.pharaoh import parse_pharaoh
 
 
 def plain(shown, width=60):

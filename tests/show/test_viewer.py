@@ -13,8 +13,9 @@ from tests.show.browser import CHROMIUM, REQUIRED, Browser
 from dualign.measure.links import evaluate
 from dualign.show.dataset import Dataset, System
 from dualign.show.viewer import Viewer, content, viewer_page
+from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.gold import read_gold
-from dualign.text.link_formats import parse_pharaoh, read_links
+from dualign.text.link_formats import read_links
 from dualign.text.links import Alignment
 
 pytestmark = (
@@ -370,6 +371,30 @@ def test_edits_survive_a_reload_and_can_be_discarded(page):
     page.click(*page.place("#notice button:last-child"))
     assert len(kinds(page, "#detail > .matrix rect.sure")) == 4
     assert page.js("localStorage.length") == 0
+
+
+def test_pages_with_the_same_text_keep_each_others_edits(page):
+    page.press("e")
+    page.click(*cell(page, 2, 0))
+    key = page.js("localStorage.key(0)")
+    other = f"{{...JSON.parse(localStorage.getItem('{key}')), 4: '0-0'}}"
+    page.js(f"localStorage.setItem('{key}', JSON.stringify({other}))")
+    page.click(*cell(page, 2, 0))
+    edited = "Object.keys(JSON.parse(localStorage.getItem(localStorage.key(0))))"
+    assert sorted(page.js(edited)) == ["0", "4"]
+    page.js(f"window.dispatchEvent(new StorageEvent('storage', {{key: '{key}'}}))")
+    page.choose("#filter", "edited")
+    assert shown(page) == [1, 5]
+    page.press("Escape", "u", "u")
+    assert page.js(edited) == ["4"]
+    page.js("localStorage.clear()")
+
+
+def test_a_full_storage_is_told(page):
+    page.js("Storage.prototype.setItem = () => { throw new Error('QuotaExceededError'); }")
+    page.press("e")
+    page.click(*cell(page, 2, 0))
+    assert "export them before you close" in page.js("document.getElementById('notice').innerText")
 
 
 def test_gold_can_be_made_from_nothing_by_keyboard_alone(browser, tmp_path):

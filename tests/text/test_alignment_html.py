@@ -8,7 +8,7 @@ from hypothesis import given
 from tests.show.strategies import aligned_pairs
 
 from dualign._core.errors import DataError
-from dualign.text.link_formats import parse_pharaoh
+from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.links import Alignment
 
 ALLOWED = {"div", "table", "tr", "td", "th", "span", "p", "bdi"}

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign._core.errors import DataError, UsageError
-from dualign.text.numbering import encode_files, number_block
+from dualign.text.blocks import read_blocks
+from dualign.text.numbering import LINES, encode_text, number_block
+from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import cutting_of, words_of
 
 SPACES = st.text(
@@ -87,7 +89,8 @@ def test_files_are_cut_while_they_are_read(tmp_path):
     for path in files:
         with open(path, "w", encoding="utf-8") as stream:
             stream.write("Der Hund, ja.\n\n10\u00a0km\n")
-    plain = encode_files(*files, False, cutting=cutting_of("simple,none", "ascii"))
+    text = TextFiles(*files, cutting=cutting_of("simple,none", "ascii"))
+    plain = encode_text(text, read_blocks(text, LINES), False)
     assert plain.source_words == ["Der", "Hund", ",", "ja", ".", "10", "km"]
     assert plain.target_words == ["Der", "Hund,", "ja.", "10\u00a0km"]
     assert np.array_equal(plain.target.offsets, [0, 3, 3, 4])

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import open_input
-from dualign.text.link_formats import parse_pharaoh, pharaoh, read_links, write_links
+from dualign.text.formats.pharaoh import parse_pharaoh, pharaoh
+from dualign.text.link_formats import FORMATS, link_blocks, read_links, write_links
 from dualign.text.links import Alignment
 
 BLOCKS = """\
@@ -451,3 +452,47 @@ def test_a_line_has_one_id_at_most():
     with pytest.raises(DataError):
         parse_pharaoh("b\t" * 2000 + "0-0")
     assert parse_pharaoh("b\t0-0").id == "b"
+
+
+def test_the_docs_have_the_table_of_the_registry() -> None:
+    table = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8").splitlines()
+    for name, format in FORMATS.items():
+        written = "no" if format.write is None else "yes"
+        assert f"| `{name}` | {format.pair} | {format.first} | {format.possible} | {written} |" in table
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_blocks_of_any_size_have_the_same_pairs(tmp_path: Path, size: int) -> None:
+    path = write(tmp_path / "links", "0-0 1-1\n\nid\t3-1:0.5 0-0:1\n2-2:.5\n1?1 0-0\n")
+    blocks = list(link_blocks(path, size=size))
+    assert [len(block) for block in blocks[:-1]] == [size] * (len(blocks) - 1)
+    found = [alignment for block in blocks for alignment in block]
+    assert found == list(read_links(path))
+    assert [(each.id, each.probabilities) for each in found] == [
+        (None, None),
+        (None, None),
+        ("id", (1.0, 0.5)),
+        (None, (0.5,)),
+        (None, None),
+    ]
+
+
+plain_links = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 12), st.sampled_from(["0", "0.5", "1.", "0.25"])), max_size=5
+)
+
+
+@settings(deadline=None)
+@given(st.lists(plain_links, max_size=5), st.booleans(), st.booleans())
+def test_lines_are_read_alike_at_once_and_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory,
+    corpus: list[list[tuple[int, int, str]]],
+    scored: bool,
+    ids: bool,
+) -> None:
+    lines = [" ".join(f"{i}-{j}:{p}" if scored else f"{i}-{j}" for i, j, p in links) for links in corpus]
+    lines = [f"pair{n}\t{line}" if ids else line for n, line in enumerate(lines)]
+    path = write(tmp_path_factory.mktemp("links") / "links", "".join(f"{line}\n" for line in lines))
+    for found, line in zip(read_links(path, "pharaoh"), lines, strict=True):
+        one = parse_pharaoh(line)
+        assert (found, found.id, found.probabilities) == (one, one.id, one.probabilities)

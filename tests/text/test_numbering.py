@@ -16,10 +16,11 @@ from dualign._core.jit import kernel
 from dualign._core.memory import Workspace
 from dualign.hmm.model import Unknowns, Vocabulary
 from dualign.text import numbering
-from dualign.text.blocks import read_pairs
+from dualign.text.blocks import read_blocks, read_pairs
 from dualign.text.corpus import numbered
-from dualign.text.numbering import SideNumbering, encode_blocks, encode_files, number_lines
+from dualign.text.numbering import LINES, SideNumbering, encode_text, number_lines
 from dualign.text.printing import print_links
+from dualign.text.text_files import TextFiles
 from dualign.text.word_table import place_words, room_for_words, slot_of, table_of
 
 compiled_slot_of = kernel(slot_of)
@@ -36,6 +37,10 @@ def written(tmp_path, source, target):
     for path, data in zip(paths, (source, target), strict=True):
         path.write_bytes(data)
     return [str(path) for path in paths]
+
+
+def number_files(text, lowercase, *, blocks=None, **how):
+    return encode_text(text, read_blocks(text, LINES) if blocks is None else blocks, lowercase, **how)
 
 
 def outcome(run):
@@ -65,10 +70,12 @@ def test_the_same_as_encoding_tokens(tmp_path_factory, source, target, lowercase
     paths = written(tmp_path_factory.mktemp("texts"), source.encode(), target.encode())
     expected = outcome(lambda: numbered(read_pairs(*paths, errors=errors), lowercase))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dualign.text.utf8._BLOCK", piece)
-        patch.setattr("dualign.text.numbering.BLOCK", block)
+        patch.setattr("dualign.text.blocks._READ", piece)
+        patch.setattr("dualign.text.blocks.BLOCK_BYTES", block)
         for threads in (1, 3):
-            found = outcome(lambda n=threads: encode_files(*paths, lowercase, errors=errors, threads=n))
+            found = outcome(
+                lambda n=threads: number_files(TextFiles(*paths, errors=errors), lowercase, threads=n)
+            )
             assert found == expected
 
 
@@ -76,7 +83,7 @@ def test_the_same_as_encoding_tokens(tmp_path_factory, source, target, lowercase
 @given(st.binary(max_size=30), st.sampled_from(["strict", "replace"]), st.integers(1, 2))
 def test_any_bytes(tmp_path_factory, data, errors, threads):
     paths = written(tmp_path_factory.mktemp("texts"), data, data)
-    found = outcome(lambda: encode_files(*paths, False, errors=errors, threads=threads))
+    found = outcome(lambda: number_files(TextFiles(*paths, errors=errors), False, threads=threads))
     assert found == outcome(lambda: numbered(read_pairs(*paths, errors=errors), False))
 
 
@@ -124,15 +131,15 @@ def test_the_same_for_any_number_of_threads_and_any_budget(tmp_path, monkeypatch
         )
         texts.append("".join(f"{line}\n" for line in lines).encode())
     paths = written(tmp_path, *texts)
-    monkeypatch.setattr(numbering, "BLOCK", 1 << 12)
-    monkeypatch.setattr("dualign.text.utf8._BLOCK", 1 << 10)
+    monkeypatch.setattr("dualign.text.blocks.BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr("dualign.text.blocks._READ", 1 << 10)
     monkeypatch.setattr("dualign._core.memory.SMALL", 1 << 10)
     monkeypatch.setattr("dualign._core.memory.SEGMENT", 1 << 9)
     for lowercase in (False, True):
         expected = outcome(lambda low=lowercase: numbered(read_pairs(*paths), low))
         for threads in (1, 2, 5):
             for room in (None, Workspace(1, str(tmp_path))):
-                text = encode_files(*paths, lowercase, threads=threads, workspace=room)
+                text = number_files(TextFiles(*paths), lowercase, threads=threads, workspace=room)
                 assert outcome(lambda text=text: text) == expected
                 assert room is None or room.on_disk > 0
 
@@ -147,8 +154,8 @@ def test_compressed_files(tmp_path, pack, threads):
     for path, data in zip(packed, (source, target), strict=True):
         with open(path, "wb") as file:
             file.write(compress(data))
-    found = outcome(lambda: encode_files(*packed, False, threads=threads))
-    assert found == outcome(lambda: encode_files(*paths, False))
+    found = outcome(lambda: number_files(TextFiles(*packed), False, threads=threads))
+    assert found == outcome(lambda: number_files(TextFiles(*paths), False))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -166,7 +173,7 @@ def test_two_pipes_that_one_program_fills(threads):
 
     program = threading.Thread(target=fill, daemon=True)
     program.start()
-    text = encode_files(f"/dev/fd/{left_end}", f"/dev/fd/{right_end}", True, threads=threads)
+    text = number_files(TextFiles(f"/dev/fd/{left_end}", f"/dev/fd/{right_end}"), True, threads=threads)
     program.join()
     os.close(left_end)
     os.close(right_end)
@@ -176,26 +183,26 @@ def test_two_pipes_that_one_program_fills(threads):
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_the_first_error_is_reported_however_far_threads_have_read(tmp_path, monkeypatch, threads):
-    monkeypatch.setattr(numbering, "BLOCK", 100)
-    monkeypatch.setattr("dualign.text.utf8._BLOCK", 100)
+    monkeypatch.setattr("dualign.text.blocks.BLOCK_BYTES", 100)
+    monkeypatch.setattr("dualign.text.blocks._READ", 100)
     good, bad = b"good line\n" * 10, b"good\nb\xffd\n" + b"good line\n" * 10
     source = str(tmp_path / "s.gz")
     with open(source, "wb") as file:
         file.write(gzip.compress(good + bad + b"".join(b"%d\n" % n**5 for n in range(300)))[:-50])
     target = written(tmp_path, b"", good * 9 + b"\0\n")[1]
     with pytest.raises(dualign.DataError, match=r"s\.gz:12: invalid UTF-8"):
-        encode_files(source, target, True, threads=threads)
+        number_files(TextFiles(source, target), True, threads=threads)
     with pytest.raises(dualign.DataError, match=r"s\.gz: corrupt or truncated"):
-        encode_files(source, source, True, errors="replace", threads=threads)
+        number_files(TextFiles(source, source, errors="replace"), True, threads=threads)
 
 
 def test_a_missing_file_and_unknown_errors(tmp_path):
     path = written(tmp_path, b"a\n", b"b\n")[0]
     for threads in (1, 2):
         with pytest.raises(dualign.DataError, match="absent: no such file"):
-            encode_files(path, str(tmp_path / "absent"), True, threads=threads)
-    with pytest.raises(dualign.UsageError, match='errors="ignore"'):
-        encode_files(path, path, True, errors="ignore")
+            number_files(TextFiles(path, str(tmp_path / "absent")), True, threads=threads)
+    with pytest.raises(dualign.UsageError, match="errors=ignore"):
+        number_files(TextFiles(path, path, errors="ignore"), True)
 
 
 def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
@@ -207,7 +214,7 @@ def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
     paths = written(tmp_path, b"a\n" * 100, b"b\n" * 100)
     for threads in (1, 2):
         with pytest.raises(dualign.DataError, match=rf"{tmp_path}: cannot hold .*No space left"):
-            encode_files(*paths, True, threads=threads, workspace=Workspace(1, str(tmp_path)))
+            number_files(TextFiles(*paths), True, threads=threads, workspace=Workspace(1, str(tmp_path)))
 
 
 def test_many_words_over_many_blocks():
@@ -227,7 +234,7 @@ def test_many_words_over_many_blocks():
 def test_different_numbers_of_lines(tmp_path):
     paths = written(tmp_path, b"a\nb\nc\n", b"x\n")
     with pytest.raises(dualign.DataError, match=r"s has 3 lines but .*t has 1;"):
-        encode_files(*paths, True)
+        number_files(TextFiles(*paths), True)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +242,7 @@ def test_different_numbers_of_lines(tmp_path):
 )
 def test_bad_bytes_are_named_with_their_line(tmp_path, data, message):
     with pytest.raises(dualign.DataError, match=message):
-        encode_files(*written(tmp_path, data, b"x\ny\n"), True)
+        number_files(TextFiles(*written(tmp_path, data, b"x\ny\n")), True)
 
 
 @settings(max_examples=200, deadline=None)
@@ -323,10 +330,13 @@ def test_blocks_of_both_sides_are_numbered_like_their_files(tmp_path, threads, l
         [f"{n % 3} y\n".encode() for n in range(40)],
     )
     files = written(tmp_path, *(b"".join(side) for side in lines))
-    blocks = [tuple(b"".join(side[k : k + 7]) for side in lines) for k in range(0, 40, 7)]
-    expected = outcome(lambda: encode_files(*files, lowercase))
-    assert outcome(lambda: encode_blocks(blocks, lowercase, threads=threads)) == expected
-    nothing = encode_blocks([], lowercase, threads=threads)
+    text = TextFiles(*files)
+    expected = outcome(lambda: number_files(text, lowercase))
+    assert (
+        outcome(lambda: number_files(text, lowercase, blocks=read_blocks(text, 7), threads=threads))
+        == expected
+    )
+    nothing = number_files(text, lowercase, blocks=[], threads=threads)
     assert len(nothing) == 0
     assert nothing.source_words == []
 

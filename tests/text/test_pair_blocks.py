@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dualign._core.errors import DataError, UsageError
 from dualign.text import blocks as line_blocks
-from dualign.text.blocks import Position, both_sides, paired_lines, read_pair_blocks, read_pairs
+from dualign.text.blocks import Position, read_blocks, read_pairs
+from dualign.text.text_files import TextFiles
 
 pytestmark = pytest.mark.kernel
 
@@ -37,9 +38,9 @@ def outcome(read):
 
 
 def pairs_in_blocks(source, target, lines, errors, begin=line_blocks.BEGINNING):
-    for block in read_pair_blocks(source, target, lines, errors=errors, begin=begin):
-        sides = [side.decode().split("\n") for side in both_sides(block, source, target, errors)]
-        assert [len(side) for side in sides] == [block.pairs + 1] * 2
+    for block in read_blocks(TextFiles(source, target, errors=errors), lines, begin):
+        sides = [side.decode().split("\n") for side in block.normalised()]
+        assert [len(side) for side in sides] == [len(block) + 1] * 2
         yield from ((s.split(), t.split()) for s, t in zip(*(side[:-1] for side in sides), strict=True))
 
 
@@ -83,7 +84,7 @@ def test_reading_goes_on_from_the_end_of_any_block(paths, name, pairs, lines, wh
     for path, content in zip(names, contents, strict=True):
         with open(path, "wb") as file:
             file.write(gzip.compress(content) if path.endswith(".gz") else content)
-    blocks = list(read_pair_blocks(*names, lines))
+    blocks = list(read_blocks(TextFiles(*names), lines))
     begin = blocks[which % len(blocks)].end
     whole = list(pairs_in_blocks(*names, lines, "strict"))
     assert list(pairs_in_blocks(*names, lines, "strict", begin)) == whole[begin.line :]
@@ -94,8 +95,8 @@ def test_blocks_end_where_they_are_large_enough(tmp_path, monkeypatch):
     for name, lines in (("s", ["a" * 4, "b" * 30, "c", "d"]), ("t", ["x"] * 4)):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
     names = str(tmp_path / "s"), str(tmp_path / "t")
-    blocks = list(read_pair_blocks(*names, 100))
-    assert [block.pairs for block in blocks] == [1, 1, 2]
+    blocks = list(read_blocks(TextFiles(*names), 100))
+    assert [len(block) for block in blocks] == [1, 1, 2]
     assert blocks[-1].end == Position(4, 40, 8)
 
 
@@ -125,14 +126,14 @@ def test_other_data_are_told_before_their_number_of_lines(tmp_path, pack, side):
     text = b"".join(b"line %d\n" % n for n in range(3000))
     (tmp_path / "st"[side]).write_bytes(pack(text))
     (tmp_path / "ts"[side]).write_bytes(b"x\n" * 29)
-    for reader in (lambda *names: read_pair_blocks(*names, 100), read_pairs):
+    for reader in (lambda *names: read_blocks(TextFiles(*names), 100), read_pairs):
         with pytest.raises(DataError, match=f"{'st'[side]}: looks like (gzip data|UTF-16)"):
             list(reader(str(tmp_path / "s"), str(tmp_path / "t")))
 
 
 def test_an_unknown_way_to_treat_errors_is_refused(paths):
-    with pytest.raises(UsageError, match='errors="ignore"'):
-        next(read_pair_blocks(*map(str, paths), 2, errors="ignore"))
+    with pytest.raises(UsageError, match="errors=ignore"):
+        next(read_blocks(TextFiles(*map(str, paths), errors="ignore"), 2))
 
 
 @pytest.mark.parametrize("width", [10, 3000])
@@ -151,11 +152,11 @@ def test_two_pipes_that_one_program_fills_line_by_line_are_read_to_their_end(wid
 
     thread = threading.Thread(target=fill, daemon=True)
     thread.start()
-    blocks = list(paired_lines(*(f"/dev/fd/{end[0]}" for end in ends), 3072))
+    blocks = list(read_blocks(TextFiles(*(f"/dev/fd/{end[0]}" for end in ends)), 3072))
     thread.join(10)
     for end in ends:
         os.close(end[0])
-    assert sum(block.pairs for block in blocks) == lines
+    assert sum(len(block) for block in blocks) == lines
 
 
 @pytest.mark.parametrize("last", ["", "\n"])
@@ -164,8 +165,10 @@ def test_the_place_after_the_last_line_is_the_end_of_the_file(tmp_path, last):
     for name, text in (("s", "a\nb c\nd"), ("t", "x\ny\nz w")):
         (tmp_path / name).write_text(text + last)
         files.append(str(tmp_path / name))
-    *_, end = [block.end for block in paired_lines(*files, 2)]
+    *_, end = [block.end for block in read_blocks(TextFiles(*files), 2)]
     assert end == (3, *(os.path.getsize(file) for file in files))
-    assert list(paired_lines(*files, 2, end)) == []
-    *_, alone = [block.end for block in paired_lines(files[0], None, 2)]
-    assert list(paired_lines(files[0], None, 2, alone)) == []
+    assert list(read_blocks(TextFiles(*files), 2, end)) == []
+    (tmp_path / "one").write_text("a\tb\n" * 3)
+    one = TextFiles(str(tmp_path / "one"))
+    *_, alone = [block.end for block in read_blocks(one, 2)]
+    assert list(read_blocks(one, 2, alone)) == []

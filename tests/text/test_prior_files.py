@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from dualign._core.errors import DataError
+from dualign._core.files.container import is_model_file
 from dualign.text.priors import read_word_pairs
 
 
@@ -55,3 +58,11 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
     with pytest.raises(DataError) as raised:
         read_word_pairs(write(tmp_path, text))
     assert message in str(raised.value)
+
+
+def test_a_pipe_is_no_model_and_loses_nothing(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    threading.Thread(target=lambda: path.write_bytes(b"Haus\thouse\n"), daemon=True).start()
+    assert not is_model_file(str(path))
+    assert read_word_pairs(str(path)).source == ["Haus"]

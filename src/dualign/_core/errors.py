@@ -19,7 +19,9 @@ Spell = Callable[[str, Any], str]
 
 def as_keyword(name: str, value: Any) -> str:
     """Spell a setting as Python's callers know it."""
-    return name if value is ... else f"{name}={shown(value)}"
+    if value is ...:
+        return name
+    return f'{name}="{value}"' if isinstance(value, str) else f"{name}={value}"
 
 
 def shown(value: Any) -> str:
@@ -57,6 +59,10 @@ class DualignError(Exception):
         text = message(self.template, self.values, spell)
         remedy = f"; {message(self.remedy, self.values, spell)}" if self.remedy else ""
         return f"{'' if self.place is None else f'{self.place}: '}{text}{remedy}"
+
+
+class Terminated(KeyboardInterrupt):
+    """Somebody sent SIGTERM."""
 
 
 class DataError(DualignError, ValueError):

@@ -14,13 +14,16 @@ name, `threshold=0.3` or `--threshold 0.3`, as if they were the other's own. The
 | rule | meaning |
 |---|---|
 | `name` | what it is called in such a call, if not like the field |
-| `flag`, `short` | `--threshold`, if not made of the name; a letter, as in `-o` |
+| `flag`, `short`, `also` | `--threshold`, if not made of the name; a letter, as in `-o`; other names |
 | `metavar` | what stands for the value in the help |
 | `choices`, `least`, `over`, `most`, `below` | what a value must be |
 | `needs` | another option without which this one is refused |
 | `used_with` | values of other options without which this one has no effect |
 | `file` | `in` or `out`: read or written; `-` is standard input or output |
-| `off` | a flag that sets False |
+| `named` | files may be written `NAME=FILE` |
+| `ignored` | an option that another program has; a shell is told that it has no effect |
+| `off` | a flag that sets False, and its line of help |
+| `shell` | an option that Python does not have |
 | `panel` | the heading of the help under which it stands |
 """
 
@@ -56,24 +59,30 @@ BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
 
 
 def opt(default: Any, help: str, **rules: Any) -> Any:
-    """Declare an option."""
-    return field(default=default, metadata={"help": help, **rules})
+    """Declare an option; one that is required has no default, `MISSING`, and is given by name."""
+    return field(default=default, kw_only=default is MISSING, metadata={"help": help, **rules})
 
 
-def arg(help: str, default: Any = MISSING, **rules: Any) -> Any:
+def arg(help: str, default: Any = MISSING, *, kw_only: bool = False, **rules: Any) -> Any:
     """Declare a positional argument; if it has a flag, too, it may be given by either."""
-    return field(default=default, metadata={"help": help, "argument": True, **rules})
+    return field(default=default, kw_only=kw_only, metadata={"help": help, "argument": True, **rules})
 
 
-def bundle(kind: type[Record], only: str | None = None, *, assignable: bool = False) -> Any:
+def bundle(
+    kind: type[Record], only: str | None = None, *, assignable: bool = False, deferred: bool = False
+) -> Any:
     """Declare a record of options. Flags are made for `only` these names, if not for all.
 
     Options without a flag are keywords in Python; if they are `assignable`, a shell has `--set NAME=VALUE`.
+    The value of a `deferred` one is not the record, but a dictionary of the options that were given: for a
+    record whose defaults are not those that count, as where a saved model has its own.
     """
     inner: Any = kind
     required = any(_is_required(f) for f in fields(inner))
     shown = None if only is None else frozenset(only.split())
-    rules = {"bundle": kind, "only": shown, "assignable": assignable}
+    rules = {"bundle": kind, "only": shown, "assignable": assignable, "deferred": deferred}
+    if deferred:
+        return field(default_factory=dict, kw_only=True, metadata=rules)
     return field(default_factory=MISSING if required else inner, kw_only=True, metadata=rules)
 
 
@@ -113,13 +122,14 @@ class Setting(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Its type without `None`: the first one if there are several."""
-        return str(self.field.type).split(" | ")[0]
+        """Its type without `None`; text if it may be text, too."""
+        kinds = str(self.field.type).split(" | ")
+        return "str" if "str" in kinds else kinds[0]
 
     def of(self, record: Any) -> Any:
         """Return its value."""
         for name in self.path:
-            record = getattr(record, name)
+            record = record.get(name) if isinstance(record, dict) else getattr(record, name)
         return record
 
 
@@ -159,6 +169,9 @@ def made(record: type[Record], values: Mapping[str, Any], objects: Collection[An
                 for name, each in settings(inner).items()
                 if name in values and len(each.path) == 1
             }
+            if f.metadata["deferred"]:
+                parts[f.name] = changes
+                continue
             known = next((each for each in objects if isinstance(each, inner)), None)
             parts[f.name] = made(inner, values, objects) if known is None else replace(known, **changes)
         elif _name(f) in values:
@@ -194,21 +207,36 @@ def check(record: Any) -> None:
         if isinstance(value, os.PathLike) or type(value) in (list, tuple):
             value = _plain(value)
             object.__setattr__(record, f.name, value)
-        if value is None or (value is f.default and "needs" not in rules):
+        if value is f.default or (value is None and "None" in str(f.type)):
             continue
         name = _name(f)
         _check_kind(name, value, str(f.type))
+        items = value if type(value) is tuple else (value,)
         if value not in rules.get("choices", (value,)):
             others = ", ".join(rules["choices"])
             raise UsageError(f"{{{name}=}} is not one of {others}", **_named(name, value))
         bounds = [(words, rules[rule], fits) for rule, (words, fits) in BOUNDS.items() if rule in rules]
-        if not all(fits(value, bound) for _, bound, fits in bounds):
-            limits = " and ".join(f"{words} {bound:g}" for words, bound, _ in bounds)
-            raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
+        for item in items:
+            if not all(fits(item, bound) for _, bound, fits in bounds):
+                limits = " and ".join(f"{words} {bound:g}" for words, bound, _ in bounds)
+                raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, item))
         other = rules.get("needs")
-        if other is not None and value != f.default and getattr(record, other) in (None, (), False):
-            other = next(_name(each) for each in fields(record) if each.name == other)
-            raise UsageError(f"{{{name}=}} needs {{{other}=}}", **_named(name, value), **_named(other, ...))
+        if other is not None and getattr(record, other) in (None, (), False):
+            needed = next(each for each in fields(record) if each.name == other)
+            values = _named(name, ... if "file" in rules else value) | _named(_name(needed), ...)
+            metavar = needed.metadata.get("metavar", "")
+            raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}} {metavar}".rstrip(), **values)
+
+
+def check_value(name: str, value: Any, kind: str = "", **rules: Any) -> None:
+    """Refuse an argument of another type, by its name in `KINDS`, or what its `choices` or bounds forbid."""
+    _check_kind(name, value, kind)
+    choices = rules.pop("choices", (value,))
+    if value not in choices:
+        raise UsageError(f"{{{name}=}} is not one of {', '.join(choices)}", **_named(name, value))
+    if not all(BOUNDS[rule][1](value, bound) for rule, bound in rules.items()):
+        limits = " and ".join(f"{BOUNDS[rule][0]} {bound:g}" for rule, bound in rules.items())
+        raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
 
 
 def _named(name: str, value: Any) -> dict[str, Any]:

@@ -11,7 +11,6 @@ FORMER = {
     "dualign.core.certified": "dualign._core.certified",
     "dualign.core.errors": "dualign._core.errors",
     "dualign.infer.constraints": "dualign.hmm.constraints",
-    "dualign.measure.timing": "dualign.commands.timing",
     "dualign.text.alignment": "dualign.text.links",
     "dualign.text.synthetic": "dualign.text.samples",
     "dualign.train": "dualign.learn",

@@ -208,8 +208,6 @@ class Workspace:
         self.memory = int(SHARE * machine_memory()) if memory is None else memory
         self.own = OWN + threads * PER_THREAD
         self.folder = _scratch_folder() if folder is None else folder
-        self.card: Any = None
-        """The graphics card to compute on, if any."""
         self._lock = threading.Lock()
         self._sizes = [0, 0]
         self._alive: dict[int, tuple[weakref.ref[Array], bool, int]] = {}

@@ -9,7 +9,7 @@ Nothing is measured, and calls cost nothing, unless `measuring()` is in force.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -115,9 +115,6 @@ def check_time_limit(time_limit: float | None) -> None:
         raise UsageError("{time_limit=} must be a number of seconds over 0, or None", time_limit=time_limit)
 
 
-Item = TypeVar("Item")
-
-
 class Watcher(Protocol):
     """Hears, on the thread that does the work, what begins and how much of it is done."""
 
@@ -167,13 +164,6 @@ def advance(share: float) -> None:
     """So much is done."""
     if (watcher := _listener()) is not None:
         watcher.advance(min(share, 1.0))
-
-
-def advancing(items: Iterable[Item], total: int) -> Iterator[Item]:
-    """Pass items on, and tell after each how many of them are done."""
-    for number, item in enumerate(items, 1):
-        yield item
-        advance(number / total)
 
 
 @dataclass(slots=True)

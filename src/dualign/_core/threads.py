@@ -20,6 +20,7 @@ from threading import Condition, Thread, local
 from typing import Generic, NamedTuple, TypeVar
 
 from dualign._core.errors import UsageError
+from dualign._core.progress import timed
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -47,27 +48,44 @@ def pieces(work: int, each: int, most: int) -> int:
 
 
 def ordered_map(
-    function: Callable[[J], R], jobs: Iterable[J], threads: int, ahead: int | None = None
+    function: Callable[[J], R],
+    jobs: Iterable[J],
+    threads: int,
+    ahead: int | None = None,
+    *,
+    phase: str | None = None,
 ) -> Iterator[R]:
-    """Results of `function` for each job, in the order of the jobs.
+    """Results of `function` for each job, in the order of the jobs; on one thread, simply `map`.
 
     With several threads at most `ahead` jobs, or two per thread, are taken ahead of the one awaited, so a
     stream of jobs stays a stream. Where jobs differ much, more of them keep threads from waiting for a long
-    one; their results are in memory meanwhile.
+    one; their results are in memory meanwhile. A profile counts the jobs as a `phase`.
     """
-    if threads == 1:
-        yield from map(function, jobs)
-        return
+    if phase is not None:
+        function = timed(phase, function)
+    return map(function, jobs) if threads == 1 else _pooled(function, jobs, threads, ahead or 2 * threads)
+
+
+def _pooled(function: Callable[[J], R], jobs: Iterable[J], threads: int, most: int) -> Iterator[R]:
     with ThreadPoolExecutor(threads, initializer=_choose_processor, initargs=(count(),)) as pool:
         waiting: deque[Future[R]] = deque()
-        most = ahead or 2 * threads
+        stream, wrong = iter(jobs), None
         try:
-            for job in jobs:
+            while True:
+                try:
+                    job = next(stream)
+                except StopIteration:
+                    break
+                except Exception as error:  # raised in its turn, after what the jobs before it give
+                    wrong = error
+                    break
                 waiting.append(pool.submit(_apart, function, job))
                 if len(waiting) >= most:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+            if wrong is not None:
+                raise wrong
         finally:
             for future in waiting:
                 future.cancel()
@@ -125,15 +143,15 @@ def in_stages(works: Iterable[Work[R]], threads: int, ahead: int) -> Iterator[R]
     if threads == 1:
         yield from map(_run, works)
         return
-    crew: _Crew[R] = _Crew(iter(works), ahead)
+    runner: StageRunner[R] = StageRunner(iter(works), ahead)
     numbers = count()
-    members = [Thread(target=crew.work, args=(numbers,), daemon=True) for _ in range(threads)]
+    members = [Thread(target=runner.work, args=(numbers,), daemon=True) for _ in range(threads)]
     try:
         for member in members:
             member.start()
-        yield from crew.results()
+        yield from runner.results()
     finally:
-        crew.stop()
+        runner.stop()
         for member in members:
             if member.ident is not None:  # it was started
                 member.join()
@@ -151,13 +169,13 @@ def _run(work: Work[R]) -> R:
             task()
 
 
-class _Flight(Generic[R]):
+class RunningWork(Generic[R]):
     """A work under way: the tasks that nobody has taken, and how many are running."""
 
     def __init__(self, work: Work[R]) -> None:
         self.work = work
         self.tasks: deque[Callable[[], object]] = deque()
-        self.running = 0
+        self.busy = 0
         self.in_turn = self.passed = self.done = False
         self.result: R
 
@@ -173,12 +191,12 @@ class _Flight(Generic[R]):
         return list(stage.tasks)
 
 
-class _Crew(Generic[R]):
+class StageRunner(Generic[R]):
     """Threads that share the works under way."""
 
     def __init__(self, works: Iterator[Work[R]], ahead: int) -> None:
         self.works, self.ahead = works, ahead
-        self.flights: deque[_Flight[R]] = deque()
+        self.under_way: deque[RunningWork[R]] = deque()
         self.change = Condition()
         self.exhausted = self.stopped = False
         self.error: BaseException | None = None
@@ -188,55 +206,55 @@ class _Crew(Generic[R]):
         _choose_processor(numbers)
         try:
             while (taken := self._take()) is not None:
-                flight, task = taken
+                work, task = taken
                 if task is None:
-                    self._resume(flight)
+                    self._resume(work)
                 else:
                     task()
                     with self.change:
-                        flight.running -= 1
+                        work.busy -= 1
         except BaseException as error:
             with self.change:
                 self.error = self.error or error
                 self.stopped = True
                 self.change.notify_all()
 
-    def _resume(self, flight: _Flight[R]) -> None:
-        tasks = flight.advance()
+    def _resume(self, work: RunningWork[R]) -> None:
+        tasks = work.advance()
         with self.change:
-            flight.running -= 1
+            work.busy -= 1
             if tasks is None:
-                flight.done = flight.passed = True
+                work.done = work.passed = True
             else:
-                flight.tasks.extend(tasks)
+                work.tasks.extend(tasks)
             self.change.notify_all()
 
-    def _take(self) -> tuple[_Flight[R], Callable[[], object] | None] | None:
+    def _take(self) -> tuple[RunningWork[R], Callable[[], object] | None] | None:
         """The next task, or a work (with None) whose next stage is to come; waits for one."""
         with self.change:
             while not self.stopped:
                 if (found := self._find()) is not None:
-                    found[0].running += 1
+                    found[0].busy += 1
                     return found
-                if self.exhausted and not self.flights:
+                if self.exhausted and not self.under_way:
                     return None
                 self.change.wait()
                 _take_place()
         return None
 
-    def _find(self) -> tuple[_Flight[R], Callable[[], object] | None] | None:
+    def _find(self) -> tuple[RunningWork[R], Callable[[], object] | None] | None:
         before = True  # whether all works before have had their stage in turn
-        for flight in self.flights:
-            if flight.tasks and (before or not flight.in_turn):
-                return flight, flight.tasks.popleft()
-            if not flight.tasks and not flight.running and not flight.done:
-                return flight, None
-            before = before and flight.passed
-        if len(self.flights) < self.ahead and not self.exhausted:
-            work = next(self.works, None)
-            if work is not None:
-                self.flights.append(_Flight(work))
-                return self.flights[-1], None
+        for work in self.under_way:
+            if work.tasks and (before or not work.in_turn):
+                return work, work.tasks.popleft()
+            if not work.tasks and not work.busy and not work.done:
+                return work, None
+            before = before and work.passed
+        if len(self.under_way) < self.ahead and not self.exhausted:
+            new = next(self.works, None)
+            if new is not None:
+                self.under_way.append(RunningWork(new))
+                return self.under_way[-1], None
             self.exhausted = True
             self.change.notify_all()
         return None
@@ -245,15 +263,15 @@ class _Crew(Generic[R]):
         """What the works return, in their order."""
         while True:
             with self.change:
-                while not self.stopped and not (self.flights and self.flights[0].done):
-                    if self.exhausted and not self.flights:
+                while not self.stopped and not (self.under_way and self.under_way[0].done):
+                    if self.exhausted and not self.under_way:
                         return
                     self.change.wait()
                 if self.error is not None:
                     raise self.error
-                flight = self.flights.popleft()
+                work = self.under_way.popleft()
                 self.change.notify_all()
-            yield flight.result
+            yield work.result
 
     def stop(self) -> None:
         """Let every thread end after its present task."""
@@ -265,7 +283,7 @@ class _Crew(Generic[R]):
 T = TypeVar("T")
 
 
-def prefetched(items: Iterator[T]) -> Iterator[T]:
+def prefetched(items: Iterator[T]) -> Generator[T, None, None]:
     """The same items, of which a thread makes the next one while the caller has the last. None ends them."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, items, None)

@@ -9,6 +9,7 @@ construction. How far apart two numbers that should be equal may be depends on h
 
 from __future__ import annotations
 
+from math import frexp, ldexp
 from typing import TypeVar
 
 from dualign._core.arrays import Array
@@ -19,6 +20,16 @@ S = TypeVar("S")
 
 ROUNDING = 1e-9
 PRECISION = 1e-6
+
+
+def scale_of(largest: float) -> float:
+    """A power of two, which makes no number less exact, that brings a largest score under 0.001 to 1 or more.
+
+    Searches compare with tolerances that suit scores of such a size: with smaller ones, any answer would be
+    as good as the best. Whoever scales the scores divides bounds and tolerances by it.
+    """
+    _, exponent = frexp(largest)
+    return ldexp(1.0, min(1 - exponent, 1000)) if exponent < -9 else 1.0
 
 
 def have_met(score: float, bound: float, tolerance: float) -> bool:

@@ -19,11 +19,9 @@ whatever the problem needs, usually a NamedTuple of arrays:
     prune(state, value, least) -> left     remove what scores below `least`; False if nothing is left
     move(state, step)                      λ ← λ − step · g
 
-Lagrangian duals by a level rule, for relaxations that know no good score to aim at.
-
-Polyak's step, (L − level) / ‖g‖², needs a level near the least value of L. `dualign._search.dual` aims at the
-best score and shrinks the steps by a factor while the bound does not improve; this is slow if the best score
-is far below, or if there is none at all. Here the level is the best bound less a distance, at most half of
+`level_descent` is for relaxations that know no good score to aim at. Polyak's step, (L − level) / ‖g‖², needs
+a level near the least value of L; aiming at a best score that is far below, or at none, is slow. Here the
+level is the best bound less a distance, at most half of
 what is between the bound and the score. The distance shrinks while nothing improves by a fair share of it;
 once it is below the tolerance, the descent has converged.
 """

@@ -20,7 +20,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
@@ -29,12 +29,11 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from dualign._core.errors import DualignError, Spell, UsageError, shown
+from dualign._core.errors import DualignError, Spell, Terminated, UsageError, shown
 from dualign._core.fields import Setting, assigned, settings
 from dualign.commands import GROUPS, VERBS
 from dualign.commands.command import Command
 from dualign.commands.console import Console, say
-from dualign.commands.signals import Terminated, heed
 from dualign.text.checks import number_of
 
 _COMPLETE = "_DUALIGN_COMPLETE"
@@ -42,6 +41,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 _TYPES: dict[str, Any] = {
     "int": int,
     "float": float,
+    "tuple[int, ...]": int,
     "tuple[float, ...]": float,
     "tuple[str, str]": (str, str),
 }
@@ -184,6 +184,8 @@ def click_command(name: str, verb: type[Command]) -> Verb:
             given |= _named(verb, arguments, words, given)
         try:
             command = verb.of(**given | assigned(known, set_, given))
+            if not quiet:
+                _note_ignored(known[name] for name in given)
             is_quiet = quiet or command.is_silent
             console = Console(spell, quiet=is_quiet, output=command.main_output, rate=verb.shows_rate)
             with console.watching():
@@ -211,6 +213,15 @@ def click_command(name: str, verb: type[Command]) -> Verb:
     quiet.panel = "Computing" if any(getattr(each, "panel", "") == "Computing" for each in params) else ""
     params.append(quiet)
     return Verb(name, params=params, callback=call, help=verb.__doc__, context_settings=_HELP)
+
+
+def _note_ignored(given: Iterable[Setting]) -> None:
+    """Tell which options of another program were given without effect."""
+    names = [each.rules["short"] or each.flag for each in given if each.rules.get("ignored")]
+    if names:
+        *others, last = names
+        have = f"{', '.join(others)} and {last} have" if others else f"{last} has"
+        say(f"note: {have} no effect here")
 
 
 def _is_plain(each: Setting) -> bool:
@@ -264,14 +275,14 @@ def _named(
 
 def _parameter(each: Setting) -> click.Parameter:
     """Make click's parameter of an option or an argument."""
-    rules, many = each.rules, each.kind in ("tuple[str, ...]", "tuple[float, ...]")
+    rules, many = each.rules, each.kind in ("tuple[str, ...]", "tuple[int, ...]", "tuple[float, ...]")
     kind = _TYPES.get(each.kind, click.Path() if "file" in rules else str)
     if _is_plain(each):
         rows = [(_metavar(each), rules["help"])]
         more: dict[str, Any] = {"nargs": -1 if many else 1, "required": each.is_required, "rows": rows}
         return Argument([each.name], metavar=_metavar(each), type=kind, **more)
-    flags = [*([rules["short"]] if "short" in rules else []), each.flag, each.name]
-    text = rules["help"] + _facts(each)
+    flags = [*rules.get("also", "").split(), *rules.get("short", "").split(), each.flag, each.name]
+    text = _help(each)
     if each.kind == "bool":
         option = Option(flags, is_flag=True, help=text)
     else:
@@ -286,13 +297,16 @@ def _parameter(each: Setting) -> click.Parameter:
     return option
 
 
-def _facts(each: Setting) -> str:
-    """Return the default and the bounds of an option, for its help."""
+def _help(each: Setting) -> str:
+    """Return the line of help of an option: a sentence, its default and its bounds."""
     rules, default = each.rules, each.field.default
-    facts = [] if default in (None, False, True, "", ()) or each.is_required else [f"default: {default}"]
+    text = rules.get("off") or rules["help"]
+    if not text.endswith((".", "]")):
+        text = f"{text[0].upper()}{text[1:]}."
     bounds = {"least": "at least", "over": "over", "most": "at most", "below": "below"}
+    facts = [] if default in (None, "", ()) or each.is_required else [f"default: {default}"]
     facts += [f"{words} {rules[rule]:g}" for rule, words in bounds.items() if rule in rules]
-    return f" [{'; '.join(facts)}]" if facts else ""
+    return text if text.endswith("]") or not facts or each.kind == "bool" else f"{text} [{'; '.join(facts)}]"
 
 
 def _speller(known: dict[str, Setting]) -> Spell:
@@ -316,15 +330,15 @@ def run(arguments: Sequence[str]) -> int:
     return guarded(lambda: _invoke(list(arguments)))
 
 
-def main() -> NoReturn:
-    """Run the command line of this process."""
+def main(heed: Callable[[], None]) -> NoReturn:
+    """Run the command line of this process; `heed` takes care of signals, so that they raise."""
     # We never multiply matrices that are worth it, and OpenBLAS keeps its threads busy for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
     sys.modules.setdefault("scipy", None)  # type: ignore[arg-type] # Numba would load it for its version
     code = 130  # for a signal between the end of the work and our own
     try:
-        code = guarded(_heeding)
+        code = guarded(lambda: heed() or _invoke(sys.argv[1:]))  # type: ignore[func-returns-value]
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
@@ -333,22 +347,12 @@ def main() -> NoReturn:
         os._exit(code)
 
 
-def _heeding() -> int:
-    """Run the command line of this process, which from now on heeds signals: what they raise is explained."""
-    heed()
-    return _invoke(sys.argv[1:])
-
-
 def _invoke(arguments: list[str]) -> int:
     command = program()
     if (asked := os.environ.get(_COMPLETE)) is not None:  # by the shell, after `dualign --install-completion`
         from dualign.commands.completion import complete
 
         return complete(command, asked)
-    if arguments and (arguments[0] in VERBS) and not VERBS[arguments[0]][0]:  # not moved yet
-        from dualign.cli.main import _invoke as old
-
-        return old(arguments)
     try:
         # Not `command()`: click would decide on messages and exit codes for Ctrl-C and broken pipes itself.
         with command.make_context("dualign", arguments) as context:

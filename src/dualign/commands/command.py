@@ -25,6 +25,7 @@ UsageError("{a=} needs {b=}", a=self.a, b=...)`), and files that are missing, re
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -34,6 +35,7 @@ from typing import Any, ClassVar, Self
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, check, made, refuse_unknown, settings
 from dualign._core.files.places import in_place, kept_apart
+from dualign._core.files.streams import named
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
 
@@ -55,6 +57,11 @@ class Command:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @classmethod
+    def title(cls) -> str:
+        """Return what it is called in `dualign.jobs`."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     @classmethod
     def of(cls, *files: Any, **options: Any) -> Self:
@@ -102,7 +109,8 @@ class Command:
     def main_output(self) -> str:
         """Where the result goes: progress is not shown on a terminal that shows it."""
         output = settings(type(self)).get("output")
-        return "" if output is None else output.of(self)
+        # That of a bundle is written in the end.
+        return "" if output is None or len(output.path) > 1 else output.of(self)
 
     def set_options(self, names: Iterable[str]) -> dict[str, Any]:
         """Return those of the named options that the caller set."""
@@ -112,10 +120,16 @@ class Command:
             if name in self.given & {*names}
         }
 
-    def files(self, kind: str) -> list[str]:
-        """Return what it reads, "in", or writes, "out"."""
-        values = [each.of(self) for each in settings(type(self)).values() if each.rules.get("file") == kind]
-        return [path for value in values for path in ([value] if isinstance(value, str) else value or ())]
+    def files(self, kind: str, *, without: str = "") -> list[str]:
+        """Return what it reads, "in", or writes, "out", without names; not that with a certain rule."""
+        found = []
+        for each in settings(type(self)).values():
+            value, plain = each.of(self), named if each.rules.get("named") else _unnamed
+            if each.rules.get("file") == kind and without not in each.rules:
+                value = getattr(value, "path", value)
+                items = [value] if isinstance(value, str) else value or ()
+                found += [plain(item)[1] for item in items]
+        return found
 
     def extra_outputs(self) -> list[str]:
         """Return the files that are written besides those that are named."""
@@ -148,7 +162,7 @@ class Command:
                 if os.path.isdir(path):
                     raise DataError("a directory; name a file to write", place=path)
                 check_output(path)
-        for path in inputs:
+        for path in self.files("in", without="model"):
             check_input(path)
 
     def _check_cluster(self) -> None:
@@ -158,7 +172,7 @@ class Command:
                 "{work=} is the folder that a cluster shares; name the cluster, too", work=computing.work
             )
         if computing.cluster is not None and not settings(type(self))["cluster"].has_flag:
-            name = type(self).__name__.lower()
+            name = self.title()
             raise UsageError(
                 "{name} does not run on a cluster; leave {cluster=} out", name=name, cluster=computing.cluster
             )
@@ -171,10 +185,14 @@ class Command:
             return
         from dualign.commands.profiling import Profile
 
-        profile = Profile(type(self).__name__.lower(), self.computing)
+        profile = Profile(self.title(), self.computing)
         with profile.measuring():
             yield
         profile.write(self.computing.profile)
+
+
+def _unnamed(item: str) -> tuple[str, str]:
+    return "", item
 
 
 def _is_same(output: str, other: str) -> bool:
@@ -198,5 +216,5 @@ def function_of(verb: type[Command]) -> Callable[..., Any]:
     def call(*files: Any, tell: Reporter = SILENT, **options: Any) -> Any:
         return verb.of(*files, **options).execute(tell)
 
-    call.__doc__, call.__name__ = verb.__doc__, verb.__name__.lower()
+    call.__doc__, call.__name__ = verb.__doc__, verb.title()
     return call

@@ -37,7 +37,7 @@ class Computing:
     )
     device: str = opt(
         "cpu", "Where to compute: the processor, a graphics card, or a card if there is one.",
-        metavar="cpu|cuda|auto", panel=PANEL,
+        choices=("cpu", "cuda", "auto"), panel=PANEL,
     )  # fmt: skip
     device_memory: int | str | None = opt(
         None, "Memory of the card to use, such as 8G.", metavar="SIZE", panel=PANEL
@@ -81,6 +81,13 @@ class Computing:
         if memory is not None and (isinstance(memory, bool) or not hasattr(memory, "__index__")):
             raise UsageError("{memory=} must be a number of bytes, or a size such as 4G", memory=memory)
         return Workspace(memory, self.scratch, available(self.threads))
+
+    def check_device(self) -> None:
+        """Refuse a card that cannot be used before the work."""
+        if self.device == "cuda":
+            from dualign.engines.cuda.device import card_of
+
+            card_of(self.device, self.device_memory)
 
     def aligner_keywords(self) -> dict[str, Any]:
         """Return the keywords of an `Aligner` that say where it computes."""

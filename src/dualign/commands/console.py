@@ -47,7 +47,7 @@ class Reporter:
         spell: Spell = as_keyword,
     ) -> None:
         self._note, self._progress, self._round, self._warn, self._tasks = note, progress, round, warn, tasks
-        self.spell = spell
+        self.spell, self.is_quiet = spell, False
 
     def note(self, template: str, **values: Any) -> None:
         """Tell something worth knowing."""
@@ -106,7 +106,7 @@ class Console(Reporter):
         self, spell: Spell = as_keyword, *, quiet: bool = False, output: str = "", rate: bool = False
     ) -> None:
         super().__init__(spell=spell)
-        self._quiet, self._rate = quiet, rate
+        self.is_quiet, self._rate = quiet, rate
         self._is_counting = (
             not quiet and _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
         )
@@ -121,7 +121,7 @@ class Console(Reporter):
         """Show what happens in the block: what is compiled, rounds, and what the library logs."""
         rounds = advancing.watched(self) if _is_terminal(sys.stderr) else nullcontext()
         with _logged(self.warn):
-            if self._quiet:
+            if self.is_quiet:
                 yield
                 return
             try:
@@ -132,7 +132,7 @@ class Console(Reporter):
 
     def note(self, template: str, **values: Any) -> None:
         """Show a message for the user."""
-        if not self._quiet:
+        if not self.is_quiet:
             self._say(message(template, values, self.spell))
 
     def warn(self, template: str, **values: Any) -> None:
@@ -145,7 +145,7 @@ class Console(Reporter):
 
     def progress(self, done: int, what: str) -> None:
         """Show how many lines are done."""
-        if done == 0 and not self._quiet:
+        if done == 0 and not self.is_quiet:
             self.clear()
             self._share = 0.0
             self._clock.restart()
@@ -201,7 +201,7 @@ class Console(Reporter):
 
     def round(self, progress: Progress) -> None:
         """Show a round of training."""
-        if self._quiet:
+        if self.is_quiet:
             return
         if _is_terminal(sys.stderr):
             self.begin(progress.stage, progress.rounds)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
@@ -14,10 +12,7 @@ from dualign.commands.bundles import link_format, pairs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.text.link_formats import FORMATS
-
-if TYPE_CHECKING:
-    from dualign.text.links import Alignment
+from dualign.text.link_formats import FORMATS, WRITABLE
 
 
 @dataclass(frozen=True)
@@ -36,7 +31,7 @@ class Convert(Command):
     )  # fmt: skip
     from_format: str | None = link_format("Format of IN", flag="--from")
     to_format: str | None = opt(
-        None, "Format of OUT: naacl, pharaoh, talp. Not needed if it is OUT's suffix, as in a.talp.gz.",
+        None, f"Format of OUT: {', '.join(WRITABLE)}. Not needed if it is OUT's suffix, as in a.talp.gz.",
         metavar="FORMAT", flag="--to",
     )  # fmt: skip
     pairs: int | None = pairs()
@@ -45,26 +40,29 @@ class Convert(Command):
 
     def run(self, tell: Reporter) -> None:
         """Read and write links, pair by pair."""
-        from dualign.text.link_formats import read_links, write_links
-        from dualign.text.links import Alignment
+        from dualign.text.link_formats import link_blocks, link_writer
 
         to_format = self.to_format or self._format_by_suffix()
-        found = read_links(self.links, self.from_format, self.computing.errors, count=self.pairs)
-        if (first := next(found, None)) is not None:
-            found = chain([first], found)
-            if first.id is not None:
-                tell.note(
-                    "note: the ids, or line numbers, before the tabs of {file} are left out", file=self.links
-                )
-        if self.swap:
-            found = map(Alignment.transposed, found)
-        tail = _Tail()
-        write_links(tell.counted(tail.of(found), "convert"), self.output, to_format)
-        if to_format == "naacl" and tail.unlinked:
-            have = "the last pair has" if tail.unlinked == 1 else f"the last {tail.unlinked:,} pairs have"
+        found = link_blocks(self.links, self.from_format, self.computing.errors, count=self.pairs)
+        done = linked = 0
+        with link_writer(self.output, to_format) as write:
+            tell.progress(done, "convert")
+            for links in found:
+                if done == 0 and links.ids is not None and links.ids[0] is not None:
+                    tell.note(
+                        "note: the ids, or line numbers, before the tabs of {file} are left out",
+                        file=self.links,
+                    )
+                write(links.transposed() if self.swap else links)
+                pairs = links.counts.nonzero()[0]
+                linked = done + 1 + int(pairs[-1]) if len(pairs) else linked
+                done += len(links)
+                tell.progress(done, "convert")
+        if to_format == "naacl" and linked < done:
+            have = "the last pair has" if done == linked + 1 else f"the last {done - linked:,} pairs have"
             tell.note(
                 "note: {have} no links, so the NAACL file does not mention them; where it is read, say "
-                "{pairs=}", have=have, pairs=tail.pairs,
+                "{pairs=}", have=have, pairs=done,
             )  # fmt: skip
 
     def _format_by_suffix(self) -> str:
@@ -75,17 +73,3 @@ class Convert(Command):
                 path=self.output, to_format="pharaoh",
             )  # fmt: skip
         return suffix
-
-
-class _Tail:
-    """Counts pairs, and those without links at the end, as they pass."""
-
-    def __init__(self) -> None:
-        self.pairs = self.unlinked = 0
-
-    def of(self, alignments: Iterable[Alignment]) -> Iterator[Alignment]:
-        """Return the same alignments."""
-        for alignment in alignments:
-            self.pairs += 1
-            self.unlinked = 0 if alignment.links or alignment.possible else self.unlinked + 1
-            yield alignment

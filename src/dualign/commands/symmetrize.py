@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import DataError
 from dualign._core.fields import arg, bundle, opt
@@ -17,7 +15,7 @@ from dualign.commands.console import Reporter
 from dualign.options import SYMMETRIZATIONS
 
 if TYPE_CHECKING:
-    from dualign.text.links import Alignment
+    from dualign.text.links import Links
 
 LEAST_LINKS = 20
 """With fewer links, nothing is suspected."""
@@ -51,56 +49,69 @@ class Symmetrize(Command):
 
     def run(self, tell: Reporter) -> None:
         """Read, combine and write links, some thousand sentence pairs at a time."""
-        from dualign.text.checks import in_step
-        from dualign.text.link_formats import read_links, write_links
+        from dualign.decode.symmetrize import method_of
+        from dualign.text.link_formats import link_blocks, link_writer
+        from dualign.text.links import in_step
 
         names, errors = (self.forward, self.backward), self.computing.errors
-        both = in_step(
-            *((name, read_links(name, self.format, errors, count=self.pairs)) for name in names),
-            unit="sentence pairs",
-            remedy="give both directions of the same text (--pairs N for NAACL files without the last pairs)",
-        )
-        combined = _combined(self._turned(both, tell), self.method, f"{self.forward} and {self.backward}")
-        write_links(tell.counted(combined, "symmetrize"), self.output)
+        there, back = (link_blocks(name, self.format, errors, count=self.pairs, size=CHUNK) for name in names)
+        method_of(self.method)  # a wrong method is an error for empty files too
+        remedy = "give both directions of the same text (--pairs N for NAACL files without the last pairs)"
+        both = in_step(names, there, back, remedy)
+        done = 0
+        with link_writer(self.output) as write:
+            tell.progress(done, "symmetrize")
+            for directions in self._turned(both, tell):
+                for links in self._combined(*directions, done + 1):
+                    write(links)
+                done += len(directions[0])
+                tell.progress(done, "symmetrize")
 
-    def _turned(
-        self, both: Iterable[tuple[Alignment, Alignment]], tell: Reporter
-    ) -> Iterator[tuple[Alignment, Alignment]]:
-        """Return the links of both directions, the second turned where it is written target first."""
-        from dualign.text.checks import same_ids
-
-        names = self.forward, self.backward
-        seen = Counter[str]()
-        for number, (there, back) in enumerate(both, 1):
-            if there.id != back.id:
-                same_ids((f"{names[0]}:{number}", [there.id]), (f"{names[1]}:{number}", [back.id]))
+    def _turned(self, both: Iterable[tuple[Links, Links]], tell: Reporter) -> Iterator[tuple[Links, Links]]:
+        """Yield the links of both directions, the second turned where it is written target first."""
+        number, common = 1, (0, 0)
+        for there, back in both:
+            if there.ids != back.ids:
+                self._compare_ids(there, back, number)
             if there.words is not None and back.words is not None:
-                if back.words == there.words != there.words[::-1]:
-                    raise DataError(
-                        "GIZA files of the same direction: sentence pair {number} has the same words in both",
-                        place=" and ".join(names), remedy="give one file of each direction", number=number,
-                    )  # fmt: skip
-                if back.words != there.words[::-1]:
-                    raise DataError(
-                        "the words of sentence pair {number} differ",
-                        place=" and ".join(names), number=number,
-                        remedy="give GIZA files of the same text, one of each direction",
-                    )  # fmt: skip
+                self._compare_words(there.words, back.words, number)
                 back = back.transposed()
             elif self.swap:
                 back = back.transposed()
-            elif number <= CHUNK:
-                seen["kept"] += len({*there.links} & {*back.links})
-                seen["turned"] += len({*there.links} & {*back.transposed().links})
-            if number == CHUNK:
-                self._suspect(seen, tell)
+            elif number == 1:
+                common = _common(there, back), _common(there, back.transposed())
+            if number == 1 and len(there) == CHUNK:
+                self._suspect(*common, tell)
+                common = 0, 0
             yield there, back
-        if sum(seen.values()) and number < CHUNK:
-            self._suspect(seen, tell)
+            number += len(there)
+        self._suspect(*common, tell)
 
-    def _suspect(self, seen: Counter[str], tell: Reporter) -> None:
+    def _compare_ids(self, there: Links, back: Links, first: int) -> None:
+        from dualign.text.checks import same_ids
+
+        every = (links.ids or [None] * len(links) for links in (there, back))
+        for number, (one, other) in enumerate(zip(*every, strict=True), first):
+            same_ids((f"{self.forward}:{number}", [one]), (f"{self.backward}:{number}", [other]))
+
+    def _compare_words(self, there: Sequence[Any], back: Sequence[Any], first: int) -> None:
+        """Refuse GIZA files that are not the two directions of one text."""
+        for number, (one, other) in enumerate(zip(there, back, strict=True), first):
+            place = f"{self.forward} and {self.backward}"
+            if other == one != one[::-1]:
+                raise DataError(
+                    "GIZA files of the same direction: sentence pair {number} has the same words in both",
+                    place=place, remedy="give one file of each direction", number=number,
+                )  # fmt: skip
+            if other != one[::-1]:
+                raise DataError(
+                    "the words of sentence pair {number} differ",
+                    place=place, number=number,
+                    remedy="give GIZA files of the same text, one of each direction",
+                )  # fmt: skip
+
+    def _suspect(self, kept: int, turned: int, tell: Reporter) -> None:
         """Warn where the directions have more links in common if one is turned."""
-        kept, turned = seen["kept"], seen["turned"]
         if turned > 1.5 * kept and turned > LEAST_LINKS:
             tell.warn(
                 "{one} and {other} share {kept:,} links, but {turned:,} if one of them is written target "
@@ -108,17 +119,19 @@ class Symmetrize(Command):
                 one=self.forward, other=self.backward, kept=kept, turned=turned, swap=True,
             )  # fmt: skip
 
+    def _combined(self, there: Links, back: Links, first: int) -> Iterator[Links]:
+        from dualign.decode.symmetrize import symmetrized
 
-def _combined(both: Iterator[tuple[Alignment, Alignment]], method: str, place: str) -> Iterator[Alignment]:
-    from dualign.decode.symmetrize import symmetrize
-
-    symmetrize([], [], method)  # a wrong method is an error for empty files too
-    begin = 1
-    while chunk := list(islice(both, CHUNK)):
-        there, back = zip(*chunk, strict=True)
         try:
-            yield from symmetrize(there, back, method)
+            yield from symmetrized(there, back, self.method)
         except DataError as error:
-            # The library counts the pairs that it was given, as `forward[7]`.
-            raise DataError("{error}", place=f"{place}, where [0] is line {begin}", error=error) from None
-        begin += len(chunk)
+            # It counts the pairs that it was given, as `forward[7]`.
+            place = f"{self.forward} and {self.backward}, where [0] is line {first}"
+            raise DataError("{error}", place=place, error=error) from None
+
+
+def _common(one: Links, other: Links) -> int:
+    """The number of sure links that both have."""
+    columns = ((each.pair, each.source, each.target) for each in (one.sure(), other.sure()))
+    first, second = ({*zip(*(each.tolist() for each in side), strict=True)} for side in columns)
+    return len(first & second)

@@ -5,5 +5,3 @@ from .matchings.api import submodular as submodular
 from .similarity import argmax as argmax
 from .similarity import itermax as itermax
 from .similarity import softmax as softmax
-
-__all__ = ["argmax", "bidirectional", "itermax", "matching", "penalized", "softmax", "submodular"]

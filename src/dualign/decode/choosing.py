@@ -24,10 +24,6 @@ from dualign.hmm.cells import lengths_of
 from dualign.hmm.emission import emissions, jumps_of, pulls_of
 from dualign.hmm.viterbi import best_choices, priors_of, viterbi
 
-SHARD = 256
-"""Pairs whose links are chosen by one job."""
-
-
 LEAST = 0.25
 """No pair's own threshold is lower."""
 

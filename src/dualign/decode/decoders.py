@@ -5,33 +5,26 @@ How well the two sides of a sentence pair fit, by the model that aligned them: f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.certified import html_table
 from dualign._core.errors import UsageError
-from dualign._core.progress import phase, timed
-from dualign._core.threads import ordered_map, spans
 from dualign._search.certificate import all_met
 from dualign.decode import choosing as kernels
+from dualign.decode.moving import PositionMap, moved, without_skipped
 from dualign.decode.symmetrize import METHODS
-from dualign.engines.cuda.device import Card, DeviceError
 from dualign.hmm.blocks import Block
-from dualign.hmm.cells import ThreadBuffers
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.encoding import EncodedText
 from dualign.hmm.fertility import Fertilities
 from dualign.hmm.model import Model
-from dualign.hmm.posteriors import link_probabilities, matrices_of, posteriors_of_parts
 from dualign.options import Options
-
-if TYPE_CHECKING:
-    from dualign.text.corpus import Bitext
 
 
 class PairScore(NamedTuple):
@@ -136,108 +129,6 @@ def no_links(pairs: int) -> Links:
     )
 
 
-def align_bitext(
-    model: Model,
-    text: EncodedText,
-    threads: int,
-    constraints: ConstraintSet | None = None,
-    desk: ThreadBuffers | None = None,
-    matrices: list[Array] | None = None,
-    card: Card | None = None,
-) -> Links:
-    """Decode every pair. The answer for a pair depends on nothing but the model and the pair.
-
-    A set of `constraints` joins the projection that the options name. Who aligns many texts on one thread
-    may give it a `desk`. A list of `matrices` gets the link probabilities of each pair, float32 (I, J). A
-    `card` aligns the pairs that it can.
-    """
-    check_constraints(model.options, constraints)
-    kept, too_long = without_long(text)
-    if card is not None and not card.lost and matrices is None and not len(kept.bitext.similar.begin):
-        from dualign.engines.cuda.engine import handled, why_not_align
-
-        if why_not_align(model.options, constraints) is None:
-            there = handled(model, kept)
-            rest = kept._replace(bitext=kept.bitext.without(there))
-            others = decode(
-                model, model.options, posteriors_of_parts(model, rest, threads, None, desk), threads, too_long
-            )
-            try:
-                return _with_card(card, model, kept.bitext, there, others)
-            except DeviceError as error:
-                card.give_up(error)
-    parts = posteriors_of_parts(model, kept, threads, constraints, desk)
-    if matrices is not None:
-        parts = _kept(parts, matrices)
-    return decode(model, model.options, parts, threads, too_long)
-
-
-def _with_card(card: Card, model: Model, bitext: Bitext, there: Array, others: Links) -> Links:
-    """All links: those of the pairs that are marked by the card, `others` of the rest."""
-    from dualign.engines.cuda.engine import candidates_of
-
-    options = model.options
-    chosen = candidates_of(
-        card, model, bitext, np.flatnonzero(there), options.threshold or np.float64(kernels.LEAST)
-    )
-    found = room_for(np.zeros(len(chosen.pairs), np.int64))._replace(
-        room=chosen.begin, number=chosen.number,
-        source=chosen.source, target=chosen.target, probability=chosen.probability,
-    )  # fmt: skip
-    with phase("choosing links"):
-        kernels.keep_candidates(options.threshold, chosen.total, found)
-    found.certified[:] = all_met(found.score, found.bound)
-    own = packed(found)
-    values = {name: getattr(others, name).copy() for name in ("count", "score", "bound", "certified")}
-    for name, into in values.items():
-        into[there] = getattr(own, "number" if name == "count" else name)
-    likelihood = others.likelihood.copy()
-    likelihood[there] = chosen.likelihood
-    # Links follow one another in the order of their pairs.
-    number = np.arange(len(there))
-    pair = np.concatenate((np.repeat(number[there], own.number), np.repeat(number, others.count)))
-    order = np.argsort(pair, kind="stable") if len(others.source) else slice(None)
-    flat = {
-        name: np.concatenate((getattr(own, name), getattr(others, name)))[order]
-        for name in ("source", "target", "probability")
-    }
-    begin = (np.cumsum(values["count"]) - values["count"]).astype(others.begin.dtype)
-    lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
-    return replace(others, begin=begin, likelihood=likelihood, lengths=lengths, **values, **flat)
-
-
-def _kept(parts: Iterator[tuple[Array, Block]], matrices: list[Array]) -> Iterator[tuple[Array, Block]]:
-    """The same parts; the link probabilities of their pairs are appended to `matrices`."""
-    for posterior, block in parts:
-        matrices += [link_probabilities(each) for each in matrices_of(posterior, block)]
-        yield posterior, block
-
-
-class Prepared:
-    """Text with its posteriors, all in memory, to be decoded again and again."""
-
-    def __init__(
-        self,
-        model: Model,
-        parts: Iterable[EncodedText],
-        threads: int,
-        constraints: ConstraintSet | None = None,
-    ) -> None:
-        self.model, self.threads, self.constraints = model, threads, constraints
-        self.parts: list[tuple[Array, Block]] = []
-        too_long = [np.zeros(0, np.bool_)]
-        for text in parts:
-            kept, long = without_long(text)
-            too_long.append(long)
-            self.parts += posteriors_of_parts(model, kept, threads, constraints)
-        self.too_long = np.concatenate(too_long)
-
-    def links(self, options: Options) -> Links:
-        """The links by the decoder and parameters of `options`; its projection has no effect."""
-        check_constraints(options, self.constraints)
-        return decode(self.model, options, self.parts, self.threads, self.too_long)
-
-
 def check_constraints(options: Options, constraints: ConstraintSet | None) -> None:
     """Refuse constraints where they would be ignored."""
     if constraints is not None and options.decoder in ("viterbi", "bidirectional"):
@@ -246,30 +137,64 @@ def check_constraints(options: Options, constraints: ConstraintSet | None) -> No
         )
 
 
-def without_long(text: EncodedText) -> tuple[EncodedText, Array]:
-    """The text with pairs of too many cells emptied, and which these are."""
+class Alignable(NamedTuple):
+    """A text as it is decoded: without tokens that are skipped, and with pairs of too many cells emptied.
+
+    `moves`: where the tokens that are left stand, if some were skipped.
+    """
+
+    text: EncodedText
+    too_long: Array
+    moves: tuple[PositionMap, PositionMap] | None = None
+
+    def finished(self, links: Links) -> Links:
+        """The links of this text, at the positions that their words have among all."""
+        links = replace(links, too_long=self.too_long)
+        return links if self.moves is None else moved(links, *self.moves)
+
+
+def alignable(
+    model: Model, text: EncodedText, constraints: ConstraintSet | None, matrices: bool
+) -> Alignable:
+    """Prepare a text for the decoder that the model's options name, and refuse what it cannot do."""
+    check_constraints(model.options, constraints)
+    moves = None
+    if model.options.skipped:
+        if len(text.bitext.similar.begin):
+            raise UsageError("similarities are those of all tokens; leave skip_tokens out")
+        if matrices:
+            raise UsageError("posteriors are those of all tokens; leave skip_tokens out")
+        text, *places = without_skipped(model, text)
+        moves = places[0], places[1]
     too_long = text.bitext.source.lengths * text.bitext.target.lengths > MOST_CELLS
-    return text._replace(bitext=text.bitext.without(too_long)), too_long
+    return Alignable(text._replace(bitext=text.bitext.without(too_long)), too_long, moves)
 
 
-def decode(
-    model: Model, options: Options, parts: Iterable[tuple[Array, Block]], threads: int, too_long: Array
-) -> Links:
-    """The links of consecutive blocks, given with their posteriors, by the decoder of the options."""
-    choose = timed("choosing links", links_of_block)
-    found, lengths, likelihoods = [], [np.zeros((0, 2), np.int64)], [np.zeros((0, 2))]
-    for posterior, block in parts:
-        found.append(choose(options, block, posterior, threads, model.fertilities))
-        offsets = block.pairs.source_offsets, block.pairs.target_offsets
-        lengths.append(np.stack([side[1:] - side[:-1] for side in offsets], axis=1))
-        likelihoods.append(block.likelihood)
-    return joined(found, too_long, np.concatenate(lengths), np.concatenate(likelihoods))
+class BlockLinks(NamedTuple):
+    """The links of a block's pairs, with the lengths of these and their log-likelihoods (pairs, 2)."""
+
+    found: kernels.LinkBuffer
+    lengths: Array
+    likelihood: Array
 
 
-def joined(parts: Iterable[kernels.LinkBuffer], *by_pair: Array) -> Links:
-    """The links of consecutive blocks in one, without unused room; `by_pair` are the further fields."""
-    each = [*map(packed, parts)] or [room_for(np.zeros(0, np.int64))]
-    _, number, *others = each[0] if len(each) == 1 else map(np.concatenate, zip(*each, strict=True))
+def decode_block(
+    options: Options, block: Block, posterior: Array, fertilities: Fertilities | None = None
+) -> BlockLinks:
+    """Choose links by the decoder of the options."""
+    pairs = block.pairs
+    lengths = np.stack((np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)), axis=1)
+    return BlockLinks(
+        packed(links_of_block(options, block, posterior, fertilities)), lengths, block.likelihood
+    )
+
+
+def joined(blocks: Sequence[BlockLinks]) -> Links:
+    """The links of consecutive blocks in one; no pair is too long."""
+    empty = BlockLinks(room_for(np.zeros(0, np.int64)), np.zeros((0, 2), np.int64), np.zeros((0, 2)))
+    found, lengths, likelihood = zip(*(blocks or [empty]), strict=True)
+    _, number, *others = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+    by_pair = [np.zeros(len(number), np.bool_), np.concatenate(lengths), np.concatenate(likelihood)]
     return Links(np.cumsum(number) - number, number, *others, *by_pair)
 
 
@@ -293,7 +218,7 @@ def room_for(most: Array) -> kernels.LinkBuffer:
 
 
 def links_of_block(
-    options: Options, block: Block, posterior: Array, threads: int, fertilities: Fertilities | None = None
+    options: Options, block: Block, posterior: Array, fertilities: Fertilities | None = None
 ) -> kernels.LinkBuffer:
     """Choose links by the decoder of the options."""
     I, J = (side[1:] - side[:-1] for side in (block.pairs.source_offsets, block.pairs.target_offsets))
@@ -304,42 +229,27 @@ def links_of_block(
     full = options.style == "full" and options.decoder == "soft-union"
     if full:
         most = most + np.ceil((I + J) / kernels.GROWN)
-    found = room_for(np.minimum(I * J, most).astype(np.int64))
+    found, pairs = room_for(np.minimum(I * J, most).astype(np.int64)), len(I)
+    proofs = None
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.blocks import match_block
 
-        match_block(options, fertilities, block, posterior, threads, found)
-        found.certified[:] = all_met(found.score, found.bound)
-        return found
-    shards = spans(len(I), kernels.SHARD if threads > 1 else max(1, len(I)))
-    if options.decoder == "soft-union":
-
-        def choose_softly(shard: tuple[int, int]) -> None:
-            kernels.choose_over_threshold(*shard, block, options.threshold, full, posterior, found)
-
-        list(ordered_map(choose_softly, shards, threads))
-        found.certified[:] = all_met(found.score, found.bound)
-        return found
-    method = METHODS.index(options.symmetrize)
-    marks = np.zeros((len(posterior), 2), np.uint8)
-
-    def mark(shard: tuple[int, int]) -> None:
+        match_block(options, fertilities, block, posterior, found)
+    elif options.decoder == "soft-union":
+        kernels.choose_over_threshold(0, pairs, block, options.threshold, full, posterior, found)
+    else:
+        marks = np.zeros((len(posterior), 2), np.uint8)
         if paths:
-            kernels.mark_paths(*shard, block, marks)
+            kernels.mark_paths(0, pairs, block, marks)
         else:
-            kernels.mark_over_threshold(*shard, block.first, options.fixed_threshold, posterior, marks)
+            kernels.mark_over_threshold(0, pairs, block.first, options.fixed_threshold, posterior, marks)
+        if options.decoder == "bidirectional":
+            from dualign.decode.joint.api import agree_block
 
-    def choose(shard: tuple[int, int]) -> None:
-        kernels.choose_links(*shard, block, method, options.fixed_threshold, posterior, marks, found)
-
-    list(ordered_map(mark, shards, threads))
-    proofs = None
-    if options.decoder == "bidirectional":
-        from dualign.decode.joint.api import agree_block
-
-        proofs = agree_block(options, block, threads, marks)
-    list(ordered_map(choose, shards, threads))
-    if proofs is None:
-        found.certified[:] = all_met(found.score, found.bound)
-        return found
-    return found._replace(**proofs._asdict())
+            proofs = agree_block(options, block, marks)
+        method = METHODS.index(options.symmetrize)
+        kernels.choose_links(0, pairs, block, method, options.fixed_threshold, posterior, marks, found)
+    if proofs is not None:
+        return found._replace(**proofs._asdict())
+    found.certified[:] = all_met(found.score, found.bound)
+    return found

@@ -4,15 +4,17 @@ they belong to parts of words."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign.decode.decoders import Links
 from dualign.hmm.encoding import EncodedText
 from dualign.hmm.model import Model, Vocabulary
 from dualign.text.corpus import Bitext, Sentences
+
+if TYPE_CHECKING:
+    from dualign.decode.decoders import Links
 
 
 class PositionMap(NamedTuple):

@@ -21,7 +21,7 @@ a word.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, compress
+from itertools import chain
 from operator import index
 
 import numpy as np
@@ -31,7 +31,7 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.jit import kernel, part
 from dualign.options import SHORT_NAMES, SYMMETRIZATIONS
 from dualign.text.checks import is_list, same_length
-from dualign.text.links import Alignment, Link
+from dualign.text.links import Alignment, Link, Links
 
 METHODS = SYMMETRIZATIONS
 """The methods; the kernel's `method` is the position in this tuple."""
@@ -59,30 +59,39 @@ def symmetrize(
     these words are closed up to one row or column, which changes no neighbourhood. A pair that even so
     needs a matrix of more than 2²⁸ cells is refused.
     """
-    method = SHORT_NAMES.get(method, method)
-    if method not in METHODS:
-        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
+    method_of(method)
     for name, side in (("forward", forward), ("backward", backward)):
         if not is_list(side):
             what = "one string" if isinstance(side, str) else f"a {type(side).__name__}"
             raise UsageError(f"{name} is {what}; give a list with one item for each sentence pair")
     same_length(("forward", len(forward)), ("backward", len(backward)), unit="alignments")
-    alignments: list[Alignment] = []
-    for begin in range(0, len(forward), _BATCH):
+    there, back = (
+        Links.of([Alignment(tuple(_links(item, name, n))) for n, item in enumerate(side)])
+        for name, side in (("forward", forward), ("backward", backward))
+    )
+    return list(chain.from_iterable(symmetrized(there, back, method)))
+
+
+def method_of(name: str) -> int:
+    """Return the position of a method, which may have a short name, in `METHODS`."""
+    method = SHORT_NAMES.get(name, name)
+    if method not in METHODS:
+        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
+    return METHODS.index(method)
+
+
+def symmetrized(forward: Links, backward: Links, method: str) -> Iterator[Links]:
+    """Combine the sure links of the two directions of the same pairs; yields some pairs at a time."""
+    there, back, number = forward.sure(), backward.sure(), method_of(method)
+    for begin in range(0, len(there), _BATCH):
         end = begin + _BATCH
-        alignments += _symmetrize_batch(
-            [_links(item, "forward", n) for n, item in enumerate(forward[begin:end], begin)],
-            [_links(item, "backward", n) for n, item in enumerate(backward[begin:end], begin)],
-            METHODS.index(method),
-            begin,
-        )
-    return alignments
+        yield _symmetrize_batch(there.slice(begin, end), back.slice(begin, end), number, begin)
 
 
 def _links(item: str | Iterable[Link], side: str, number: int) -> list[Link]:
     """The links of one item, validated."""
     if isinstance(item, str):
-        from dualign.text.link_formats import (
+        from dualign.text.formats.pharaoh import (
             parse_pharaoh,  # its patterns take 10 ms; aligning needs none of them
         )
 
@@ -106,18 +115,13 @@ def _links(item: str | Iterable[Link], side: str, number: int) -> list[Link]:
     return links
 
 
-def _symmetrize_batch(
-    forward: list[list[Link]], backward: list[list[Link]], method: int, first: int
-) -> Iterator[Alignment]:
-    """Run the kernel over the links of many pairs in one flat list, where it marks those of the answer."""
-    links = [there + back for there, back in zip(forward, backward, strict=True)]
-    ends = np.cumsum([len(each) for each in links])
-    middles = ends - [len(each) for each in backward]
-    begins = np.concatenate(([0], ends[:-1]))
-    pair = np.repeat(np.arange(len(links)), ends - begins)
-    flat = np.fromiter(chain.from_iterable(chain.from_iterable(links)), np.int64, 2 * len(pair))
-    rows, heights = _close_gaps(pair, flat[::2], len(links))
-    columns, widths = _close_gaps(pair, flat[1::2], len(links))
+def _symmetrize_batch(forward: Links, backward: Links, method: int, first: int) -> Links:
+    """Run the kernel over the links of both directions, where it marks those of the answer."""
+    pair = np.concatenate((forward.pair, backward.pair))
+    source = np.concatenate((forward.source, backward.source))
+    target = np.concatenate((forward.target, backward.target))
+    rows, heights = _close_gaps(pair, source, len(forward))
+    columns, widths = _close_gaps(pair, target, len(forward))
     largest = int(np.argmax(heights * widths))
     cells = int(heights[largest] * widths[largest])
     if cells > _CELL_LIMIT:
@@ -126,18 +130,19 @@ def _symmetrize_batch(
             f"positions and {widths[largest]} target positions, more than {_CELL_LIMIT} cells; "
             "split the text into sentences"
         )
-    chosen = np.empty(len(pair), np.uint8)
+    chosen = np.zeros(len(pair), np.bool_)
     _choose(
         np.column_stack((rows, columns)),
-        np.column_stack((begins, middles, ends)),
+        np.stack((forward.offsets, backward.offsets + len(forward.source))),
         np.column_stack((heights, widths)),
         method,
         np.empty((3, cells), np.uint8),
         chosen,
     )
-    marks = chosen.tolist()
-    for each, begin, end in zip(links, begins.tolist(), ends.tolist(), strict=True):
-        yield Alignment.of(compress(each, marks[begin:end]))
+    source, target = source[chosen], target[chosen]
+    order = np.lexsort((target, source, pair[chosen]))
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(pair[chosen], minlength=len(forward)))))
+    return Links(offsets, source[order], target[order])
 
 
 def _close_gaps(pair: Array, positions: Array, pairs: int) -> tuple[Array, Array]:
@@ -263,14 +268,13 @@ def _finish(links: Array, both: bool, source_linked: Array, target_linked: Array
 
 
 @kernel
-def _choose(links: Array, bounds: Array, sizes: Array, method: int, scratch: Array, chosen: Array) -> None:
-    """Mark in `chosen` the `links` [L, 2] that are in the answer of their sentence pair.
+def _choose(links: Array, offsets: Array, sizes: Array, method: int, scratch: Array, chosen: Array) -> None:
+    """Mark in `chosen` the `links` [L, 2] that are in the answer of their sentence pair, equal ones once.
 
-    Pair n has the forward links `bounds[n, 0]` to `bounds[n, 1]` and backward ones from there to
-    `bounds[n, 2]`, and matrices of `sizes[n]` rows and columns. `scratch` [3, cells] holds the largest.
+    Pair n has the forward links `offsets[0, n]` to `offsets[0, n + 1]`, the backward ones by
+    `offsets[1]`, and matrices of `sizes[n]` rows and columns. `scratch` [3, cells] holds the largest.
     """
-    for n in range(len(bounds)):
-        begin, middle, end = bounds[n, 0], bounds[n, 1], bounds[n, 2]
+    for n in range(len(sizes)):
         rows, columns = sizes[n, 0], sizes[n, 1]
         cells = rows * columns
         forward = scratch[0, :cells].reshape(rows, columns)
@@ -278,10 +282,11 @@ def _choose(links: Array, bounds: Array, sizes: Array, method: int, scratch: Arr
         out = scratch[2, :cells].reshape(rows, columns)
         forward[:] = 0
         backward[:] = 0
-        for k in range(begin, middle):
-            forward[links[k, 0], links[k, 1]] = 1
-        for k in range(middle, end):
-            backward[links[k, 0], links[k, 1]] = 1
+        for side, matrix in enumerate((forward, backward)):
+            for k in range(offsets[side, n], offsets[side, n + 1]):
+                matrix[links[k, 0], links[k, 1]] = 1
         symmetrize_links(forward, backward, method, out)
-        for k in range(begin, end):
-            chosen[k] = out[links[k, 0], links[k, 1]]
+        for side in range(2):
+            for k in range(offsets[side, n], offsets[side, n + 1]):
+                chosen[k] = out[links[k, 0], links[k, 1]]
+                out[links[k, 0], links[k, 1]] = 0

@@ -4,5 +4,3 @@ from .constraints import Rule as Rule
 from .priors import Prior as Prior
 from .training import NothingToLearn as NothingToLearn
 from .training import Progress as Progress
-
-__all__ = ["ConstraintSet", "Glossary", "NothingToLearn", "Prior", "Progress", "Rule"]

@@ -10,8 +10,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import part
-from dualign._core.progress import phase
-from dualign.hmm.cells import Cells, PairOffsets, find_cells, lengths_of, pairs_of
+from dualign.hmm.cells import CellBuffers, Cells, PairOffsets, find_cells, lengths_of, pairs_of
 from dualign.hmm.encoding import add_unknown_cells
 from dualign.hmm.jumps import Jumps
 from dualign.text.corpus import UNPINNED, Bitext, Pins
@@ -130,12 +129,12 @@ Rules = Callable[[list[tuple[list[str], list[str]]]], Given]
 def block_of(
     model: Model,
     part: Bitext,
-    threads: int,
     unknown: tuple[Sequence[str], Sequence[str]] = ((), ()),
     give: Rules | None = None,
+    room_for: Callable[[int], CellBuffers] = CellBuffers.of,
 ) -> Block:
     """The block of a few thousand pairs; `unknown` lists the words numbered after the vocabularies' own."""
-    return block_with(model, part, find_cells(part, model.lexicon, threads), unknown, give)
+    return block_with(model, part, find_cells(part, model.lexicon, room_for), unknown, give)
 
 
 def block_with(
@@ -148,31 +147,31 @@ def block_with(
     """`block_of`, when its cells have been found."""
     lexicon = model.lexicon
     if any(unknown):
-        with phase("unknown words"):
-            add_unknown_cells(
-                cells, part, lexicon, (model.source, model.target), unknown, model.options.stem_letters
-            )
+        vocabularies = model.source, model.target
+        add_unknown_cells(cells, part, lexicon, vocabularies, unknown, model.options.stem_letters)
     if model.positions is not None:
         prior, prior_begin = model.positions.tables(part)
     else:
         prior, prior_begin = np.empty(0, np.float32), np.empty(0, np.int64)
-    given = NOTHING_GIVEN if give is None else give(words_of(model, part, unknown))
+    pairs = pairs_of(part)
+    given = NOTHING_GIVEN if give is None else give(words_of(model, pairs, unknown))
     return Block(
-        pairs_of(part), cells.first, cells.begin, cells.filled, cells.position, cells.score,
+        pairs, cells.first, cells.begin, cells.filled, cells.position, cells.score,
         lexicon.null_target, lexicon.null_source, model.weights, model.jumps, prior, prior_begin, given,
         pins=part.pins, similar=part.similar,
     )  # fmt: skip
 
 
 def words_of(
-    model: Model, part: Bitext, unknown: tuple[Sequence[str], Sequence[str]]
+    model: Model, pairs: PairOffsets, unknown: tuple[Sequence[str], Sequence[str]]
 ) -> list[tuple[list[str], list[str]]]:
     """The words of each pair, as the model compares them."""
     sides = []
-    for vocabulary, new, sentences in zip(
-        (model.source, model.target), unknown, (part.source, part.target), strict=True
+    for vocabulary, new, tokens, offsets in (
+        (model.source, unknown[0], pairs.source, pairs.source_offsets),
+        (model.target, unknown[1], pairs.target, pairs.target_offsets),
     ):
         words = [*vocabulary.words, *new]
-        tokens, offsets = sentences.tokens.tolist(), sentences.offsets.tolist()
-        sides.append([[words[v] for v in tokens[a:b]] for a, b in pairwise(offsets)])
+        numbers = tokens.tolist()
+        sides.append([[words[v] for v in numbers[a:b]] for a, b in pairwise(offsets.tolist())])
     return list(zip(*sides, strict=True))

@@ -13,6 +13,7 @@ Arrays that a thread uses for one block after another.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,8 +23,6 @@ from dualign._core.arrays import Array
 from dualign._core.errors import DataError
 from dualign._core.jit import kernel, part
 from dualign._core.lanes import prefetch
-from dualign._core.progress import phase
-from dualign._core.threads import ordered_map
 from dualign.hmm.lexicon import Lexicon
 from dualign.text.corpus import Bitext
 
@@ -88,6 +87,9 @@ def lengths_of(n: int, pairs: PairOffsets) -> tuple[int, int]:
     )
 
 
+compiled_lengths_of = kernel(lengths_of)
+
+
 def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, int]]:
     """Cut a bitext into consecutive blocks of at most `limit` cells (or of a single larger pair)."""
     ends = cells_up_to(bitext)
@@ -145,8 +147,10 @@ class Lookup(NamedTuple):
         return word_ranges(self.words.reach, parts)
 
 
-def look_up(bitext: Bitext, lexicon: Lexicon, room: CellBuffers | None = None) -> Lookup:
-    """Prepare to find the cells of a block; `room`, if given, is used for them."""
+def look_up(
+    bitext: Bitext, lexicon: Lexicon, room_for: Callable[[int], CellBuffers] = CellBuffers.of
+) -> Lookup:
+    """Prepare to find the cells of a block, in what `room_for` gives for that many slots."""
     pairs = pairs_of(bitext)
     first = np.zeros(len(bitext) + 1, np.int64)
     add_up_cells(pairs.source_offsets, pairs.target_offsets, first[1:])
@@ -155,14 +159,15 @@ def look_up(bitext: Bitext, lexicon: Lexicon, room: CellBuffers | None = None) -
     tokens = len(pairs.source)
     begin, filled = np.empty(tokens, np.int32), np.zeros(tokens, np.int32)
     words = occurrences(pairs, len(lexicon.rows) - 1, begin)
-    return Lookup(pairs, words, lexicon, Cells(first, begin, filled, *(room or CellBuffers.of(first[-1]))))
+    return Lookup(pairs, words, lexicon, Cells(first, begin, filled, *room_for(int(first[-1]))))
 
 
-def find_cells(bitext: Bitext, lexicon: Lexicon, threads: int, room: CellBuffers | None = None) -> Cells:
+def find_cells(
+    bitext: Bitext, lexicon: Lexicon, room_for: Callable[[int], CellBuffers] = CellBuffers.of
+) -> Cells:
     """The cells of a block. Words numbered beyond the lexicon's have none yet, but room for them."""
-    with phase("cells"):
-        lookup = look_up(bitext, lexicon, room)
-        list(ordered_map(lambda bounds: visit_rows(*bounds, lookup), lookup.ranges(threads), threads))
+    lookup = look_up(bitext, lexicon, room_for)
+    visit_rows(0, len(lexicon.rows) - 1, lookup)
     return lookup.cells
 
 
@@ -251,28 +256,29 @@ def visit_rows(v0: int, v1: int, lookup: Lookup) -> int:
 class ThreadBuffers:
     """Room for the cells and the posteriors of one block at a time; what is put there is for that block only.
 
+    Blocks with more slots than given at first find more, which is kept for the next.
     Fresh arrays for each block would come from the system, page by page, and go back to it, and threads would
     wait for each other there.
     """
 
-    def __init__(self) -> None:
-        self._room = CellBuffers.of(0)
-        self._posterior = np.empty((0, 2), np.float32)
+    def __init__(self, cells: int = 0, posteriors: int = 0) -> None:
+        self._cells = CellBuffers.of(cells)
+        self.posteriors = np.empty((posteriors, 2), np.float32)
 
-    def room(self, slots: int) -> CellBuffers:
+    def cells(self, slots: int) -> CellBuffers:
         """Room for the cells of a block."""
-        if slots > BLOCK_CELLS:  # one enormous pair: not to be kept for ever
-            return CellBuffers.of(slots)
-        if len(self._room.entry) < slots:
-            self._room = CellBuffers.of(0)  # first give back what is too small
-            self._room = CellBuffers.of(slots + slots // 4)
-        return self._room
+        if len(self._cells.entry) < slots:
+            if slots > BLOCK_CELLS:  # one enormous pair: not to be kept for ever
+                return CellBuffers.of(slots)
+            self._cells = CellBuffers.of(0)  # first give back what is too small
+            self._cells = CellBuffers.of(slots + slots // 4)
+        return self._cells
 
     def posterior(self, slots: int) -> Array:
         """Room for its posteriors, float32 (slots, 2)."""
-        if slots > BLOCK_CELLS:
-            return np.empty((slots, 2), np.float32)
-        if len(self._posterior) < slots:
-            self._posterior = np.empty((0, 2), np.float32)
-            self._posterior = np.empty((slots + slots // 4, 2), np.float32)
-        return self._posterior[:slots]
+        if len(self.posteriors) < slots:
+            if slots > BLOCK_CELLS:
+                return np.empty((slots, 2), np.float32)
+            self.posteriors = np.empty((0, 2), np.float32)
+            self.posteriors = np.empty((slots + slots // 4, 2), np.float32)
+        return self.posteriors[:slots]

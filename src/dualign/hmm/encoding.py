@@ -21,7 +21,6 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign._core.threads import spans
 from dualign.hmm.cells import Cells, PairOffsets, lengths_of, pairs_of
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Unknowns, Vocabulary
@@ -95,27 +94,28 @@ def numbers_of(words: list[str], vocabulary: Vocabulary) -> tuple[Array, list[st
     return numbers, [words[n] for n in new]
 
 
-def parts_of(model: Model, text: Numbered | Iterable[Pair]) -> Iterator[EncodedText]:
-    """A text in parts of CHUNK pairs; of a stream of pairs only one part is in memory."""
-    return (encode() for encode in unencoded_parts(model, text, CHUNK))
+class UnreadPart(NamedTuple):
+    """Some consecutive pairs of a text, to be encoded on any thread, by the model that aligns them."""
+
+    encode: Callable[[Model], EncodedText]
 
 
-def unencoded_parts(
-    model: Model, text: Numbered | Iterable[Pair], size: int
-) -> Iterator[Callable[[], EncodedText]]:
-    """A text in parts of that many pairs, to be encoded on any thread."""
+def parts_of(model: Model, text: Numbered | Iterable[Pair], size: int) -> Iterator[UnreadPart]:
+    """A text in parts of that many pairs; a stream of pairs is read no further than is needed."""
     if isinstance(text, Numbered):
         text = text.lowered() if model.options.lowercase else text
         sides = [
             numbers_of(words, vocabulary)
             for words, vocabulary in ((text.source_words, model.source), (text.target_words, model.target))
         ]
-        for begin, end in spans(len(text), size):
-            yield partial(_renumbered, model, text, (begin, end), sides)
+        for begin in range(0, len(text), size):
+            yield UnreadPart(
+                partial(_renumbered, text=text, span=(begin, min(begin + size, len(text))), sides=sides)
+            )
         return
     stream = iter(text)
     while chunk := list(islice(stream, size)):
-        yield partial(encode_for, model, chunk)
+        yield UnreadPart(partial(encode_for, text=chunk))
 
 
 def _renumbered(

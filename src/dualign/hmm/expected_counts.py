@@ -5,6 +5,7 @@ Counting fertilities in the training text, with each word's most probable choice
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +13,12 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import rounded
-from dualign.hmm.blocks import Block, block_of
-from dualign.hmm.cells import Lookup, block_bounds, lengths_of
+from dualign.hmm.blocks import Block
+from dualign.hmm.cells import Lookup, lengths_of
 from dualign.hmm.fertility import MOST_LINKS, Fertilities
 from dualign.hmm.model import Model
-from dualign.hmm.posteriors import Output, posteriors_of_block
+from dualign.hmm.positions import starts, table_sizes
+from dualign.hmm.posteriors import Output
 from dualign.text.corpus import Bitext
 
 
@@ -82,13 +84,11 @@ def add_positions(block: Block, posterior: Array, begins: Array, counts: Array, 
                 backward[i, 0] -= q
 
 
-def estimate_fertilities(model: Model, bitext: Bitext, threads: int) -> Fertilities:
-    """Fertilities of all words, from one pass over a bitext without empty sides; the cost of an EM round."""
+def estimate_fertilities(model: Model, parts: Iterable[tuple[Array, Block]]) -> Fertilities:
+    """Fertilities of all words, from the posteriors of all blocks of a bitext without empty sides."""
     source = np.zeros((len(model.source), MOST_LINKS + 1), np.float32)
     target = np.zeros((len(model.target), MOST_LINKS + 1), np.float32)
-    for begin, end in block_bounds(bitext):
-        block = block_of(model, bitext.slice(begin, end), threads)
-        posterior = posteriors_of_block(model.options, block, "none", threads)
+    for posterior, block in parts:
         count_fertilities(block, posterior, source, target)
     return Fertilities(source, target)
 
@@ -126,3 +126,17 @@ def count_choices(P: Array, chosen: Array) -> None:
                 best, most = j, P[i, j]
         if best >= 0 and most > null:
             chosen[best] += 1
+
+
+class PositionCounts:
+    """Expected position counts of Model 2, for all pairs of lengths in a bitext."""
+
+    def __init__(self, bitext: Bitext) -> None:
+        lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
+        self.lengths, of_pair = np.unique(lengths, axis=0, return_inverse=True)
+        self.of_pair = starts(self.lengths)[of_pair.ravel()]
+        self.counts = np.zeros(table_sizes(self.lengths).sum())
+
+    def add(self, block: Block, posterior: Array, span: tuple[int, int], above: float) -> None:
+        """Add the posteriors of a block, a span of the pairs of the bitext."""
+        add_positions(block, posterior, self.of_pair[slice(*span)], self.counts, above)

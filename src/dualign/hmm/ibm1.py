@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
+from dualign._core.jit import kernel
 from dualign._core.memory import COPIERS, Workspace, boundless
-from dualign._core.progress import advancing, timed
+from dualign._core.progress import advance
 from dualign._core.threads import ordered_map, pieces, spans
 from dualign.hmm import cooccurrence as kernels
 from dualign.hmm.cells import PairOffsets, pairs_of, word_ranges
-from dualign.hmm.lexicon import Lexicon, divide_columns
+from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.statistics import above_counts
 from dualign.text.corpus import Bitext
 
@@ -149,7 +150,7 @@ class Whole:
             return shares
 
         target, source = np.zeros((target_words, 2)), np.zeros(source_words)
-        for shares in ordered_map(timed("IBM 1: null", even), self.parts, self.threads):
+        for shares in ordered_map(even, self.parts, self.threads, phase="IBM 1: null"):
             target += shares[0]
             source += shares[1]
         return (normal(target[:, 0]), normal(source)), np.ascontiguousarray(target[:, 1])
@@ -166,8 +167,12 @@ class Whole:
         most = len(self.ranges)
         each = BYTES_BEFORE_PRUNING * self.cells // most
         threads = self.workspace.at_once(self.threads, each, SHARE_OF_RANGES)
-        works = ordered_map(timed("IBM 1: first round", keep), self.ranges, threads, ahead=most)
-        return joined_rows(list(advancing(works, most)), *nulls, self.workspace, self.threads)
+        works = ordered_map(keep, self.ranges, threads, ahead=most, phase="IBM 1: first round")
+        parts = []
+        for number, part in enumerate(works, 1):
+            parts.append(part)
+            advance(number / most)
+        return joined_rows(parts, *nulls, self.workspace, self.threads)
 
     def _again(self, lexicon: Lexicon, total: Array) -> tuple[Lexicon, float]:
         """A further round, in the same table, and the log-likelihood before it; `total` is scratch."""
@@ -181,10 +186,11 @@ class Whole:
             return sums, kernels.second_half(*bounds, self.corpus, lexicon, total, sums, null_source)
 
         column_sums = np.zeros(target_words)
-        works = ordered_map(timed("IBM 1: counts", count), self.ranges, self.threads)
-        for sums, part in advancing(works, len(self.ranges)):
+        works = ordered_map(count, self.ranges, self.threads, phase="IBM 1: counts")
+        for number, (sums, part) in enumerate(works, 1):
             column_sums += sums
             likelihood += part
+            advance(number / len(self.ranges))
         divide_columns(lexicon.table, lexicon.columns, column_sums, self.threads)
         return lexicon._replace(null_target=normal(null_target), null_source=normal(null_source)), likelihood
 
@@ -197,7 +203,7 @@ class Whole:
             return sums, kernels.add_null_shares(*bounds, self.pairs, lexicon.null_target, total, sums)
 
         null, likelihood = np.zeros(target_words), 0.0
-        for sums, part in ordered_map(timed("IBM 1: null", share), self.parts, self.threads):
+        for sums, part in ordered_map(share, self.parts, self.threads, phase="IBM 1: null"):
             null += sums
             likelihood += part
         return null, likelihood
@@ -205,7 +211,7 @@ class Whole:
     def _each(
         self, name: str, ranges: list[tuple[int, int]], function: Callable[[tuple[int, int]], None]
     ) -> None:
-        list(ordered_map(timed(f"IBM 1: {name}", function), ranges, self.threads))
+        list(ordered_map(function, ranges, self.threads, phase=f"IBM 1: {name}"))
 
 
 def joined_rows(
@@ -246,7 +252,7 @@ def appearances(
         kernels.count_words(pairs.source[begin:end], found)
         return found
 
-    counts = list(ordered_map(timed("IBM 1: index", count), parts, threads))
+    counts = list(ordered_map(count, parts, threads, phase="IBM 1: index"))
     starts = np.zeros(words + 1, np.int64)
     for each in counts:
         starts[1:] += each
@@ -261,7 +267,7 @@ def appearances(
     def fill(number: int) -> None:
         kernels.list_sentences(*parts[number], pairs, places[number], sentence)
 
-    list(ordered_map(timed("IBM 1: index", fill), range(len(parts)), threads))
+    list(ordered_map(fill, range(len(parts)), threads, phase="IBM 1: index"))
     return kernels.Appearances(starts, sentence)
 
 
@@ -285,7 +291,7 @@ def lift(lexicon: Lexicon, frequencies: tuple[Array, Array], threads: int) -> No
 
     total = np.zeros(len(shares[1]))
     ranges = word_ranges(lexicon.rows, pieces(len(lexicon.columns), 1 << 16, PARTS))
-    for sums in ordered_map(timed("IBM 1: first round", run), ranges, threads):
+    for sums in ordered_map(run, ranges, threads, phase="IBM 1: first round"):
         total += sums
     divide_columns(lexicon.table, lexicon.columns, total, threads)
 
@@ -301,7 +307,7 @@ def prune(lexicon: Lexicon, least: float, threads: int, workspace: Workspace | N
     def count(bounds: tuple[int, int]) -> None:
         kernels.count_kept(*bounds, lexicon, least, rows[1:])
 
-    list(ordered_map(timed("pruning", count), ranges, threads))
+    list(ordered_map(count, ranges, threads, phase="pruning"))
     np.cumsum(rows, out=rows)
     size = int(rows[-1])
     room = workspace or boundless()
@@ -314,5 +320,36 @@ def prune(lexicon: Lexicon, least: float, threads: int, workspace: Workspace | N
     def copy(bounds: tuple[int, int]) -> None:
         kernels.copy_kept(*bounds, lexicon, least, kept)
 
-    list(ordered_map(timed("pruning", copy), ranges, threads))
+    list(ordered_map(copy, ranges, threads, phase="pruning"))
     return kept
+
+
+def divide_columns(table: Array, columns: Array, sums: Array, threads: int) -> None:
+    """Turn the counts of a lexicon's second direction into p(v | w); `sums` float64 (words): over v."""
+
+    def divide(bounds: tuple[int, int]) -> None:
+        divide_entries(*bounds, table, columns, sums)
+
+    list(ordered_map(divide, spans(len(columns), 1 << 18), threads, phase="dividing"))
+
+
+@kernel
+def divide_entries(m0: int, m1: int, table: Array, columns: Array, sums: Array) -> None:
+    """Divide the second direction of the entries m0..m1 by the sums of their columns."""
+    for m in range(m0, m1):
+        z = sums[columns[m]]
+        table[m, 1] = table[m, 1] / z if z > 0 else 0.0
+
+
+def frequencies(tokens: Array, words: int, threads: int) -> Array:
+    """How often each word occurs, int64."""
+
+    def count(bounds: tuple[int, int]) -> Array:
+        found = np.zeros(words, np.int64)
+        kernels.count_words(tokens[slice(*bounds)], found)
+        return found
+
+    total = np.zeros(words, np.int64)
+    for part in ordered_map(count, spans(len(tokens), max(words, 1 << 20)), threads):
+        total += part
+    return total

@@ -10,9 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
-from dualign._core.progress import timed
-from dualign._core.threads import ordered_map, spans
 from dualign.text.corpus import Bitext
 
 
@@ -42,23 +39,6 @@ def normalized(lexicon: Lexicon) -> Array:
         sums = np.bincount(word, table[:, d])[word] if len(word) else table[:, d]
         np.divide(table[:, d], sums, out=table[:, d], where=sums > 0)
     return table
-
-
-def divide_columns(table: Array, columns: Array, sums: Array, threads: int) -> None:
-    """Turn the counts of a lexicon's second direction into p(v | w); `sums` float64 (words): over v."""
-
-    def divide(bounds: tuple[int, int]) -> None:
-        divide_entries(*bounds, table, columns, sums)
-
-    list(ordered_map(timed("dividing", divide), spans(len(columns), 1 << 18), threads))
-
-
-@kernel
-def divide_entries(m0: int, m1: int, table: Array, columns: Array, sums: Array) -> None:
-    """Divide the second direction of the entries m0..m1 by the sums of their columns."""
-    for m in range(m0, m1):
-        z = sums[columns[m]]
-        table[m, 1] = table[m, 1] / z if z > 0 else 0.0
 
 
 LEAST = np.float32(1e-6)

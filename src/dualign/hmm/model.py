@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import ModelError, UsageError
+from dualign._core.errors import ModelError
+from dualign._core.fields import check_value
 from dualign._core.files.container import read_container, write_container
 from dualign.hmm.fertility import Fertilities
 from dualign.hmm.jumps import NULL, STOP, WEIGHTS, Jumps, no_preference
@@ -291,10 +292,8 @@ class Translation(NamedTuple):
 
 def translations(model: Model, word: str, most: int, of: str) -> list[Translation]:
     """The most probable translations of a word, by the lexicon; equal ones in the order of their numbers."""
-    if of not in ("source", "target"):
-        raise UsageError("{of=} is not one of source, target", of=of)
-    if most < 1:
-        raise UsageError("{most=} must be at least 1", most=most)
+    check_value("of", of, choices=("source", "target"))
+    check_value("most", most, least=1)
     ours, others = (model.source, model.target) if of == "source" else (model.target, model.source)
     number = ours.numbers.get(word.lower() if model.options.lowercase else word)
     if number is None:

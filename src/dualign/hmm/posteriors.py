@@ -12,11 +12,9 @@ from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign._core.jit import kernel, part
 from dualign._core.lanes import LANES, Vector, eight, greater, load, spread, store, width
-from dualign._core.progress import timed
-from dualign._core.threads import ordered_map
 from dualign.hmm.batched_chains import Chains, make_chains, prepare, prepare_edges, run_chains, run_evenly
-from dualign.hmm.blocks import NOTHING_GIVEN, Batch, Block, Given, batch_of, block_with, words_of
-from dualign.hmm.cells import block_bounds, find_cells, lengths_of
+from dualign.hmm.blocks import NOTHING_GIVEN, Batch, Block, Given, batch_of, block_of, words_of
+from dualign.hmm.cells import CellBuffers, lengths_of
 from dualign.hmm.emission import emissions
 from dualign.hmm.multipliers import (  # fmt: skip
     BASE,
@@ -63,14 +61,6 @@ KINDS = {
 chains, each word by itself."""
 
 
-def posteriors_of_bitext(
-    model: Model, text: EncodedText, threads: int, constraints: ConstraintSet | None = None
-) -> list[Array]:
-    """For each pair a float32 array (2, I, J): p(b_j = i) and p(a_i = j)."""
-    parts = posteriors_of_parts(model, text, threads, constraints)
-    return [matrix for part in parts for matrix in matrices_of(*part)]
-
-
 def matrices_of(posterior: Array, block: Block) -> Iterator[Array]:
     """The posteriors of each pair of a block, float32 (2, I, J)."""
     lengths, widths = np.diff(block.pairs.source_offsets), np.diff(block.pairs.target_offsets)
@@ -84,53 +74,46 @@ def link_probabilities(matrix: Array) -> Array:
     return np.minimum(matrix.mean(axis=0), 1)
 
 
-def posteriors_of_parts(
+def make_block(
     model: Model,
     text: EncodedText,
-    threads: int,
     constraints: ConstraintSet | None = None,
-    desk: ThreadBuffers | None = None,
-) -> Iterator[tuple[Array, Block]]:
-    """Posteriors and blocks of a bitext, a few thousand pairs at a time.
-
-    A set of `constraints` joins the projection that the model's options name, for the pairs that it has rules
-    for. With a `desk`, what is yielded is gone when the next is asked for.
-    """
-    options, rules_of, ruled = model.options, None, None
+    buffers: ThreadBuffers | None = None,
+) -> Block:
+    """The block of a few thousand pairs, with room for their likelihoods and the constraints that hold for
+    them. In `buffers` it is gone when the next is made."""
+    rules = None
     if constraints is not None:
-        from dualign.hmm.constraints import give, tell_violations
+        from dualign.hmm.constraints import give
 
         if model.positions is not None:
             raise UsageError("constraints are for the HMM; IBM models 1 and 2 have no chain to constrain")
-        rules_of, ruled = partial(give, constraints), constraint_with_rules(options, options.projection)
-    for begin, end in block_bounds(text.bitext):
-        part = text.bitext.slice(begin, end)
-        slots = int((part.source.lengths * part.target.lengths).sum())
-        cells = find_cells(part, model.lexicon, threads, desk.room(slots) if desk else None)
-        block = block_with(model, part, cells, text.unknown, rules_of)
-        block = block._replace(likelihood=np.zeros((len(part), 2)))
-        posterior = posteriors_of_block(options, block, options.projection, threads, desk, ruled)
-        if constraints is not None and ruled is not None and not options.mixture:
-            words = partial(words_of, model, part, text.unknown)
-            tell_violations(constraints, block, posterior, ruled.slack + ruled.tolerance, words)
-        yield posterior, block
+        rules = partial(give, constraints)
+    room_for = buffers.cells if buffers else CellBuffers.of
+    block = block_of(model, text.bitext, text.unknown, rules, room_for)
+    return block._replace(likelihood=np.zeros((len(block.first) - 1, 2)))
 
 
 def posteriors_of_block(
-    options: Options,
+    model: Model,
     block: Block,
-    kind: str,
-    threads: int,
-    desk: ThreadBuffers | None = None,
-    ruled: Constraint | None = None,
+    unknown: tuple[Sequence[str], Sequence[str]],
+    constraints: ConstraintSet | None = None,
+    buffers: ThreadBuffers | None = None,
 ) -> Array:
-    """Posteriors of all cells of a block, projected by one of `KINDS`: float32 (slots, 2).
+    """Posteriors of all cells of a block, projected as the model's options say: float32 (slots, 2).
 
-    Pairs with rules of their own are projected as `ruled` says.
+    A set of `constraints` joins the projection for the pairs that it has rules for.
     """
-    slots = int(block.first[-1])
-    posterior = desk.posterior(slots) if desk else np.empty((slots, 2), np.float32)
-    expectations(block, constraint_of(options, kind), threads, posterior, ruled=ruled)
+    options, slots = model.options, int(block.first[-1])
+    posterior = buffers.posterior(slots) if buffers else np.empty((slots, 2), np.float32)
+    ruled = None if constraints is None else constraint_with_rules(options, options.projection)
+    expectations(block, constraint_of(options, options.projection), posterior, ruled=ruled)
+    if constraints is not None and ruled is not None and not options.mixture:
+        from dualign.hmm.constraints import tell_violations
+
+        words = partial(words_of, model, block.pairs, unknown)
+        tell_violations(constraints, block, posterior, ruled.slack + ruled.tolerance, words)
     return posterior
 
 
@@ -222,7 +205,6 @@ def only_posteriors(posterior: Array) -> Output:
 def expectations(
     block: Block,
     constraint: Constraint,
-    threads: int,
     posterior: Array,
     collect: bool = False,
     ruled: Constraint | None = None,
@@ -232,10 +214,9 @@ def expectations(
     For `ruled` see `expectation_tasks`.
     """
     tallies = Tallies(block.jumps.classes if collect else 0)
-    jobs = jobs_of(block, whole=threads == 1)
-    tasks = expectation_tasks(block, jobs, constraint, only_posteriors(posterior), tallies, ruled)
-    for _ in ordered_map(lambda task: task(), tasks, threads):
-        pass
+    jobs = jobs_of(block, whole=True)
+    for task in expectation_tasks(block, jobs, constraint, only_posteriors(posterior), tallies, ruled):
+        task()
     return in_numbers(tallies.together())
 
 
@@ -260,13 +241,12 @@ def expectation_tasks(
         else:
             (expect_long if job.alone else expect)(job.pairs, block, constraint, own, output)
 
-    measured = timed("posteriors", task)
     if ruled is None:
-        return [partial(measured, job, block, constraint) for job in jobs]
+        return [partial(task, job, block, constraint) for job in jobs]
     others, slow = parted(jobs, block.given)
     without = block._replace(given=NOTHING_GIVEN)
-    tasks: list[Callable[[], None]] = [partial(measured, job, block, ruled) for job in slow]
-    return tasks + [partial(measured, job, without, constraint) for job in others]
+    tasks: list[Callable[[], None]] = [partial(task, job, block, ruled) for job in slow]
+    return tasks + [partial(task, job, without, constraint) for job in others]
 
 
 @kernel

@@ -18,6 +18,7 @@ round; with κ_s = κ_f = 0 and ρ = 1 it is plain maximum likelihood.)
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -26,12 +27,11 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel
 from dualign._core.memory import Workspace, boundless
-from dualign._core.progress import phase, timed
 from dualign._core.threads import ordered_map, pieces
 from dualign.hmm.expected_counts import ExpectedCounts
-from dualign.hmm.lexicon import Lexicon, divide_columns
+from dualign.hmm.ibm1 import divide_columns
+from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.word_forms import ALIKE, POWER, Forms, forms_of, similarity, stems_of
-from dualign.text.corpus import GrowingVocabulary
 
 UNSEEN = 200.0
 """Pseudo-counts of null for words beyond the text: in a small text null must not be sure of anything."""
@@ -108,18 +108,18 @@ def make_priors(
     threads: int,
 ) -> Priors:
     """Prepare the priors of a lexicon's entries."""
-    with phase("stems"):
-        source_stem = stems_of(source_words, stem_letters, GrowingVocabulary())
-        target_stem = stems_of(target_words, stem_letters, GrowingVocabulary())
+    both = source_words, target_words
+    by_side = ordered_map(partial(stems_of, letters=stem_letters), both, 1, phase="stems")
+    source_stem, target_stem = by_side
     stems = number_stems(lexicon, source_stem, target_stem, threads)
     alike = np.zeros(len(lexicon.columns), np.float32)
     if form_weight > 0:
-        sources, targets = map(timed("spelling", forms_of), (source_words, target_words))
+        sources, targets = ordered_map(forms_of, both, 1, phase="spelling")
 
         def compare(bounds: tuple[int, int]) -> None:
             compare_forms(*bounds, stems.order, lexicon, sources, targets, form_weight, alike)
 
-        list(ordered_map(timed("spelling", compare), stems.ranges(lexicon.rows, TASKS), threads))
+        list(ordered_map(compare, stems.ranges(lexicon.rows, TASKS), threads, phase="spelling"))
     return Priors(stems, alike, stem_weight)
 
 
@@ -142,7 +142,7 @@ def number_stems(lexicon: Lexicon, source_stem: Array, target_stem: Array, threa
     def number(bounds: tuple[int, int]) -> int:
         return number_from_zero(*bounds, lexicon, stems)
 
-    sizes = list(ordered_map(timed("stems", number), ranges, threads))
+    sizes = list(ordered_map(number, ranges, threads, phase="stems"))
     ends = np.cumsum(sizes)
 
     def shift(job: tuple[tuple[int, int], int]) -> None:
@@ -150,7 +150,7 @@ def number_stems(lexicon: Lexicon, source_stem: Array, target_stem: Array, threa
 
     # The numbers of the first range begin with 0 already.
     later = zip(ranges[1:], (ends - sizes)[1:], strict=True)
-    list(ordered_map(timed("stems", shift), later, threads))
+    list(ordered_map(shift, later, threads, phase="stems"))
     return stems._replace(entries=int(ends[-1]) if len(ends) else 0)
 
 
@@ -180,7 +180,7 @@ def reestimate_lexicon(
             return sums
 
         total = np.zeros((target_words, 2))
-        for sums in ordered_map(timed("smoothing", run), parts, threads):
+        for sums in ordered_map(run, parts, threads, phase="smoothing"):
             total += sums
         return total
 

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
-from dualign._core.progress import begin, phase
-from dualign._core.threads import ordered_map, spans
-from dualign.hmm.constraints import ConstraintSet
-from dualign.hmm.cooccurrence import count_words
-from dualign.hmm.expected_counts import estimate_fertilities
-from dualign.hmm.ibm1 import lift, prune, train_ibm1, uniform_likelihood
-from dualign.hmm.jumps import NULL, STOP, classes_of, initial_jumps, initial_weights
+from dualign._core.memory import Workspace
+from dualign._core.progress import begin
+from dualign.hmm.blocks import Block, Rules
+from dualign.hmm.constraints import ConstraintSet, give
+from dualign.hmm.expected_counts import ExpectedCounts, PositionCounts, estimate_fertilities
+from dualign.hmm.ibm1 import Kept, frequencies, lift, prune, train_ibm1, uniform_likelihood
+from dualign.hmm.jumps import (
+    BOLD,
+    FEW,
+    NULL,
+    SAFE,
+    STOP,
+    classes_of,
+    initial_jumps,
+    initial_weights,
+    update_jumps,
+    update_starts,
+    update_stops,
+)
 from dualign.hmm.lexicon import Lexicon, carried_over, entries_of, pinned_words, with_entries
 from dualign.hmm.model import Model, Seen, Vocabulary
+from dualign.hmm.multipliers import Constraint
 from dualign.hmm.positions import Positions
+from dualign.hmm.posteriors import constraint_of, constraint_with_rules
 from dualign.hmm.priors import Prior, inherited, joined, pseudo_counts, with_counts
-from dualign.hmm.smoothing import NOTHING_KNOWN, Priors, kept_shares, make_priors
+from dualign.hmm.smoothing import NOTHING_KNOWN, Priors, kept_shares, make_priors, reestimate_lexicon
+from dualign.hmm.statistics import ChainStatistics, above_counts
 from dualign.options import Options
 from dualign.text.corpus import Bitext, Numbered
-
-if TYPE_CHECKING:
-    from dualign.engines.threads import Engine
 
 LAST_RESORT = 10_000_000
 """Most cells of a pair that is learnt from although it is too long, if there are no others."""
@@ -74,14 +87,80 @@ class Progress:
         return -self.likelihood / self.tokens / float(np.log(2))
 
 
+class Expectation(NamedTuple):
+    """What an E-step computes.
+
+    `agree`: both directions count the product of their posteriors (Liang et al. 2006). `rules`, if given,
+    turn pairs into constraints on their posteriors, and pairs that have any are constrained as `ruled` says.
+    `above`: see `ExpectedCounts`; it is that of the whole text, also where only a part of it is counted.
+    """
+
+    constraint: Constraint
+    agree: bool
+    above: float
+    rules: Rules | None = None
+    ruled: Constraint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EMRound:
+    """The model after a round, and what the round saw before its update.
+
+    `objective` is the log-likelihood of both directions, less the divergence of the projected posteriors
+    from the model's own; `evaluations` counts how often the chains of a pair were run.
+    """
+
+    model: Model
+    objective: float
+    evaluations: float
+
+
+class Statistics(NamedTuple):
+    """What an E-step has found: the expected counts of the lexicon, the statistics of all pairs, and for IBM
+    Model 2 the expected counts of positions."""
+
+    counts: ExpectedCounts
+    sums: ChainStatistics
+    places: PositionCounts | None = None
+
+
+class Learner(Protocol):
+    """What goes over the text in training; another one, for other machines or a device, changes no result."""
+
+    threads: int
+    workspace: Workspace
+
+    def start(self, text: Numbered, max_length: int) -> Numbered:
+        """Take up the text of a training; returns the pairs that take part, or raises `NothingToLearn`."""
+
+    def first_lexicon(self, sizes: tuple[int, int], least: float) -> Kept:
+        """The first round of Model 1, with that many words on each side; then `dualign.hmm.ibm1.prune`."""
+
+    def round(
+        self, model: Model, priors: Priors, constraint: str, constraints: ConstraintSet | None, keep: bool
+    ) -> EMRound:
+        """A round over all pairs; `keep` its multipliers: another projection follows.
+
+        `constraint` is one of `dualign.hmm.posteriors.KINDS`; if it is a projection, `constraints` may list
+        further rules. An `even` round, of IBM Model 1, changes the lexicon alone.
+        """
+
+    def posteriors_of_text(self, model: Model) -> Iterator[tuple[Array, Block]]:
+        """The posteriors of all pairs, block by block."""
+
+    def close(self) -> None:
+        """Let go of the text, when the training has ended."""
+
+
 def train(
     text: Numbered,
     options: Options,
-    engine: Engine,
+    engine: Learner,
     report: Callable[[Progress], None] = lambda progress: None,
     judge: Callable[[Model], float] | None = None,
     constraints: ConstraintSet | None = None,
     prior: Prior | None = None,
+    history: list[Progress] | None = None,
 ) -> Model:
     """Learn a model of the pairs that are not empty and not over `options.max_length`.
 
@@ -89,9 +168,9 @@ def train(
     at the first round of the HMM that does not improve on the one before, and returns the better; rounds with
     a projection get their turn before that. A set of `constraints` of your own joins `options.constraint` in
     the last quarter of the rounds. The `engine` does the rounds, and says how much memory may be used; it
-    changes no result. What a `prior` knows of word pairs counts beside what is seen.
+    changes no result. What a `prior` knows of word pairs counts beside what is seen. `history` gets the
+    rounds, in order.
     """
-    threads = engine.threads
     if constraints is not None and options.model != "hmm":
         raise UsageError(
             "constraints are for the HMM; {model=} has no chain to constrain", model=options.model
@@ -102,29 +181,29 @@ def train(
         )
     if len(text.similar.begin) and options.model != "hmm":
         raise UsageError("similarities are for the HMM; {model=} learns without them", model=options.model)
-    with phase("choosing pairs"):
-        chosen = usable(text, options.max_length, threads)
-        if not chosen.any():
-            raise NothingToLearn(len(text))
-        # Words that occur only in other pairs are unknown to the model.
-        bitext = text.chosen(chosen, threads, engine.workspace)
-    course = _Course(bitext, options, report, engine)
-    model, priors = course.begin(prior)
-    model = course.go_on(model, priors, judge, constraints)
+    training = Training(engine.start(text, options.max_length), options, engine, report, history)
+    model, priors = training.begin(prior)
+    model = training.go_on(model, priors, judge, constraints)
     if options.decoder == "submodular":
         # Limits on the links of a word are this decoder's; no other asks how many a word has.
-        model = replace(model, fertilities=estimate_fertilities(model, bitext, threads))
+        plain = model.with_options(replace(options, projection="none"))
+        model = replace(model, fertilities=estimate_fertilities(model, engine.posteriors_of_text(plain)))
     return model
 
 
-class _Course:
+class Training:
     """One training, from the first count to the last round."""
 
     def __init__(
-        self, bitext: Numbered, options: Options, report: Callable[[Progress], None], engine: Engine
+        self,
+        bitext: Numbered,
+        options: Options,
+        engine: Learner,
+        report: Callable[[Progress], None],
+        history: list[Progress] | None = None,
     ) -> None:
-        self.bitext, self.options, self.report, self.engine = bitext, options, report, engine
-        engine.start(bitext)
+        self.bitext, self.options, self.engine = bitext, options, engine
+        self.report, self.history = report, [] if history is None else history
         self.tokens = len(bitext.source.tokens) + len(bitext.target.tokens)
         self.ibm1_rounds = options.ibm1_rounds + (options.rounds if options.model == "ibm1" else 0)
         # Of the HMM's, only the first is over all co-occurrences; the others come after pruning.
@@ -133,9 +212,14 @@ class _Course:
     def tell(self, stage: str, rounds: int) -> Callable[..., None]:
         """A stage begins: what reports its rounds."""
         begin(stage, rounds)
-        return lambda number, objective, evaluations=1.0: self.report(
-            Progress(stage, number, rounds, objective, self.tokens, len(self.bitext), evaluations)
-        )
+        pairs = len(self.bitext)
+
+        def tell(number: int, objective: float, evaluations: float = 1.0) -> None:
+            done = Progress(stage, number, rounds, objective, self.tokens, pairs, evaluations)
+            self.history.append(done)
+            self.report(done)
+
+        return tell
 
     def begin(self, prior: Prior | None) -> tuple[Model, Priors]:
         """The model after the rounds of Model 1 over all co-occurrences, pruned, and what smoothing needs."""
@@ -233,18 +317,61 @@ class _Course:
         return model
 
 
-def frequencies(tokens: Array, words: int, threads: int) -> Array:
-    """How often each word occurs, int64."""
+def expectation_for(
+    model: Model, bitext: Bitext, constraint: str, constraints: ConstraintSet | None
+) -> Expectation:
+    """What the E-step of such a round computes."""
+    options = model.options
+    usual = without_rules(constraint, options)
+    agree = usual == "agreement" or (usual == "even" and options.constraint != "none")
+    asked = Expectation(constraint_of(options, usual), agree, above_counts(bitext))
+    if constraints is None:
+        return asked
+    return asked._replace(rules=partial(give, constraints), ruled=constraint_with_rules(options, usual))
 
-    def count(bounds: tuple[int, int]) -> Array:
-        found = np.zeros(words, np.int64)
-        count_words(tokens[slice(*bounds)], found)
-        return found
 
-    total = np.zeros(words, np.int64)
-    for part in ordered_map(count, spans(len(tokens), max(words, 1 << 20)), threads):
-        total += part
-    return total
+def without_rules(constraint: str, options: Options) -> str:
+    """The constraint of pairs that have no rules of the user's own, which join what the options ask for."""
+    if constraint != "given":
+        return constraint
+    return "agreement" if options.constraint == "agreement" else "none"
+
+
+def maximised(
+    bitext: Bitext,
+    model: Model,
+    priors: Priors,
+    constraint: str,
+    expected: Statistics,
+    threads: int,
+    workspace: Workspace,
+) -> EMRound:
+    """The M-step of such a round."""
+
+    changes = chains_from(expected.sums, expected.places, model, bitext, constraint)
+    lexicon = reestimate_lexicon(model.lexicon, expected.counts, priors, threads, workspace)
+    likelihood, evaluations, pairs, divergence = expected.sums.totals
+    new = replace(model, lexicon=lexicon, **changes)
+    return EMRound(new, float(likelihood - divergence), float(evaluations / pairs))
+
+
+def chains_from(
+    sums: ChainStatistics, places: PositionCounts | None, model: Model, bitext: Bitext, constraint: str
+) -> dict[str, Any]:
+    """What the M-step changes in a model apart from its lexicon."""
+    if places is not None:
+        return {"positions": Positions.estimate(places.lengths, places.counts)}
+    if constraint == "even":
+        return {}
+    lengths = bitext.source.lengths, bitext.target.lengths
+    usual = without_rules(constraint, model.options)
+    step = SAFE if usual == "none" else max(SAFE, BOLD * min(1, FEW / model.options.rounds))
+    return {
+        "weights": update_stops(update_starts(model.weights, sums.starts, lengths), sums.stops),
+        "jumps": update_jumps(
+            model.jumps, sums.jumps, sums.foreseen, sums.chosen, model.options.jump_weight, step
+        ),
+    }
 
 
 def usable(bitext: Bitext, max_length: int, threads: int = 1) -> Array:

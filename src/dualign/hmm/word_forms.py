@@ -8,7 +8,9 @@ seen before.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
+from itertools import count
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
@@ -66,9 +68,10 @@ def stem_of(word: str, letters: int) -> str:
     return word[:letters]
 
 
-def stems_of(words: Iterable[str], letters: int, known: dict[str, int]) -> Array:
-    """The number of each word's stem (see `stem_of`); `known` says how to treat a new stem."""
-    return np.fromiter(map(known.__getitem__, [stem_of(word, letters) for word in words]), np.int32)
+def stems_of(words: Iterable[str], letters: int) -> Array:
+    """The number of each word's stem (see `stem_of`), in the order in which stems appear."""
+    numbers: dict[str, int] = defaultdict(count().__next__)
+    return np.fromiter(map(numbers.__getitem__, [stem_of(word, letters) for word in words]), np.int32)
 
 
 @part

@@ -24,60 +24,8 @@ servers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from dualign._core.lazy import lazily
-
-if TYPE_CHECKING:
-    from dualign.jobs.annotation import (
-        evaluate_transfer,
-        transfer_markup,
-        transfer_spans,
-        transfer_tags,
-        transfer_tree,
-    )
-    from dualign.jobs.directions import Directions, align_directions
-    from dualign.jobs.drawing import (
-        draw_calibration,
-        draw_cost,
-        draw_curve,
-        draw_matrix,
-        draw_posteriors,
-        draw_pruning,
-        draw_trace,
-    )
-    from dualign.jobs.evaluation import LinkFile, PairedReport, Report, Words, compare, evaluate
-    from dualign.jobs.glossary_files import USUAL_PROBABILITY, DictionaryText, dictionary
-    from dualign.jobs.gold_tuning import Tuning
-    from dualign.jobs.installation import Measured, Own, Synthetic, bench
-    from dualign.jobs.knowledge import Knowledge
-    from dualign.jobs.learning import train
-    from dualign.jobs.link_files import remap
-    from dualign.jobs.link_output import Outputs
-    from dualign.jobs.phrase_files import (
-        LinkedText,
-        PhraseAnswer,
-        TableText,
-        align_phrases,
-        evaluate_phrases,
-        extract_phrases,
-        train_phrases,
-    )
-    from dualign.jobs.plain_files import PlainText, plain_text
-    from dualign.jobs.running import Run
-    from dualign.jobs.score_matrices import MatrixDecoder, decode
-    from dualign.jobs.serving import Server, serve
-    from dualign.jobs.translation import ParallelText, train_language_model, train_translation, translate
-    from dualign.jobs.tuning import tune
-    from dualign.jobs.viewing import summarize, view, viewer
-    from dualign.jobs.warming import compile_ahead
-    from dualign.jobs.word_alignment import align
-    from dualign.phrase.word_entries import CutOffs
-    from dualign.show.dataset import Files as ShownFiles
-    from dualign.transfer.remapping import Remapping, Side
-    from dualign.transfer.runs import AnnotatedFiles as AnnotatedFiles
-    from dualign.transfer.runs import TagSettings
-    from dualign.transfer.sentences import Settings as TransferSettings
+from importlib import import_module
+from typing import Any
 
 __all__ = [
     "USUAL_PROBABILITY",
@@ -147,48 +95,98 @@ __all__ = [
     "viewer",
 ]  # fmt: skip
 
-_NAMES = {
-    "annotation": "AnnotatedFiles TagSettings TransferSettings evaluate_transfer transfer_markup "
-    "transfer_spans transfer_tags transfer_tree",
-    "directions": "Directions align_directions",
-    "drawing": "draw_calibration draw_cost draw_curve draw_matrix draw_posteriors draw_pruning draw_trace",
-    "evaluation": "LinkFile PairedReport Report Words compare evaluate",
-    "glossary_files": "CutOffs DictionaryText USUAL_PROBABILITY dictionary",
-    "gold_tuning": "Tuning",
-    "installation": "Measured Own Synthetic bench",
-    "knowledge": "Knowledge",
-    "learning": "train",
-    "link_files": "Remapping Side remap",
-    "link_output": "Outputs",
-    "phrase_files": "LinkedText PhraseAnswer TableText "
-    "align_phrases evaluate_phrases extract_phrases train_phrases",
-    "plain_files": "PlainText plain_text",
-    "running": "Run",
-    "score_matrices": "MatrixDecoder decode",
-    "serving": "Server serve",
-    "translation": "ParallelText train_language_model train_translation translate",
-    "tuning": "tune",
-    "viewing": "ShownFiles summarize view viewer",
-    "warming": "compile_ahead",
-    "word_alignment": "align",
+_HOMES = {
+    "commands.annotated": "AnnotatedFiles TagSettings",
+    "commands.bench": "Measured",
+    "commands.decode": "MatrixDecoder",
+    "commands.dictionary": "USUAL_PROBABILITY",
+    "commands.evidence": "Evidence=Knowledge Tuning",
+    "commands.bundles": "Outputs",
+    "commands.tuning": "tune",
+    "commands.evaluate": "LinkFile PairedReport Report Words",
+    "jobs.plain_files": "PlainText plain_text",
+    "jobs.records": "Directions DictionaryText LinkedText Own ParallelText PhraseAnswer Synthetic TableText",
+    "jobs.running": "Run",
+    "commands.serve": "Server",
+    "phrase.word_entries": "CutOffs",
+    "show.files": "Files=ShownFiles",
+    "transfer.remapping": "Remapping Side",
+    "transfer.sentences": "Settings=TransferSettings",
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
-_attribute, _ = lazily(__name__, _HOMES)
+"""The modules of other names; `a=b` is called b here."""
 
-_COMMANDS: dict[str, tuple[str, str, dict[str, str]]] = {
+_VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "align": ("align.Align", "source target output * tuning=tune", {}),
+    "align_directions": ("peers.AlignDirections", "source target outputs:Directions", {}),
+    "align_phrases": ("phrases.AlignPhrases", "text:TableText output", {}),
+    "bench": ("bench.Bench", "text:Synthetic", {}),
+    "compare": ("evaluate.Evaluate", "first=links second=other gold * only_first=first", {}),
+    "compile_ahead": ("compile.Compile", "everything", {}),
     "convert": ("convert.Convert", "links output", {}),
+    "decode": ("decode.Decode", "scores output * decoder:MatrixDecoder", {}),
+    "dictionary": ("dictionary.Dictionary", "given output * text:DictionaryText cut_offs:CutOffs", {}),
+    "draw_calibration": ("figure.DrawCalibration", "files:ShownFiles output * models=model", {}),
+    "draw_cost": ("figure.DrawCost", "files output", {}),
+    "draw_curve": ("figure.DrawCurve", "files:ShownFiles output * models=model", {}),
+    "draw_matrix": ("figure.DrawMatrix", "files:ShownFiles output", {}),
+    "draw_posteriors": ("figure.DrawPosteriors", "files:ShownFiles model output", {}),
+    "draw_pruning": ("figure.DrawTrace", "reports output", {"pruning": True}),
+    "draw_trace": ("figure.DrawTrace", "reports output * lines=line", {}),
+    "evaluate": ("evaluate.Evaluate", "links gold", {}),
+    "evaluate_phrases": ("phrases.EvaluatePhrases", "answer:PhraseAnswer", {}),
+    "evaluate_transfer": (
+        "transfer.EvaluateTransfer",
+        "files:AnnotatedFiles * thresholds=threshold settings:TransferSettings",
+        {},
+    ),
+    "extract_phrases": ("phrases.ExtractPhrases", "text:LinkedText table=output", {}),
+    "remap": ("remap.Remap", "work:Remapping output", {}),
+    "serve": ("serve.Serve", "model=load", {}),
+    "summarize": ("summarize.Summarize", "files:ShownFiles output", {}),
     "symmetrize": ("symmetrize.Symmetrize", "forward backward output", {}),
+    "train": ("train.Train", "source target output * tuning=tune", {}),
+    "train_language_model": ("translate.TrainLanguageModel", "text model=output", {}),
+    "train_translation": (
+        "translate.TrainTranslation",
+        "text:ParallelText folder * dev=dev_:ParallelText",
+        {},
+    ),
+    "train_phrases": ("phrases.TrainPhrases", "text:TableText output", {}),
+    "transfer_markup": (
+        "transfer.TransferMarkup",
+        "files:AnnotatedFiles output * tokens=source_tokens,target_tokens",
+        {},
+    ),
+    "transfer_spans": ("transfer.TransferSpans", "files:AnnotatedFiles output", {}),
+    "transfer_tags": (
+        "transfer.TransferTags",
+        "files:AnnotatedFiles output * tags:TagSettings settings:TransferSettings",
+        {},
+    ),
+    "transfer_tree": ("transfer.TransferTree", "files:AnnotatedFiles output * settings:TransferSettings", {}),
+    "translate": ("translate.Translate", "folder text output", {}),
+    "view": ("view.View", "files:ShownFiles output=html", {"html": "-"}),
+    "viewer": ("view.View", "files:ShownFiles", {"html": None}),
 }
-"""Functions that are verbs: the class, its files by position, and options of another name here."""
+"""Functions that are verbs: the class, and how parameters become its options; see `function_of`."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _COMMANDS:
-        return _attribute(name)
-    from dualign.jobs.functions import function_of
+    if name in _VERBS:
+        from dualign.jobs.functions import function_of
 
-    function = globals()[name] = function_of(name, *_COMMANDS[name])
-    return function
+        home, form, usual = _VERBS[name]
+        found = function_of(name, home, form, **usual)
+    elif name in __all__:
+        homes = {
+            each.split("=")[-1]: (home, each) for home, names in _HOMES.items() for each in names.split()
+        }
+        home, each = homes[name]
+        found = getattr(import_module(f"dualign.{home}"), each.split("=")[0])
+    else:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -18,14 +18,16 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Outputs
+from dualign.commands.console import Reporter
+from dualign.commands.outputs import PairTotals, Piece, write
 from dualign.engines.dask.work_folder import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
 from dualign.engines.dask.workers import Made, Task, Workers
 from dualign.hmm.encoding import chunk_size
 from dualign.hmm.model import Model
 from dualign.jobs.chunked_alignment import Chunk, align_chunks, encode_chunk
-from dualign.jobs.link_output import Outputs, PairTotals, Piece, write
-from dualign.jobs.running import Run
-from dualign.text.blocks import PairedLines, Position, TextFiles
+from dualign.text.blocks import Position, TextBlock, read_blocks
+from dualign.text.text_files import TextFiles
 
 CHUNKS = 8
 """Most chunks of a shard: some seconds of work, and less of it lost when a worker dies."""
@@ -40,17 +42,21 @@ def refuse_outputs(outputs: Outputs, resume: bool) -> None:
         if getattr(outputs, name) is not None:
             raise UsageError(f"a cluster does not write {name}; leave it out, or align on one machine")
     if outputs.at_once:
-        raise UsageError("line_buffered=True answers line by line; a cluster is for whole texts")
+        raise UsageError(
+            "{line_buffered=} answers line by line; a cluster is for whole texts", line_buffered=True
+        )
     if resume:
-        raise UsageError("on a cluster every command goes on where it was stopped; leave resume=True out")
+        raise UsageError(
+            "on a cluster every command goes on where it was stopped; leave {resume=} out", resume=True
+        )
 
 
 def align_on(
-    crew: Workers, aligner: Aligner, files: TextFiles, outputs: Outputs, run: Run, *, learnt: bool
+    crew: Workers, aligner: Aligner, files: TextFiles, outputs: Outputs, tell: Reporter, *, learnt: bool
 ) -> PairTotals:
     """Align a text; a `learnt` one is cut as a single machine cuts what it has in memory."""
     size = chunk_size(aligner.model)
-    blocks = files.blocks(size)
+    blocks = read_blocks(files, size)
     if learnt and not outputs.reads_lines:
         blocks = cut_evenly(blocks, size)
     # The names of the outputs matter for their compression alone.
@@ -58,9 +64,9 @@ def align_on(
     known = crew.pickled(aligner.constraints)
     state = model_mark(aligner.model)
     path = kept_model(crew.work, aligner.model, state)
-    bare = files._replace(tell=None)
+    bare = replace(files, tell=None)
     tasks = []
-    run.progress(0, "cut")
+    tell.progress(0, "cut")
     for number, shard in enumerate(_shards(blocks)):
         arrays = shard_arrays(shard)
         mark = mark_of(*arrays.values(), shard[-1].bars)
@@ -72,10 +78,10 @@ def align_on(
         links = crew.place(f"links-{mark[:12]}-{number:06}")
         tasks.append(Task(links, mark, align_shard, (lines, *what, learnt)))
     crew.run("align", tasks)
-    return write(pieces_of(tasks, run), outputs, run)[0]
+    return write(pieces_of(tasks, tell), outputs, tell)[0]
 
 
-def _shards(blocks: Iterator[PairedLines]) -> Iterator[list[PairedLines]]:
+def _shards(blocks: Iterator[TextBlock]) -> Iterator[list[TextBlock]]:
     """Shards of 1, 2, 4, … chunks."""
     for number in count():
         shard = list(islice(blocks, min(CHUNKS, 1 << number // SHARDS)))
@@ -84,7 +90,7 @@ def _shards(blocks: Iterator[PairedLines]) -> Iterator[list[PairedLines]]:
         yield shard
 
 
-def shard_arrays(shard: Iterable[PairedLines]) -> dict[str, Array]:
+def shard_arrays(shard: Iterable[TextBlock]) -> dict[str, Array]:
     """Blocks of lines as arrays: the bytes of each side, and the places where the blocks begin and end."""
     blocks = list(shard)
     arrays = {"places": np.array([blocks[0].begin, *(block.end for block in blocks)], np.int64)}
@@ -96,7 +102,7 @@ def shard_arrays(shard: Iterable[PairedLines]) -> dict[str, Array]:
     return arrays
 
 
-def blocks_of(path: str) -> Iterator[PairedLines]:
+def blocks_of(path: str, text: TextFiles) -> Iterator[TextBlock]:
     """The inverse."""
     header, arrays = made(path)
     source, target = arrays["source"].tobytes(), None
@@ -106,31 +112,31 @@ def blocks_of(path: str) -> Iterator[PairedLines]:
     at = [0, 0]
     for begin, end, (left, right) in zip(places, places[1:], arrays["sizes"].tolist(), strict=False):
         sides = source[at[0] : at[0] + left], None if target is None else target[at[1] : at[1] + right]
-        yield PairedLines(begin, end, *sides, header["bars"])
+        yield TextBlock(begin, end, *sides, text, header["bars"])
         at = [at[0] + left, at[1] + right]
 
 
-def cut_evenly(blocks: Iterable[PairedLines], size: int) -> Iterator[PairedLines]:
+def cut_evenly(blocks: Iterable[TextBlock], size: int) -> Iterator[TextBlock]:
     """The same lines in blocks of exactly `size`, except the last."""
-    held: PairedLines | None = None
+    held: TextBlock | None = None
     for block in blocks:
         held = block if held is None else _joined(held, block)
-        while held.pairs > size:
+        while len(held) > size:
             first, held = _split(held, size)
             yield first
-        if held.pairs == size:
+        if len(held) == size:
             yield held
             held = None
     if held is not None:
         yield held
 
 
-def _joined(one: PairedLines, other: PairedLines) -> PairedLines:
+def _joined(one: TextBlock, other: TextBlock) -> TextBlock:
     target = None if one.target is None else one.target + (other.target or b"")
-    return PairedLines(one.begin, other.end, one.source + other.source, target, other.bars)
+    return replace(other, begin=one.begin, source=one.source + other.source, target=target)
 
 
-def _split(block: PairedLines, lines: int) -> tuple[PairedLines, PairedLines]:
+def _split(block: TextBlock, lines: int) -> tuple[TextBlock, TextBlock]:
     """Cut after that many lines; the place between is known by its line alone."""
     middle = Position(block.begin.line + lines)
 
@@ -139,8 +145,8 @@ def _split(block: PairedLines, lines: int) -> tuple[PairedLines, PairedLines]:
         return side[:end], side[end:]
 
     left, right = halves(block.source), (None, None) if block.target is None else halves(block.target)
-    first = PairedLines(block.begin, middle, left[0], right[0], block.bars)
-    return first, PairedLines(middle, block.end, left[1], right[1], block.bars)
+    first = replace(block, end=middle, source=left[0], target=right[0])
+    return first, replace(block, begin=middle, source=left[1], target=right[1])
 
 
 @remembered
@@ -157,13 +163,13 @@ def align_shard(
     aligner = _aligner(model, known)
     notes: list[str] = []
     warnings: list[str] = []
-    run = Run(1, files.errors, note=notes.append, warn=warnings.append)
+    tell = Reporter(note=notes.append, warn=warnings.append)
     keep_lines = outputs.reads_lines
     chunks = (
-        Chunk(block.begin, partial(encode_chunk, aligner.model, block, files, keep_lines), block.end)
-        for block in blocks_of(lines)
+        Chunk(block.begin, partial(encode_chunk, block=block, keep=keep_lines), block.end)
+        for block in blocks_of(lines, files)
     )
-    pieces = list(align_chunks(aligner, chunks, outputs, run))
+    pieces = list(align_chunks(aligner, chunks, outputs, tell))
     counts = sum((piece.counts for piece in pieces), PairTotals())
     arrays = {
         f"stream_{n}": np.frombuffer(b"".join(part), np.uint8)
@@ -174,13 +180,13 @@ def align_shard(
     return {"counts": list(counts), "notes": notes, "warnings": [] if learnt else warnings}, arrays
 
 
-def pieces_of(tasks: Iterable[Task], run: Run) -> Iterator[Piece]:
+def pieces_of(tasks: Iterable[Task], tell: Reporter) -> Iterator[Piece]:
     """What is written about each shard, in order."""
     for task in tasks:
         header, arrays = made(task.path)
         for note in header["notes"]:
-            run.note(note)
+            tell.note(note)
         for warning in header.get("warnings", ()):  # none in files of an earlier version
-            run.warn(warning)
+            tell.warn(warning)
         contents = tuple(arrays[f"stream_{n}"].tobytes() for n in range(len(arrays)))
         yield Piece(Position(), contents, PairTotals(*header["counts"]), None)

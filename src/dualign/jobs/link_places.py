@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 
 from dualign._core.arrays import Array
+from dualign.commands.bundles import Outputs
+from dualign.commands.outputs import Printed
 from dualign.decode.decoders import Links
 from dualign.decode.moving import PositionMap, moved
 from dualign.hmm.encoding import Lines
-from dualign.jobs.link_output import Outputs, Printed
 from dualign.text.blocks import Position
 from dualign.text.printing import print_links
 from dualign.text.token_positions import TokenPlaces, places_of_tokens

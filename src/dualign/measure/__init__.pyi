@@ -20,28 +20,3 @@ from .transfer import SpanReport as SpanReport
 from .transfer import TreeReport as TreeReport
 from .transfer import span_report as span_report
 from .transfer import tree_report as tree_report
-
-__all__ = [
-    "Breakdown",
-    "Calibration",
-    "Comparison",
-    "Curve",
-    "Evaluation",
-    "Interval",
-    "PhraseEvaluation",
-    "SpanReport",
-    "TreeReport",
-    "Usage",
-    "by_frequency",
-    "calibration",
-    "compare",
-    "confidence_interval",
-    "curve",
-    "evaluate",
-    "evaluate_phrases",
-    "measure",
-    "phrases_of_links",
-    "span_report",
-    "tree_report",
-    "word_frequencies",
-]

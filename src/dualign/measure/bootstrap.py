@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualign._core.certified import html_table
-from dualign._core.errors import DataError, UsageError
-from dualign.measure.links import LinkSet, as_alignments, as_pairs, count, rates
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
+from dualign._core.version import release
+from dualign.measure.links import Evaluation, LinkSet, as_alignments, as_pairs, count, rates
 
 # Multiplicities held at once: 32 MB, however many sentence pairs there are.
 _BLOCK = 1 << 22
@@ -80,16 +82,16 @@ def confidence_interval(
     level: float = 0.95,
     seed: int = 1,
 ) -> Interval:
-    """The interval between the `(1 ± level) / 2` quantiles of AER over resamples of the sentence pairs.
+    """Return the interval between the `(1 ± level) / 2` quantiles of AER over resamples of the sentence
+    pairs.
 
     Arguments as in `evaluate`. Costs `samples × sentence pairs` random numbers; the same seed gives the same
     answer.
     """
-    if not 0 < level < 1:
-        raise UsageError(f"level must lie between 0 and 1, not {level}")
+    tails = _tails(level)
     counts = count(as_pairs(links, gold))
     rated = np.concatenate([rates(block).aer for block in _resampled(counts, samples, seed)])
-    low, high = np.quantile(rated, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(rated, tails)
     return Interval(float(rates(counts.sum(axis=0)).aer), float(low), float(high), level, samples, seed)
 
 
@@ -102,12 +104,11 @@ def compare(
     level: float = 0.95,
     seed: int = 1,
 ) -> Comparison:
-    """In what share of the resamples of the sentence pairs does `first` have a lower AER than `second`?
+    """Tell in what share of the resamples of the sentence pairs `first` has a lower AER than `second`.
 
     Both systems are scored on the same resamples, so what makes a sentence hard for both cancels out.
     """
-    if not 0 < level < 1:
-        raise UsageError(f"level must lie between 0 and 1, not {level}")
+    tails = _tails(level)
     references = as_alignments(gold, "gold")
     one, other = (count(as_pairs(links, references)) for links in (first, second))
 
@@ -118,11 +119,24 @@ def compare(
     first_aer, second_aer = (float(aer(counts.sum(axis=0))) for counts in (one, other))
     first_better, second_better, tied = (float(np.mean(np.sign(gaps) == sign)) for sign in (1, -1, 0))
     difference = second_aer - first_aer
-    low, high = np.quantile(gaps, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(gaps, tails)
     return Comparison(
         first_aer, second_aer, first_better, second_better, tied, samples, seed,
         difference, float(low), float(high), level, two_sided(gaps, difference),
     )  # fmt: skip
+
+
+def signature(evaluation: Evaluation, interval: Interval | None = None) -> str:
+    """Return one line that says what a score was computed from, so that scores can be compared.
+
+    As in sacrebleu: `aer|pairs:447|sure:4038|possible:17438|links:6321|boot:1000|level:0.95|seed:1|v:0.3.0`.
+    The three fields on resampling are there if the score goes with an interval.
+    """
+    fields = ["aer"]
+    fields += [f"{name}:{getattr(evaluation, name)}" for name in ("pairs", "sure", "possible", "links")]
+    if interval is not None:
+        fields += [f"boot:{interval.samples}", f"level:{interval.level:g}", f"seed:{interval.seed}"]
+    return "|".join([*fields, f"v:{release()}"])
 
 
 def differences(
@@ -133,8 +147,8 @@ def differences(
     samples: int = 1000,
     seed: int = 1,
 ) -> NDArray[np.float64]:
-    """The score of `second` less that of `first` in each resample (samples), for counts (pairs, ·) of both
-    whose sums `score` takes."""
+    """Return the score of `second` less that of `first` in each resample (samples), for counts (pairs, ·) of
+    both whose sums `score` takes."""
     width = first.shape[1]
     together = np.concatenate((first, second), axis=1)
     # Differences of two roundings of one formula: equal counts give exactly 0.
@@ -148,10 +162,15 @@ def two_sided(gaps: NDArray[np.float64], difference: float) -> float:
     return min(1.0, 2 * (1 + int(against)) / (1 + len(gaps)))
 
 
+def _tails(level: float) -> tuple[float, float]:
+    """Return the quantiles between which that share lies."""
+    check_value("level", level, over=0, below=1)
+    return (1 - level) / 2, (1 + level) / 2
+
+
 def _resampled(counts: NDArray[Any], samples: int, seed: int) -> Iterator[NDArray[Any]]:
     """Yield blocks of rows, one row of summed counts for each resample."""
-    if samples < 1:
-        raise UsageError(f"samples must be at least 1, not {samples}")
+    check_value("samples", samples, least=1)
     pairs = len(counts)
     if pairs == 0:
         raise DataError("no sentence pairs to resample; give at least one")

@@ -1,9 +1,9 @@
-"""Precision against recall as the threshold on link scores falls, and thresholds with a low AER.
+"""Scores of links against gold links: precision and recall at every threshold, and calibration.
 
 A link is taken if its score is *greater than* the threshold, both as float64. All scores are sorted once;
 cumulative sums give the counts at every threshold. Links with the same score come and go together.
 
-Calibration: of the links with probability p, a share of p should be right.
+Probabilities are calibrated if, of the links with probability p, a share of p is right.
 """
 
 from __future__ import annotations
@@ -16,63 +16,14 @@ from operator import index
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
 from dualign.measure.links import LinkSet, as_alignments, rates
 from dualign.text.checks import links_inside, same_length
 from dualign.text.links import Alignment
 
 ROUNDING = 1e-6
 """Sums of float32 may be this much over 1."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Calibration:
-    """Links by probability, in equal steps from 0 to 1; empty steps are left out. Arrays `[steps]`."""
-
-    probability: NDArray[np.float64]
-    """The mean probability of the links of a step."""
-    right: NDArray[np.float64]
-    """The share of them that gold has, as sure or possible."""
-    count: NDArray[np.int64]
-
-    @property
-    def links(self) -> int:
-        """How many there are in all."""
-        return int(self.count.sum())
-
-    def error(self) -> float:
-        """Expected calibration error: Σ_k n_k |p_k - r_k| / Σ_k n_k over the steps k; 0 without links."""
-        gaps = np.abs(self.probability - self.right)
-        return float(self.count @ gaps / max(self.links, 1))
-
-
-def calibration(
-    probabilities: Iterable[LinkScores], gold: Iterable[LinkSet], *, steps: int = 10
-) -> Calibration:
-    """Compare the probabilities of links, in the form that `curve` takes, with gold links.
-
-    Step k has the probabilities p with k ≤ p · steps < k + 1; the last step has p = 1, too.
-    Raises `DataError` for a score outside [0, 1], and where `curve` does.
-    """
-    if steps < 1:
-        raise UsageError("{steps=}: there must be at least one", steps=steps)
-    references, items = as_alignments(gold, "gold"), list(probabilities)
-    same_length(("probabilities", len(items)), ("gold", len(references)), unit="sentence pairs")
-    values, right = [np.empty(0)], [np.empty(0, np.int64)]
-    for number, (item, reference) in enumerate(zip(items, references, strict=True), 1):
-        p, hits = marked(item, reference, number)
-        if (bad := p[(p < -ROUNDING) | (p > 1 + ROUNDING)]).size:
-            raise DataError(f"sentence {number}: {bad[0]} is not a probability")
-        values.append(np.clip(p, 0, 1))
-        right.append(hits[:, 1])
-    p, hit = np.concatenate(values), np.concatenate(right)
-    step = np.minimum((p * steps).astype(np.int64), steps - 1)
-    count = np.bincount(step, minlength=steps)
-    mean, share = (
-        np.bincount(step, weights=each, minlength=steps)[count > 0] / count[count > 0] for each in (p, hit)
-    )
-    return Calibration(mean, share, count[count > 0])
-
 
 LinkScores = NDArray[np.floating] | Iterable[tuple[int, int, float]]
 """Scores of one sentence pair: an array `[source position, target position]`, or triples `(i, j, score)`.
@@ -96,13 +47,13 @@ class Curve:
     lowest: NDArray[np.float64]
 
     def precision_at(self, recall: float) -> float:
-        """Interpolated precision: the highest of the points with at least this recall; 0 if there is none."""
-        if not 0 <= recall <= 1:
-            raise UsageError(f"recall must lie in [0, 1], not {recall}")
+        """Return interpolated precision: the highest of the points with at least this recall; 0 if there is
+        none."""
+        check_value("recall", recall, least=0, most=1)
         return float(self.precision[self.recall >= recall].max(initial=0.0))
 
     def area(self) -> float:
-        """Area under the precision-recall curve: the integral of `precision_at(r)` for r from 0 to 1.
+        """Return area under the precision-recall curve: the integral of `precision_at(r)` for r from 0 to 1.
 
         The interpolated precision is a step function that changes only at points, so the sum over steps is
         exact. Recall beyond the last point adds nothing.
@@ -113,15 +64,17 @@ class Curve:
         return float(steps @ from_here_on)
 
     def best_threshold(self) -> float:
-        """The threshold with the lowest AER; among equals the highest, which takes the fewest links."""
+        """Return the threshold with the lowest AER; among equals the highest, which takes the fewest
+        links."""
         return float(self.threshold[np.argmin(self.aer)])
 
     def aer_at(self, threshold: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """AER of the links with a score over each threshold."""
+        """Return AER of the links with a score over each threshold."""
         return self.aer[np.searchsorted(-self.lowest, -np.asarray(threshold)) - 1]
 
     def steady_threshold(self, margin: float = 0.005, present: float | None = None) -> float:
-        """The middle one of the thresholds 0.01, 0.02 … 0.99 whose AER is within `margin` of their lowest.
+        """Return the middle one of the thresholds 0.01, 0.02 … 0.99 whose AER is within `margin` of their
+        lowest.
 
         On a few sentence pairs the lowest point of a curve is often there by chance; the middle of all
         thresholds that are about as good does better on other pairs. None is worse than the `present` one.
@@ -168,7 +121,7 @@ def curve(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> Curve:
 
 
 def _thresholds(values: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
-    """One threshold below `values[:end]` and not below `values[end:]` for each end; values fall."""
+    """Return one threshold below `values[:end]` and not below `values[end:]` for each end; values fall."""
     if len(values) == 0:
         return np.array([0.5])
     highest, lowest = float(values[0]), float(values[-1])
@@ -185,7 +138,8 @@ def _thresholds(values: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray
 def marked(
     item: LinkScores, reference: Alignment, number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Scores `[links]` of one sentence pair, and whether each link is sure and possible, `[links, 2]`."""
+    """Return scores `[links]` of one sentence pair, and whether each link is sure and possible, `[links,
+    2]`."""
     place = f"scores, sentence {number}"
     possible = reference.links + reference.possible
     if isinstance(item, np.ndarray):
@@ -213,3 +167,52 @@ def marked(
             f"{place}: {values[~np.isfinite(values)][0]} is not a score; scores are finite numbers"
         )
     return values, marks.reshape(-1, 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """Links by probability, in equal steps from 0 to 1; empty steps are left out. Arrays `[steps]`."""
+
+    probability: NDArray[np.float64]
+    """The mean probability of the links of a step."""
+    right: NDArray[np.float64]
+    """The share of them that gold has, as sure or possible."""
+    count: NDArray[np.int64]
+
+    @property
+    def links(self) -> int:
+        """How many there are in all."""
+        return int(self.count.sum())
+
+    def error(self) -> float:
+        """Return expected calibration error: Σ_k n_k |p_k - r_k| / Σ_k n_k over the steps k; 0 without
+        links."""
+        gaps = np.abs(self.probability - self.right)
+        return float(self.count @ gaps / max(self.links, 1))
+
+
+def calibration(
+    probabilities: Iterable[LinkScores], gold: Iterable[LinkSet], *, steps: int = 10
+) -> Calibration:
+    """Compare the probabilities of links, in the form that `curve` takes, with gold links.
+
+    Step k has the probabilities p with k ≤ p · steps < k + 1; the last step has p = 1, too.
+    Raises `DataError` for a score outside [0, 1], and where `curve` does.
+    """
+    check_value("steps", steps, least=1)
+    references, items = as_alignments(gold, "gold"), list(probabilities)
+    same_length(("probabilities", len(items)), ("gold", len(references)), unit="sentence pairs")
+    values, right = [np.empty(0)], [np.empty(0, np.int64)]
+    for number, (item, reference) in enumerate(zip(items, references, strict=True), 1):
+        p, hits = marked(item, reference, number)
+        if (bad := p[(p < -ROUNDING) | (p > 1 + ROUNDING)]).size:
+            raise DataError(f"sentence {number}: {bad[0]} is not a probability")
+        values.append(np.clip(p, 0, 1))
+        right.append(hits[:, 1])
+    p, hit = np.concatenate(values), np.concatenate(right)
+    step = np.minimum((p * steps).astype(np.int64), steps - 1)
+    count = np.bincount(step, minlength=steps)
+    mean, share = (
+        np.bincount(step, weights=each, minlength=steps)[count > 0] / count[count > 0] for each in (p, hit)
+    )
+    return Calibration(mean, share, count[count > 0])

@@ -1,12 +1,9 @@
-"""What every measure of links is made of: five counts per sentence pair, and the rates of such counts.
+"""Alignment error rate, precision, recall and F1 of links against gold links, in all and for rare words.
 
-With A the answer, S the sure and P ⊇ S the possible gold links, the counts are `|A|, |S|, |P|, |A∩S|, |A∩P|`,
-in this order (Och & Ney 2003, §5). They add up over sentence pairs, so a corpus, a bootstrap sample and a
-point of a precision-recall curve are all sums of them, and one function turns any such sum into rates.
-
-How good links are: alignment error rate, precision, recall and F1 against gold links.
-
-Where the errors are: quality of links of rare words and of common words.
+With A the answer, S the sure and P ⊇ S the possible gold links, a sentence pair has five counts,
+`|A|, |S|, |P|, |A∩S|, |A∩P|`, in this order (Och & Ney 2003, §5). They add up over sentence pairs, so a
+corpus, a bootstrap sample and a point of a precision-recall curve are all sums of them, and one function,
+`rates`, turns any such sum into rates.
 
 Links of rare words show the "garbage collector" effect: a word seen a few times collects the links of its
 neighbours. Graça et al. 2010 split precision and recall this way (§4.3, Fig. 7), and call a word rare that
@@ -27,9 +24,12 @@ from numpy.typing import NDArray
 
 from dualign._core.certified import html_table
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check_value
 from dualign.text.checks import links_inside, same_length
-from dualign.text.link_formats import parse_pharaoh
+from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.links import Alignment, Link
+
+Sentences = Sequence[Sequence[str]]
 
 LinkSet = Alignment | str | Iterable[Link]
 """The links of one sentence pair: an `Alignment`, a Pharaoh line, or pairs `(source, target)`, all sure."""
@@ -61,7 +61,8 @@ def as_pairs(links: Iterable[LinkSet], gold: Iterable[LinkSet]) -> list[tuple[Al
 
 
 def count(pairs: Iterable[tuple[Alignment, Alignment]]) -> NDArray[np.int64]:
-    """Counts `[sentence pair, 5]`; an answer's A is its `links`, without those it marks as possible."""
+    """Return counts `[sentence pair, 5]`; an answer's A is its `links`, without those it marks as
+    possible."""
     rows = []
     for answer, reference in pairs:
         links, sure = set(answer.links), set(reference.links)
@@ -71,7 +72,7 @@ def count(pairs: Iterable[tuple[Alignment, Alignment]]) -> NDArray[np.int64]:
 
 
 def rates(counts: NDArray[np.int64]) -> Rates:
-    """AER, precision, recall and F1 of counts `[..., 5]`.
+    """Return AER, precision, recall and F1 of counts `[..., 5]`.
 
     `aer = 1 − (|A∩S| + |A∩P|) / (|A| + |S|)`, `precision = |A∩P| / |A|`, `recall = |A∩S| / |S|`, and `f1` is
     the harmonic mean of the last two. Precision is 1 if A is empty, recall is 1 if S is empty, and AER is 0
@@ -137,7 +138,7 @@ class Evaluation:
         return cls(aer, precision, recall, f1, links, sure, possible, pairs=len(counts))
 
     def as_dict(self) -> dict[str, float | int]:
-        """The fields by name, ready for JSON."""
+        """Return the fields by name, ready for JSON."""
         return asdict(self)
 
     def _repr_html_(self) -> str:
@@ -160,9 +161,6 @@ def evaluate(links: Iterable[LinkSet], gold: Iterable[LinkSet]) -> Evaluation:
     return Evaluation.of(count(as_pairs(links, gold)))
 
 
-Sentences = Sequence[Sequence[str]]
-
-
 @dataclass(frozen=True, slots=True)
 class RareCommon:
     """Quality over the links whose word on one side is rare, and over the others."""
@@ -180,7 +178,7 @@ class Breakdown:
 
 
 def word_frequencies(sentences: Iterable[Iterable[str]]) -> Counter[str]:
-    """How often each word occurs in tokenised sentences."""
+    """Return how often each word occurs in tokenised sentences."""
     return Counter(chain.from_iterable(sentences))
 
 
@@ -202,8 +200,7 @@ def by_frequency(
     gold falls into one of the two classes of a side, so their counts sum to those of `evaluate`; `pairs`
     counts all sentences in both. A link outside its sentence pair raises `DataError`.
     """
-    if rare < 0:
-        raise UsageError(f"rare must not be negative, not {rare}")
+    check_value("rare", rare, least=0)
     pairs = as_pairs(links, gold)
     same_length(("links", len(pairs)), ("source", len(source)), ("target", len(target)), unit="sentences")
     for number, (pair, words, translations) in enumerate(zip(pairs, source, target, strict=True), 1):

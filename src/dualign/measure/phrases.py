@@ -21,7 +21,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
 from dualign.measure.links import LinkSet, as_alignments
 from dualign.text.checks import links_inside, same_length
 from dualign.text.links import Link
@@ -54,7 +55,7 @@ class PhraseEvaluation:
     """Sentence pairs."""
 
     def as_dict(self) -> dict[str, float | int]:
-        """The fields by name, ready for JSON."""
+        """Return the fields by name, ready for JSON."""
         return asdict(self)
 
 
@@ -71,8 +72,7 @@ def evaluate_phrases(
     `lengths` are the sentences' numbers of words. Gold phrase pairs, and those of the answer that count, have
     up to `max_length` words per side; with `tight` only those whose edge words have links (of P) count.
     """
-    if max_length < 1:
-        raise UsageError("{max_length=}: a phrase has at least one word", max_length=max_length)
+    check_value("max_length", max_length, least=1)
     references = as_alignments(gold, "gold")
     answers, sizes = [set(answer) for answer in phrases], list(lengths)
     counts = ("phrases", len(answers)), ("gold", len(references)), ("lengths", len(sizes))
@@ -102,7 +102,7 @@ def evaluate_phrases(
 def phrases_of_links(
     links: Iterable[LinkSet], lengths: Sequence[tuple[int, int]], *, max_length: int = 7
 ) -> list[set[PhrasePair]]:
-    """The phrase pairs that extraction takes from the links of each sentence pair."""
+    """Return the phrase pairs that extraction takes from the links of each sentence pair."""
     found = []
     for number, (alignment, (I, J)) in enumerate(zip(as_alignments(links, "links"), lengths, strict=True), 1):
         links_inside(alignment.links, I, J, f"links, sentence {number}")
@@ -111,7 +111,7 @@ def phrases_of_links(
 
 
 def _of(uncut: Iterable[Link], inside: Iterable[Link], I: int, J: int, longest: int) -> set[PhrasePair]:
-    """Spans that cut no link of `uncut` and contain one of `inside`; O(I J longest²)."""
+    """Return spans that cut no link of `uncut` and contain one of `inside`; O(I J longest²)."""
     if I * J * longest**2 > MOST_RECTANGLES or max(I, J) * longest > MOST_RECTANGLES:
         raise DataError(
             f"a sentence pair of {I:,} and {J:,} words is too long to list its phrases; correct its links, "
@@ -146,7 +146,7 @@ def _spans(length: int, longest: int) -> NDArray[np.int64]:
 def _inside(
     matrix: NDArray[np.bool_], rows: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """How many are set in each rectangle, [rows, columns]."""
+    """Return how many are set in each rectangle, [rows, columns]."""
     sums = np.zeros((matrix.shape[0] + 1, matrix.shape[1] + 1), np.int32)
     sums[1:, 1:] = matrix.cumsum(axis=0, dtype=np.int32).cumsum(axis=1)
     bands = sums[rows[:, 1]] - sums[rows[:, 0]]

@@ -8,7 +8,7 @@ from dualign._core.errors import UsageError
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """A table whose first `left` columns are aligned left and the others, mostly numbers, right."""
+    """Return a table whose first `left` columns are aligned left and the others, mostly numbers, right."""
     for number, row in enumerate(rows, 1):
         if len(row) != len(head):
             raise UsageError(f"row {number} has {len(row)} cells for {len(head)} columns")

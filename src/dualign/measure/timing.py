@@ -58,7 +58,7 @@ class Usage:
         )
 
     def as_dict(self) -> dict[str, float | int]:
-        """The fields by name, ready for JSON."""
+        """Return the fields by name, ready for JSON."""
         return asdict(self)
 
 

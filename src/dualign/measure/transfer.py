@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from math import isnan
 from typing import Any
 
-from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign.measure.table import markdown
 from dualign.text.checks import links_inside
 from dualign.text.conllu import DEPREL, UNKNOWN, UPOS, Sentence
@@ -66,7 +66,7 @@ class Point:
 
     @classmethod
     def of(cls, threshold: float, counts: Counts) -> Point:
-        """The rates of counts."""
+        """Return the rates of counts."""
 
         def share(part: str, whole: str) -> float:
             return counts[part] / counts[whole] if counts[whole] else 0.0
@@ -88,7 +88,7 @@ class Point:
         )
 
     def as_dict(self) -> dict[str, float]:
-        """The fields by name, ready for JSON."""
+        """Return the fields by name, ready for JSON."""
         return asdict(self)
 
 
@@ -106,7 +106,7 @@ class _Gold:
 
 
 def _count_pair(gold: _Gold, links: Sequence[WeightedLink], discontinuous: str, gap: int) -> Counts:
-    """Counts of one sentence pair."""
+    """Return counts of one sentence pair."""
     length = len(gold.target_heads)
     projection = project(gold.source_heads, length, links, gold.tags)
     counts = Counter(sentences=1, words=length, source_edges=sum(head >= 0 for head in gold.source_heads))
@@ -137,7 +137,7 @@ def _count_spans(carried: set[Any], gold: set[Any]) -> Counts:
 
 
 def phrases(heads: Sequence[int], relations: Sequence[str]) -> list[tuple[int, int, str]]:
-    """The nominal phrases of a tree, (begin, end, relation): subtrees under `NOMINAL` without gaps."""
+    """Return the nominal phrases of a tree, (begin, end, relation): subtrees under `NOMINAL` without gaps."""
     first, last, size = list(range(len(heads))), list(range(len(heads))), [1] * len(heads)
     for word in range(len(heads)):
         at = heads[word]
@@ -152,14 +152,14 @@ def phrases(heads: Sequence[int], relations: Sequence[str]) -> list[tuple[int, i
 
 
 def accuracy_at(points: Sequence[Point], transferred: float) -> float:
-    """Edge accuracy if a given share of the source's edges is transferred, interpolated between points.
+    """Return edge accuracy if a given share of the source's edges is transferred, interpolated between
+    points.
 
     Right edges are interpolated linearly against edges: the expectation if edges of two thresholds are mixed
     at random. Below the share of the strictest threshold, its accuracy holds. NaN if no threshold transfers
     that many edges.
     """
-    if not 0 < transferred <= 1:
-        raise UsageError("{transferred=} must be above 0 and at most 1", transferred=transferred)
+    check_value("transferred", transferred, over=0, most=1)
     reached = sorted((point.transferred, point.transferred * point.accuracy) for point in points)
     below = (0.0, 0.0)
     for share, right in reached:
@@ -187,7 +187,7 @@ class TreeReport:
         return {"sentences": self.sentences, "at": self.at, "accuracy_at": accuracy, "points": points}
 
     def as_text(self) -> str:
-        """A table for people; rates are per cent."""
+        """Return a table for people; rates are per cent."""
         head = (
             "threshold", "edges/sentence", "% transferred", "% right", "UAS", "LAS", "UAS attached",
             "% tagged", "% tags right", "span P", "span R", "span F1",
@@ -237,7 +237,7 @@ class SpanReport:
         return {"points": self.rows}
 
     def as_text(self) -> str:
-        """A table for people; rates are per cent."""
+        """Return a table for people; rates are per cent."""
         head = ("threshold", "spans", "gold", "right", "span P", "span R", "span F1")
         rows = []
         for threshold, *values in (row.values() for row in self.rows):

@@ -1,15 +1,17 @@
-"""BLEU of tokenised text (Papineni et al. 2002), as counts that can be added up.
+"""BLEU and chrF of translations, as counts per sentence that can be added up.
 
-    BLEU = exp( min(0, 1 − r/c) + ¼ Σ_{n=1..4} log( matches_n / n-grams_n ) )
+BLEU of tokenised text (Papineni et al. 2002) is
+
+    100 · exp( min(0, 1 − r/c) + ¼ Σ_{n=1..4} log( matches_n / n-grams_n ) )
 
 c is the length of all translations, r the sum of the lengths of the closest references (the shorter of two
 that are equally close); an n-gram matches at most as often as it occurs in one reference. This equals
 `sacrebleu` with `tokenize="none"` and without smoothing; for published numbers use sacrebleu, which tokenises
 by itself.
 
-chrF of translations (Popović 2015): an F-score of character n-grams, as counts that can be added up.
+chrF (Popović 2015) is an F-score of character n-grams,
 
-    chrF = (1 + β²) P R / (β² P + R),   β = 2
+    100 · (1 + β²) P R / (β² P + R),   β = 2
 
 where P and R are means over n = 1 … 6 of the shares of the n-grams of the translations, and of the
 references, that match. White space is left out. This equals `sacrebleu` with its defaults for chrF.
@@ -26,10 +28,11 @@ from dualign._core.arrays import Array
 from dualign.text.checks import in_step
 
 _WORD_ORDER = 4
+_LETTER_ORDER, _BETA = 6, 2.0
 
 
 def bleu(translations: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> float:
-    """BLEU, 0 to 100, of translations, each with one or more references; all are token lists."""
+    """Return BLEU, 0 to 100, of translations, each with one or more references; all are token lists."""
     total = np.zeros(2 * _WORD_ORDER + 2)
     streams = ("translations", translations), ("references", references)
     for words, several in in_step(*streams, unit="sentences"):
@@ -54,7 +57,8 @@ def bleu_counts(words: Sequence[str], references: Sequence[Sequence[str]]) -> Ar
 
 
 def bleu_of_counts(counts: Array, smooth: float = 0.0) -> Array:
-    """BLEU, 0 to 100, of sums of counts (…, 10); `smooth` is added to matches and n-grams longer than 1."""
+    """Return BLEU, 0 to 100, of sums of counts (…, 10); `smooth` is added to matches and n-grams longer than
+    1."""
     matches, grams = counts[..., :_WORD_ORDER].copy(), counts[..., _WORD_ORDER : 2 * _WORD_ORDER].copy()
     matches[..., 1:] += smooth
     grams[..., 1:] += smooth
@@ -68,9 +72,6 @@ def _grams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 
 
-_LETTER_ORDER, _BETA = 6, 2.0
-
-
 def chrf(translations: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> float:
     """chrF, 0 to 100, of translations with a reference each; all are token lists."""
     streams = ("translations", translations), ("references", references)
@@ -81,12 +82,15 @@ def chrf(translations: Sequence[Sequence[str]], references: Sequence[Sequence[st
 
 
 def chrf_counts(words: Sequence[str], reference: Sequence[str]) -> Array:
-    """float64 (18): of each n, the n-grams of the translation, of the reference, and those that match."""
+    """float64 (18): of each n, the n-grams of the translation, of the reference, and those that match.
+
+    As in sacrebleu, those of the translation do not count where the reference is too short to have any.
+    """
     mine, gold = "".join(words), "".join(reference)
     counts = np.zeros(3 * _LETTER_ORDER)
     for n in range(1, _LETTER_ORDER + 1):
         a, b = (Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in (mine, gold))
-        counts[3 * n - 3 : 3 * n] = a.total(), b.total(), (a & b).total()
+        counts[3 * n - 3 : 3 * n] = a.total() if b else 0, b.total(), (a & b).total()
     return counts
 
 

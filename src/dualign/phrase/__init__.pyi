@@ -13,21 +13,3 @@ from .summing import sums as sums
 from .summing import total as total
 from .weights import matching_pair as matching_pair
 from .weights import satisfiability_pair as satisfiability_pair
-
-__all__ = [
-    "Forced",
-    "Occurrences",
-    "PhraseAlignment",
-    "Sums",
-    "align",
-    "build_table",
-    "decide",
-    "decode",
-    "expectations",
-    "extract",
-    "matching_pair",
-    "satisfiability_pair",
-    "sums",
-    "total",
-    "train",
-]

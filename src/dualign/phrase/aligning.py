@@ -8,11 +8,6 @@ It is NP-hard. Three methods under one interface:
   bound on links. Always proved, unless a time limit stops it.
 - `ilp`: the program (1)-(4) of the paper, solved by HiGHS.
 - `greedy`: link the best, then hill-climb, in the manner of Marcu & Wong 2002, with a bound from relaxation.
-
-Phrase alignment as an integer program, solved by HiGHS (DeNero & Klein 2008, §4.2).
-
-max Σ w_a a     s.t.  (1) Σ_{spans over x} e = 1 for each source word x     (3) e_ij = Σ_{links on ij} a
-                      (2) Σ_{spans over y} f = 1 for each target word y     (4) f_kl = Σ_{links on kl} a
 """
 
 from __future__ import annotations
@@ -26,9 +21,10 @@ from dualign._core.alarm import alarm
 from dualign._core.arrays import Array
 from dualign._core.certified import Certified
 from dualign._core.errors import Infeasible, UsageError
+from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.branching import best_first
-from dualign._search.certificate import PRECISION, certify
+from dualign._search.certificate import PRECISION, certify, scale_of
 from dualign._search.highs import Program, fits
 from dualign.phrase.coverage import links_of
 from dualign.phrase.relaxation import Goal, solve
@@ -44,30 +40,6 @@ from dualign.text.checks import number_of
 
 ENTRIES = 3
 """Entries of the program for each link, about."""
-
-
-def solve_program(pair: WeightedPair, clock: Clock) -> PhraseSearchResult:
-    """The best alignment by HiGHS, with its bound; none, and ∞, if there is no time to build the program."""
-    if not fits(ENTRIES * len(pair.weights), clock.left):
-        return PhraseSearchResult(None, math.inf, max(PRECISION, tolerance_of(pair)), 0)
-    program = Program()
-    links = program.add_variables(pair.weights, whole=True)
-    sides = [np.unique(spans, axis=0, return_inverse=True) for spans in np.hsplit(pair.spans, 2)]
-    variables = [program.add_variables(np.zeros(len(spans)), whole=True) for spans, _ in sides]
-    lengths = pair.source_length, pair.target_length
-    for length, (spans, _), chosen in zip(lengths, sides, variables, strict=True):
-        words = program.add_constraints(np.ones(length), np.ones(length))
-        sizes = spans[:, 1] - spans[:, 0]
-        number = np.repeat(np.arange(len(spans)), sizes)
-        within = np.arange(len(number)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        program.add_entries(words[spans[number, 0] + within], chosen[number], 1.0)
-    for (_, span_of), chosen in zip(sides, variables, strict=True):
-        rows = program.add_constraints(np.zeros(len(chosen)), np.zeros(len(chosen)))
-        program.add_entries(rows[span_of.ravel()], links, 1.0)
-        program.add_entries(rows, chosen, -1.0)
-    solved = program.solve(clock.left)
-    used = None if solved.values is None else np.flatnonzero(solved.values[: len(links)] > 0.5)
-    return PhraseSearchResult(used, solved.bound, max(PRECISION, tolerance_of(pair)), solved.nodes)
 
 
 METHODS = ("exact", "ilp", "greedy")
@@ -98,7 +70,7 @@ def align(
     method: str = "exact",
     time_limit: float | None = None,
 ) -> Certified[PhraseAlignment | None]:
-    """The best phrase alignment of a sentence pair.
+    """Return the best phrase alignment of a sentence pair.
 
     `weights` is `{(i, j, k, l): log φ}` for the source span i..j−1 and the target span k..l−1; links that are
     absent are impossible. Raises `Infeasible` if there is provably no alignment. With a
@@ -113,17 +85,16 @@ def align_pair(
     pair: WeightedPair, method: str = "exact", time_limit: float | None = None, *, states: int = STATES
 ) -> Certified[PhraseAlignment | None]:
     """`align` for a pair that has been checked; `states` is for tests of the branching."""
-    if method not in METHODS:
-        raise UsageError(
-            "{method=} is not known; there are {choices}", method=method, choices=", ".join(METHODS)
-        )
+    check_value("method", method, choices=METHODS)
     check_time_limit(time_limit)
     clock = Clock(time_limit)
     if not len(pair.weights):
         found = _without_links(pair)
     else:
+        scale = scale_of(float(np.abs(pair.weights).max()))
         with alarm(clock) as stop:
-            found = _found(pair, method, clock, stop, states)
+            found = _found(pair._replace(weights=pair.weights * scale), method, clock, stop, states)
+        found = found._replace(bound=found.bound / scale, tolerance=found.tolerance / scale)
     if found.links is None and found.bound == -math.inf:
         raise no_alignment(pair)
     solution, score = None, -math.inf
@@ -134,7 +105,8 @@ def align_pair(
 
 
 def _found(pair: WeightedPair, method: str, clock: Clock, stop: Array, states: int) -> PhraseSearchResult:
-    """What a method finds; with a time limit, what `greedy` finds in a part of the time if that is better."""
+    """Return what a method finds; with a time limit, what `greedy` finds in a part of the time if that is
+    better."""
     from dualign.phrase.climbing import climb
 
     if method == "greedy":
@@ -159,7 +131,7 @@ def _found(pair: WeightedPair, method: str, clock: Clock, stop: Array, states: i
 
 
 def no_alignment(pair: WeightedPair) -> Infeasible:
-    """The error for a pair that is proved to have no alignment."""
+    """Return the error for a pair that is proved to have no alignment."""
     return Infeasible(
         f"there is no phrase alignment of {pair.source_length} and {pair.target_length} words with "
         f"{number_of(len(pair.weights), 'links')}; that is proved"
@@ -174,7 +146,7 @@ def decide(
     *,
     time_limit: float | None = None,
 ) -> bool:
-    """Whether some alignment scores at least `threshold`, a logarithm (problem D has log 1 = 0).
+    """Return whether some alignment scores at least `threshold`, a logarithm (problem D has log 1 = 0).
 
     Scores are compared with the tolerance of floating point. Raises `UsageError` if the time limit ends the
     search before it is decided.
@@ -199,10 +171,41 @@ def decide(
 
 
 def _without_links(pair: WeightedPair) -> PhraseSearchResult:
-    """The empty alignment, if there are no words; none otherwise."""
+    """Return the empty alignment, if there are no words; none otherwise."""
     if pair.source_length == pair.target_length == 0:
         return PhraseSearchResult(np.empty(0, np.int64), 0.0, 0.0, 0)
     return PhraseSearchResult(None, -math.inf, 0.0, 0)
+
+
+def solve_program(pair: WeightedPair, clock: Clock) -> PhraseSearchResult:
+    """Return the best alignment by HiGHS, with its bound; none, and ∞, if there is no time to build the
+    program.
+
+    max Σ w_a a     s.t.  (1) Σ_{spans over x} e = 1 for each source word x     (3) e_ij = Σ_{links on ij} a
+                          (2) Σ_{spans over y} f = 1 for each target word y     (4) f_kl = Σ_{links on kl} a
+
+    (DeNero & Klein 2008, §4.2).
+    """
+    if not fits(ENTRIES * len(pair.weights), clock.left):
+        return PhraseSearchResult(None, math.inf, max(PRECISION, tolerance_of(pair)), 0)
+    program = Program()
+    links = program.add_variables(pair.weights, whole=True)
+    sides = [np.unique(spans, axis=0, return_inverse=True) for spans in np.hsplit(pair.spans, 2)]
+    variables = [program.add_variables(np.zeros(len(spans)), whole=True) for spans, _ in sides]
+    lengths = pair.source_length, pair.target_length
+    for length, (spans, _), chosen in zip(lengths, sides, variables, strict=True):
+        words = program.add_constraints(np.ones(length), np.ones(length))
+        sizes = spans[:, 1] - spans[:, 0]
+        number = np.repeat(np.arange(len(spans)), sizes)
+        within = np.arange(len(number)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        program.add_entries(words[spans[number, 0] + within], chosen[number], 1.0)
+    for (_, span_of), chosen in zip(sides, variables, strict=True):
+        rows = program.add_constraints(np.zeros(len(chosen)), np.zeros(len(chosen)))
+        program.add_entries(rows[span_of.ravel()], links, 1.0)
+        program.add_entries(rows, chosen, -1.0)
+    solved = program.solve(clock.left)
+    used = None if solved.values is None else np.flatnonzero(solved.values[: len(links)] > 0.5)
+    return PhraseSearchResult(used, solved.bound, max(PRECISION, tolerance_of(pair)), solved.nodes)
 
 
 def _exact(pair: WeightedPair, limits: PhraseSearch, enough: float, known: float) -> PhraseSearchResult:

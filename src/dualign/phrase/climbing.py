@@ -32,7 +32,7 @@ class SpanChoice(NamedTuple):
 
 
 def climb(pair: WeightedPair, clock: Clock, stop: Array) -> PhraseSearchResult:
-    """A good alignment, if one is met, and the bound of a short relaxation.
+    """Return a good alignment, if one is met, and the bound of a short relaxation.
 
     With a time limit, at which `stop` is raised, the best monotone alignment is taken if it is better.
     """
@@ -62,7 +62,8 @@ def climb(pair: WeightedPair, clock: Clock, stop: Array) -> PhraseSearchResult:
 
 @kernel
 def _monotone(links: SpanLinks) -> Array:
-    """The best alignment whose links have the same order on both sides, in O(links); empty if none has."""
+    """Return the best alignment whose links have the same order on both sides, in O(links); empty if none
+    has."""
     height = len(links.begin) - 1
     best = np.full((height + 1, links.width + 1), -np.inf)
     last = np.full((height + 1, links.width + 1), -1, np.int64)
@@ -102,7 +103,7 @@ def _remove(links: SpanLinks, chosen: SpanChoice, owners: Array) -> None:
 
 @part
 def _value(links: SpanLinks, chosen: SpanChoice) -> tuple[int, float]:
-    """Words covered, and the score."""
+    """Return words covered, and the score."""
     score = 0.0
     for a in range(len(links.weights)):
         if chosen.links[a]:

@@ -81,7 +81,7 @@ class States(NamedTuple):
 
 
 def links_of(pair: WeightedPair, *, longer_side: bool = True) -> SpanLinks:
-    """The links of a sentence pair, with the source as rows; with `longer_side`, the longer side.
+    """Return the links of a sentence pair, with the source as rows; with `longer_side`, the longer side.
 
     Walks keep sets of columns, so there should be few of these.
     """
@@ -96,7 +96,7 @@ def links_of(pair: WeightedPair, *, longer_side: bool = True) -> SpanLinks:
 
 @part
 def _beginnings(spans: Array, height: int) -> Array:
-    """Where the links of each first row begin, [I + 1]."""
+    """Return where the links of each first row begin, [I + 1]."""
     begin = np.zeros(height + 1, np.int64)
     for a in range(len(spans)):
         begin[spans[a, 0] + 1] += 1
@@ -146,7 +146,7 @@ def _reachable(spans: Array, alive: Array, first: int, length: int) -> bool:
 
 @part
 def consistent(links: SpanLinks, alive: Array) -> SpanLinks:
-    """Those `alive` that some path of either side uses; `alive` is cleared of the others."""
+    """Return those `alive` that some path of either side uses; `alive` is cleared of the others."""
     changed = True
     while changed:
         changed = _reachable(links.spans, alive, 0, len(links.begin) - 1)
@@ -161,7 +161,7 @@ compiled_consistent = kernel(consistent)
 
 @part
 def charges(mu: Array) -> Array:
-    """Sums of the first 0, 1, … J multipliers."""
+    """Return sums of the first 0, 1, … J multipliers."""
     charge = np.zeros(len(mu) + 1)
     for y in range(len(mu)):
         charge[y + 1] = charge[y] + mu[y]
@@ -170,7 +170,7 @@ def charges(mu: Array) -> Array:
 
 @part
 def coverage_of(links: SpanLinks) -> Coverage:
-    """What links cover, and what none can cover any more."""
+    """Return what links cover, and what none can cover any more."""
     spans, height = links.spans, len(links.begin) - 1
     words = 1 + (links.width + 63) // 64
     columns = np.zeros((len(spans), words), np.uint64)

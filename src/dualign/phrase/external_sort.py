@@ -22,7 +22,7 @@ _BUFFER = 1 << 18
 
 
 def is_first(rows: Array) -> Array:
-    """Whether each row differs from the one before it; bool [rows], for at least one row."""
+    """Return whether each row differs from the one before it; bool [rows], for at least one row."""
     return np.concatenate(([True], (rows[1:] != rows[:-1]).any(axis=1)))
 
 
@@ -57,7 +57,7 @@ class Runs:
             self._merge_oldest()
 
     def merged(self) -> Iterator[Array]:
-        """All rows in order, chunk by chunk; the runs are used up."""
+        """Return all rows in order, chunk by chunk; the runs are used up."""
         while len(self._runs) > _FAN_IN:
             self._merge_oldest()
         runs, self._runs = self._runs, []
@@ -104,7 +104,8 @@ class Runs:
 
 @part
 def _precedes(buffers: Array, state: Array, a: int, b: int, keys: int) -> bool:
-    """Whether the next row of run a comes before that of run b; the order of runs decides between equals."""
+    """Return whether the next row of run a comes before that of run b; the order of runs decides between
+    equals."""
     for column in range(keys):
         x = buffers[a, state[a, 0], column]
         y = buffers[b, state[b, 0], column]

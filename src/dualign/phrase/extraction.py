@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
 from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import doubled
 from dualign.phrase.weights import PhraseLink
@@ -66,7 +67,7 @@ class Layout(NamedTuple):
 
 
 def new_layout(longest: int, bits: int, source_end: int, target_end: int) -> Layout:
-    """The layout of phrases of up to `longest` words with numbers of that many bits."""
+    """Return the layout of phrases of up to `longest` words with numbers of that many bits."""
     phrase = -(-(longest + 1) // (64 // bits))
     keys = 2 * phrase + -(-longest * longest // 64)
     return Layout(longest, bits, source_end, target_end, phrase, keys, keys + COUNTS)
@@ -75,9 +76,8 @@ def new_layout(longest: int, bits: int, source_end: int, target_end: int) -> Lay
 def extract(
     links: Iterable[Link], source_length: int, target_length: int, *, max_length: int = 7
 ) -> list[PhraseLink]:
-    """All consistent phrase pairs of one sentence pair, up to `max_length` words per side, sorted."""
-    if not 1 <= max_length <= LONGEST:
-        raise UsageError("{max_length=} is not in 1..{longest}", max_length=max_length, longest=LONGEST)
+    """Return all consistent phrase pairs of one sentence pair, up to `max_length` words per side, sorted."""
+    check_value("max_length", max_length, least=1, most=LONGEST)
     try:
         points = sorted({(index(i), index(j)) for i, j in Alignment.of(links).links})
     except (TypeError, ValueError):
@@ -91,7 +91,7 @@ def extract(
 
 @part
 def phrase_spans(links: Array, I: int, J: int, longest: int) -> Array:
-    """The phrase pairs of one sentence pair: i, j, k, l, int64 [pairs, 4]."""
+    """Return the phrase pairs of one sentence pair: i, j, k, l, int64 [pairs, 4]."""
     targets, sources = _ranges(links, 0, I, J), _ranges(links, 1, J, I)
     spans = np.empty((256, 4), np.int64)
     used = 0
@@ -113,7 +113,8 @@ compiled_phrase_spans = kernel(phrase_spans)
 
 @part
 def _ranges(links: Array, side: int, length: int, other_length: int) -> Array:
-    """First and last word that each word of a side is linked to, [length, 2]; none: `other_length` and −1."""
+    """Return first and last word that each word of a side is linked to, [length, 2]; none: `other_length` and
+    −1."""
     ranges = np.empty((length, 2), np.int64)
     ranges[:, 0] = other_length
     ranges[:, 1] = -1
@@ -126,7 +127,7 @@ def _ranges(links: Array, side: int, length: int, other_length: int) -> Array:
 
 @part(allocates=False)
 def _within(sources: Array, low: int, high: int, i: int, j: int) -> bool:
-    """Whether all links of the target words low..high lead to the source words i..j−1."""
+    """Return whether all links of the target words low..high lead to the source words i..j−1."""
     t = low
     while t <= high and sources[t, 0] >= i and sources[t, 1] < j:
         t += 1
@@ -154,7 +155,7 @@ def _widened(
 
 @kernel
 def extract_rows(pairs: EncodedPhrases, layout: Layout) -> Array:
-    """A row for each phrase pair of each sentence pair."""
+    """Return a row for each phrase pair of each sentence pair."""
     rows = np.empty((1024, layout.columns), np.uint64)
     used = 0
     for n in range(len(pairs.source_offsets) - 1):

@@ -19,7 +19,7 @@ from dualign._core.threads import ordered_map, spans
 from dualign.phrase.aligning import PhraseAlignment, align_pair
 from dualign.phrase.occurrences import Occurrences
 from dualign.phrase.weights import PhraseLink
-from dualign.text.utf8 import read_lines
+from dualign.text.utf8 import parsed, read_lines
 
 _CHUNK = 256  # sentence pairs for one job of a thread
 _LINK = re.compile(r"([0-9]{1,9}):([0-9]{1,9})-([0-9]{1,9}):([0-9]{1,9})")
@@ -46,13 +46,13 @@ def decode(
     """Align the phrases of each sentence pair of a text, by the weights [entries] of its table entries."""
 
     def work(job: tuple[int, int]) -> list[Forced]:
-        return [_decode(occurrences, weights, number, method, time_limit) for number in range(*job)]
+        return [_forced(occurrences, weights, number, method, time_limit) for number in range(*job)]
 
     for chunk in ordered_map(work, spans(len(occurrences), _CHUNK), threads):
         yield from chunk
 
 
-def _decode(
+def _forced(
     occurrences: Occurrences, weights: Array, number: int, method: str, time_limit: float | None
 ) -> Forced:
     pair, _ = occurrences.weighted(number, weights)
@@ -65,7 +65,7 @@ def _decode(
 
 
 def format_line(forced: Forced) -> str:
-    """One line of output, without the line end; empty if a side has no words."""
+    """Return one line of output, without the line end; empty if a side has no words."""
     if forced.empty:
         return ""
     score = bound = -math.inf
@@ -78,7 +78,7 @@ def format_line(forced: Forced) -> str:
 
 
 def parse_line(line: str) -> list[PhraseLink]:
-    """The links of one line; scores after them are ignored."""
+    """Return the links of one line; scores after them are ignored."""
     links = []
     for token in line.partition("|||")[0].split():
         match = _LINK.fullmatch(token)
@@ -92,9 +92,5 @@ def parse_line(line: str) -> list[PhraseLink]:
 
 
 def read_alignments(path: str, errors: str = "strict") -> Iterator[list[PhraseLink]]:
-    """The phrase links of each line of a file that `dualign phrases align` wrote."""
-    for number, line in enumerate(read_lines(path, errors), 1):
-        try:
-            yield parse_line(line)
-        except DataError as error:
-            raise DataError(f"{path}:{number}: {error}") from None
+    """Return the phrase links of each line of a file that `dualign phrases align` wrote."""
+    return parsed(path, read_lines(path, errors), parse_line)

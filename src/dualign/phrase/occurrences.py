@@ -15,6 +15,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath
 from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, doubled, new_slots, refilled, slot_of
@@ -39,7 +40,7 @@ class Phrases:
         self.count = len(self._trie.keys)
 
     def numbers(self, phrases: Iterable[str]) -> Array:
-        """The nodes of phrases, −1 for those that do not occur in the text; int64."""
+        """Return the nodes of phrases, −1 for those that do not occur in the text; int64."""
         tokens: list[int] = []
         offsets = [0]
         words = self._words
@@ -49,7 +50,7 @@ class Phrases:
         return _find_phrases(self._trie, np.array(tokens, np.int64), np.array(offsets))
 
     def names(self) -> list[str]:
-        """The phrase of each node."""
+        """Return the phrase of each node."""
         words = list(self._words)
         names = [""] * self.count
         for n in range(len(self.sentences)):
@@ -61,7 +62,7 @@ class Phrases:
         return names
 
     def likely(self, phrases: Sequence[str]) -> Array:
-        """Whether phrases occur in the text, by their hashes: never wrong if False; a quick sieve."""
+        """Return whether phrases occur in the text, by their hashes: never wrong if False; a quick sieve."""
         hashes = np.fromiter(map(hash, phrases), np.int64, len(phrases))
         at = np.searchsorted(self._hashes, hashes)
         return self._hashes[np.minimum(at, len(self._hashes) - 1)] == hashes
@@ -83,7 +84,7 @@ class Phrases:
         return np.unique(np.concatenate(hashes))
 
     def spans(self, number: int) -> Array:
-        """Spans of a sentence, int64 [spans, 3]: begin, end, node."""
+        """Return spans of a sentence, int64 [spans, 3]: begin, end, node."""
         begin, end = self.sentences.offsets[number : number + 2].tolist()
         return _spans(self._trie, self.sentences.tokens[begin:end], self.longest)
 
@@ -92,8 +93,7 @@ class Occurrences:
     """Table entries that occur in a text: pairs of phrases with a weight, sorted by phrase numbers."""
 
     def __init__(self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], longest: int = 10) -> None:
-        if longest < 1:
-            raise UsageError("{longest=}: a phrase has at least one word", longest=longest)
+        check_value("longest", longest, least=1)
         words = GrowingVocabulary(), GrowingVocabulary()
         escaped = (([escape(word) for word in side] for side in pair) for pair in pairs)
         text = encode(((list(s), list(t)) for s, t in escaped), *words, False)
@@ -147,7 +147,7 @@ class Occurrences:
         return chosen.tolist()
 
     def _occurring(self, lines: list[TableLine]) -> tuple[Array, Array]:
-        """Nodes [entries, 2] and scores of the lines whose phrases both occur."""
+        """Return nodes [entries, 2] and scores of the lines whose phrases both occur."""
         source = self.source.numbers(line.source for line in lines)
         at = np.flatnonzero(source >= 0)
         target = self.target.numbers(lines[n].target for n in at)
@@ -165,7 +165,8 @@ class Occurrences:
         return self
 
     def weights(self, features: Sequence[float]) -> Array:
-        """`log φ = Σ_n features[n] · log score[n]` of each entry, −∞ where a score that counts is 0."""
+        """Return `log φ = Σ_n features[n] · log score[n]` of each entry, −∞ where a score that counts is
+        0."""
         if not np.isfinite(features).all():
             raise UsageError(f"feature weights {list(features)} are not all numbers")
         if len(features) != self.scores.shape[1]:
@@ -181,11 +182,12 @@ class Occurrences:
         return np.where(np.isposinf(total), -np.inf, total)
 
     def links(self, number: int) -> tuple[Array, Array]:
-        """Spans int64 [links, 4] of a sentence pair, sorted, and the number of the entry behind each."""
+        """Return spans int64 [links, 4] of a sentence pair, sorted, and the number of the entry behind
+        each."""
         return _links(self.source.spans(number), self.target.spans(number), self._begin, self._targets)
 
     def weighted(self, number: int, weights: Array) -> tuple[WeightedPair, Array]:
-        """A sentence pair by entry weights (−∞: impossible), and the entry of each link."""
+        """Return a sentence pair by entry weights (−∞: impossible), and the entry of each link."""
         spans, entries = self.links(number)
         values = weights[entries]
         possible = values > -np.inf
@@ -193,16 +195,16 @@ class Occurrences:
         return WeightedPair(spans[possible], values[possible], *lengths), entries[possible]
 
     def lengths(self, number: int) -> tuple[int, int]:
-        """Words of both sides of a sentence pair."""
+        """Return words of both sides of a sentence pair."""
         source, target = self.source.sentences.offsets, self.target.sentences.offsets
         return int(source[number + 1] - source[number]), int(target[number + 1] - target[number])
 
     def sources(self) -> Array:
-        """The number of each entry's source phrase, int64."""
+        """Return the number of each entry's source phrase, int64."""
         return np.repeat(np.arange(self.source.count), np.diff(self._begin))
 
     def entries(self) -> Iterator[tuple[str, str]]:
-        """The source and the target phrase of each entry."""
+        """Return the source and the target phrase of each entry."""
         names = self.source.names(), self.target.names()
         for source, target in zip(self.sources().tolist(), self._targets.tolist(), strict=True):
             yield names[0][source], names[1][target]
@@ -220,14 +222,14 @@ class PhraseTrie(NamedTuple):
 
 @part(allocates=False)
 def _child(trie: PhraseTrie, node: int, word: int, key: Array) -> int:
-    """The node that a word leads to, or `EMPTY`; `key` int32 [2] is room to work in."""
+    """Return the node that a word leads to, or `EMPTY`; `key` int32 [2] is room to work in."""
     key[0], key[1] = node, word
     return int(trie.slots[slot_of(trie.slots, trie.keys, key)])
 
 
 @kernel
 def _grow_trie(tokens: Array, offsets: Array, longest: int) -> PhraseTrie:
-    """A node for each span of up to `longest` words."""
+    """Return a node for each span of up to `longest` words."""
     keys = np.full((1024, 2), EMPTY, np.int32)
     slots = new_slots(len(keys))
     key = np.empty(2, np.int32)
@@ -278,7 +280,7 @@ def _spans(trie: PhraseTrie, tokens: Array, longest: int) -> Array:
 
 @kernel
 def _links(source: Array, target: Array, begin: Array, targets: Array) -> tuple[Array, Array]:
-    """Links of spans whose phrases are an entry; sorted because the spans are."""
+    """Return links of spans whose phrases are an entry; sorted because the spans are."""
     spans = np.empty((256, 4), np.int64)
     entries = np.empty(256, np.int64)
     used = 0

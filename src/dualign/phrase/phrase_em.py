@@ -21,7 +21,8 @@ from typing import TextIO
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, Infeasible, UsageError
+from dualign._core.errors import DataError, Infeasible
+from dualign._core.fields import check_value
 from dualign._core.threads import available, ordered_map, spans
 from dualign.phrase.aligning import align_pair
 from dualign.phrase.occurrences import Occurrences
@@ -65,12 +66,9 @@ def train(
     the first alignments. Sentence pairs without an alignment by the first weights are left out. `time_limit`
     is for each sentence pair.
     """
-    if model not in MODELS:
-        raise UsageError("{model=} is not known; there are {choices}", model=model, choices=", ".join(MODELS))
-    if rounds < 1:
-        raise UsageError("{rounds=} must be at least 1", rounds=rounds)
-    if not 0 <= pseudo_count < math.inf:
-        raise UsageError("{pseudo_count=} must be a number of at least 0", pseudo_count=pseudo_count)
+    check_value("model", model, choices=MODELS)
+    check_value("rounds", rounds, least=1)
+    check_value("pseudo_count", pseudo_count, "float", least=0)
     workers = available(threads)
     alive = weights > -np.inf
     parameters = weights
@@ -101,7 +99,8 @@ def _align_all(
     time_limit: float | None,
     workers: int,
 ) -> tuple[dict[int, Array], int]:
-    """The entries that the alignment of each of `pairs` uses, and how many of these are proved to be best."""
+    """Return the entries that the alignment of each of `pairs` uses, and how many of these are proved to be
+    best."""
 
     def work(job: tuple[int, int]) -> list[tuple[int, Array | None, bool]]:
         return [(n, *_align(occurrences, weights, n, before.get(n), time_limit)) for n in pairs[slice(*job)]]
@@ -114,7 +113,8 @@ def _align_all(
 def _align(
     occurrences: Occurrences, weights: Array, number: int, before: Array | None, time_limit: float | None
 ) -> tuple[Array | None, bool]:
-    """The entries of one sentence pair's alignment, None if there is none, and whether it is proved."""
+    """Return the entries of one sentence pair's alignment, None if there is none, and whether it is
+    proved."""
     pair, entries = occurrences.weighted(number, weights)
     if not pair.source_length or not pair.target_length:
         return None, False

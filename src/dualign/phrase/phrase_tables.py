@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath, open_binary_output, open_output, pack
 from dualign._core.memory import ScratchFile
 from dualign._core.threads import available, ordered_map
@@ -34,7 +34,7 @@ from dualign.phrase.word_entries import Dictionary, LinkCounts, write_dictionary
 from dualign.text.blocks import Pair
 from dualign.text.checks import links_inside
 from dualign.text.corpus import GrowingVocabulary
-from dualign.text.links import Alignment
+from dualign.text.links import Alignment, Links
 from dualign.text.phrase_table import escape
 
 _CHUNK = 2500  # sentence pairs: some half million phrase pairs
@@ -107,8 +107,7 @@ def write_tables(
     scratch: str | None,
 ) -> Built:
     """`build_table`, with whatever does the work on chunks."""
-    if not 1 <= max_length <= LONGEST:
-        raise UsageError("{max_length=} is not in 1..{longest}", max_length=max_length, longest=LONGEST)
+    check_value("max_length", max_length, least=1, most=LONGEST)
     table, reordering, dictionary = files
     with ExitStack() as outputs:
         # Opened first: a place that cannot be written to is an error before the work, not after it.
@@ -144,7 +143,8 @@ class _Scoring(NamedTuple):
 
 
 def _lines(chunk: tuple[Array, Array], scoring: _Scoring, paths: Sequence[str]) -> list[Array]:
-    """Lines of the phrase table for the first path, and of the reordering table for the second, if any."""
+    """Return lines of the phrase table for the first path, and of the reordering table for the second, if
+    any."""
     rows, totals = chunk
     found = []
     for number, path in enumerate(paths):
@@ -179,12 +179,12 @@ class _Corpus:
         self.dictionary: Dictionary = counts.dictionary(*self._ranks)
 
     def layout(self, max_length: int) -> Layout:
-        """How the phrases of this corpus are packed."""
+        """Return how the phrases of this corpus are packed."""
         bits = max(len(words) for words in self.words).bit_length()
         return new_layout(max_length, bits, *(int(ranks[1]) for ranks in self._ranks))
 
     def chunks(self) -> Iterator[EncodedPhrases]:
-        """The sentence pairs, with numbers that sort like the words."""
+        """Return the sentence pairs, with numbers that sort like the words."""
         self._file.rewind()
         for shapes in self._shapes:
             chunk = EncodedPhrases(
@@ -199,27 +199,24 @@ class _Corpus:
     ) -> EncodedPhrases:
         sides: tuple[list[int], list[int]] = [], []
         offsets: tuple[list[int], list[int]] = [0], [0]
-        links: list[tuple[int, int]] = []
-        link_offsets = [0]
         for number, (pair, alignment) in enumerate(chunk, self.pairs + 1):
             for words, tokens, ends, vocabulary in zip(pair, sides, offsets, vocabularies, strict=True):
                 tokens.extend(vocabulary[escape(word)] for word in words)
                 ends.append(len(tokens))
             links_inside(alignment.links, len(pair[0]), len(pair[1]), f"{name} {number}")
-            links.extend(alignment.links)
-            link_offsets.append(len(links))
+        links = Links.of([alignment for _, alignment in chunk]).sure()
         return EncodedPhrases(
             np.array(sides[0], np.int32),
             np.array(offsets[0]),
             np.array(sides[1], np.int32),
             np.array(offsets[1]),
-            np.array(links, np.int32).reshape(-1, 2),
-            np.array(link_offsets),
+            np.stack((links.source, links.target), axis=1),
+            links.offsets,
         )
 
 
 def _ranks(words: list[str]) -> Array:
-    """The place of each word in the order of their bytes, from 1; null has 0."""
+    """Return the place of each word in the order of their bytes, from 1; null has 0."""
     ranks = np.zeros(len(words), np.int64)
     # Code points sort like the bytes of UTF-8.
     ranks[sorted(range(1, len(words)), key=words.__getitem__)] = np.arange(1, len(words))
@@ -227,7 +224,7 @@ def _ranks(words: list[str]) -> Array:
 
 
 def _ranked(words: Iterable[str], ranks: Array) -> list[str]:
-    """The words by rank."""
+    """Return the words by rank."""
     ranked = [""] * len(ranks)
     for rank, word in zip(ranks.tolist(), words, strict=True):
         ranked[rank] = word
@@ -235,7 +232,7 @@ def _ranked(words: Iterable[str], ranks: Array) -> list[str]:
 
 
 def _group_sums(keys: Array, counts: Array) -> Array:
-    """For each row, the sum of the counts of all rows with its key; rows are sorted by key."""
+    """Return for each row, the sum of the counts of all rows with its key; rows are sorted by key."""
     first = is_first(keys)
     return np.add.reduceat(counts, np.flatnonzero(first))[np.cumsum(first) - 1]
 
@@ -263,7 +260,8 @@ class _Merged:
             self._totals.add(collapsed(np.column_stack((chunk[:, width], sums)), 1))
 
     def chunks(self) -> Iterator[tuple[Array, Array]]:
-        """Rows, whole groups of a source phrase, and totals int64 [rows, 2] of source and target phrases."""
+        """Return rows, whole groups of a source phrase, and totals int64 [rows, 2] of source and target
+        phrases."""
         width = self._layout.phrase
         totals = self._totals.merged()
         held = np.empty((0, 2), np.uint64)

@@ -124,8 +124,8 @@ def _weigh(relaxed: Relaxed) -> Array:
 
 
 @part
-def _evaluate(relaxed: Relaxed) -> tuple[float, float]:
-    """L(μ), and ‖g‖² of its subgradient g_y = 1 − (times the best path covers y)."""
+def _path_bound(relaxed: Relaxed) -> tuple[float, float]:
+    """Return L(μ), and ‖g‖² of its subgradient g_y = 1 − (times the best path covers y)."""
     total = _weigh(relaxed)[-1]
     spans, covered = relaxed.links.spans, relaxed.covered
     covered[:] = 0
@@ -162,13 +162,13 @@ def _halted(relaxed: Relaxed) -> bool:
     return relaxed.stop[0] != 0
 
 
-descend = level_descent(_evaluate, _keep, _move, _halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
+descend = level_descent(_path_bound, _keep, _move, _halted, LevelRule(patience=6, shrink=0.5, progress=0.05))
 """`descend(relaxed, record, rounds, tolerance)`: rounds on L(μ)."""
 
 
 @part
 def _path(relaxed: Relaxed) -> Array:
-    """The links of the best path."""
+    """Return the links of the best path."""
     path = np.empty(len(relaxed.choice), np.int64)
     i = steps = 0
     while i < len(relaxed.choice):
@@ -180,7 +180,7 @@ def _path(relaxed: Relaxed) -> Array:
 
 @part
 def _lowest(links: SpanLinks) -> float:
-    """The score of the worst path; no alignment scores less."""
+    """Return the score of the worst path; no alignment scores less."""
     height = len(links.begin) - 1
     worst = np.full(height + 1, np.inf)
     worst[height] = 0.0
@@ -192,7 +192,8 @@ def _lowest(links: SpanLinks) -> float:
 
 @part
 def _fixed(relaxed: Relaxed, least: float) -> Relaxed:
-    """The relaxation of those links that may be in an alignment above `least`, by the bound at the best μ."""
+    """Return the relaxation of those links that may be in an alignment above `least`, by the bound at the
+    best μ."""
     links, r, beta = relaxed.links, relaxed.r, relaxed.beta
     relaxed.mu[:] = relaxed.best
     total = _weigh(relaxed)[-1]
@@ -270,7 +271,7 @@ def _search(relaxed: Relaxed, least: float, limit: int) -> tuple[float, Array, f
 
 @kernel
 def solve(links: SpanLinks, alive: Array, mu: Array, goal: Goal) -> PhraseOutcome:
-    """The best alignment of links `alive` (a mask) that reaches the goal, or what is left to search.
+    """Return the best alignment of links `alive` (a mask) that reaches the goal, or what is left to search.
 
     `mu` [J] is where the descent starts.
     """

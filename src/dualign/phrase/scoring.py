@@ -38,7 +38,7 @@ class WordStatistics(NamedTuple):
 
 
 def words_of(words: list[str]) -> WordStatistics:
-    """Words for the kernel."""
+    """Return words for the kernel."""
     encoded = [word.encode() for word in words]
     offsets = np.zeros(len(words) + 1, np.int64)
     np.cumsum([len(word) for word in encoded], out=offsets[1:])
@@ -80,7 +80,7 @@ def _unpack(row: Array, column: int, layout: Layout, end: int, words: Array) -> 
 
 @part
 def _entry(dictionary: Dictionary, source: int, target: int) -> int:
-    """The place of a word pair that is in the dictionary."""
+    """Return the place of a word pair that is in the dictionary."""
     low, high = dictionary.begin[source], dictionary.begin[source + 1]
     while low < high:
         middle = (low + high) // 2
@@ -93,7 +93,7 @@ def _entry(dictionary: Dictionary, source: int, target: int) -> int:
 
 @part(allocates=False)
 def _linked(row: Array, layout: Layout, a: int, b: int) -> bool:
-    """Whether words a and b of a phrase pair are linked."""
+    """Return whether words a and b of a phrase pair are linked."""
     bit = a * layout.longest + b
     return bool((row[2 * layout.phrase + bit // 64] >> np.uint64(bit % 64)) & np.uint64(1))
 
@@ -124,7 +124,7 @@ def _lexical(
 
 @part
 def _put_bars(out: Array, at: int) -> int:
-    """` ||| `."""
+    """Write ` ||| `."""
     out[at] = 32
     out[at + 1] = out[at + 2] = out[at + 3] = 124
     out[at + 4] = 32
@@ -158,7 +158,7 @@ def _put_integer(out: Array, at: int, number: int | np.int64) -> int:
 
 @part
 def _put_real(out: Array, at: int, value: float) -> int:
-    """A probability with six digits that count, like C's %g."""
+    """Write a probability with six digits that count, like C's %g."""
     if value <= 0.0:
         out[at] = 48
         return at + 1
@@ -206,7 +206,7 @@ def _put_real(out: Array, at: int, value: float) -> int:
 
 @part
 def _put_reals(out: Array, at: int, values: tuple[float, ...]) -> int:
-    """Numbers with blanks between them."""
+    """Write numbers with blanks between them."""
     for value in values:
         at = _put_real(out, at, value)
         out[at] = 32
@@ -216,7 +216,7 @@ def _put_reals(out: Array, at: int, values: tuple[float, ...]) -> int:
 
 @part
 def _put_orientations(out: Array, at: int, row: Array, layout: Layout) -> int:
-    """Probabilities of monotone, swap and discontinuous, before and behind."""
+    """Write the probabilities of monotone, swap and discontinuous, before and behind."""
     keys = layout.keys
     count = np.int64(row[keys])
     whole = count + 3 * _SMOOTHING
@@ -232,7 +232,7 @@ def _put_orientations(out: Array, at: int, row: Array, layout: Layout) -> int:
 
 @part
 def _put_links(out: Array, at: int, sizes: tuple[int, int], row: Array, layout: Layout) -> int:
-    """Links `a-b` of a phrase pair of those sizes; there is at least one."""
+    """Write the links `a-b` of a phrase pair of those sizes; there is at least one."""
     for a in range(sizes[0]):
         for b in range(sizes[1]):
             if _linked(row, layout, a, b):
@@ -261,7 +261,7 @@ def format_lines(
     words: tuple[WordStatistics, WordStatistics],
     reordering: bool,
 ) -> Array:
-    """Lines of the phrase table, or of the reordering table, for rows with one alignment each; uint8.
+    """Return lines of the phrase table, or of the reordering table, for rows with one alignment each; uint8.
 
     `totals` int64 [rows, 2] has c(s) and c(t); `words` are those of both sides.
     """

@@ -23,6 +23,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, slot_of
 from dualign.phrase.aligning import align_pair, no_alignment
@@ -92,7 +93,7 @@ def expectations(
     runs: int = RUNS,
     seed: int = 1,
 ) -> dict[PhraseLink, float]:
-    """E of each link; raises `Infeasible` if there is no alignment. See `sums`."""
+    """Return E of each link; raises `Infeasible` if there is no alignment. See `sums`."""
     return sums(weights, source_length, target_length, states=states, runs=runs, seed=seed).expectations
 
 
@@ -112,8 +113,7 @@ def sums(
     there is no alignment.
     """
     for name, value, least in (("states", states, 1), ("runs", runs, 2), ("seed", seed, 0)):
-        if value < least:
-            raise UsageError(f"{name}={value} must be at least {least}")
+        check_value(name, value, least=least)
     pair = weighted_pair(weights, source_length, target_length)
     empty = dict.fromkeys(((i, j, k, l) for i, j, k, l in weights), 0.0)
     if pair.source_length == pair.target_length == 0:
@@ -164,7 +164,7 @@ def _runs(pair: WeightedPair, states: int, runs: int, seed: int) -> tuple[Array,
 
 @kernel
 def balance(links: SpanLinks, rounds: int) -> Array:
-    """Multipliers [J] for which a random path covers each column about once."""
+    """Return multipliers [J] for which a random path covers each column about once."""
     spans, begin, height = links.spans, links.begin, len(links.begin) - 1
     mu = np.zeros(links.width)
     r = np.empty(len(links.weights))
@@ -239,7 +239,7 @@ def _thin(states: States, i: int, limit: int, draw: float) -> None:
 
 @kernel
 def _walk(links: SpanLinks, mu: Array, limit: int, draws: Array) -> tuple[float, Array, bool]:
-    """One run: log S, the expectation of each link, and whether nothing was thinned.
+    """Do one run; return log S, the expectation of each link, and whether nothing was thinned.
 
     `draws` [I + 1] are uniform in 0..1, one for the thinning of each row; if empty, the walk ends at the
     first row that would have to be thinned.
@@ -266,7 +266,7 @@ def _walk(links: SpanLinks, mu: Array, limit: int, draws: Array) -> tuple[float,
 
 @part
 def _shares(states: States, links: SpanLinks, coverage: Coverage) -> Array:
-    """The expectation of each link, from the last row back to the first."""
+    """Return the expectation of each link, from the last row back to the first."""
     keys, values, height = states.keys, states.values, len(links.begin) - 1
     last = states.heads[height]
     shares = np.zeros(len(links.weights))

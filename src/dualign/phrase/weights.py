@@ -3,9 +3,7 @@
 A link is a pair of spans `(i, j, k, l)`, source words i..j−1 with target words k..l−1, counted from 0; its
 weight is `log φ(e_ij, f_kl)` (DeNero & Klein 2008, §2). A link that is absent has φ = 0.
 
-Weighted sentence pairs that are hard by construction (DeNero & Klein 2008, §3), for tests and studies.
-
-What every method of phrase alignment returns, and when two scores count as equal.
+`satisfiability_pair` and `matching_pair` make pairs that are hard by construction (§3), for tests.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check_value
 from dualign._search.certificate import ROUNDING
 
 PhraseLink = tuple[int, int, int, int]
@@ -25,6 +24,9 @@ PhraseLink = tuple[int, int, int, int]
 
 LinkWeights = Mapping[PhraseLink, float]
 """`log φ` of each link that is possible."""
+
+Constructed = tuple[dict[PhraseLink, float], int, int]
+"""Weights, source length, target length: the arguments of `dualign.phrase.align`."""
 
 _HEAVIEST = 1e12
 
@@ -40,9 +42,28 @@ class WeightedPair(NamedTuple):
     target_length: int
 
     def link(self, number: int) -> PhraseLink:
-        """The spans of one link."""
+        """Return the spans of one link."""
         i, j, k, l = self.spans[number].tolist()
         return i, j, k, l
+
+
+class PhraseSearchResult(NamedTuple):
+    """What a method found."""
+
+    links: Array | None
+    """Numbers of the links of an alignment, int64; None if it found none."""
+    bound: float
+    """On any alignment; −∞ if there is none."""
+    tolerance: float
+    iterations: int
+    open: bool = False
+    """Whether there may be a better alignment."""
+
+
+def tolerance_of(pair: WeightedPair) -> float:
+    """Return a generous limit to rounding errors in sums of weights; 1e-9 for logarithms of probabilities."""
+    heaviest = float(np.abs(pair.weights).max(initial=1.0))
+    return max(ROUNDING, 1e-13 * heaviest * (pair.source_length + pair.target_length))
 
 
 def weighted_pair(weights: LinkWeights, source_length: int, target_length: int) -> WeightedPair:
@@ -88,8 +109,7 @@ def _length(length: int, name: str) -> int:
         number = index(length)
     except TypeError:
         raise UsageError(f"{name}={length!r} is not a number of words") from None
-    if number < 0:
-        raise UsageError(f"{name}={number} is negative")
+    check_value(name, number, least=0)
     return number
 
 
@@ -105,12 +125,9 @@ def _odd_item(weights: LinkWeights) -> str:
     return "weights has positions that are too large for any sentence"
 
 
-Constructed = tuple[dict[PhraseLink, float], int, int]
-"""Weights, source length, target length: the arguments of `dualign.phrase.align`."""
-
-
 def satisfiability_pair(clauses: Sequence[Iterable[int]], variables: int) -> Constructed:
-    """A sentence pair that has a phrase alignment, all of them with score log 1 = 0, iff SAT has a solution.
+    """Return a sentence pair that has a phrase alignment, all of them with score log 1 = 0, iff SAT has a
+    solution.
 
     Variable v (1..variables) is the literal `v`, its negation `−v`; a clause is a set of literals.
 
@@ -120,8 +137,7 @@ def satisfiability_pair(clauses: Sequence[Iterable[int]], variables: int) -> Con
     of one of its literals; the word of a variable links to all words of one literal, which is made false, and
     any number of its negation's that border on them.
     """
-    if variables < 0:
-        raise UsageError("{variables=} is negative", variables=variables)
+    check_value("variables", variables, least=0)
     sets = [_clause(clause, n, variables) for n, clause in enumerate(clauses)]
     weights: dict[PhraseLink, float] = {}
     begin = 0
@@ -140,9 +156,9 @@ def satisfiability_pair(clauses: Sequence[Iterable[int]], variables: int) -> Con
 
 
 def matching_pair(edges: Iterable[tuple[int, int]], size: int) -> Constructed:
-    """A sentence pair whose sum is the number of perfect matchings of a graph of twice `size` vertices."""
-    if size < 0:
-        raise UsageError("{size=} is negative", size=size)
+    """Return a sentence pair whose sum is the number of perfect matchings of a graph of twice `size`
+    vertices."""
+    check_value("size", size, least=0)
     weights: dict[PhraseLink, float] = {}
     for left, right in edges:
         if not (0 <= left < size and 0 <= right < size):
@@ -157,22 +173,3 @@ def _clause(clause: Iterable[int], number: int, variables: int) -> set[int]:
         if not 1 <= abs(literal) <= variables:
             raise DataError(f"clause {number} has the literal {literal}; there are ±1 to ±{variables}")
     return literals
-
-
-class PhraseSearchResult(NamedTuple):
-    """What a method found."""
-
-    links: Array | None
-    """Numbers of the links of an alignment, int64; None if it found none."""
-    bound: float
-    """On any alignment; −∞ if there is none."""
-    tolerance: float
-    iterations: int
-    open: bool = False
-    """Whether there may be a better alignment."""
-
-
-def tolerance_of(pair: WeightedPair) -> float:
-    """A generous limit to rounding errors in sums of weights; 1e-9 for logarithms of probabilities."""
-    heaviest = float(np.abs(pair.weights).max(initial=1.0))
-    return max(ROUNDING, 1e-13 * heaviest * (pair.source_length + pair.target_length))

@@ -1,11 +1,8 @@
-"""Entries of a bilingual dictionary of single words: from linked text, or from a model's lexicon.
+"""Bilingual dictionaries of single words, with `p(target | source)` and `p(source | target)`, null included.
 
-A link counts one; so does a word without links, as linked to null. Entries with null have the empty word.
-
-A bilingual dictionary from word links: `p(target | source)` and `p(source | target)`, null included.
-
-A link counts one; so does a word without links, as linked to null. The probabilities are relative
-frequencies, as in Koehn, Och & Marcu 2003, §2.4.
+From linked text, probabilities are relative frequencies, as in Koehn, Och & Marcu 2003, §2.4: a link counts
+one, and so does a word without links, as linked to null. From a model, they are those of its lexicon. Null is
+the empty word. `WordEntry` is for one entry at a time, `Dictionary` for the kernels that score phrases.
 """
 
 from __future__ import annotations
@@ -21,6 +18,11 @@ from dualign.hmm.model import Model
 from dualign.phrase.extraction import EncodedPhrases
 from dualign.text.blocks import Pair
 from dualign.text.links import Alignment
+
+_NULL = "NULL"  # how files write the null word, which has number 0 and no name here
+
+_SHIFT = np.uint64(32)
+_HELD = 1 << 22
 
 
 class WordEntry(NamedTuple):
@@ -47,7 +49,7 @@ class CutOffs(NamedTuple):
     relative: float = 0.0
 
     def kept(self, entries: list[WordEntry], directions: tuple[str, ...]) -> Iterator[WordEntry]:
-        """The entries that pass in all of the `directions`: `forward`, `backward`."""
+        """Return the entries that pass in all of the `directions`: `forward`, `backward`."""
         best: dict[tuple[str, str], float] = defaultdict(float)
         for entry in entries:
             best["forward", entry.source] = max(best["forward", entry.source], entry.forward)
@@ -62,7 +64,7 @@ class CutOffs(NamedTuple):
 
 
 def entries_of_links(text: Iterable[tuple[Pair, Alignment]], *, one_case: bool = False) -> list[WordEntry]:
-    """The entries of linked text, in the order of their words.
+    """Return the entries of linked text, in the order of their words.
 
     With `one_case`, what differs only in upper and lower case is one entry, written as it is most often.
     """
@@ -97,7 +99,7 @@ def entries_of_links(text: Iterable[tuple[Pair, Alignment]], *, one_case: bool =
 
 
 def entries_of_model(model: Model) -> list[WordEntry]:
-    """The entries of a model's lexicon, in the order of their words, those with null included."""
+    """Return the entries of a model's lexicon, in the order of their words, those with null included."""
     lexicon, source, target = model.lexicon, model.source.words, model.target.words
     rows = np.repeat(np.arange(len(source)), np.diff(lexicon.rows))
     counts, table = np.zeros(len(rows)), model.distributions
@@ -108,12 +110,6 @@ def entries_of_model(model: Model) -> list[WordEntry]:
     entries += [WordEntry("", w, 0, p, 0) for w, p in zip(target, lexicon.null_target.tolist(), strict=True)]
     entries += [WordEntry(v, "", 0, 0, q) for v, q in zip(source, lexicon.null_source.tolist(), strict=True)]
     return sorted(entries)
-
-
-_NULL = "NULL"  # how files write the null word, which has number 0 and no name here
-
-_SHIFT = np.uint64(32)
-_HELD = 1 << 22
 
 
 class Dictionary(NamedTuple):
@@ -158,7 +154,7 @@ class LinkCounts:
             self._unite()
 
     def dictionary(self, source_rank: Array, target_rank: Array) -> Dictionary:
-        """The probabilities, with words renumbered: word n becomes `rank[n]`; null keeps 0."""
+        """Return the probabilities, with words renumbered: word n becomes `rank[n]`; null keeps 0."""
         self._unite()
         keys, counts = self._keys[0], self._counts[0]
         source = source_rank[(keys >> _SHIFT).astype(np.int64)]

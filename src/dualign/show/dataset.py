@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from operator import itemgetter
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.files.streams import plain_name
+from dualign._core.files.streams import base_name, named
+from dualign.show.files import Files
 from dualign.text.blocks import Pair, read_pairs
 from dualign.text.checks import links_inside, number_of, same_ids, same_length
 from dualign.text.gold import read_gold
@@ -23,39 +24,6 @@ from dualign.text.reports import read_records, record_of
 from dualign.text.utf8 import read_lines
 
 _SOURCE, _TARGET = itemgetter(0), itemgetter(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Where everything is.
-
-    `links`, `probabilities` and `reports` may be written `NAME=FILE`; the first of each belong to the first
-    system, and so on. With `first`, gold may end before the text does.
-    """
-
-    source: str
-    target: str | None = None
-    links: Sequence[str] = ()
-    probabilities: Sequence[str] = ()
-    reports: Sequence[str] = ()
-    gold: str | None = None
-    format: str | None = None
-    gold_format: str | None = None
-    first: bool = False
-    ids: str | None = None
-    """A file with the id of each pair."""
-
-    def __post_init__(self) -> None:
-        for name in ("source", "target", "gold", "ids"):
-            if (path := getattr(self, name)) is not None:
-                object.__setattr__(self, name, os.fspath(path))
-        for name in ("links", "probabilities", "reports"):
-            object.__setattr__(self, name, tuple(map(os.fspath, getattr(self, name))))
-
-    def inputs(self) -> list[str | None]:
-        """Every path, without names."""
-        items = chain(self.links, self.probabilities, self.reports)
-        return [self.source, self.target, self.gold, *(named(item)[1] for item in items)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +68,9 @@ def read_dataset(files: Files, errors: str = "strict") -> Dataset:
     for system in systems:
         same_ids(("the text", known), (system.name, [each.id for each in system.links]))
     gold = None if files.gold is None else _read_gold(files, files.gold, pairs, known, errors)
-    return Dataset(pairs, systems, gold, (_base(files.source), _base(files.target or files.source)), ids)
+    return Dataset(
+        pairs, systems, gold, (base_name(files.source), base_name(files.target or files.source)), ids
+    )
 
 
 def _systems(files: Files, pairs: Sequence[Pair], errors: str) -> Iterator[System]:
@@ -204,15 +174,3 @@ def _check_links(path: str, alignments: Iterable[Alignment], pairs: Iterable[Pai
             others = number_of(wrong - 1, "other pairs") + (" has" if wrong == 2 else " have")
             others = f" ({others} such links, too)" if wrong > 1 else ""
             raise DataError(f"{error}{others}") from None
-
-
-def named(item: str) -> tuple[str, str]:
-    """`NAME=FILE` or `FILE`, which is then named after the file."""
-    name, equals, path = item.partition("=")
-    if equals and name and path and not os.path.exists(item):
-        return name, path
-    return _base(item), item
-
-
-def _base(path: str) -> str:
-    return plain_name(path) if path != "-" else "standard input"

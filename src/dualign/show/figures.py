@@ -1,13 +1,11 @@
-"""Figures of one sentence pair: its alignment matrix, and its posteriors before and after projection.
+"""Figures of one sentence pair, its links or its posteriors, and the style that all figures share.
 
 Sure gold links are squares with a border, possible ones squares without; circles are links, their area the
 probability; in the posteriors after projection full blue circles have grown and hollow orange ones have
 shrunk (after Graça et al. 2010, Figures 1 and 9).
 
-What all figures share: matplotlib (the extra `plots`), fonts, colours, and reproducible files.
-
-Colours are Okabe and Ito's; lines differ in their dashes and markers as well, so that figures are legible in
-grey.
+Figures need matplotlib (the extra `plots`); the same data give the same bytes. Colours are Okabe and Ito's;
+lines differ in their dashes and markers as well, so that figures are legible in grey.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 INK, GREY = "#1b1f24", "#8a939c"
 BLUE, ORANGE = "#0072b2", "#d55e00"
 STYLES = (
@@ -42,6 +39,21 @@ STYLES = (
     ("#1b1f24", (0, (7, 2)), "X"),
 )
 """Colour, dashes and marker of the first series, the second …"""
+
+PAPER = "#e9dfb0"
+"""The squares of gold links."""
+
+CELL = 0.24
+"""Inches of a word's row or column."""
+
+VISIBLE = 0.005
+"""The least posterior that is drawn."""
+
+CHANGE = 0.01
+"""How much a posterior must change to be drawn in another colour."""
+
+MOST = 150
+"""Words of a sentence, at most."""
 
 FORMATS = {".svg": "svg", ".pdf": "pdf", ".png": "png"}
 
@@ -84,7 +96,7 @@ def style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure; the size is in inches."""
+    """Return an empty figure; the size is in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -115,17 +127,6 @@ def save(figure: Figure, path: FilePath) -> str:
     return "".join(sorted({chr(int(glyph[1])) for glyph in missing if glyph}))
 
 
-CELL = 0.24
-"""Inches."""
-
-PAPER = "#e9dfb0"
-"""The squares of gold links."""
-
-VISIBLE = 0.005
-CHANGE = 0.01
-MOST = 150
-
-
 class FigureMatrix(NamedTuple):
     """What one system says of a pair."""
 
@@ -142,7 +143,7 @@ def matrix_figure(
     probabilities: dict[Link, float] | None = None,
     title: str = "",
 ) -> Figure:
-    """The links of a pair; with gold, those that it does not have are crossed out."""
+    """Draw the links of a pair; with gold, those that it does not have are crossed out."""
     return matrices_figure(source, target, [FigureMatrix(links, probabilities, title)], gold)
 
 
@@ -153,8 +154,8 @@ def matrices_figure(
     systems: Sequence[FigureMatrix],
     gold: Alignment | None = None,
 ) -> Figure:
-    """The links of a pair, side by side for each system; with gold, those that it does not have are crossed
-    out."""
+    """Draw the links of a pair, side by side for each system; with gold, those that it does not have are
+    crossed out."""
     marks: dict[str, _Mark] = {} if gold is None else _GOLD
     accepted = None if gold is None else {*gold.links, *gold.possible}
     if any(system.links.links for system in systems):
@@ -190,7 +191,8 @@ def posterior_figure(
     gold: Alignment | None = None,
     projection: str = "symmetric",
 ) -> Figure:
-    """Posteriors (before/after, direction, I, J) as `dualign.show.model_view.ModelView.of_pairs` gives them.
+    """Draw posteriors (before/after, direction, I, J) as `dualign.show.model_view.ModelView.of_pairs` gives
+    them.
 
     Two rows of two panels; with projection "none" there is only the first row.
     """

@@ -17,9 +17,10 @@ from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign._core.threads import available
 from dualign.decode.decoders import MOST_CELLS
-from dualign.hmm.encoding import parts_of
+from dualign.engines.threads import ThreadsEngine, posteriors_of_part
+from dualign.hmm.encoding import CHUNK, EncodedText, parts_of
 from dualign.hmm.model import Model, Vocabulary
-from dualign.hmm.posteriors import posteriors_of_bitext
+from dualign.hmm.posteriors import matrices_of
 from dualign.text.blocks import Pair
 
 LEAST = 0.005
@@ -44,32 +45,33 @@ class ModelView:
                 )
             projection = "none"
         self.projection = projection or model.options.projection
-        self.threads = available(threads)
+        self._engine = ThreadsEngine(available(threads))
         self._before = model.with_options(replace(model.options, projection="none"))
         self._after = model.with_options(replace(model.options, projection=self.projection))
         self._lock = Lock()
 
     def of_pairs(self, pairs: Iterable[Pair]) -> Iterator[Array]:
-        """For each pair a float32 array (before/after, direction, I, J).
+        """Yield for each pair a float32 array (before/after, direction, I, J).
 
         Direction 0 has p(b_j = i), in which target words choose, and 1 has p(a_i = j). A pair of more cells
         than the aligner takes has none: shape (2, 2, 0, 0).
         """
         small = (pair if len(pair[0]) * len(pair[1]) <= MOST_CELLS else ([], []) for pair in pairs)
-        for part in parts_of(self._before, small):
+        for part in parts_of(self._before, small, CHUNK):
+            text = part.encode(self._before)
             with self._lock:
-                stages = [
-                    posteriors_of_bitext(model, part, self.threads) for model in (self._before, self._after)
-                ]
+                models = self._before, self._after
+                stages = [*self._engine.map("posteriors", _posteriors, models, text)]
             for before, after in zip(*stages, strict=True):
                 yield np.stack((before, after))
 
     def line(self, pair: Pair) -> str:
-        """The posteriors of one pair as the page reads them; see `lines`."""
+        """Return the posteriors of one pair as the page reads them; see `lines`."""
         return next(self.lines([pair]))
 
     def lines(self, pairs: Iterable[Pair]) -> Iterator[str]:
-        """For each pair the cells where something is at least `LEAST`: `i,j,b,a,b',a'` and blanks between.
+        """Yield for each pair the cells where something is at least `LEAST`: `i,j,b,a,b',a'` and blanks
+        between.
 
         Posteriors are in thousandths: p(b_j = i) and p(a_i = j), before and (with a dash) after projection.
         """
@@ -82,7 +84,8 @@ class ModelView:
             )
 
     def candidates(self, pairs: Iterable[Pair]) -> tuple[list[str], list[str]]:
-        """The best translations of each word of the pairs: lines `word<TAB>translation<TAB>thousandths …`.
+        """Return the best translations of each word of the pairs: lines `word<TAB>translation<TAB>thousandths
+        …`.
 
         First of source words by p(target | source), then of target words by p(source | target). Words that
         the model does not know are left out.
@@ -99,12 +102,12 @@ class ModelView:
 
 
 def _chosen(words: set[str], vocabulary: Vocabulary) -> Array:
-    """Whether each word of a vocabulary is among the given ones: bool."""
+    """Return whether each word of a vocabulary is among the given ones: bool."""
     return np.array([word in words for word in vocabulary.words], bool)
 
 
 def _best(model: Model, side: int, wanted: Array) -> Iterator[tuple[int, Array, Array]]:
-    """Word, its best translations and their probabilities, for the wanted words of a side."""
+    """Yield the wanted words of a side, the best translations of each, and their probabilities."""
     lexicon, table = model.lexicon, model.distributions
     owner = np.repeat(np.arange(len(lexicon.rows) - 1), np.diff(lexicon.rows))
     word, other = (owner, lexicon.columns) if side == 0 else (lexicon.columns, owner)
@@ -127,3 +130,8 @@ def _as_lines(
         found = (f"{others.words[w]}\t{round(1000 * p)}" for w, p in pairs)
         lines.append("\t".join([vocabulary.words[v], *found]))
     return lines
+
+
+def _posteriors(model: Model, text: EncodedText) -> list[Array]:
+    """The posteriors of each pair, both directions."""
+    return [each for block in posteriors_of_part(model, text) for each in matrices_of(*block)]

@@ -25,7 +25,7 @@ Trace = Sequence[Sequence[float]]
 def curve_figure(
     curves: Mapping[str, Curve], points: Mapping[str, Evaluation] | None = None, title: str = ""
 ) -> Figure:
-    """Precision against recall as the threshold falls; a system without probabilities is one point."""
+    """Draw precision against recall as the threshold falls; a system without probabilities is one point."""
     figure = new_figure(5.2, 4.2)
     axes = figure.subplots()
     styles = cycle(STYLES)
@@ -52,7 +52,8 @@ def curve_figure(
 
 @style()
 def calibration_figure(systems: Mapping[str, Calibration]) -> Figure:
-    """The share of links that are right against their probability; calibrated ones lie on the grey line."""
+    """Draw the share of links that are right against their probability; calibrated ones lie on the grey
+    line."""
     figure = new_figure(4.6, 4.2)
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=0, label="calibrated")
@@ -71,7 +72,7 @@ def calibration_figure(systems: Mapping[str, Calibration]) -> Figure:
 
 @style()
 def trace_figure(traces: Mapping[str, Trace]) -> Figure:
-    """Bound (dashed) and best score (solid) after each round, one colour for each trace."""
+    """Draw bound (dashed) and best score (solid) after each round, one colour for each trace."""
     figure, axes = _by_round("objective")
     for (name, trace), (colour, _, _) in zip(traces.items(), cycle(STYLES), strict=False):
         values = _rounds(name, trace)
@@ -95,7 +96,8 @@ def trace_figure(traces: Mapping[str, Trace]) -> Figure:
 
 @style()
 def pruning_figure(traces: Mapping[str, Sequence[Trace]]) -> Figure:
-    """The share that pruning has left after each round: mean over pairs; the last share of a pair is kept."""
+    """Draw the share that pruning has left after each round: mean over pairs; the last share of a pair is
+    kept."""
     figure, axes = _by_round("left after pruning, %")
     for (name, group), (colour, dashes, _) in zip(traces.items(), cycle(STYLES), strict=False):
         arrays = [_rounds(name, trace) for trace in group]
@@ -116,7 +118,7 @@ def pruning_figure(traces: Mapping[str, Sequence[Trace]]) -> Figure:
 
 @style()
 def cost_figure(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> Figure:
-    """Cost against size on logarithmic scales; the grey line of slope one shows proportional cost."""
+    """Draw cost against size on logarithmic scales; the grey line of slope one shows proportional cost."""
     from matplotlib.ticker import NullFormatter
 
     figure = new_figure(5.2, 3.8)

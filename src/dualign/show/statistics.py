@@ -85,7 +85,7 @@ class UnalignedRun:
         return len(self.pair)
 
     def side(self, which: int) -> SideCounts:
-        """Statistics of the source (0) or the target (1)."""
+        """Return statistics of the source (0) or the target (1)."""
         sentences, words = self._sentences(which), self.words[which]
         fertility = np.bincount(self._places(which), minlength=len(sentences.tokens))
         histogram = np.bincount(np.minimum(fertility, MOST_FERTILE), minlength=MOST_FERTILE + 1)
@@ -96,19 +96,19 @@ class UnalignedRun:
         )  # fmt: skip
 
     def confidence(self) -> Array:
-        """Mean probability of each pair's links, NaN if it has none: float64 (pairs)."""
+        """Return mean probability of each pair's links, NaN if it has none: float64 (pairs)."""
         known = np.isfinite(self.probability)
         total = np.bincount(self.pair[known], self.probability[known], minlength=len(self))
         count = np.bincount(self.pair[known], minlength=len(self))
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
     def histogram(self) -> list[int]:
-        """Links by probability, in `BINS` equal steps from 0 to 1."""
+        """Return links by probability, in `BINS` equal steps from 0 to 1."""
         known = self.probability[np.isfinite(self.probability)]
         return np.histogram(known, bins=BINS, range=(0, 1))[0].tolist()
 
     def extremes(self, count: int, least_links: int = 3) -> tuple[list[int], list[int]]:
-        """The most and the least certain pairs of at least `least_links` links; no pair is in both."""
+        """Return the most and the least certain pairs of at least `least_links` links; no pair is in both."""
         confidence = self.confidence()
         enough = np.bincount(self.pair, minlength=len(self)) >= least_links
         pairs = np.flatnonzero(np.isfinite(confidence) & enough)
@@ -117,7 +117,7 @@ class UnalignedRun:
         return order[::-1][:half].tolist(), order[: min(count, len(order) - half)].tolist()
 
     def dictionary(self, count: int) -> list[Entry]:
-        """The word pairs that are linked most often."""
+        """Return the word pairs that are linked most often."""
         v, w = (self._sentences(side).tokens[self._places(side)].astype(np.int64) for side in (0, 1))
         codes, together = np.unique(v * len(self.words[1]) + w, return_counts=True)
         best = np.lexsort((codes, -together))[:count]
@@ -130,13 +130,14 @@ class UnalignedRun:
         return entries
 
     def content_words(self, which: int) -> Array:
-        """Which words of a side have a letter and are not frequent: bool (words)."""
+        """Return which words of a side have a letter and are not frequent: bool (words)."""
         times = np.bincount(self._sentences(which).tokens, minlength=len(self.words[which]))
         letters = [any(map(str.isalpha, word)) for word in self.words[which]]
         return np.array(letters, bool) & (times <= max(3, FREQUENT * len(self)))
 
     def glossary(self, count: int) -> list[Entry]:
-        """Pairs of content words that are linked at least twice, best first: by count × there × back."""
+        """Return pairs of content words that are linked at least twice, best first: by count × there ×
+        back."""
         content = [dict(zip(self.words[k], self.content_words(k).tolist(), strict=True)) for k in (0, 1)]
         entries = [
             entry
@@ -146,7 +147,7 @@ class UnalignedRun:
         return sorted(entries, key=lambda entry: -entry.count * entry.there * entry.back)[:count]
 
     def unaligned(self, which: int, count: int) -> list[Unaligned]:
-        """The words of a side that are left without a link most often."""
+        """Return the words of a side that are left without a link most often."""
         tokens = self._sentences(which).tokens
         linked = np.zeros(len(tokens), bool)
         linked[self._places(which)] = True
@@ -163,5 +164,5 @@ class UnalignedRun:
         return self.bitext.target if which else self.bitext.source
 
     def _places(self, which: int) -> Array:
-        """Where among all tokens of a side the word of each link stands."""
+        """Return where among all tokens of a side the word of each link stands."""
         return self._sentences(which).offsets[self.pair] + (self.target if which else self.source)

@@ -1,6 +1,6 @@
 """The page about a run: corpus, objective by round, links, confidence, dictionary, unaligned words.
 
-Small charts as SVG in the page's colours: no script, no library.
+Its charts are SVG in the page's colours: no script, no library.
 """
 
 from __future__ import annotations
@@ -21,12 +21,21 @@ from dualign.text.blocks import Pair
 from dualign.text.checks import number_of
 from dualign.text.links import Alignment
 
+EXTREMES, DOUBTS = 8, 6
+"""Most and least certain pairs that are shown, and least certain links of such a pair."""
+
+ENTRIES, SAVED_ENTRIES = 40, 2000
+"""Entries of the dictionary that are shown, and those that can be saved."""
+
+UNALIGNED = 20
+"""Words without links that are shown of each side."""
+
 _WIDTH, _HEIGHT = 460, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 8, 10, 34
 
 
 def bars(labels: Sequence[str], values: Sequence[float], *, x: str, y: str) -> str:
-    """A bar for each value, labelled below; pointing at it shows its value."""
+    """Draw a bar for each value, labelled below; pointing at it shows its value."""
     most = _round_up(max(values, default=0) or 1)
     step = (_WIDTH - _LEFT - _RIGHT) / max(len(values), 1)
     parts = [_axis(0, most)]
@@ -45,7 +54,7 @@ def bars(labels: Sequence[str], values: Sequence[float], *, x: str, y: str) -> s
 
 
 def line(values: Sequence[float], labels: Sequence[str], *, x: str, y: str) -> str:
-    """Values in their order, joined by a line; `labels` name them."""
+    """Draw values in their order, joined by a line; `labels` name them."""
     low, high = min(values), max(values)
     if low == high:
         low, high = low - 1, high + 1
@@ -76,7 +85,7 @@ def _axis(low: float, high: float) -> str:
 
 
 def _round_up(value: float) -> float:
-    """A number not much larger whose quarters are round."""
+    """Return a number not much larger whose quarters are round."""
     size = 10.0 ** floor(log10(value))
     return next(part * size for part in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if part * size >= value)
 
@@ -101,13 +110,6 @@ def _svg(parts: Sequence[str], x: str, y: str) -> str:
     )
 
 
-EXTREMES = 8
-ENTRIES = 40
-SAVED_ENTRIES = 2000
-UNALIGNED = 20
-DOUBTS = 6
-
-
 @dataclass(frozen=True, slots=True)
 class About:
     """What is known of a run besides its text and links: rounds of training, reports (JSON lines), facts."""
@@ -119,7 +121,7 @@ class About:
 
 
 def summary_page(pairs: Sequence[Pair], alignments: Sequence[Alignment], about: About) -> str:
-    """One HTML page without scripts that needs nothing else."""
+    """Return one HTML page without scripts that needs nothing else."""
     run = UnalignedRun(pairs, alignments)
     sections = [
         f"<h1>{escape(about.title)}</h1>",
@@ -137,7 +139,7 @@ def summary_page(pairs: Sequence[Pair], alignments: Sequence[Alignment], about: 
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
-    """Cells are plain text; the first `left` columns are words, the others numbers."""
+    """Return a table; cells are plain text, the first `left` columns are words, the others numbers."""
 
     def cells(row: Sequence[str], tag: str) -> str:
         kinds = ("words" if k < left else "number" for k in range(len(row)))
@@ -253,7 +255,7 @@ def _sentences(pair: Pair) -> str:
 
 
 def _doubts(pair: Pair, alignment: Alignment) -> str:
-    """The links of a pair that are least probable."""
+    """Return the links of a pair that are least probable."""
     probabilities = alignment.probabilities or (np.nan,) * len(alignment)
     known = [item for item in zip(probabilities, alignment.links, strict=True) if np.isfinite(item[0])]
     links = ", ".join(

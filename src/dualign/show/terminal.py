@@ -36,7 +36,7 @@ class Shown:
 
 
 def pair_on_terminal(shown: Shown, width: int) -> Iterator[Text]:
-    """Lines of text with colours, none wider than `width` where that is possible."""
+    """Return lines of text with colours, none wider than `width` where that is possible."""
     groups = _groups(shown)
     head = Text(f"{shown.number}", style="bold")
     if shown.gold is not None:
@@ -58,7 +58,7 @@ def pair_on_terminal(shown: Shown, width: int) -> Iterator[Text]:
 
 
 def printable(word: str) -> str:
-    """A word without characters that control the terminal or change the direction of the line."""
+    """Return a word without characters that control the terminal or change the direction of the line."""
     control = ("Cc", "Cf", "Cs", "Zl", "Zp")
     joiners = "\u200c\u200d"  # part of the spelling in many scripts
     return "".join(
@@ -68,7 +68,7 @@ def printable(word: str) -> str:
 
 
 def _groups(shown: Shown) -> tuple[dict[int, int], dict[int, int]]:
-    """Numbers of the connected parts of the links, by source and by target position."""
+    """Return numbers of the connected parts of the links, by source and by target position."""
     groups: tuple[dict[int, int], dict[int, int]] = {}, {}
     number = 0
     for i, j in shown.links:
@@ -107,7 +107,7 @@ def _grid(shown: Shown, width: int) -> Iterator[Text]:
 
 
 def _heads(words: Sequence[str], left: int) -> Iterator[Text]:
-    """Words from top to bottom, standing on the grid."""
+    """Return words from top to bottom, standing on the grid."""
     letters = [_letters(word) for word in words]
     height = max(map(len, letters))
     for row in range(height):
@@ -122,7 +122,7 @@ def _heads(words: Sequence[str], left: int) -> Iterator[Text]:
 
 
 def _letters(word: str) -> list[str]:
-    """Letters, each with the marks that belong to it; cut after `TALLEST`."""
+    """Return letters, each with the marks that belong to it; cut after `TALLEST`."""
     found: list[str] = []
     for letter in word:
         if found and (unicodedata.combining(letter) or cell_len(letter) == 0):
@@ -133,7 +133,7 @@ def _letters(word: str) -> list[str]:
 
 
 def _fitted(word: str, width: int) -> str:
-    """A word aligned right in `width` places, cut if necessary."""
+    """Return a word aligned right in `width` places, cut if necessary."""
     if cell_len(word) > width:
         while cell_len(word) > width - 1:
             word = word[:-1]
@@ -157,7 +157,7 @@ def _mark(shown: Shown, link: Link) -> tuple[str, str]:
 
 
 def legend(*, gold: bool) -> Iterable[str]:
-    """What the marks mean."""
+    """Return what the marks mean."""
     yield "■ link  ▪ link, improbable"
     if gold:
         yield "✗ not in gold  □ gold, missing  ○ gold, possible"

@@ -1,21 +1,17 @@
-"""A `Dataset` as the page reads it: one JSON object of long strings, a line for each pair.
+"""The viewer: a page for a `Dataset`, in one file that needs nothing else, and a server for it.
 
-Browsers read plain text fastest: unpacking compressed data takes twice as long as parsing this. The page
-splits the strings at line ends, which takes milliseconds for 100,000 pairs, and looks into a line only when
-its pair is shown, searched or sorted. Lines of links have `i-j` (a link), `i?j` (possible) and `i~j` (not a
-link, but its probability is known), each with `:thousandths` if there is a probability; `!` is a pair without
-gold.
+The page gets its data as one JSON object of long strings, with a line for each pair. Browsers read plain text
+fastest: unpacking compressed data takes twice as long as parsing this. The page splits the strings at line
+ends, which takes milliseconds for 100,000 pairs, and looks into a line only when its pair is shown, searched
+or sorted. Lines of links have `i-j` (a link), `i?j` (possible) and `i~j` (not a link, but its probability is
+known), each with `:thousandths` if there is a probability; `!` is a pair without gold.
 
-The pages: parts from `assets/`, put together in one file that needs nothing else.
+Pages are made of parts from `assets/`. A content security policy forbids every request, and every script and
+style but our own, whose hashes it names. So nothing in a corpus is ever run or fetched.
 
-A content security policy forbids every request, and every script and style but our own, whose hashes it
-names. So nothing in a corpus is ever run or fetched.
-
-The viewer's server: one page, and posteriors on demand, for this machine only.
-
-It is bound to 127.0.0.1, answers GET for `/` and `/posteriors/N` and nothing else, reads no file on request,
-and refuses requests for any other host name (a page elsewhere could otherwise reach it by rebinding its own
-name to 127.0.0.1).
+The server, for this machine only, is bound to 127.0.0.1, answers GET for `/` and `/posteriors/N` and nothing
+else, reads no file on request, and refuses requests for any other host name (a page elsewhere could otherwise
+reach it by rebinding its own name to 127.0.0.1).
 """
 
 from __future__ import annotations
@@ -39,15 +35,20 @@ from dualign.text.links import Alignment, Link
 SCRIPTS = ("parsing", "corpus", "list", "drawing", "pair", "posteriors", "editing", "viewer")
 """In this order: each uses only those before it."""
 
+NO_GOLD = "!"
+LOCAL = "127.0.0.1"
+
+_POSTERIORS = re.compile(r"/posteriors/([0-9]{1,9})")
+
 
 @cache
 def asset(name: str) -> str:
-    """The text of one file of `assets/`."""
+    """Return the text of one file of `assets/`."""
     return files("dualign.show").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def viewer_page(content: dict[str, Any], *, live: bool = False) -> str:
-    """The viewer of what `dualign.show.viewer.content` made; `live` if our server will answer it."""
+    """Return the viewer of what `dualign.show.viewer.content` made; `live` if our server will answer it."""
     script = "\n".join(asset(f"{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}\n}})();\n'
     body = asset("viewer.html").replace("@DATA@", packed(content))
@@ -55,13 +56,14 @@ def viewer_page(content: dict[str, Any], *, live: bool = False) -> str:
 
 
 def alignment_page() -> str:
-    """A page where two sentences are typed, and the links that the server finds between them are drawn."""
+    """Return a page where two sentences are typed, and the links that the server finds between them are
+    drawn."""
     script = f'(() => {{\n"use strict";\n{asset("typed_pair.js")}\n}})();\n'
     return document("dualign", asset("typed_pair.css"), asset("typed_pair.html"), script, live=True)
 
 
 def document(title: str, style: str, body: str, script: str = "", *, live: bool = False) -> str:
-    """An HTML page with our base style; `title` is plain text, `body` markup."""
+    """Return an HTML page with our base style; `title` is plain text, `body` markup."""
     style = asset("base.css") + style
     policy = [
         "default-src 'none'",
@@ -89,11 +91,8 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-NO_GOLD = "!"
-
-
 def content(dataset: Dataset, **more: Any) -> dict[str, Any]:
-    """What the page needs to know of a dataset; `more` (posteriors, candidates …) is added."""
+    """Return what the page needs to know of a dataset; `more` (posteriors, candidates …) is added."""
     source, target = ("\n".join(" ".join(pair[side]) for pair in dataset.pairs) for side in (0, 1))
     gold = None
     if dataset.gold is not None:
@@ -112,7 +111,7 @@ def content(dataset: Dataset, **more: Any) -> dict[str, Any]:
 
 
 def packed(content: dict[str, Any]) -> str:
-    """A JSON object that is safe inside a `<script>` element."""
+    """Return a JSON object that is safe inside a `<script>` element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # Only in strings, where the escape means the same; no `</script>` or `<!--` is left.
     return text.replace("<", "\\u003c")
@@ -136,11 +135,6 @@ def _scored(alignment: Alignment, cells: dict[Link, float]) -> str:
     marks.update(dict.fromkeys(alignment.links, "-"))
     tails = {link: f":{round(1000 * p)}" for link, p in cells.items()}
     return " ".join(f"{i}{marks[i, j]}{j}{tails.get((i, j), '')}" for i, j in sorted(marks))
-
-
-LOCAL = "127.0.0.1"
-
-_POSTERIORS = re.compile(r"/posteriors/([0-9]{1,9})")
 
 
 class Viewer(ThreadingHTTPServer):

@@ -10,8 +10,8 @@ from .conllu import read_conllu as read_conllu
 from .conllu import write_conllu as write_conllu
 from .corpus import Numbered as Numbered
 from .corpus import numbered as numbered
-from .link_formats import parse_pharaoh as parse_pharaoh
-from .link_formats import pharaoh as pharaoh
+from .formats.pharaoh import parse_pharaoh as parse_pharaoh
+from .formats.pharaoh import pharaoh as pharaoh
 from .link_formats import read_links as read_links
 from .link_formats import write_links as write_links
 from .links import Alignment as Alignment
@@ -25,33 +25,3 @@ from .samples import write_sample as write_sample
 from .score_matrices import read_matrices as read_matrices
 from .utf8 import read_lines as read_lines
 from .utf8 import tokenize as tokenize
-
-__all__ = [
-    "Alignment",
-    "Arpa",
-    "Numbered",
-    "Sentence",
-    "Tree",
-    "generate",
-    "numbered",
-    "parse_pharaoh",
-    "parse_tree",
-    "pharaoh",
-    "read_arpa",
-    "read_conllu",
-    "read_lines",
-    "read_links",
-    "read_matrices",
-    "read_pairs",
-    "read_records",
-    "read_table",
-    "read_trees",
-    "sample",
-    "sample_path",
-    "tokenize",
-    "trace_of",
-    "write_arpa",
-    "write_conllu",
-    "write_links",
-    "write_sample",
-]

@@ -1,34 +1,32 @@
-"""Sentence pairs as blocks of bytes: what `dualign.text.blocks.read_pairs` reads, without a string per line.
+"""A text of two sides as blocks of bytes, which any thread can turn into tokens; and as pairs of lists.
 
-`read_pair_blocks` cuts the files into blocks of lines; `both_sides`, on any thread, makes plain text of one.
-
-Large texts as blocks of whole lines in step: a reader that looks for line ends and nothing else, and
-`settled`, which brings a block into the form that `dualign.text.utf8` describes.
-
-The reader is one thread's work; everything else about a block can be done by another, so that many blocks
-are worked on at the same time. Blocks are cut by the content alone.
-
-Sentence pairs from two parallel files, or from one file with both sides on a line.
+`read_blocks` cuts what `dualign.text.text_files.TextFiles` names, of whatever kind, into blocks of whole
+lines in step: it looks for line ends and nothing else. That is one thread's work; everything else about a
+block can be done by another, so that many are worked on at the same time. Blocks are cut by content alone.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from types import TracebackType
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice, tee
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
-from dualign._core.files.streams import FilePath, open_input
-from dualign._core.jit import kernel, part
-from dualign.text.checks import in_step, same_length
-from dualign.text.tokenizing import PLAIN, Cutting, words_of
-from dualign.text.utf8 import checked, read_lines, refuse_block, refuse_packed, tokenize
-from dualign.text.utf8_kernels import BYTE, eight_bytes, normal_form, octets, white_space, word_end
+from dualign._core.files.streams import FilePath, is_compressed, open_input
+from dualign._core.threads import prefetched
+from dualign.text.checks import same_length
+from dualign.text.conllu import FORM, is_conllu, read_conllu
+from dualign.text.tables import parse_columns, read_rows
+from dualign.text.text_files import TextFiles
+from dualign.text.tokenizing import words_of
+from dualign.text.utf8 import checked, lines_of, read_lines, refuse_block, refuse_packed, tokenize
 
 BLOCK_BYTES = 1 << 20
 """Bytes of a block; only a longer line makes a longer one, or who asks for very many lines."""
@@ -36,10 +34,25 @@ BLOCK_BYTES = 1 << 20
 _MANY = 1 << 14
 
 _READ = 1 << 18
+_AT_ONCE = 1 << 12
+"""Most lines that are read together where pairs are wanted one by one."""
+
+_ROWS = 64
+"""Rows of a table that are put together."""
+
+_BARS = "|||"
+
+SEPARATED = "write `source ||| target` or `source<TAB>target` on each line"
+OR_TWO_FILES = f"{SEPARATED}, or name two files"
+"""A remedy for lines without a separator."""
+
+Pair = tuple[Sequence[str], Sequence[str]]
+"""The tokens of a source sentence and of its translation."""
 
 
 class Position(NamedTuple):
-    """A place between two lines of a text: how many lines and bytes, decompressed, are before it."""
+    """A place between two lines of a text: how many lines are before it, and bytes of each side, decompressed
+    and with the cells of a table, or the words of a tree, as lines."""
 
     line: int = 0
     source: int = 0
@@ -49,8 +62,9 @@ class Position(NamedTuple):
 BEGINNING = Position()
 
 
-class PairedLines(NamedTuple):
-    """Some lines of both sides in UTF-8, each with its `\\n`, as they are in the files.
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """Some pairs of a text in UTF-8, each line with its `\\n`, as they are in its files.
 
     `begin` and `end`: their place in the text. Without a `target` the lines of `source` have both sides,
     separated by `bars` or by a tab; None if all lines so far are empty.
@@ -60,32 +74,98 @@ class PairedLines(NamedTuple):
     end: Position
     source: bytes
     target: bytes | None
+    origin: TextFiles
     bars: bool | None = None
+    ids: tuple[str, ...] = ()
+    """The ids of the pairs, if they have any."""
 
-    @property
-    def pairs(self) -> int:
-        """How many pairs these are."""
+    def __len__(self) -> int:
         return self.end.line - self.begin.line
+
+    def place(self, number: int, side: int = 0) -> str:
+        """Return where pair `number` of the block is, counted from 0, for messages."""
+        name, line = self._path(side), self.begin.line + number + 1
+        return f"{name}, pair {line}" if self.origin.is_table or is_conllu(name) else f"{name}:{line}"
+
+    def _path(self, side: int) -> str:
+        return self.origin.target or self.origin.source if side else self.origin.source
+
+    def error(self, number: int, message: str, side: int = 0) -> DataError:
+        """Return the error of a pair."""
+        return DataError(message, place=self.place(number, side))
+
+    def normalised(self) -> tuple[bytes, bytes]:
+        """Return the lines of each side by the rules of `dualign.text.utf8`, to be split at white space."""
+        from dualign.text.utf8_kernels import octets, split_lines
+
+        left = self._normal(0, self.source)
+        if self.target is not None:
+            return left, self._normal(1, self.target)
+        sides, sizes = np.empty((2, len(left) + len(self)), np.uint8), np.zeros(2, np.int64)
+        line, found = split_lines(octets(left), len(left), bool(self.bars), sides, sizes)
+        if line >= 0:
+            raise _wrong_separators(self.place(line), found, bool(self.bars))
+        return sides[0, : sizes[0]].tobytes(), sides[1, : sizes[1]].tobytes()
+
+    def _normal(self, side: int, lines: bytes) -> bytes:
+        from dualign.text.utf8_kernels import normal_form
+
+        normal = normal_form(lines, self.origin.errors)
+        if normal is None:
+            refuse_block(self._path(side), lines, self.begin.line + 1)
+        return normal
+
+    def tokens(self) -> tuple[bytes, bytes]:
+        """Return the lines of each side with blanks between the tokens."""
+        return self.origin.cutting.both(self.normalised())
+
+    def pairs(self) -> Iterator[Pair]:
+        """Return the token lists of each pair; those before an error come first."""
+        cutting = self.origin.cutting
+        if not cutting.plain:
+            split = partial(words_of, ascii=cutting.ascii)
+            sides = (map(split, side.decode().split("\n")[:-1]) for side in self.tokens())
+            yield from zip(*sides, strict=True)
+        elif self.target is not None:
+            for left, right in zip(self._lines(0, self.source), self._lines(1, self.target), strict=True):
+                yield tokenize(left), tokenize(right)
+        else:
+            for number, line in enumerate(self._lines(0, self.source)):
+                yield _split(line, bool(self.bars), self.place(number))
+
+    def _lines(self, side: int, lines: bytes) -> Iterator[str]:
+        return lines_of(self._path(side), lines, self.begin.line + 1, self.origin.errors)
+
+    def with_separator(self) -> TextBlock:
+        """Return the same block, which says whether it has bars, if a line of it shows that."""
+        if self.target is not None or self.bars is not None:
+            return self
+        lines = self._lines(0, self.source)
+        return replace(self, bars=_separator(self.origin.source, lines, self.begin.line))
+
+    def single(self) -> Iterator[TextBlock]:
+        """Return a block for each pair; its place in the text is known by its line alone."""
+        sides = [side.split(b"\n")[:-1] for side in (self.source, self.target or self.source)]
+        for number, (left, right) in enumerate(zip(*sides, strict=True), self.begin.line):
+            target = None if self.target is None else right + b"\n"
+            yield replace(
+                self, begin=Position(number), end=Position(number + 1), source=left + b"\n", target=target
+            )
 
 
 class LineReader:
-    """Reads whole lines of a file, as many as are asked for."""
+    """Whole lines of what comes in parts, as many as are asked for; `path` is for messages."""
 
-    def __init__(self, path: str, begin: int = 0) -> None:
+    def __init__(self, path: str, parts: Iterator[bytes], begin: int = 0) -> None:
         self.path = path
         self.position = begin
         """Of the first byte that was not taken."""
-        self._stream = open_input(path, begin)
+        self._parts = parts
         self._held = bytearray()
         self._ends = np.empty(0, np.int64)  # of the lines in `_held`, each after its line feed
-        self._ended = False
+        self.ended = False
+        """Whether there is nothing more to read."""
         self._added = 0  # line feeds that the file lacks
-
-    def __enter__(self) -> LineReader:
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._stream.close()
 
     @property
     def count(self) -> int:
@@ -94,38 +174,33 @@ class LineReader:
 
     @staticmethod
     def limit(lines: int) -> int:
-        """The most bytes that a block of this number of lines has."""
+        """Return the most bytes that a block of this number of lines has."""
         return BLOCK_BYTES * max(1, lines // _MANY)
 
     def needs_more(self, lines: int) -> bool:
         """Whether neither the end, nor this many lines, nor the bytes of a block are in memory."""
         full = self.count >= lines or (self.count > 0 and self._ends[-1] >= self.limit(lines))
-        return not self._ended and not full
+        return not self.ended and not full
 
     def read(self) -> None:
         """Read what there is, or wait for something."""
-        part = self._stream.read1(_READ)
+        part = next(self._parts, b"")
         if self.position == 0 and not self._held:
             refuse_packed(self.path, part)
         if not part:
-            self._ended = True
+            self.ended = True
             if len(self._held) > (self._ends[-1] if self.count else 0):
                 part, self._added = b"\n", 1
         ends = np.flatnonzero(np.frombuffer(part, np.uint8) == 10) + (len(self._held) + 1)
         self._held += part
         self._ends = np.concatenate((self._ends, ends))
 
-    @property
-    def ended(self) -> bool:
-        """Whether there is nothing more to read."""
-        return self._ended
-
     def block(self, lines: int) -> int:
-        """How many of the lines in memory make a block: at least one."""
+        """Return how many of the lines in memory make a block: at least one."""
         return max(1, min(lines, int(np.searchsorted(self._ends, self.limit(lines), side="right"))))
 
     def take(self, lines: int) -> bytes:
-        """The next lines, which are in memory."""
+        """Return the next lines, which are in memory."""
         size = int(self._ends[lines - 1])
         block = bytes(memoryview(self._held)[:size])
         del self._held[:size]
@@ -136,7 +211,7 @@ class LineReader:
     def count_rest(self) -> int:
         """Read to the end, and return how many lines there were."""
         count = 0
-        while self.count or not self._ended:
+        while self.count or not self.ended:
             if self.count:
                 count += self.count
                 self.take(self.count)
@@ -145,305 +220,176 @@ class LineReader:
         return count
 
 
-def paired_lines(
-    source: str, target: str | None, lines: int, begin: Position = BEGINNING, *, at_once: bool = False
-) -> Iterator[PairedLines]:
-    """The lines of two parallel files, or of one with both sides, in blocks of at most this many.
+def read_blocks(
+    text: TextFiles, lines: int, begin: Position = BEGINNING, *, at_once: bool = False
+) -> Iterator[TextBlock]:
+    """Read a text, from a place on, in blocks of at most this many pairs.
 
     Lines that are there are given `at_once`, however few, if that is wanted: somebody may wait for an answer.
     Where one file ends before the other, the blocks before that come first, and then an error. How the text
     is cut depends on what it contains after the `begin`, and on nothing else.
     """
-    with LineReader(source, begin.source) as left:
-        if target is None:
-            yield from _blocks_of_one(left, lines, begin, at_once)
-            return
-        with LineReader(target, begin.target) as right:
-            while True:
-                _fill(left, right, 1 if at_once else lines)
-                if not (left.count and right.count):
-                    break
-                count = min(left.block(lines), right.block(lines))
-                blocks = left.take(count), right.take(count)
-                end = Position(begin.line + count, left.position, right.position)
-                yield PairedLines(begin, end, *blocks)
-                begin = end
-            counts = [begin.line + side.count_rest() for side in (left, right)]
-            same_length((source, counts[0]), (target, counts[1]))
+    if text.source == text.target == "-":
+        raise UsageError("source and target cannot both be standard input; name a file for one of them")
+    checked(text.errors)
+    blocks = _blocks(text, lines, begin, at_once or text.tell is not None)
+    return _with_separators(blocks) if text.tell is None else _with_bad_lines_emptied(blocks, text.tell)
 
 
-def _fill(left: LineReader, right: LineReader, lines: int) -> None:
-    """Read until it is known how many lines make the next block of both.
+def _blocks(text: TextFiles, lines: int, begin: Position, at_once: bool) -> Iterator[TextBlock]:
+    bars = None
+    if begin.line and text.target is None and not text.is_table:
+        bars = _separator(text.source, read_lines(text.source, text.errors), 0)
+    with ExitStack() as stack:
+        readers, ids = _opened(text, begin, stack)
+        while True:
+            _fill(readers, 1 if at_once else lines)
+            if not all(reader.count for reader in readers):
+                break
+            count = min(reader.block(lines) for reader in readers)
+            source, target = [*(reader.take(count) for reader in readers), None][:2]
+            end = Position(begin.line + count, *(reader.position for reader in readers))
+            yield TextBlock(begin, end, source or b"", target, text, bars, tuple(islice(ids, count)))
+            begin = end
+        same_length(*((reader.path, begin.line + reader.count_rest()) for reader in readers))
+
+
+def _opened(text: TextFiles, begin: Position, stack: ExitStack) -> tuple[list[LineReader], Iterator[str]]:
+    """Open the one file, or both sides, from a place on; return the ids, too, if there are any."""
+    if not text.is_table:
+        files = zip(text.files, begin[1:], strict=False)
+        return [LineReader(path, _parts(path, text, at, stack), at) for path, at in files], iter(())
+    columns = None if text.columns is None else parse_columns(text.columns)
+    rows = stack.enter_context(closing(read_rows(text.source, columns, errors=text.errors)))
+    source, target, *ids = (map(itemgetter(n), each) for n, each in enumerate(tee(rows, 2 + text.has_ids)))
+    sides = zip((source, target), begin[1:], strict=True)
+    readers = [LineReader(text.source, _made(side, at), at) for side, at in sides]
+    return readers, islice(_usable(text.source, ids[0]), begin.line, None) if ids else iter(())
+
+
+def _usable(path: str, ids: Iterator[str]) -> Iterator[str]:
+    """Return ids that can stand before links."""
+    from dualign.text.formats.pharaoh import like_links
+
+    for number, id in enumerate(ids, 1):
+        if not id.strip() or like_links(id):
+            what = f"the id `{id}` looks like a link" if id.strip() else "the id is empty"
+            raise DataError(f"{path}, pair {number}: {what}; leave the ids out, or give others")
+        yield id
+
+
+def _parts(path: str, text: TextFiles, begin: int, stack: ExitStack) -> Iterator[bytes]:
+    """Read a file in parts, from a place on; what must be decompressed, by a thread of its own."""
+    if is_conllu(path):
+        sentences = stack.enter_context(closing(read_conllu(path, text.errors)))
+        words = (["_".join(form.split()) for form in each.column(FORM)] for each in sentences)
+        return _made(map(" ".join, words), begin)
+    stream = stack.enter_context(open_input(path, begin))
+    parts = iter(partial(stream.read1, _READ), b"")
+    return stack.enter_context(closing(prefetched(parts))) if is_compressed(path) else parts
+
+
+def _made(lines: Iterator[str], begin: int) -> Iterator[bytes]:
+    """Put lines together, from a place on. What UTF-8 cannot hold is refused by whoever reads them."""
+    while part := "".join(f"{line}\n" for line in islice(lines, _ROWS)).encode("utf-8", "surrogatepass"):
+        if begin < len(part):
+            yield part[begin:]
+        begin = max(0, begin - len(part))
+
+
+def _fill(readers: Sequence[LineReader], lines: int) -> None:
+    """Read until it is known how many lines make the next block of all.
 
     Always from the side that has fewer lines: the two may be pipes that one program fills, line by line, and
     it may wait until that side is read.
     """
-    while True:
-        for one, other in ((left, right), (right, left)):
-            enough = not one.needs_more(lines) and other.count >= one.block(lines)
-            if enough or not (one.needs_more(lines) or other.needs_more(lines)):
+    while any(reader.needs_more(lines) for reader in readers):
+        for one in readers:
+            if not one.needs_more(lines) and all(other.count >= one.block(lines) for other in readers):
                 return
-        first, second = (left, right) if left.count <= right.count else (right, left)
-        (second if first.ended else first).read()
+        min((reader for reader in readers if not reader.ended), key=lambda reader: reader.count).read()
 
 
-def _blocks_of_one(reader: LineReader, lines: int, begin: Position, at_once: bool) -> Iterator[PairedLines]:
-    while True:
-        while reader.needs_more(1 if at_once else lines):
-            reader.read()
-        if not reader.count:
-            return
-        count = reader.block(lines)
-        block = reader.take(count)
-        end = Position(begin.line + count, reader.position)
-        yield PairedLines(begin, end, block, None)
-        begin = end
-
-
-def settled(block: bytes, path: str, before: int, errors: str) -> bytes:
-    """The lines with the rules of `dualign.text.utf8` applied; it is left to split them at white space.
-
-    `before`: how many lines of the file come before the block, for messages.
-    """
-    if before == 0:
-        refuse_packed(path, block)
-    normal = normal_form(block, errors)
-    if normal is None:
-        refuse_block(path, block, before + 1)
-    return normal
-
-
-_FEW = 256
-"""Lines that are read together where pairs are wanted one by one."""
-
-
-def read_pair_blocks(
-    source: str,
-    target: str | None,
-    lines: int,
-    *,
-    begin: Position = BEGINNING,
-    errors: str = "strict",
-    tell: Callable[[str], None] | None = None,
-) -> Iterator[PairedLines]:
-    """The text that `read_pairs` reads, in blocks of at most this many pairs, from a place on.
-
-    With `tell`, lines that are there are given at once (see `paired_lines`), and one that is an error counts
-    as an empty pair: `tell` is called with the message.
-    """
-    if source == target == "-":
-        raise UsageError("source and target cannot both be standard input; name a file for one of them")
-    checked(errors)
-    blocks = paired_lines(source, target, lines, begin, at_once=tell is not None)
-    if tell is not None:
-        yield from _mended(blocks, source, target, errors, tell)
-        return
-    if target is not None:
-        yield from blocks
-        return
-    bars = _separator(source, read_lines(source, errors), 1) if begin.line else None
-    for block in blocks:
-        if bars is None:
-            before = block.begin.line
-            text = settled(block.source, source, before, errors).decode().split("\n")
-            bars = _separator(source, text, before + 1)
-        yield block._replace(bars=bars)
-
-
-def _mended(
-    blocks: Iterable[PairedLines], source: str, target: str | None, errors: str, tell: Callable[[str], None]
-) -> Iterator[PairedLines]:
-    """The blocks with bad lines made empty."""
+def _with_separators(blocks: Iterable[TextBlock]) -> Iterator[TextBlock]:
+    """Return the blocks, which say whether they have bars once a line has shown it."""
     bars: bool | None = None
     for block in blocks:
-        block = block._replace(bars=bars)
-        if target is not None or bars is not None:
+        block = block.with_separator() if bars is None else replace(block, bars=bars)
+        bars = block.bars
+        yield block
+
+
+def _with_bad_lines_emptied(blocks: Iterable[TextBlock], tell: Callable[[str], None]) -> Iterator[TextBlock]:
+    bars: bool | None = None
+    for block in blocks:
+        block = replace(block, bars=block.bars if bars is None else bars)
+        if block.target is not None or block.bars is not None:
             with suppress(DataError):
-                both_sides(block, source, target, errors)
+                block.normalised()
                 yield block
                 continue
-        sides = [side.split(b"\n")[:-1] for side in (block.source, block.target or block.source)]
-        for number, pair in enumerate(zip(*sides, strict=True), block.begin.line):
-            left, right = (line + b"\n" for line in pair)
+        lines: list[tuple[bytes, bytes]] = []
+        for one in block.single():
             try:
-                if target is None and bars is None:
-                    text = settled(left, source, number, errors).decode().split("\n")
-                    bars = _separator(source, text, number + 1)
-                one = PairedLines(
-                    Position(number), Position(number + 1), left, None if target is None else right, bars
-                )
-                both_sides(one, source, target, errors)
+                one = one.with_separator()
+                bars = one.bars
+                one.normalised()
+                lines.append((one.source, one.target or b""))
             except DataError as error:
                 tell(str(error))
-                for side in sides:
-                    side[number - block.begin.line] = b""
-        left, right = (b"".join(line + b"\n" for line in side) for side in sides)
-        yield block._replace(source=left, target=None if target is None else right, bars=bars)
+                lines.append((b"\n", b"\n"))
+        source, target = map(b"".join, zip(*lines, strict=True))
+        yield replace(block, source=source, target=None if block.target is None else target, bars=bars)
 
 
-def _separator(path: str, lines: Iterable[str], number: int) -> bool | None:
-    """Whether the lines, counted from `number` on, have bars, by the first that is not empty."""
-    for at, line in enumerate(lines, number):
-        if tokenize(line):
-            return has_bars(line, f"{path}:{at}")
+def read_pairs(
+    source: FilePath | TextFiles, target: FilePath | None = None, *, errors: str = "strict"
+) -> Iterator[Pair]:
+    """Yield the token lists of each sentence pair, in bounded memory.
+
+    With `target`, two parallel files; one of them may be `-`. Without, one file whose lines are `source |||
+    target` (fast_align's form; the bars are a token of their own) or `source<TAB>target`, or a table (see
+    `dualign.text.tables`). Its first line that is not empty decides which; bars win over a tab. Every other
+    line must have that separator exactly once, or be empty, which is an empty pair. Either side may be empty.
+    `errors` as in `read_lines`. A `TextFiles` says all this by itself.
+    """
+    text = source
+    if not isinstance(text, TextFiles):
+        text = TextFiles(os.fspath(text), None if target is None else os.fspath(target), errors=errors)
+    return (pair for block in read_blocks(text, _AT_ONCE, at_once=True) for pair in block.pairs())
+
+
+def _separator(path: str, lines: Iterable[str], before: int) -> bool | None:
+    """Whether lines, with this many before them, have bars, by the first that is not empty."""
+    for number, line in enumerate(lines, before + 1):
+        if tokens := tokenize(line):
+            if _BARS not in tokens:
+                check_separator(line, f"{path}:{number}", bars=False)
+            return _BARS in tokens
     return None
 
 
-def both_sides(
-    lines: PairedLines, source: str, target: str | None, errors: str = "strict"
-) -> tuple[bytes, bytes]:
-    """The lines of each side of a block of these files, to be split at white space."""
-    left = settled(lines.source, source, lines.begin.line, errors)
-    if lines.target is not None and target is not None:
-        return left, settled(lines.target, target, lines.begin.line, errors)
-    sides = np.empty((2, len(left) + lines.pairs), np.uint8)
-    sizes = np.zeros(2, np.int64)
-    line, found = split_lines(octets(left), len(left), bool(lines.bars), sides, sizes)
-    if line >= 0:
-        raise wrong_separators(f"{source}:{lines.begin.line + line + 1}", found, bool(lines.bars))
-    return sides[0, : sizes[0]].tobytes(), sides[1, : sizes[1]].tobytes()
-
-
-class TextFiles(NamedTuple):
-    """The files of a text, one with both sides or two, and how to read them."""
-
-    source: str
-    target: str | None
-    errors: str = "strict"
-    cutting: Cutting = PLAIN
-    tell: Callable[[str], None] | None = None
-    """See `read_pair_blocks`."""
-
-    def blocks(self, lines: int, begin: Position = BEGINNING) -> Iterator[PairedLines]:
-        """Blocks of at most `lines` pairs, from a place on."""
-        return read_pair_blocks(
-            self.source, self.target, lines, begin=begin, errors=self.errors, tell=self.tell
-        )
-
-    def tokens(self, lines: PairedLines) -> tuple[bytes, bytes]:
-        """The lines of each side of a block, with blanks between the tokens."""
-        return self.cutting.both(both_sides(lines, self.source, self.target, self.errors))
-
-    def pairs(self) -> Iterator[Pair]:
-        """The token lists of each pair."""
-        if self.cutting.plain:
-            yield from read_pairs(self.source, self.target, errors=self.errors)
-            return
-        for block in self.blocks(_FEW):
-            for left, right in zip(
-                *(side.decode().split("\n")[:-1] for side in self.tokens(block)), strict=True
-            ):
-                yield words_of(left, self.cutting.ascii), words_of(right, self.cutting.ascii)
-
-
-@kernel
-def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) -> tuple[int, int]:
-    """Write the two sides of each line; (-1, 1), or a line without one separator and how many it has."""
-    at = line = 0
-    while at < size:
-        found, words, begin, end, after = look_for_separator(text, at, bars)
-        if words == 0 and (bars or found == 0):
-            begin = end = at
-        elif found != 1:
-            return line, found
-        for side, first, last in ((0, at, begin), (1, end, after)):
-            for k in range(first, last):
-                sides[side, sizes[side] + k - first] = eight_bytes(text, k) & BYTE
-            sizes[side] += last - first + 1
-            sides[side, sizes[side] - 1] = 10
-        at = after + 1
-        line += 1
-    return -1, 1
-
-
-@part(allocates=False)
-def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int, int, int]:
-    """How many separators and words the line has that begins here; where the first separator begins and ends,
-    and where the line does."""
-    found = words = 0
-    first = last = at
-    while True:
-        x = eight_bytes(text, at)
-        if x & BYTE == 10:
-            return found, words, first, last, at
-        begin, gap = at, white_space(x, False)
-        if gap > 0:
-            at += gap
-            hit = x & BYTE == 9 and not bars
-        else:
-            at = word_end(text, at, False)
-            words += 1
-            hit = bars and at - begin == 3 and x & np.uint64(0xFFFFFF) == 0x7C7C7C
-        if hit:
-            if found == 0:
-                first, last = begin, at
-            found += 1
-
-
-_BARS = "|||"
-
-OR_TWO_FILES = ", or name two files"
-"""A remedy for lines without a separator."""
-
-Pair = tuple[Sequence[str], Sequence[str]]
-"""The tokens of a source sentence and of its translation."""
-
-
-def read_pairs(source: FilePath, target: FilePath | None = None, *, errors: str = "strict") -> Iterator[Pair]:
-    """Yield the token lists of each sentence pair, one pair per line, in bounded memory.
-
-    With `target`, two parallel files; one of them may be `-`. Without, one file whose lines are `source |||
-    target` (fast_align's form; the bars are a token of their own) or `source<TAB>target`. Its first line
-    that is not empty decides which; bars win over a tab. Every other line must have that separator exactly
-    once, or be empty, which is an empty pair. Either side may be empty. `errors` as in `read_lines`.
-    """
-    source = os.fspath(source)
-    if target is None:
-        return _pairs_of_one(source, read_lines(source, errors))
-    target = os.fspath(target)
-    if source == target == "-":
-        raise UsageError("source and target cannot both be standard input; name a file for one of them")
-    lines = in_step((source, read_lines(source, errors)), (target, read_lines(target, errors)))
-    return ((tokenize(s), tokenize(t)) for s, t in lines)
-
-
-def _pairs_of_one(path: str, lines: Iterator[str]) -> Iterator[Pair]:
-    bars: bool | None = None  # None until a line has shown the separator
-    for number, line in enumerate(lines, 1):
-        tokens = tokenize(line)
-        if bars is None and tokens:
-            bars = has_bars(line, f"{path}:{number}")
-        if not tokens and (bars or "\t" not in line):
-            yield [], []
-            continue
-        if (found := tokens.count(_BARS) if bars else line.count("\t")) != 1:
-            raise wrong_separators(f"{path}:{number}", found, bool(bars))
-        if bars:
-            at = tokens.index(_BARS)
-            yield tokens[:at], tokens[at + 1 :]
-        else:
-            left, right = line.split("\t")
-            yield tokenize(left), tokenize(right)
-
-
-def has_bars(line: str, place: str) -> bool:
-    """Whether the separator is `|||` and not a tab, by the first line that is not empty."""
-    if not (bars := _BARS in tokenize(line)):
-        check_separator(line, place, bars=False)
-    return bars
+def _split(line: str, bars: bool, place: str) -> Pair:
+    """Return the tokens of both sides of a line."""
+    tokens = tokenize(line)
+    if not tokens and (bars or "\t" not in line):
+        return [], []
+    if (found := tokens.count(_BARS) if bars else line.count("\t")) != 1:
+        raise _wrong_separators(place, found, bars)
+    if bars:
+        at = tokens.index(_BARS)
+        return tokens[:at], tokens[at + 1 :]
+    left, right = line.split("\t")
+    return tokenize(left), tokenize(right)
 
 
 def check_separator(line: str, place: str, *, bars: bool = True) -> None:
     """Refuse a line, the first of its file that is not empty, in which nothing can be a separator."""
     if "\t" not in line and not (bars and _BARS in line):
-        raise DataError(
-            f"{place}: no separator; "
-            f"write `source ||| target` or `source<TAB>target` on each line{OR_TWO_FILES}"
-        )
+        raise DataError("no separator", place=place, remedy=OR_TWO_FILES)
 
 
-def wrong_separators(place: str, found: int, bars: bool) -> DataError:
-    """The error of a line that has not one separator."""
+def _wrong_separators(place: str, found: int, bars: bool) -> DataError:
     name = _BARS if bars else "<TAB>"
     if found == 0:
         return DataError(f"{place}: no separator `{name}` on this line; write one")

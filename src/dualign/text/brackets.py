@@ -43,11 +43,11 @@ class Tree:
         return (p for p in reversed(range(len(self.tokens))) if self.is_node(p))
 
     def is_node(self, p: int) -> bool:
-        """Whether a node begins at p."""
+        """Return whether a node begins at p."""
         return self.tokens[p][0] == "("
 
     def children(self, p: int) -> Iterator[int]:
-        """Where the children of the node at p begin, nodes and words."""
+        """Return where the children of the node at p begin, nodes and words."""
         at = p + 1
         while at < self.after[p] - 1:
             yield at
@@ -63,14 +63,15 @@ class Tree:
 
 
 def escaped(word: str) -> str:
-    """A word as a leaf of a tree: without brackets, and without the bars that part the fields of a rule."""
+    """Return a word as a leaf of a tree: without brackets, and without the bars that part the fields of a
+    rule."""
     for text, name in _ESCAPES.items():
         word = word.replace(text, name)
     return word
 
 
 def unescaped(leaf: str) -> str:
-    """The word of a leaf."""
+    """Return the word of a leaf."""
     for text, name in _ESCAPES.items():
         leaf = leaf.replace(name, text)
     return leaf
@@ -116,8 +117,8 @@ def parse_tree(text: str) -> Tree:
 
 
 def read_trees(path: FilePath, errors: str = "strict") -> Iterator[Tree | None]:
-    """The trees of a file, one per line; None for an empty line, and for `()` and `(())`, which parsers write
-    if they fail."""
+    """Return the trees of a file, one per line; None for an empty line, and for `()` and `(())`, which
+    parsers write if they fail."""
     path = os.fspath(path)
     return parsed(path, read_lines(path, errors), _tree_or_none)
 
@@ -127,7 +128,8 @@ def _tree_or_none(line: str) -> Tree | None:
 
 
 def trees_of(path: str, sentences: Iterable[Sequence[str]], errors: str = "strict") -> Iterator[Tree | None]:
-    """The trees of a file that belongs to these sentences, line by line: their leaves must be the words."""
+    """Return the trees of a file that belongs to these sentences, line by line: their leaves must be the
+    words."""
     trees = read_trees(path, errors)
     both = in_step((path, trees), ("the text", sentences), remedy="write one tree per sentence")
     for number, (tree, sentence) in enumerate(both, 1):

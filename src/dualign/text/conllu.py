@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -137,7 +137,7 @@ def find_cycle(heads: list[int]) -> list[int]:
     return []
 
 
-def read_conllu(path: FilePath, errors: str = "strict") -> Iterator[Sentence]:
+def read_conllu(path: FilePath, errors: str = "strict") -> Generator[Sentence, None, None]:
     """Yield the sentences of `path` one after the other; `errors` as in `read_lines`."""
     path = os.fspath(path)
     return _read(path, read_lines(path, errors))
@@ -194,7 +194,7 @@ def _rows(sentence: Sentence) -> Iterator[list[str]]:
         yield from sentence.empty.get(position + 1, ())
 
 
-def _read(path: str, lines: Iterator[str]) -> Iterator[Sentence]:
+def _read(path: str, lines: Iterator[str]) -> Generator[Sentence, None, None]:
     sentence = Sentence([], place=path)
     words = sentence.words
     following = "1"  # the ID of the next word

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dualign._core.arrays import Array
-from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign._core.jit import kernel
 from dualign._core.memory import Workspace, boundless
 from dualign._core.threads import ordered_map, spans
@@ -257,8 +257,7 @@ class Numbered(Bitext):
         """This text `times` times, then the background: a text to learn from in which each pair of this one
         counts like `times` pairs of the other. Numbers of words stay; those of the background's own follow.
         """
-        if times < 1:
-            raise UsageError("{times=} must be at least 1", times=times)
+        check_value("times", times, least=1)
         sides, words = [], []
         for side, known, other, more in (
             (self.source, self.source_words, background.source, background.source_words),

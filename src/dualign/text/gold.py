@@ -15,12 +15,15 @@ from typing import NamedTuple, TypeVar
 
 from dualign._core.errors import DataError
 from dualign.text.checks import number_of, same_length
-from dualign.text.link_formats import NUMBER, chosen_line, links_from, parse_pharaoh, quoted
+from dualign.text.formats import NUMBER, quoted
+from dualign.text.formats.pharaoh import parse_pharaoh
+from dualign.text.link_formats import blocks_from
 from dualign.text.links import Alignment
 from dualign.text.utf8 import parsed, read_lines
 
 Item = TypeVar("Item")
 _NUMBER = re.compile(NUMBER)
+_CHOSEN_LINE = re.compile(rf"{NUMBER}\t\s*(?:[0-9]+[-?p][0-9]+(?:\s.*)?)?")
 
 
 class Gold(NamedTuple):
@@ -63,12 +66,12 @@ def read_gold(
                 break
         lines = chain(begin, lines)
         places = {id: line for line, id in enumerate(ids) if id is not None}
-        if begin and (chosen_line(begin[-1]) or begin[-1].partition("\t")[0] in places):
+        if begin and (_CHOSEN_LINE.fullmatch(begin[-1]) or begin[-1].partition("\t")[0] in places):
             content = list(lines)
             if [line.partition("\t")[0] for line in content] != list(ids[: len(content)]):
                 return _of_chosen_lines(path, content, places)
             lines = iter(content)
-    links = list(links_from(path, format, lines, None))
+    links = list(chain.from_iterable(blocks_from(path, format, lines, None)))
     return Gold(path, range(len(links)), links, False)
 
 

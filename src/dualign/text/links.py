@@ -1,6 +1,7 @@
-"""`Alignment`: the links of one sentence pair.
+"""The links of sentence pairs: of one, `Alignment`; of many, `Links` in flat arrays.
 
-The links of a sentence pair as HTML, for notebooks: a matrix, or in long pairs a line per source word.
+An `Alignment` shows itself in notebooks: as a matrix, or in long pairs as a line per source word. NumPy is
+loaded where arrays are made, so that what only names formats of links does without.
 """
 
 from __future__ import annotations
@@ -8,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from operator import itemgetter
+from itertools import chain, compress, pairwise
+from math import isnan, nan
+from operator import itemgetter, not_
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dualign._core.errors import DataError
-from dualign.text.checks import links_inside
+from dualign.text.checks import links_inside, same_length
+
+if TYPE_CHECKING:
+    from dualign._core.arrays import Array
 
 Link = tuple[int, int]
 """A link `(source position, target position)`, both counted from 0."""
@@ -83,6 +90,212 @@ class Alignment:
                 raise DataError(f"{name} is a string; give a list of tokens")
         links_inside(self.links + self.possible, len(source), len(target))
         return replace(self, words=(source, target))
+
+
+class PositionMap(NamedTuple):
+    """New positions of the tokens of many sentences: token i of sentence n has `place[offsets[n] + i]`."""
+
+    place: Array
+    offsets: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Links of many sentence pairs: pair n has those from `offsets[n]` to `offsets[n + 1]`.
+
+    `offsets` int64 (pairs + 1) from 0; `source` and `target` int32, sorted in each pair. `probability` is
+    float32 where a model computed it and float64 where a file has it, NaN for a link without; `possible` bool
+    marks links that are only possible. `ids` and `words` are those of the pairs. What no pair has is None.
+    Iteration and `[n]` give an `Alignment`.
+    """
+
+    offsets: Array
+    source: Array
+    target: Array
+    probability: Array | None = None
+    possible: Array | None = None
+    ids: list[str | None] | None = None
+    words: list[tuple[Sequence[str], Sequence[str]] | None] | None = None
+
+    @classmethod
+    def of(cls, alignments: Iterable[Alignment]) -> Links:
+        """Pack the links of each pair, in their order."""
+        import numpy as np
+
+        every = list(alignments)
+        offsets = np.zeros(len(every) + 1, np.int64)
+        np.cumsum([len(each.links) + len(each.possible) for each in every], out=offsets[1:])
+        possible = probability = None
+        if any(each.possible for each in every):
+            marked = list(chain.from_iterable(each.marked() for each in every))
+            links: Iterable[Link] = ((i, j) for i, j, _, _ in marked)
+            possible = np.array([not sure for _, _, sure, _ in marked], np.bool_)
+            scores: list[Any] = [nan if p is None else p for _, _, _, p in marked]
+        else:
+            links = chain.from_iterable(each.links for each in every)
+            scores = [p for each in every for p in each.probabilities or [nan] * len(each.links)]
+        if any(each.probabilities for each in every):
+            probability = np.array(scores, np.float64)
+        flat = np.fromiter(chain.from_iterable(links), np.int64, 2 * int(offsets[-1]))
+        if len(flat) and flat.max() > np.iinfo(np.int32).max:
+            raise DataError(f"a link has position {flat.max()}; positions go up to 2³¹ − 1")
+        return cls(
+            offsets, flat[::2].astype(np.int32), flat[1::2].astype(np.int32), probability, possible,
+            None if all(each.id is None for each in every) else [each.id for each in every],
+            None if all(each.words is None for each in every) else [each.words for each in every],
+        )  # fmt: skip
+
+    @classmethod
+    def of_columns(
+        cls,
+        counts: Sequence[int],
+        source: Sequence[int],
+        target: Sequence[int],
+        probability: Sequence[float] | None = None,
+        *,
+        ids: list[str | None] | None = None,
+    ) -> Links:
+        """Pack links in any order within a pair, given the number of each pair's; equal ones become one."""
+        import numpy as np
+
+        columns = np.array(source, np.int32), np.array(target, np.int32)
+        known = None if probability is None else np.array(probability, np.float64)
+        return cls(np.cumsum([0, *counts]), *columns, known, ids=ids)._sorted()
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, n: int) -> Alignment:
+        return next(iter(self.slice(n, n + 1)))
+
+    def __iter__(self) -> Iterator[Alignment]:
+        links = list(zip(self.source.tolist(), self.target.tolist(), strict=True))
+        scores = None if self.probability is None else self.probability.tolist()
+        marks = None if self.possible is None else self.possible.tolist()
+        for n, (begin, end) in enumerate(pairwise(self.offsets.tolist())):
+            sure = links[begin:end]
+            possible: tuple[Link, ...] = ()
+            known = None if scores is None else scores[begin:end]
+            if marks is not None and any(here := marks[begin:end]):
+                possible = tuple(compress(sure, here))
+                sure = list(compress(sure, map(not_, here)))
+                known = None if known is None else list(compress(known, map(not_, here)))
+            yield Alignment(
+                tuple(sure),
+                possible,
+                tuple(known) if known and not isnan(known[0]) else None,
+                None if self.words is None else self.words[n],
+                None if self.ids is None else self.ids[n],
+            )
+
+    @property
+    def counts(self) -> Array:
+        """The number of links of each pair."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+    @property
+    def pair(self) -> Array:
+        """The number of the pair that each link is of."""
+        import numpy as np
+
+        return np.repeat(np.arange(len(self)), self.counts)
+
+    def slice(self, begin: int, end: int) -> Links:
+        """Those of pairs begin..end; the arrays are views."""
+        if begin == 0 and end >= len(self):
+            return self
+        offsets = self.offsets[begin : end + 1]
+        a, b = offsets[0], offsets[-1]
+        return Links(
+            offsets - a,
+            self.source[a:b],
+            self.target[a:b],
+            None if self.probability is None else self.probability[a:b],
+            None if self.possible is None else self.possible[a:b],
+            None if self.ids is None else self.ids[begin:end],
+            None if self.words is None else self.words[begin:end],
+        )
+
+    def chosen(self, kept: Array) -> Links:
+        """The links that are marked, bool (links), of all pairs."""
+        import numpy as np
+
+        return replace(
+            self,
+            offsets=np.concatenate(([0], np.cumsum(kept)))[self.offsets],
+            source=self.source[kept],
+            target=self.target[kept],
+            probability=None if self.probability is None else self.probability[kept],
+            possible=None if self.possible is None else self.possible[kept],
+        )
+
+    def sure(self) -> Links:
+        """The links that are not only possible."""
+        return self if self.possible is None else replace(self.chosen(~self.possible), possible=None)
+
+    def over(self, threshold: float) -> Links:
+        """The sure links more probable than `threshold`; one without a probability has 1."""
+        sure = self.sure()
+        return sure if sure.probability is None else sure.chosen(~(sure.probability <= threshold))
+
+    def transposed(self) -> Links:
+        """The same links with source and target exchanged."""
+        words = None if self.words is None else [each and (each[1], each[0]) for each in self.words]
+        return replace(self, source=self.target, target=self.source, words=words)._sorted()
+
+    def moved(self, source: PositionMap | None, target: PositionMap | None) -> Links:
+        """Move the links, None for a side that stays; of those that become one, the most probable stays."""
+        left, right, pair = self.source, self.target, self.pair
+        if source is not None:
+            left = source.place[source.offsets[pair] + left]
+        if target is not None:
+            right = target.place[target.offsets[pair] + right]
+        return replace(self, source=left, target=right)._sorted()
+
+    def _sorted(self) -> Links:
+        """Sort the links of each pair; of equal ones, the most probable stays."""
+        import numpy as np
+
+        pair, left, right = self.pair, self.source, self.target
+
+        def later(pair: Array, left: Array, right: Array) -> Array:
+            """Whether each link but the first comes after the one before it."""
+            steps = [np.diff(each) for each in (pair, left, right)]
+            return (steps[0] > 0) | (steps[0] == 0) & ((steps[1] > 0) | (steps[1] == 0) & (steps[2] > 0))
+
+        if later(pair, left, right).all():
+            return self
+        keys = (right, left, pair) if self.probability is None else (-self.probability, right, left, pair)
+        order = np.lexsort(keys)
+        in_order = replace(
+            self,
+            source=left[order],
+            target=right[order],
+            probability=None if self.probability is None else self.probability[order],
+            possible=None if self.possible is None else self.possible[order],
+        )
+        first = later(pair[order], in_order.source, in_order.target)
+        return in_order.chosen(np.concatenate(([True], first)))
+
+
+def in_step(
+    names: tuple[str, str], first: Iterator[Links], second: Iterator[Links], remedy: str
+) -> Iterator[tuple[Links, Links]]:
+    """Yield the links of the same pairs of two files, whose blocks may end in different places.
+
+    Where one file ends before the other, the message has the numbers of both.
+    """
+    done, one, other = 0, Links.of(()), Links.of(())
+    while True:
+        one = one if len(one) else next(first, one)
+        other = other if len(other) else next(second, other)
+        if (size := min(len(one), len(other))) == 0:
+            break
+        yield one.slice(0, size), other.slice(0, size)
+        done += size
+        one, other = one.slice(size, len(one)), other.slice(size, len(other))
+    counts = (done + len(one) + sum(map(len, first)), done + len(other) + sum(map(len, second)))
+    same_length(*zip(names, counts, strict=True), unit="sentence pairs", remedy=remedy)
 
 
 Marks = Mapping[tuple[int, int], tuple[bool, float | None]]

@@ -1,42 +1,36 @@
-"""Lines as numbers, straight from their bytes: two parallel files as `numbered(read_pairs(…))` would number
-them, or a block of lines by words that are known, without a string per token.
+"""Lines as numbers, straight from their bytes: a text as `numbered(read_pairs(…))` would number it, or a
+block of lines by words that are known, without a string per token.
 
 Lines are numbered in blocks. A kernel cuts a block at white space and numbers its words from 0 on, by a hash
 table of their bytes. Only its different words are then looked up in a larger table, and the block's numbers
 replaced by those found there.
 
-For files, threads number the blocks; their words are looked up in the table of the whole file, and added to
-it, in the order of the blocks, which gives the numbers that one pass over the file would give. The table of
+Of a text, threads number the blocks; their words are looked up in the table of the whole side, and added to
+it, in the order of the blocks, which gives the numbers that one pass over the text would give. The table of
 known words is never written once it is made, so any thread can number a block by it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError
 from dualign._core.jit import kernel
 from dualign._core.memory import Growing, Workspace, boundless
 from dualign._core.progress import timed
-from dualign._core.threads import ordered_map, prefetched
-from dualign.text.checks import same_length
+from dualign._core.threads import ordered_map
 from dualign.text.corpus import Numbered, Sentences
-from dualign.text.tokenizing import PLAIN, Cutting
-from dualign.text.utf8 import checked, read_blocks, refuse_block
 from dualign.text.utf8_kernels import (
     BYTE,
     as_bytes,
     eight_bytes,
     first_marked,
-    normal_form,
     octets,
     signed,
     stops,
@@ -57,8 +51,12 @@ from dualign.text.word_table import (
     slot_of,
 )
 
-BLOCK = 1 << 20
-"""Bytes of a block. Few words of a larger one would be new to the table of its file; it takes more memory."""
+if TYPE_CHECKING:
+    from dualign.text.blocks import TextBlock
+    from dualign.text.text_files import TextFiles
+
+LINES = 1 << 14
+"""Lines of a block. Few words of a larger one would be new to the table of its side; it takes more memory."""
 
 _FEW, _MANY = 1 << 8, 1 << 14
 """Words that a table has room for at first: more than a small text, or a block of a large one, often has."""
@@ -86,126 +84,50 @@ class Placed(NamedTuple):
     offsets: Array
 
 
-def encode_files(
-    source: str,
-    target: str,
+def encode_text(
+    text: TextFiles,
+    blocks: Iterable[TextBlock],
     lowercase: bool,
     *,
-    errors: str = "strict",
-    cutting: Cutting = PLAIN,
     threads: int = 1,
     workspace: Workspace | None = None,
 ) -> Numbered:
-    """Number the words of two parallel files, as `numbered(read_pairs(source, target), lowercase)` would."""
-    checked(errors)
-    paths = source, target
-    reading = _Reading(workspace or boundless(), threads, (_expected(source), _expected(target)))
+    """Number the words of a text, as `numbered(read_pairs(text), lowercase)` would.
 
-    def blocks() -> Iterator[tuple[int, NumberedBlock]]:
-        lines_before = [0, 0]
-        jobs = _by_turns(paths, threads)
-        for side, lines, block in ordered_map(
-            timed("reading", partial(_numbered, errors, cutting)), jobs, threads
-        ):
-            if block is None:
-                refuse_block(paths[side], lines, lines_before[side] + 1)
-            lines_before[side] += len(block.ends)
-            yield side, block
-
-    reading.add(blocks())
-    same_length((source, len(reading.sides[0])), (target, len(reading.sides[1])))
-    return reading.finished(lowercase)
-
-
-def encode_blocks(
-    blocks: Iterable[tuple[bytes, bytes]],
-    lowercase: bool,
-    *,
-    ascii: bool = False,
-    threads: int = 1,
-    workspace: Workspace | None = None,
-) -> Numbered:
-    """The same for blocks of parallel lines of tokens in normal form, each with its `\\n`."""
-    reading = _Reading(workspace or boundless(), threads)
-
-    def number(job: tuple[int, bytes]) -> tuple[int, NumberedBlock]:
-        return job[0], number_block(job[1], ascii=ascii)
-
-    jobs = (job for pair in blocks for job in enumerate(pair))
-    reading.add(ordered_map(timed("reading", number), jobs, threads))
-    return reading.finished(lowercase)
-
-
-class _Reading:
-    """Both sides of a text that is being read."""
-
-    def __init__(self, workspace: Workspace, threads: int, expected: tuple[int, int] = (0, 0)) -> None:
-        self.sides = SideNumbering(workspace, expected[0]), SideNumbering(workspace, expected[1])
-        self.workspace, self.threads = workspace, threads
-
-    def add(self, blocks: Iterator[tuple[int, NumberedBlock]]) -> None:
-        """Add blocks, each with the number of its side, in the order of the text.
-
-        The blocks of a side are placed one after the other; a thread for each side lets the two not wait for
-        each other.
-        """
-        if self.threads == 1:
-            for side, block in blocks:
-                _renumber(self.sides[side].place(block))
-            return
-        with ThreadPoolExecutor(1) as left, ThreadPoolExecutor(1) as right:
-            placing = (left, right)
-            place = [timed("reading", side.place) for side in self.sides]
-            coming = (placing[side].submit(place[side], block) for side, block in blocks)
-            renumber = timed("reading", _renumber)
-            for _ in ordered_map(lambda placed: renumber(placed.result()), coming, self.threads):
-                pass
-
-    def finished(self, lowercase: bool) -> Numbered:
-        """The text; nothing is left here."""
-        (left, source_words), (right, target_words) = (side.finished(self.threads) for side in self.sides)
-        text = Numbered(left, right, source_words, target_words)
-        return text.lowered(self.threads, self.workspace, in_place=True) if lowercase else text
-
-
-def _expected(path: str) -> int:
-    """A number of tokens that a file rarely exceeds unless it is compressed, or a pipe."""
-    try:
-        return os.stat(path).st_size // 4
-    except (OSError, ValueError):
-        return 0  # standard input; and what else is wrong is said when it is opened
-
-
-def _by_turns(paths: Sequence[str], threads: int) -> Iterator[tuple[int, bytes | DataError]]:
-    """Blocks of the files with the number of their file, by turns: pipes may be filled by one program.
-
-    An error comes in place of a block, so that it is raised in its turn, not when a thread has read so far.
+    `blocks`: those of the text. A thread for each side places its blocks
+    one after the other, so that the two do not wait for each other.
     """
-    files = [_or_error(read_blocks(path, BLOCK)) for path in paths]
-    if threads > 1 and all(map(os.path.isfile, paths)):  # a pipe might keep us waiting after an error
-        files = [prefetched(file) for file in files]  # two files are decompressed at once
-    for turn in zip_longest(*files, fillvalue=b""):
-        yield from ((side, block) for side, block in enumerate(turn) if block)
+    workspace = workspace or boundless()
+    sides = [SideNumbering(workspace, expected) for expected in _expected(text)]
+    ascii = text.cutting.ascii
+
+    def number(block: TextBlock) -> list[NumberedBlock]:
+        return [number_block(lines, ascii=ascii) for lines in block.tokens()]
+
+    numbers = ordered_map(timed("reading", number), blocks, threads)
+    if threads == 1:
+        for block in numbers:
+            for side, part in zip(sides, block, strict=True):
+                renumber_block(*side.place(part))
+    else:
+        with ThreadPoolExecutor(1) as left, ThreadPoolExecutor(1) as right:
+            both = zip((left, right), sides, strict=True)
+            place = [partial(thread.submit, timed("reading", side.place)) for thread, side in both]
+            coming = (place[n](part) for block in numbers for n, part in enumerate(block))
+            renumber = timed("reading", _renumber)
+            for _ in ordered_map(lambda placed: renumber(placed.result()), coming, threads):
+                pass
+    (source, source_words), (target, target_words) = (side.finished(threads) for side in sides)
+    found = Numbered(source, target, source_words, target_words)
+    return found.lowered(threads, workspace, in_place=True) if lowercase else found
 
 
-def _or_error(blocks: Iterator[bytes]) -> Iterator[bytes | DataError]:
-    try:
-        yield from blocks
-    except DataError as error:
-        yield error
-
-
-def _numbered(
-    errors: str, cutting: Cutting, job: tuple[int, bytes | DataError]
-) -> tuple[int, bytes, NumberedBlock | None]:
-    """A block in numbers of its own, with its file and its lines; None if a line of it is an error."""
-    side, lines = job
-    if isinstance(lines, DataError):
-        raise lines
-    normal = normal_form(lines, errors)
-    if normal is None:
-        return side, lines, None
-    return side, lines, number_block(cutting.cut(side, normal), ascii=cutting.ascii)
+def _expected(text: TextFiles) -> tuple[int, int]:
+    """A number of tokens that each side rarely exceeds unless it is compressed, or a pipe."""
+    if text.target is None:
+        return 0, 0
+    sizes = [os.stat(path).st_size // 4 if os.path.exists(path) else 0 for path in text.files]
+    return sizes[0], sizes[1]
 
 
 def number_lines(

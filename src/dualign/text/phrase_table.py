@@ -29,7 +29,7 @@ class TableLine(NamedTuple):
 
 
 def escape(word: str) -> str:
-    """A word as Moses tables write it, in which a bar is a separator."""
+    """Return a word as Moses tables write it, in which a bar is a separator."""
     return word.replace("|", "&#124;") if "|" in word else word
 
 
@@ -70,7 +70,7 @@ def read_table(
 
 
 def _few_fields(place: str, line: str) -> list[str]:
-    """The fields of a line with fewer than four, of which the last may end in bars."""
+    """Return the fields of a line with fewer than four, of which the last may end in bars."""
     fields = " ".join(line.split()).removesuffix(f" {_BAR}").split(_BARS, 3)
     if len(fields) < 3:
         if len(fields) == 2 and any(map(_is_empty, fields)):
@@ -82,7 +82,8 @@ def _few_fields(place: str, line: str) -> list[str]:
 
 
 def _is_empty(phrase: str) -> bool:
-    """Whether there is no phrase: without blanks between, the bars that end it begin the next field."""
+    """Return whether there is no phrase: without blanks between, the bars that end it begin the next
+    field."""
     return not phrase or phrase == _BAR or phrase.startswith(f"{_BAR} ")
 
 

@@ -14,7 +14,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from dualign._core.errors import DataError
-from dualign.text.link_formats import quoted
+from dualign.text.formats import quoted
 from dualign.text.utf8 import parsed, read_lines, tokenize
 
 _OTHERS = ("HMMF", "HMMR", "FERF", "FERR")

@@ -22,7 +22,7 @@ Record = dict[str, Any]
 
 
 def read_records(path: FilePath, count: int | None = None, errors: str = "strict") -> list[str | None]:
-    """The line, strict JSON, about each of `count` pairs; None if the report has none about a pair.
+    """Return the line, strict JSON, about each of `count` pairs; None if the report has none about a pair.
 
     Lines may come in any order; a line without the key `line` is about the pair of its own number. Without
     `count` there are as many pairs as the largest `line` says.
@@ -58,13 +58,14 @@ def read_records(path: FilePath, count: int | None = None, errors: str = "strict
 
 
 def record_of(line: str) -> Record:
-    """A line of a report that was read by `read_records`."""
+    """Return a line of a report that was read by `read_records`."""
     record: Record = json.loads(line)
     return record
 
 
 def trace_of(record: Record) -> list[tuple[float, ...]]:
-    """The trace of a record, its rounds all of one width, 2 or 3; empty if it has none. Unknown is NaN."""
+    """Return the trace of a record, its rounds all of one width, 2 or 3; empty if it has none. Unknown is
+    NaN."""
     try:
         rounds = [
             tuple(nan if value is None else float(value) for value in point)

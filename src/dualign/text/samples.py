@@ -1,6 +1,17 @@
-"""Synthetic bitext with known links, for tests, benchmarks and demonstrations.
+"""Texts with known links, for tests, benchmarks and demonstrations: a small bundled one, and synthetic ones.
 
-The generative story, IBM 3 with a little structure:
+**The sample** has 400 German-English sentence pairs, 60 of them with gold links, five with trees. All
+sentences were written for dualign, none is taken from a corpus or a book. The links of the first 60 pairs and
+the dependency trees of the first five (both languages, CoNLL-U) were made by hand. Everything is under
+Apache-2.0 like the code.
+
+Words recur often enough for a model to learn them from so few pairs, and the German has what makes
+alignment hard: separable verbs (`fängt … an` = `begins`), compounds (`Haustür` = `front door`), verbs at the
+end of a clause. Tokens are separated by blanks. Links are sure (`i-j`) where words correspond, and possible
+(`i?j`) where one helps its neighbour only: auxiliaries, do-support, articles and particles without a
+counterpart.
+
+**Synthetic text** (`generate`) has this generative story, IBM 3 with a little structure:
 
 1. Source words are Zipfian: rank r has probability proportional to 1 / (r + 2.7).
 2. Each source word has four translations, with probabilities 0.6, 0.25, 0.1 and 0.05. The first ones are a
@@ -11,18 +22,6 @@ The generative story, IBM 3 with a little structure:
    not give them away.
 
 Only uniform doubles are drawn: the text does not depend on how NumPy implements other distributions.
-
-The bundled sample: 400 German-English sentence pairs, 60 of them with gold links, five with trees.
-
-It is for demonstrations, examples and tests. All sentences were written for dualign, none is taken from a
-corpus or a book. The links of the first 60 pairs and the dependency trees of the first five (both languages,
-CoNLL-U) were made by hand. Everything is under Apache-2.0 like the code.
-
-Words recur often enough for a model to learn them from so few pairs, and the German has what makes
-alignment hard: separable verbs (`fängt … an` = `begins`), compounds (`Haustür` = `front door`), verbs at the
-end of a clause. Tokens are separated by blanks. Links are sure (`i-j`) where words correspond, and possible
-(`i?j`) where one helps its neighbour only: auxiliaries, do-support, articles and particles without a
-counterpart.
 """
 
 from __future__ import annotations
@@ -39,15 +38,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath, explaining
-from dualign.text.link_formats import parse_pharaoh
+from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.links import Alignment
+
+_TRANSLATIONS = np.cumsum([0.6, 0.25, 0.1, 0.05])
+_FUNCTION_WORDS = 10
 
 _NAMES = ("sample.de", "sample.en", "sample.gold", "sample.de.conllu", "sample.en.conllu")
 
 
 def sample() -> tuple[list[list[str]], list[list[str]], list[Alignment]]:
-    """German sentences, English sentences (400 each, tokenised), and gold links of the first 60 pairs."""
+    """Return German sentences, English sentences (400 each, tokenised), and gold links of the first 60
+    pairs."""
     german, english, gold = (
         sample_path(name).read_text(encoding="utf-8").splitlines() for name in _NAMES[:3]
     )
@@ -59,7 +63,7 @@ def sample() -> tuple[list[list[str]], list[list[str]], list[Alignment]]:
 
 
 def sample_path(name: str) -> Traversable:
-    """Where one of the sample's files, such as `sample.de` or `sample.gold`, is installed.
+    """Return where one of the sample's files, such as `sample.de` or `sample.gold`, is installed.
 
     In an ordinary installation this is a path; inside a zip file, `importlib.resources.as_file` makes one of
     it.
@@ -87,10 +91,6 @@ def write_sample(folder: FilePath) -> list[str]:
     return [str(path) for path in contents]
 
 
-_TRANSLATIONS = np.cumsum([0.6, 0.25, 0.1, 0.05])
-_FUNCTION_WORDS = 10
-
-
 def generate(
     pairs: int,
     *,
@@ -109,16 +109,12 @@ def generate(
     `null_rate` is the probability that an unlinked word precedes a target word. Neither side is ever empty.
     Pair k does not depend on `pairs`.
     """
-    for name, value, fine, rule in (
-        ("pairs", pairs, pairs >= 0, "must not be negative"),
-        ("seed", seed, seed >= 0, "must not be negative"),
-        ("vocabulary", vocabulary, vocabulary >= 1, "must be at least one word"),
-        ("mean_length", mean_length, 1 <= mean_length < math.inf, "must be at least one word, and finite"),
-        ("distortion", distortion, 0 <= distortion <= 1, "is not a probability"),
-        ("null_rate", null_rate, 0 <= null_rate <= 1, "is not a probability"),
-    ):
-        if not fine:
-            raise UsageError(f"{name}={value} {rule}")
+    check_value("pairs", pairs, least=0)
+    check_value("seed", seed, least=0)
+    check_value("vocabulary", vocabulary, least=1)
+    check_value("mean_length", mean_length, least=1, below=math.inf)
+    check_value("distortion", distortion, least=0, most=1)
+    check_value("null_rate", null_rate, least=0, most=1)
     if len(fertility) != 4 or min(fertility) < 0 or not math.isclose(sum(fertility), 1, abs_tol=1e-6):
         raise UsageError(
             "{fertility=} must be four probabilities (of 0, 1, 2, 3 words) that sum to 1", fertility=fertility

@@ -120,7 +120,7 @@ def _of_line(line: str) -> Any:
 
 
 def _in_order(path: str, names: list[str]) -> list[str]:
-    """Names by the number at their end, which must be consecutive."""
+    """Return names by the number at their end, which must be consecutive."""
     if not names:
         raise DataError(f"{path}: no matrices; expected arrays with numbered names, such as 0.npy or arr_0")
     found: dict[int, str] = {}

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from dualign._core.errors import DataError, UsageError
 
 MOST = 20.0
-"""The largest |w · s|: kernels reckon with single precision."""
+"""The largest |w · s|: kernels compute in single precision."""
 
 SIMILARITY_WEIGHT = 4.0
-"""What similarities are multiplied by if nobody says otherwise."""
+"""What similarities are multiplied by, by default."""
 
 Ints = npt.NDArray[Any]
 
@@ -35,21 +35,22 @@ class Similarities(NamedTuple):
 
     @classmethod
     def of(cls, pairs: int, factors: Iterable[npt.NDArray[np.float32]]) -> Similarities:
-        """Those of a text of that many pairs, by matrices (source words, target words) of its first pairs."""
+        """Return those of a text of that many pairs, by matrices (source words, target words) of its first
+        pairs."""
         flat = [np.ravel(matrix) for matrix in factors]
         begin = np.zeros(pairs + 1, np.int64)
         begin[1 : len(flat) + 1] = [len(each) for each in flat]
         return cls(np.cumsum(begin), np.concatenate([np.zeros(0, np.float32), *flat]))
 
     def slice(self, begin: int, end: int) -> Similarities:
-        """Those of the pairs begin..end."""
+        """Return those of the pairs begin..end."""
         if len(self.begin) == 0:
             return self
         a, b = self.begin[begin], self.begin[end]
         return Similarities(self.begin[begin : end + 1] - a, self.factor[a:b])
 
     def chosen(self, pairs: npt.NDArray[np.bool_]) -> Similarities:
-        """Those of the chosen pairs only."""
+        """Return those of the chosen pairs only."""
         if len(self.begin) == 0:
             return self
         sizes = np.diff(self.begin)
@@ -57,7 +58,7 @@ class Similarities(NamedTuple):
         return Similarities(begin, self.factor[np.repeat(pairs, sizes)])
 
     def repeated(self, times: int, more: int) -> Similarities:
-        """Those of a text repeated `times` times, then of `more` pairs of which nothing is known."""
+        """Return those of a text repeated `times` times, then of `more` pairs of which nothing is known."""
         if len(self.begin) == 0:
             return self
         sizes = np.concatenate((np.tile(np.diff(self.begin), times), np.zeros(more, np.int64)))
@@ -70,8 +71,8 @@ NO_SIMILARITIES = Similarities(np.zeros(0, np.int64), np.zeros(0, np.float32))
 def similarities(
     lengths: tuple[Ints, Ints], matrices: Iterable[tuple[str, Any]], weight: float
 ) -> Similarities:
-    """Those of a text whose pairs have these `lengths`, source and target, from the matrices of its first
-    pairs, each with its place for messages."""
+    """Return those of a text whose pairs have these `lengths`, source and target, from the matrices of its
+    first pairs, each with its place for messages."""
     if not abs(weight) <= MOST:
         raise UsageError(
             "{similarity_weight=} must be at least {value:g} and at most {most:g}",

@@ -20,7 +20,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -128,7 +128,9 @@ def parse_columns(text: str) -> Columns:
     return Columns(names, header or any(isinstance(name, str) for name in names), kind)
 
 
-def read_rows(path: str, columns: Columns | None = None, *, errors: str = "strict") -> Iterator[list[str]]:
+def read_rows(
+    path: str, columns: Columns | None = None, *, errors: str = "strict"
+) -> Generator[list[str], None, None]:
     """Source, target and, if the columns name one, id of each pair of a table."""
     kind = kind_of(path) if columns is None or columns.kind is None else columns.kind
     lines = read_lines(path, errors)
@@ -240,14 +242,11 @@ def _xlsx(path: str, lines: Iterator[str]) -> Rows:
 def _of_objects(path: str, columns: Columns, lines: Iterator[str]) -> Iterator[list[str]]:
     for number, line in enumerate(lines, 1):
         place = f"{path}:{number}"
-        if not line.strip():
-            yield [""] * len(columns.names)
-            continue
         try:
-            record = json.loads(line)
+            record = json.loads(line) if line.strip() else None
         except (ValueError, RecursionError) as error:
             raise DataError(f"{place}: not a line of JSON ({error})") from None
-        yield [_value(record, name, place) for name in columns.names]
+        yield [_value(record, name, place) if line.strip() else "" for name in columns.names]
 
 
 def _value(record: Any, name: int | str, place: str) -> str:

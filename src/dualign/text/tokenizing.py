@@ -25,13 +25,11 @@ from typing import Any
 from unicodedata import normalize
 
 from dualign._core.errors import DataError, UsageError
+from dualign.options import tokenizers_of
 from dualign.text.utf8 import tokenize
 
 Cut = Callable[[bytes], bytes]
 """Whole lines, in the form of `dualign.text.utf8`, with blanks between their tokens."""
-
-TOKENIZERS = ("none", "simple", "moses", "icu", "sentencepiece")
-WHITESPACE = ("unicode", "ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +78,10 @@ def words_of(line: str, ascii: bool) -> list[str]:
 
 def cutting_of(tokenize: str, whitespace: str) -> Cutting:
     """What the two settings say; a tokeniser whose package is missing is an error."""
-    names = checked_names(tokenize)
+    names = tokenizers_of(tokenize)
     cuts = [None if name == "none" else _tokenizer(name) for name in names]
     marked = names[0].startswith("sentencepiece"), names[1].startswith("sentencepiece")
     return Cutting(cuts[0], cuts[1], whitespace == "ascii", marked)
-
-
-def checked_names(tokenize: str) -> tuple[str, str]:
-    """The tokenisers of both sides, by their names, which must be known."""
-    names = tokenize.split(",") if tokenize.count(",") == 1 else [tokenize, tokenize]
-    for name in names:
-        kind, colon, value = name.partition(":")
-        if kind not in TOKENIZERS:
-            raise UsageError(
-                "{tokenize=}: there is no tokeniser `{kind}`; there are none, simple, moses, icu and "
-                "sentencepiece:MODEL, and two with a comma between them for source and target",
-                tokenize=tokenize,
-                kind=kind,
-            )
-        if kind in ("none", "simple") and colon:
-            raise UsageError(
-                "{tokenize=}: `{kind}` takes nothing after it; write {kind}", tokenize=tokenize, kind=kind
-            )
-        if kind == "sentencepiece" and not value:
-            raise UsageError("{tokenize=}: name the model, as in sentencepiece:text.model", tokenize=tokenize)
-    return names[0], names[1]
 
 
 @cache

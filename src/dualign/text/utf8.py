@@ -19,19 +19,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import NoReturn, TypeVar
 from unicodedata import is_normalized, normalize
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import SUFFIXES, FilePath, open_input, packed_by
-
-PLAIN, ODD, UNSURE = range(3)
-"""What a look at a text can find: see `look_at`."""
-
-
-_FIRST_DOUBTFUL, _LAST_LISTED = 0x300, 0x30000
-"""Characters below the first are in normal form C next to any other; those from the last on are rare."""
-
 
 T = TypeVar("T")
 
@@ -43,32 +36,6 @@ def read_lines(path: FilePath, errors: str = "strict") -> Iterator[str]:
     """Yield the lines of `path` (see `open_input`) by the rules above, in memory for the longest line."""
     path = os.fspath(path)
     return _lines(path, checked(errors))
-
-
-def read_blocks(path: str, size: int) -> Iterator[bytes]:
-    """Yield the bytes of `path` as they are, in blocks of whole lines, of `size` bytes or little more.
-
-    Each line has its `\\n`, the last one too. An empty block comes whenever something has been read that does
-    not fill one yet, so that two pipes that one program fills can be read by turns.
-    """
-    held: list[bytes] = []
-    known = 0
-    first = True
-    # A little more than a block at once, so that lines are not put together from pieces.
-    for piece in _whole_lines(path, size + (size >> 4)):
-        if first:
-            refuse_packed(path, piece)
-            first = False
-        held.append(piece)
-        known += len(piece)
-        if known < size:
-            yield b""
-            continue
-        yield _ended(b"".join(held))
-        held.clear()
-        known = 0
-    if held:
-        yield _ended(b"".join(held))
 
 
 def normal_block(block: bytes, errors: str) -> bytes | None:
@@ -98,7 +65,7 @@ def _without_marks(line: str) -> str:
 
 def refuse_block(path: str, block: bytes, number: int) -> NoReturn:
     """Raise the error of the first bad line of a block whose first line has this number in `path`."""
-    for _ in _lines_before_error(path, block, number):
+    for _ in _good_lines(path, block, number):
         pass
     raise AssertionError(f"{path}: no bad line")
 
@@ -112,9 +79,9 @@ def refuse_packed(path: str, beginning: bytes) -> None:
         raise DataError(f"{path}: looks like UTF-16; convert it to UTF-8, for example with iconv")
 
 
-def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T]) -> Iterator[T]:
-    """Yield what `parse` makes of each line of `path`; its errors are raised with file and line number."""
-    for number, line in enumerate(lines, 1):
+def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T], first: int = 1) -> Iterator[T]:
+    """Yield what `parse` makes of each line of `path`, from line `first` on; errors name file and line."""
+    for number, line in enumerate(lines, first):
         try:
             yield parse(line)
         except DataError as error:
@@ -141,46 +108,37 @@ def checked(errors: str) -> str:
 
 
 def _lines(path: str, errors: str) -> Iterator[str]:
-    for text in _texts(path, errors):
-        lines = text.split("\n")
-        if not lines[-1]:
-            lines.pop()
-        if "\r" in text:
-            lines = [line.removesuffix("\r") for line in lines]
-        if _BOM in text:
-            lines = [line.removeprefix(_BOM) for line in lines]
-        yield from lines
-
-
-def _ended(block: bytes) -> bytes:
-    return block if block.endswith(b"\n") else block + b"\n"
-
-
-def _texts(path: str, errors: str) -> Iterator[str]:
-    """Whole lines, decoded; an error names its line, and comes after the text before it."""
     number = 1  # of the first line in the next piece
     for piece in _whole_lines(path):
         if number == 1:
             refuse_packed(path, piece)
-        try:
-            text = piece.decode("utf-8", errors)
-        except UnicodeDecodeError:
-            yield from _lines_before_error(path, piece, number)
-            return
-        if "\0" in text:
-            if errors == "strict":
-                yield from _lines_before_error(path, piece, number)
-                return
-            text = text.replace("\0", "\ufffd")
-        yield text
+        yield from lines_of(path, piece, number, errors)
         number += piece.count(b"\n")
 
 
-def _whole_lines(path: str, size: int = _BLOCK) -> Iterator[bytes]:
+def lines_of(path: str, block: bytes, number: int, errors: str) -> Iterator[str]:
+    """Yield the lines of a block whose first one has this number in `path`; those before an error first."""
+    text = None
+    with suppress(UnicodeDecodeError):
+        text = block.decode("utf-8", errors)
+    if text is not None and "\0" in text:
+        text = None if errors == "strict" else text.replace("\0", "\ufffd")
+    if text is None:
+        yield from (line.removesuffix("\r").removeprefix(_BOM) for line in _good_lines(path, block, number))
+        return
+    lines = text.removesuffix("\n").split("\n")
+    if "\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]
+    if _BOM in text:
+        lines = [line.removeprefix(_BOM) for line in lines]
+    yield from lines
+
+
+def _whole_lines(path: str) -> Iterator[bytes]:
     """The bytes of a file in pieces that end with a line; only the last may lack its `\\n`."""
     with open_input(path) as stream:
         begun: list[bytes] = []  # the line that the blocks so far have left open
-        while block := stream.read1(size):
+        while block := stream.read1(_BLOCK):
             end = block.rfind(b"\n") + 1
             if end:
                 begun.append(block[:end])
@@ -192,8 +150,8 @@ def _whole_lines(path: str, size: int = _BLOCK) -> Iterator[bytes]:
             yield rest
 
 
-def _lines_before_error(path: str, piece: bytes, number: int) -> Iterator[str]:
-    """Yield the good lines of a piece that has a bad one, then raise the error that names it."""
+def _good_lines(path: str, piece: bytes, number: int) -> Iterator[str]:
+    """Yield the lines of a piece before the first bad one, then raise the error that names it."""
     for at, line in enumerate(piece.split(b"\n"), number):
         try:
             text = line.decode("utf-8")
@@ -206,4 +164,4 @@ def _lines_before_error(path: str, piece: bytes, number: int) -> Iterator[str]:
             raise DataError(f"{path}:{at}: invalid UTF-8 ({bad}); {remedy}") from None
         if "\0" in text:
             raise DataError(f"{path}:{at}: NUL character; is this a text file? If so, use --errors replace")
-        yield text + "\n"
+        yield text

@@ -215,3 +215,47 @@ def character(x: np.uint64) -> tuple[int, int]:
     high = (a & np.uint64(0x7)) << np.uint64(18) | (b & low) << np.uint64(12)
     code = signed(high | (c & low) << six | d & low)
     return code, 4 if 0x10000 <= code <= 0x10FFFF else 0
+
+
+@kernel
+def split_lines(text: Array, size: int, bars: bool, sides: Array, sizes: Array) -> tuple[int, int]:
+    """Write the two sides of each line; (-1, 1), or a line without one separator and how many it has."""
+    at = line = 0
+    while at < size:
+        found, words, begin, end, after = look_for_separator(text, at, bars)
+        if words == 0 and (bars or found == 0):
+            begin = end = at
+        elif found != 1:
+            return line, found
+        for side, first, last in ((0, at, begin), (1, end, after)):
+            for k in range(first, last):
+                sides[side, sizes[side] + k - first] = eight_bytes(text, k) & BYTE
+            sizes[side] += last - first + 1
+            sides[side, sizes[side] - 1] = 10
+        at = after + 1
+        line += 1
+    return -1, 1
+
+
+@part(allocates=False)
+def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int, int, int]:
+    """How many separators and words the line has that begins here; where the first separator begins and ends,
+    and where the line does."""
+    found = words = 0
+    first = last = at
+    while True:
+        x = eight_bytes(text, at)
+        if x & BYTE == 10:
+            return found, words, first, last, at
+        begin, gap = at, white_space(x, False)
+        if gap > 0:
+            at += gap
+            hit = x & BYTE == 9 and not bars
+        else:
+            at = word_end(text, at, False)
+            words += 1
+            hit = bars and at - begin == 3 and x & np.uint64(0xFFFFFF) == 0x7C7C7C
+        if hit:
+            if found == 0:
+                first, last = begin, at
+            found += 1

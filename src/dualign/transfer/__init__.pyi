@@ -20,28 +20,3 @@ from .tree import Projection as Projection
 from .tree import complete as complete
 from .tree import project as project
 from .weighted_links import weighted as weighted
-
-__all__ = [
-    "AnnotatedText",
-    "Carried",
-    "CarriedBio",
-    "Markup",
-    "OffsetAlignment",
-    "Placement",
-    "Projection",
-    "Settings",
-    "SpanCarrier",
-    "carry_bio",
-    "carry_record",
-    "complete",
-    "parse_markup",
-    "place_markup",
-    "project",
-    "read_annotated",
-    "remap",
-    "remap_from_offsets",
-    "remap_to_offsets",
-    "transfer_tree",
-    "vote",
-    "weighted",
-]

@@ -121,7 +121,7 @@ def parse_markup(line: str) -> Markup:
 
 
 def _tags(line: str) -> Iterator[tuple[int, int, tuple[str | None, ...]]]:
-    """Where the tags of a line begin and end, and of each `/` or not, its name, `/` or not."""
+    """Return where the tags of a line begin and end, and of each `/` or not, its name, `/` or not."""
     unended: set[str] = set()
     at = line.find("<")
     while at >= 0:
@@ -245,14 +245,15 @@ class _Placer:
                 self.tags.append((where, element.closing))
 
     def _words_of(self, element: Element) -> Interval:
-        """The source words that an element touches; for a point, the empty span before the next word."""
+        """Return the source words that an element touches; for a point, the empty span before the next
+        word."""
         first = bisect_right(self._ends, element.begin)
         if element.is_point:
             return first, first
         return first, max(first, bisect_left(self._begins, element.end))
 
     def _points(self, places: list[int], words: Interval, window: Interval) -> list[int]:
-        """For points before these source words the target words before which they come.
+        """Return for points before these source words the target words before which they come.
 
         That is the first target word of the nearest aligned word from there on, or the one after the last of
         the nearest aligned word before, whichever is nearer; of equals the first.
@@ -279,7 +280,8 @@ class _Placer:
         return found
 
     def _before(self, word: int, window: Interval) -> int:
-        """The character where a tag before a target word goes; after the last word, at the window's end."""
+        """Return the character where a tag before a target word goes; after the last word, at the window's
+        end."""
         if word < window[1]:
             return self._target[word][0]
         if window[0] < window[1]:
@@ -288,7 +290,7 @@ class _Placer:
 
 
 class _Owned:
-    """Intervals with the number of their owner; whether somebody else's meets another one."""
+    """Intervals with the number of their owner; whether one of another owner meets an interval."""
 
     def __init__(self, runs: Sequence[Sequence[tuple[int, int, float]]]) -> None:
         every = sorted((begin, end, k) for k, own in enumerate(runs) for begin, end, _ in own)
@@ -304,7 +306,7 @@ class _Owned:
                 self._last.append((end, k, top))
 
     def meets(self, interval: Interval, owner: int) -> bool:
-        """Whether one of another owner meets it."""
+        """Return whether one of another owner meets it."""
         top, whose, second = self._last[bisect_left(self._begins, interval[1])]
         return (second if whose == owner else top) > interval[0]
 
@@ -323,11 +325,11 @@ class _Apart:
         self._ends.insert(at, interval[1])
 
     def meets(self, interval: Interval) -> bool:
-        """Whether one of them does."""
+        """Return whether one of them does."""
         at = bisect_left(self._begins, interval[1])
         return at > 0 and self._ends[at - 1] > interval[0]
 
     def after(self, place: int) -> int:
-        """A place, or the end of the interval that it is inside of."""
+        """Return a place, or the end of the interval that it is inside of."""
         at = bisect_left(self._begins, place)
         return self._ends[at - 1] if at > 0 and self._ends[at - 1] > place else place

@@ -1,6 +1,4 @@
-"""Files of links carried to other tokens of the same text: `dualign remap`.
-
-Links carried from one tokenisation of a text to another: words, subwords, characters, bytes.
+"""Links carried from one tokenisation of a text to another: words, subwords, characters, bytes.
 
 A link of token `i` becomes a link of every token that shares a letter with `i` (see
 `dualign.transfer.tokens`); the same on the other side. If several links become one, it has the highest of
@@ -13,6 +11,8 @@ different links.
 *Offsets.* `begin:end-begin:end`, source first, counts characters (Unicode code points), bytes (UTF-8) or
 UTF-16 units of the original lines; `end` is exclusive. Possible links are `begin:end?begin:end`; a
 probability follows as in `0:5-0:4:0.87`.
+
+*Files.* `remapped` reads links and tokens pair by pair, for `dualign remap`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from itertools import accumulate
 from typing import Any
 
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check_value
 from dualign.text.checks import in_step, links_inside
-from dualign.text.link_formats import NUMBER, REAL, parse_marked, pharaoh, read_links
+from dualign.text.formats import NUMBER, REAL
+from dualign.text.formats.pharaoh import parse_marked, pharaoh
+from dualign.text.link_formats import read_links
 from dualign.text.links import Alignment
 from dualign.text.utf8 import parsed, read_lines, tokenize
 from dualign.transfer.tokens import MARKS, SCHEMES, Interval, covering, letters, locate, overlaps, word_groups
@@ -82,7 +85,8 @@ def _carried(
     source: Callable[[Any], Iterable[Any]],
     target: Callable[[Any], Iterable[Any]],
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[float, ...] | None]:
-    """Links, possible links and probabilities if each side of a link becomes what the functions give."""
+    """Return links, possible links and probabilities if each side of a link becomes what the functions
+    give."""
     best: dict[Any, float] = {}
     known = alignment.probabilities or (1.0,) * len(alignment.links)
     for (i, j), p in zip(alignment.links, known, strict=True):
@@ -94,16 +98,15 @@ def _carried(
     return links, tuple(sorted(possible - best.keys())), probabilities or None
 
 
-def in_units(intervals: Iterable[Interval], text: str, unit: str) -> list[Interval]:
-    """Intervals of characters in another unit."""
-    if unit == "characters" or (text.isascii() and unit in UNITS):
-        return list(intervals)
+def in_units(intervals: Iterable[Interval], text: str, unit: str) -> dict[Interval, Interval]:
+    """Return intervals of characters in another unit."""
     offsets = _offsets(text, unit)
-    return [(offsets[begin], offsets[end]) for begin, end in intervals]
+    return {(begin, end): (offsets[begin], offsets[end]) for begin, end in intervals}
 
 
 def in_characters(intervals: Iterable[Interval], text: str, unit: str) -> dict[Interval, Interval]:
-    """The characters of intervals given in a unit; `DataError` if one is outside, or cuts a character."""
+    """Return the characters of intervals given in a unit; `DataError` if one is outside, or cuts a
+    character."""
     place = {offset: at for at, offset in enumerate(_offsets(text, unit))}
     result = {}
     for interval in intervals:
@@ -119,19 +122,18 @@ def in_characters(intervals: Iterable[Interval], text: str, unit: str) -> dict[I
     return result
 
 
-def _offsets(text: str, unit: str) -> list[int]:
-    """Where each character begins, and where the text ends, in a unit."""
-    if unit == "characters":
-        return list(range(len(text) + 1))
+def _offsets(text: str, unit: str) -> Sequence[int]:
+    """Return where each character begins, and where the text ends, in a unit."""
+    check_value("unit", unit, choices=UNITS)
+    if unit == "characters" or text.isascii():
+        return range(len(text) + 1)
     if unit == "bytes":
         return [0, *accumulate(len(character.encode()) for character in text)]
-    if unit == "utf16":
-        return [0, *accumulate(1 + (character > "\uffff") for character in text)]
-    raise UsageError(f"unknown unit `{unit}`; there are {', '.join(UNITS)}")
+    return [0, *accumulate(1 + (character > "\uffff") for character in text)]
 
 
 def format_offsets(alignment: OffsetAlignment) -> str:
-    """One line, without the line end."""
+    """Return one line, without the line end."""
     known = alignment.probabilities or (None,) * len(alignment.links)
     marked = [
         (s, t, "-", "" if p is None else f":{p:.6f}")
@@ -182,28 +184,36 @@ class Remapping:
         self._check("target", self.target)
         if {self.source.given, self.source.new, self.target.given, self.target.new} == {None}:
             raise UsageError(
-                "nothing to carry links to; name files with --source-from, --source-to and so on"
-            )
+                "nothing to carry links to; name files with {source_from=}, {source_to=} and so on",
+                source_from=..., source_to=...,
+            )  # fmt: skip
         if self.given in UNITS and (self.format is not None or self.pairs is not None):
             raise UsageError(
-                "links of offsets have one format, a line for each pair; --format and --pairs are for others"
-            )
+                "links of offsets have one format, a line for each pair; "
+                "{format=} and {pairs=} are for others",
+                format=..., pairs=...,
+            )  # fmt: skip
 
     def _check(self, name: str, side: Side) -> None:
-        from_option, to_option = f"--{name}-from", f"--{name}-to"
+        here, there = f"{name}_from", f"{name}_to"
         if self.given in UNITS and side.given is None:
-            raise UsageError(f"offsets need the text that they count in; give it as {from_option}")
+            raise _missing("offsets need the text that they count in; give it as", here)
         if self.new in UNITS and side.new is None and not (self.given in UNITS and side.given):
-            raise UsageError(f"offsets need the text that they count in; give it as {to_option}")
-        both = (self.given, side.given, from_option), (self.new, side.new, to_option)
+            raise _missing("offsets need the text that they count in; give it as", there)
+        both = (self.given, side.given, here), (self.new, side.new, there)
         if self.new in UNITS or self.given in UNITS:
             for kind, path, option in both:
                 if kind in SCHEMES[1:] and path is None:
-                    raise UsageError(f"give the subwords of the {name} side as {option}")
+                    raise _missing(f"give the subwords of the {name} side as", option)
         elif (side.given is None) != (side.new is None):
-            (there, _, _), (missing, _, option) = both if side.new is None else both[::-1]
-            if there == "words" or missing != "words":
-                raise UsageError(f"give the other tokens of the {name} side as {option}")
+            (other, _, _), (missing, _, option) = both if side.new is None else both[::-1]
+            if other == "words" or missing != "words":
+                raise _missing(f"give the other tokens of the {name} side as", option)
+
+
+def _missing(what: str, option: str) -> UsageError:
+    values: dict[str, Any] = {option: ...}
+    return UsageError(f"{what} {{{option}=}}", **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +248,8 @@ class _Tokens:
 def remapped(
     work: Remapping, warn: Callable[[str], None] = lambda message: None, errors: str = "strict"
 ) -> Iterator[tuple[str, DataError | None]]:
-    """A line of links for each pair; if tokens and text differ, an empty one, with the error that says so.
+    """Return a line of links for each pair; if tokens and text differ, an empty one, with the error that says
+    so.
 
     Links outside their sentences always raise. `warn` is called at the end about files of subwords in which
     no token has the mark of a subword.
@@ -297,10 +308,10 @@ def _line(work: Remapping, side: Side, lines: Iterator[str], number: int) -> _Li
 
 
 def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place: str) -> str:
-    """The new line of links; `alignment` is what the given kind of links is read as."""
+    """Return the new line of links; `alignment` is what the given kind of links is read as."""
     if work.given in UNITS:
         try:
-            offsets = _in_characters(alignment, source.text, target.text, work.given)
+            offsets = _converted(in_characters, alignment, (source.text, target.text), work.given)
         except DataError as error:
             raise DataError(f"{place}: {error}") from None
         if work.new not in UNITS:
@@ -310,27 +321,20 @@ def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place:
         if work.new not in UNITS:
             return pharaoh(remap(alignment, source.becomes, target.becomes))
         offsets = remap_to_offsets(alignment, source.places, target.places)
-    return format_offsets(_in_units(offsets, source.text, target.text, work.new))
+    return format_offsets(_converted(in_units, offsets, (source.text, target.text), work.new))
 
 
-def _in_characters(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
-    """Links of offsets in a unit as links of offsets in characters, checked to lie in the texts."""
+def _converted(
+    convert: Callable[[Iterable[Interval], str, str], dict[Interval, Interval]],
+    alignment: OffsetAlignment,
+    texts: tuple[str, str],
+    unit: str,
+) -> OffsetAlignment:
+    """Return links with other offsets: `in_units`, or `in_characters`."""
     both = (*alignment.links, *alignment.possible)
-    left = in_characters((link[0] for link in both), source, unit)
-    right = in_characters((link[1] for link in both), target, unit)
+    left, right = (convert((link[side] for link in both), texts[side], unit) for side in (0, 1))
     return OffsetAlignment(
         tuple((left[s], right[t]) for s, t in alignment.links),
         tuple((left[s], right[t]) for s, t in alignment.possible),
         alignment.probabilities,
     )
-
-
-def _in_units(alignment: OffsetAlignment, source: str, target: str, unit: str) -> OffsetAlignment:
-    """Links of offsets in characters as links of offsets in a unit."""
-
-    def carried(links: Sequence[tuple[Interval, Interval]]) -> tuple[tuple[Interval, Interval], ...]:
-        left = in_units((link[0] for link in links), source, unit)
-        right = in_units((link[1] for link in links), target, unit)
-        return tuple(zip(left, right, strict=True))
-
-    return OffsetAlignment(carried(alignment.links), carried(alignment.possible), alignment.probabilities)

@@ -1,8 +1,7 @@
-"""CoNLL-U sentences that get their annotation from another language.
+"""Sentences that get their annotation from another language: CoNLL-U, or text with spans as JSON lines.
 
-Annotated text as JSON lines: `{"text": "…", "spans": [{"start": 0, "end": 4, "label": "PER"}]}`.
-
-Offsets count characters; `end` is exclusive. Spans may nest and overlap. Links are about the tokens in
+A line of JSON is `{"text": "…", "spans": [{"start": 0, "end": 4, "label": "PER"}]}`. Offsets count
+characters; `end` is exclusive. Spans may nest and overlap. Links are about the tokens in
 `"tokens": ["…", …]`, or without it about the text split at white space. Other keys of a span, and the
 record's `"id"`, are copied.
 """
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check, opt
 from dualign._core.files.streams import FilePath
 from dualign.text.checks import links_inside
 from dualign.text.conllu import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, ROOT, UNKNOWN, UPOS, XPOS, Sentence
@@ -26,7 +26,7 @@ from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tags import vote
 from dualign.transfer.tokens import Interval, locate, overlaps
 from dualign.transfer.tree import NOTHING, complete, project
-from dualign.transfer.weighted_links import WeightedLink, check_threshold, compatible, expand, weighted
+from dualign.transfer.weighted_links import COMPATIBLE, WeightedLink, compatible, expand, weighted
 
 KEY = "Projection"
 """The attribute in MISC that holds the confidence."""
@@ -35,27 +35,34 @@ COLUMNS = {"lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 """Columns that can hold tags; any other name is an attribute in MISC."""
 
 
+def pos() -> Any:
+    """Declare which parts of speech may be linked."""
+    text = "Use links between words of any, of similar, or of the same part of speech."
+    return opt("any", text, choices=COMPATIBLE)
+
+
+def surface() -> Any:
+    """Declare what links count."""
+    return opt(False, "Links count multiword tokens of CoNLL-U as one.")
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Which links are used, and for what."""
 
-    threshold: float = 0.0
-    """Links must be more probable than this."""
-    pos: str = "any"
-    """Which parts of speech may be linked: see `dualign.transfer.weighted_links.compatible`."""
-    surface: bool = False
-    """Links are about written tokens: a multiword token counts as one, and its links hold for its words."""
-    complete: bool = False
-    """Every word gets a head, as in `dualign.transfer.tree.complete`."""
+    threshold: float = opt(0.0, "Use links more probable than this.", metavar="P", least=0, below=1)
+    pos: str = pos()
+    surface: bool = surface()
+    complete: bool = opt(False, "Attach every word; otherwise some words have no head.")
 
     def __post_init__(self) -> None:
-        check_threshold(self.threshold)
+        check(self)
 
 
 def links_between(
     source: Sentence, target: Sentence, alignment: Alignment, settings: Settings, place: str
 ) -> list[WeightedLink]:
-    """The links of two sentences' words, checked and filtered; `place` begins the messages."""
+    """Return the links of two sentences' words, checked and filtered; `place` begins the messages."""
     links = weighted(alignment, settings.threshold)
     units = (source.surface(), target.surface()) if settings.surface else (source.words, target.words)
     links_inside(alignment.links, len(units[0]), len(units[1]), place)
@@ -112,7 +119,7 @@ def transfer_tree(
 
 
 def as_column(name: str) -> str:
-    """A column of `COLUMNS`, in lower case, or the unchanged name of an attribute in MISC."""
+    """Return a column of `COLUMNS`, in lower case, or the unchanged name of an attribute in MISC."""
     if name.lower() in COLUMNS:
         return name.lower()
     if name.lower() in ("id", "form", "head", "deprel", "deps", "misc"):
@@ -125,7 +132,8 @@ def as_column(name: str) -> str:
 
 
 def read_tags(sentence: Sentence, column: str) -> list[str]:
-    """The tags of a sentence's words in a column of `COLUMNS`, or by an attribute in MISC; `_` for none."""
+    """Return the tags of a sentence's words in a column of `COLUMNS`, or by an attribute in MISC; `_` for
+    none."""
     if column in COLUMNS:
         return sentence.column(COLUMNS[column])
     attributes = (dict(part.partition("=")[::2] for part in row[MISC].split("|")) for row in sentence.words)
@@ -145,7 +153,7 @@ def write_tags(sentence: Sentence, column: str, tags: Sequence[str], confidence:
 
 
 def _with_attribute(misc: str, key: str, value: str | None) -> str:
-    """MISC with an attribute set, or removed where `value` is None."""
+    """Return MISC with an attribute set, or removed where `value` is None."""
     if misc == "_":
         return "_" if value is None else f"{key}={value}"
     parts = [part for part in misc.split("|") if part.partition("=")[0] != key]
@@ -178,7 +186,7 @@ def read_plain(path: str, errors: str = "strict") -> Iterator[AnnotatedText]:
 
 
 def plain(text: str) -> AnnotatedText:
-    """A text without annotation, its tokens split at white space."""
+    """Return a text without annotation, its tokens split at white space."""
     return AnnotatedText(text, locate(tokenize(text), text, ("tokens", "its text")), [])
 
 
@@ -204,7 +212,7 @@ def carry_record(
     discontinuous: str,
     gap: int = GAP,
 ) -> tuple[dict[str, Any], list[str]]:
-    """The target's record with the source's spans, ready for JSON; and the status of each span.
+    """Return the target's record with the source's spans, ready for JSON; and the status of each span.
 
     Spans that could not be transferred are listed as `lost`, with their status and source offsets.
     """

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign.transfer.tokens import Interval
 from dualign.transfer.weighted_links import WeightedLink
 
@@ -60,8 +60,7 @@ class SpanCarrier:
 
     def carry(self, begin: int, end: int, discontinuous: str = "largest") -> Carried:
         """Carry the span of source words `begin` to `end`."""
-        if discontinuous not in DISCONTINUOUS:
-            raise UsageError(f"`{discontinuous}` is not one of {', '.join(DISCONTINUOUS)}")
+        check_value("discontinuous", discontinuous, choices=DISCONTINUOUS)
         runs = self.runs(begin, end)
         if not runs:
             return Carried((), "unaligned", 0.0)
@@ -79,7 +78,7 @@ class SpanCarrier:
         return Carried(pieces, "discontinuous", self.confidence(begin, end, pieces))
 
     def runs(self, begin: int, end: int) -> list[tuple[int, int, float]]:
-        """The runs of claimed words, in order, and the weight of each one's links into the span."""
+        """Return the runs of claimed words, in order, and the weight of each one's links into the span."""
         inside: dict[int, float] = {}
         for number in sorted(n for i in range(begin, end) for n in self._of_source.get(i, ())):
             _, j, p = self._links[number]
@@ -97,7 +96,7 @@ class SpanCarrier:
         return runs
 
     def confidence(self, begin: int, end: int, pieces: Sequence[Interval]) -> float:
-        """How well the words of a span are covered by target spans, 0 to 1."""
+        """Return how well the words of a span are covered by target spans, 0 to 1."""
         if begin >= end:
             return 0.0
         best = [0.0] * (end - begin)
@@ -108,7 +107,8 @@ class SpanCarrier:
 
 
 def without_overlaps(spans: Sequence[tuple[Interval, float]]) -> list[int]:
-    """The positions of spans that do not overlap, taken by falling confidence; then longer, then first."""
+    """Return the positions of spans that do not overlap, taken by falling confidence; then longer, then
+    first."""
     order = sorted(
         range(len(spans)), key=lambda k: (-spans[k][1], spans[k][0][0] - spans[k][0][1], spans[k][0], k)
     )

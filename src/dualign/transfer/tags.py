@@ -25,7 +25,7 @@ NO_TAG = "_"
 def vote(
     tags: Sequence[str], target_length: int, links: Iterable[WeightedLink]
 ) -> tuple[list[str], list[float]]:
-    """The tag of each target word, `_` for none, and its confidence."""
+    """Return the tag of each target word, `_` for none, and its confidence."""
     ballots: list[list[WeightedLink]] = [[] for _ in range(target_length)]
     for link in links:
         if tags[link[0]] != NO_TAG:
@@ -86,7 +86,7 @@ def carry_bio(
 
 
 def from_bio(tags: Sequence[str]) -> list[tuple[int, int, str]]:
-    """The spans `(begin, end, label)` of BIO tags, in order."""
+    """Return the spans `(begin, end, label)` of BIO tags, in order."""
     spans: list[tuple[int, int, str]] = []
     open_label = None
     for at, tag in enumerate(tags):
@@ -105,7 +105,7 @@ def from_bio(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def to_bio(spans: Iterable[tuple[int, int, str]], length: int) -> list[str]:
-    """BIO tags of spans that do not overlap."""
+    """Return BIO tags of spans that do not overlap."""
     tags = ["O"] * length
     for begin, end, label in spans:
         tags[begin:end] = [f"B-{label}", *[f"I-{label}"] * (end - begin - 1)]

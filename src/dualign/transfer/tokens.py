@@ -22,7 +22,8 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
 
 SCHEMES = ("words", "sentencepiece", "wordpiece", "bpe")
 """How tokens are marked; `words` fits any tokens that are unchanged pieces of the text."""
@@ -36,9 +37,8 @@ _BLANK = MARKS["sentencepiece"]
 
 
 def letters(tokens: Sequence[str], scheme: str = "words") -> list[str]:
-    """The text of each token, without marks. A mark alone is text, except SentencePiece's."""
-    if scheme not in SCHEMES:
-        raise UsageError(f"unknown scheme `{scheme}`; there are {', '.join(SCHEMES)}")
+    """Return the text of each token, without marks. A mark alone is text, except SentencePiece's."""
+    check_value("scheme", scheme, choices=SCHEMES)
     if scheme == "sentencepiece":
         return [token.replace(_BLANK, "") for token in tokens]
     part = slice(2, None) if scheme == "wordpiece" else slice(-2)
@@ -46,13 +46,13 @@ def letters(tokens: Sequence[str], scheme: str = "words") -> list[str]:
 
 
 def _is_marked(token: str, scheme: str) -> bool:
-    """Whether a token continues a word (`wordpiece`), or is continued (`bpe`)."""
+    """Return whether a token continues a word (`wordpiece`), or is continued (`bpe`)."""
     found = (scheme == "wordpiece" and token[:2] == "##") or (scheme == "bpe" and token[-2:] == "@@")
     return found and len(token) > 2
 
 
 def word_groups(tokens: Sequence[str], scheme: str) -> list[range]:
-    """The positions of the subwords of each word, as their marks tell."""
+    """Return the positions of the subwords of each word, as their marks tell."""
     if scheme == "sentencepiece":
         begins = [token.startswith(_BLANK) for token in tokens]
     else:
@@ -66,7 +66,7 @@ def word_groups(tokens: Sequence[str], scheme: str) -> list[range]:
 def covering(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str]
 ) -> tuple[list[Interval], list[Interval]]:
-    """The intervals of the tokens of two tokenisations, on the letters they share.
+    """Return the intervals of the tokens of two tokenisations, on the letters they share.
 
     `names` say where either comes from, file and line; they begin the message where the texts differ.
     """
@@ -80,7 +80,7 @@ def covering(
 
 
 def locate(tokens: Sequence[str], text: str, names: tuple[str, str]) -> list[Interval]:
-    """The characters of `text` that each token covers; `names` as in `covering`, of tokens and text.
+    """Return the characters of `text` that each token covers; `names` as in `covering`, of tokens and text.
 
     A token without any letter lies, empty, where the next letter is.
     """
@@ -99,7 +99,8 @@ def locate(tokens: Sequence[str], text: str, names: tuple[str, str]) -> list[Int
 
 
 def overlaps(first: Sequence[Interval], second: Sequence[Interval]) -> list[list[int]]:
-    """For each interval of `first`, those of `second` that share a letter, by position; both lie in order.
+    """Return for each interval of `first`, those of `second` that share a letter, by position; both lie in
+    order.
 
     An empty interval of `first` counts as the letter after it, an empty one of `second` shares nothing.
     """
@@ -152,7 +153,8 @@ def _fold(text: str) -> str:
 
 @cache
 def _fold_character(character: str) -> str:
-    """What is left of a character for comparison: nothing of white space, accents, invisible characters."""
+    """Return what is left of a character for comparison: nothing of white space, accents, invisible
+    characters."""
     return "".join(
         part
         for part in unicodedata.normalize("NFKD", character).casefold()
@@ -163,7 +165,7 @@ def _fold_character(character: str) -> str:
 def _difference(
     tokens: Sequence[str], folded: Sequence[str], other: str, names: tuple[str, str]
 ) -> DataError:
-    """Names the first of `tokens` that, `folded` for comparison, differs from the other text."""
+    """Name the first of `tokens` that, `folded` for comparison, differs from the other text."""
     whole = "".join(folded)
     at = next(
         (k for k, (a, b) in enumerate(zip(whole, other, strict=False)) if a != b), min(len(whole), len(other))

@@ -47,7 +47,7 @@ class Projection:
     """For each *source* word, the target word whose group it is in, or -1."""
 
     def edges(self) -> list[tuple[int, int]]:
-        """The pairs (word, head), without the root."""
+        """Return the pairs (word, head), without the root."""
         return [(word, head) for word, head in enumerate(self.heads) if head >= 0]
 
 
@@ -98,7 +98,8 @@ def project(
 
 
 def complete(projection: Projection, heads: Sequence[int], links: Sequence[WeightedLink]) -> list[int]:
-    """Heads for all target words: those of the projection, and for the others the nearest that makes sense.
+    """Return heads for all target words: those of the projection, and for the others the nearest that makes
+    sense.
 
     - If no word is the root, the unattached word that stands for the source word nearest to its root becomes
       the root; or the first word, if nothing is aligned.
@@ -133,7 +134,7 @@ def complete(projection: Projection, heads: Sequence[int], links: Sequence[Weigh
 
 
 def _depths(heads: Sequence[int]) -> list[int]:
-    """Edges above each word; a word without head has none."""
+    """Return edges above each word; a word without head has none."""
     depth = [-1] * len(heads)
     for word in range(len(heads)):
         path = []

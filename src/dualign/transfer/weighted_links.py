@@ -26,7 +26,7 @@ _FREE = ("X", "_", "INTJ")  # nothing known, or nothing to compare with
 
 
 def weighted(alignment: Alignment, threshold: float = 0.0) -> list[WeightedLink]:
-    """The sure links more probable than `threshold`; a link without a probability has 1."""
+    """Return the sure links more probable than `threshold`; a link without a probability has 1."""
     known = alignment.probabilities or (1.0,) * len(alignment.links)
     return [(i, j, p) for (i, j), p in zip(alignment.links, known, strict=True) if p > threshold]
 
@@ -40,14 +40,15 @@ def check_threshold(threshold: float) -> None:
 def expand(
     links: Iterable[WeightedLink], source: Sequence[Iterable[int]], target: Sequence[Iterable[int]]
 ) -> list[WeightedLink]:
-    """Links of units as links of all their words; `source[k]` and `target[k]` are the words of unit k."""
+    """Return links of units as links of all their words; `source[k]` and `target[k]` are the words of unit
+    k."""
     return [(i, j, p) for k, l, p in links for i in source[k] for j in target[l]]
 
 
 def compatible(
     links: Iterable[WeightedLink], source: Sequence[str], target: Sequence[str], how: str
 ) -> list[WeightedLink]:
-    """Links between words of compatible parts of speech (Graça et al. 2010, §5.2).
+    """Return links between words of compatible parts of speech (Graça et al. 2010, §5.2).
 
     `how` is `any` for all links, `same` for equal tags, `class` for tags that share a class of `CLASSES`.
     Unknown tags (`_`, X) and interjections are compatible with every tag.

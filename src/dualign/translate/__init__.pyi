@@ -6,14 +6,3 @@ from .rules.grammar import Rule as Rule
 from .search.decoding import decode as decode
 from .system import Translator as Translator
 from .system import train_system as train_system
-
-__all__ = [
-    "Derivation",
-    "Grammar",
-    "Hypergraph",
-    "LanguageModel",
-    "Rule",
-    "Translator",
-    "decode",
-    "train_system",
-]

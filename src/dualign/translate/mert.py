@@ -4,8 +4,6 @@ Along a line `w + t d` the score of each translation is linear in t, so the best
 changes at the corners of an upper envelope, and BLEU is constant between corners. All corners of all
 sentences, sorted, give BLEU on the whole line exactly. Lines go along each weight and in random directions;
 from several starts. A step is taken only if BLEU grows, so that the result is never worse than the starts.
-
-Upper envelopes of lines: which translation of a sentence is best, for each t.
 """
 
 from __future__ import annotations
@@ -19,10 +17,13 @@ from dualign._core.arrays import Array
 from dualign._core.jit import kernel
 from dualign.measure.translation import bleu_of_counts
 
+LEAST_GAIN = 0.01
+"""BLEU that a round over all lines must gain to be followed by another."""
+
 
 @kernel
 def envelopes(slope: Array, height: Array, begin: Array) -> tuple[Array, Array, Array, Array]:
-    """For each group `begin[n] .. begin[n + 1]` of lines `height + t · slope` those that are highest
+    """Return for each group `begin[n] .. begin[n + 1]` of lines `height + t · slope` those that are highest
     somewhere.
 
     Returns `first` int64 (N), the line that is highest for t → −∞, and the corners of all groups, one after
@@ -66,10 +67,6 @@ def envelopes(slope: Array, height: Array, begin: Array) -> tuple[Array, Array, 
     return first, at[:count], before[:count], after[:count]
 
 
-LEAST_GAIN = 0.01
-"""BLEU that a round over all lines must gain to be followed by another."""
-
-
 @dataclass
 class NBestFeatures:
     """Translations of one sentence: `features` float64 (n, F), `counts` float64 (n, 10) for BLEU."""
@@ -96,7 +93,7 @@ def tune_weights(
     restarts: int = 4,
     directions: int = 8,
 ) -> tuple[Array, float]:
-    """Weights with the best BLEU of the sentences' best candidates; returns them and this BLEU.
+    """Return weights with the best BLEU of the sentences' best candidates, and this BLEU.
 
     The search starts from `weights`, from each of `starts`, and from `restarts` places near the best of what
     these lead to. Weights of features that are the same for all candidates of each sentence stay.
@@ -119,7 +116,7 @@ def tune_weights(
 
 
 def _normal(weights: Array, free: Array, scale: float) -> Array:
-    """The scale of weights changes no translation: free ones get the sum of sizes `scale`."""
+    """Return weights at a scale, which changes no translation: free ones get the sum of sizes `scale`."""
     size = float(np.abs(weights[free]).sum())
     return np.where(free, weights * (scale / size), weights) if size > 0 else weights
 
@@ -142,12 +139,13 @@ class _Space:
         return cls(features, counts, begin, spread.max(axis=0) > 1e-9)
 
     def value(self, weights: Array) -> float:
-        """BLEU of the candidates that these weights choose."""
+        """Return BLEU of the candidates that these weights choose."""
         first, *_ = envelopes(np.zeros(len(self.features)), self.features @ weights, self.begin)
         return float(bleu_of_counts(self.counts[first].sum(axis=0), smooth=1.0))
 
     def search(self, weights: Array, line: Array) -> tuple[float, float]:
-        """The middle of the interval of t with the best BLEU for `weights + t · line`, and that BLEU."""
+        """Return the middle of the interval of t with the best BLEU for `weights + t · line`, and that
+        BLEU."""
         first, at, before, after = envelopes(self.features @ line, self.features @ weights, self.begin)
         total = self.counts[first].sum(axis=0)
         if not len(at):

@@ -42,7 +42,7 @@ WEIGHTS = {
     "EgivenF": 0.3, "FgivenE": 0.2, "LexEgivenF": 0.2, "LexFgivenE": 0.1, "Rules": -0.1, "Hiero": -0.1,
     "Words": 0.4, "Glue": -0.3, "Copy": -3.0, "LanguageModel": 0.5,
 }  # fmt: skip
-"""Before tuning; the features are those of `extraction` and `chart`, and the log of the language model."""
+"""Before tuning; the features are those of `rules.hiero` and `forest.chart`, and the language model's log."""
 
 FILES, SETTINGS = ("rules.gz", "model.npz"), "settings.json"
 """Of a folder."""
@@ -83,7 +83,7 @@ class Translator:
         self._scaled = model.scaled(settings.weights.get("LanguageModel", 1.0))
 
     def forest(self, sentence: Source) -> Parsed:
-        """The forest of the translations of a sentence, or of a tree where the rules are for trees."""
+        """Return the forest of the translations of a sentence, or of a tree where the rules are for trees."""
         s = self.settings
         if s.trees != isinstance(sentence, Tree):
             raise UsageError(f"the rules of this system are for {'trees' if s.trees else 'words, not trees'}")
@@ -95,11 +95,11 @@ class Translator:
         return parse(sentence, grammar, s.weights, span=s.span, limit=s.limit)
 
     def translate(self, sentence: Source, **options: Any) -> Certified[Derivation]:
-        """The best translation of a sentence that is not empty; options as those of `decode`."""
+        """Return the best translation of a sentence that is not empty; options as those of `decode`."""
         return decode(self.forest(sentence).hypergraph, self._scaled, order=self.settings.order, **options)
 
     def decode(self, forest: Hypergraph, count: int = 1, **options: Any) -> list[Certified[Derivation]]:
-        """The best translations of a forest, of that many different sentences; options as those of
+        """Return the best translations of a forest, of that many different sentences; options as those of
         `decode`."""
         order = self.settings.order
         if count > 1:
@@ -128,12 +128,13 @@ class Translator:
 
 
 def _words(sentences: Iterable[Source]) -> set[str]:
-    """All that a source side may have besides non-terminals."""
+    """Return the words that a source side may have."""
     return {w for s in sentences for w in (s.tokens if isinstance(s, Tree) else s)}
 
 
 def read_settings(folder: str) -> SystemSettings:
-    """The settings of a folder that `train_system` has made; its other files must be those they belong to."""
+    """Return the settings of a folder that `train_system` has made; its other files must be those they belong
+    to."""
     path = os.path.join(folder, SETTINGS)
     if not os.path.isdir(folder):
         raise DataError(f"{folder}: no such folder; name one that `dualign translate train` has made")
@@ -170,7 +171,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def checksum(path: str) -> str:
-    """Of the bytes of a file."""
+    """Return a checksum of the bytes of a file."""
     with explaining(path, "read"), open(path, "rb") as stream:
         return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
@@ -183,13 +184,13 @@ def write_settings(settings: SystemSettings, folder: str) -> None:
 
 
 def partial_folder(folder: str) -> str:
-    """Where a system is while it is made."""
+    """Return where a system is while it is made."""
     return os.path.normpath(folder) + ".partial"
 
 
 @contextmanager
 def making(folder: str, *, afresh: bool = True) -> Iterator[str]:
-    """A folder beside `folder`, whose files replace those of `folder` when all is done.
+    """Make a folder beside `folder`, whose files replace those of `folder` when all is done.
 
     If it is not, what was made stays only where it is a system already, and `folder` is as it was. What is
     there from the last time goes, if it is made `afresh`.
@@ -278,7 +279,8 @@ def train_system(
 
 
 def _settings(pairs: Sequence[Pair], trees: Sequence[Tree | None] | None, recipe: Recipe) -> SystemSettings:
-    """What a recipe says about forests, and a checksum of all that rules and language model depend on."""
+    """Return what a recipe says about forests, and a checksum of all that rules and language model depend
+    on."""
     sum_ = hashlib.blake2b(digest_size=16)
     for part in (pairs, trees, recipe.links, recipe.order, recipe.settings, recipe.tree_settings):
         for item in part if isinstance(part, Sequence) else [part]:
@@ -294,7 +296,8 @@ def _settings(pairs: Sequence[Pair], trees: Sequence[Tree | None] | None, recipe
 
 
 def _interrupted(folder: str, settings: SystemSettings) -> SystemSettings | None:
-    """The settings of what an interrupted training has left, None if it has left nothing to go on with."""
+    """Return the settings of what an interrupted training has left, None if it has left nothing to go on
+    with."""
     partial = partial_folder(folder)
     if not os.path.exists(os.path.join(partial, SETTINGS)):
         return None

@@ -5,11 +5,10 @@ best derivations that cube pruning finds. Lists are kept from round to round, so
 only because bad translations are missing are found out. The result is the weights that did best when the text
 was translated with them.
 
-Pairwise ranking of translations (PRO, Hopkins & May 2011): weights that order lists as BLEU does.
-
-Of each sentence, pairs of candidates are drawn; those that differ most in smoothed sentence BLEU are kept.
-With x = features of the better minus those of the worse, divided by their root mean squares σ, the weights
-minimise the strictly convex
+Weights are found by `mert`, or by pairwise ranking of translations (PRO, Hopkins & May 2011), which looks for
+weights that order lists as BLEU does. Of each sentence, pairs of candidates are drawn; those that differ most
+in smoothed sentence BLEU are kept. With x = features of the better minus those of the worse, divided by their
+root mean squares σ, the weights minimise the strictly convex
 
     f(w) = mean log(1 + exp(−w·x)) + ½ λ ‖w − w₀‖²        (w, w₀ times σ)
 
@@ -34,82 +33,8 @@ from dualign.translate.mert import NBestFeatures, tune_weights
 from dualign.translate.search.passes import cube_trees
 from dualign.translate.search.problem import ForestProblem
 
-PAIRS_DRAWN, PAIRS_KEPT = 5000, 50
-"""Pairs that are drawn of each sentence, and those with the largest differences that are kept."""
-
-LEAST_DIFFERENCE = 5.0
-"""In BLEU; a smaller one is no reason to prefer a translation."""
-
-STRENGTH = 1e-3
-"""λ, the pull towards the weights of the round before."""
-
-
-def rank_weights(lists: Sequence[NBestFeatures], weights: Array, *, seed: int = 1) -> Array:
-    """Weights (F) that rank candidates best; with the same sum of sizes as `weights`.
-
-    Weights of features that are the same in all pairs stay, and so do all if no two candidates differ enough.
-    """
-    rng = np.random.default_rng(seed)
-    drawn = [_pairs(entry, rng) for entry in lists if len(entry.features) > 1]
-    differences = np.concatenate([*drawn, np.empty((0, len(weights)))])
-    scale = np.sqrt((differences**2).mean(axis=0)) if len(differences) else np.zeros(len(weights))
-    free = scale > 1e-9
-    if not free.any():
-        return weights
-    x = differences[:, free] / scale[free]
-    found = weights.copy()
-    found[free] = minimise(x, weights[free] * scale[free]) / scale[free]
-    size = float(np.abs(found[free]).sum())
-    if size > 0:
-        found[free] *= float(np.abs(weights[free]).sum() or 1.0) / size
-    return found
-
-
-def _pairs(entry: NBestFeatures, rng: np.random.Generator) -> Array:
-    """Differences (at most KEPT, F) of pairs of candidates, the better minus the worse."""
-    features = np.array(entry.features)
-    value = bleu_of_counts(np.array(entry.counts), smooth=1.0)
-    one, other = np.unique(np.sort(rng.integers(0, len(features), (2, PAIRS_DRAWN)), axis=0), axis=1)
-    gain = value[one] - value[other]
-    most = np.argsort(-np.abs(gain), kind="stable")[:PAIRS_KEPT]
-    most = most[np.abs(gain[most]) >= LEAST_DIFFERENCE]
-    return (features[one] - features[other])[most] * np.sign(gain[most])[:, None]
-
-
-def objective(x: Array, w: Array, start: Array) -> tuple[float, Array, Array]:
-    """f(w) for differences x (n, F), its gradient (F) and its Hessian (F, F)."""
-    margin = x @ w
-    wrong = np.exp(-np.logaddexp(0.0, margin))
-    value = np.logaddexp(0.0, -margin).mean() + 0.5 * STRENGTH * ((w - start) ** 2).sum()
-    gradient = -(wrong @ x) / len(x) + STRENGTH * (w - start)
-    hessian = (x.T * (wrong * (1.0 - wrong))) @ x / len(x) + STRENGTH * np.eye(len(w))
-    return float(value), gradient, hessian
-
-
-def minimise(x: Array, start: Array, rounds: int = 100) -> Array:
-    """The minimum of f, from w₀ = `start`; steps are halved until they go down."""
-    w = start
-    value, gradient, hessian = objective(x, w, start)
-    for _ in range(rounds):
-        step = np.linalg.solve(hessian, gradient)
-        decrease = float(gradient @ step)
-        if decrease < 1e-14:
-            break
-        size = 1.0
-        while size > 1e-10:
-            tried = objective(x, w - size * step, start)
-            if tried[0] <= value - 1e-4 * size * decrease:
-                w = w - size * step
-                value, gradient, hessian = tried
-                break
-            size *= 0.5
-        else:
-            break
-    return w
-
-
 METHODS = ("mert", "pro")
-"""BLEU itself by line searches (`mert`), or the order of translations by regression (`ranking`)."""
+"""BLEU itself by line searches (`mert`), or the order of translations by regression (`pro`)."""
 
 MODEL = "LanguageModel"
 """The name of the language model among the weights."""
@@ -125,6 +50,15 @@ BEAM = 30
 
 PATIENCE = 3
 """Rounds without a better BLEU before tuning ends."""
+
+PAIRS_DRAWN, PAIRS_KEPT = 5000, 50
+"""Pairs that are drawn of each sentence, and those with the largest differences that are kept."""
+
+LEAST_DIFFERENCE = 5.0
+"""In BLEU; a smaller one is no reason to prefer a translation."""
+
+STRENGTH = 1e-3
+"""λ, the pull towards the weights of the round before."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +84,8 @@ class Example:
     def candidates(
         self, weights: Array, scaled: LanguageModel, at: int, seed: int
     ) -> list[tuple[tuple[str, ...], Array, Array]]:
-        """The best translation, then others: words, features, counts for BLEU; `at`: which is the model."""
+        """Return the best translation, then others: words, features, counts for BLEU; `at`: which is the
+        model."""
         problem = self.problem.reweighted(self.features @ weights, scaled)
         trees = cube_trees(problem, BEAM)
         drawn = trees.best(1)
@@ -173,8 +108,8 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class WeightTuning:
-    """How to tune: at most that many rounds, on that many threads; whom to tell, and who keeps weights that
-    are the best so far. `method` is one of METHODS; `seed` is for all that is drawn at random."""
+    """How to tune: the maximum of rounds, threads, what hears of progress, and what stores the best weights
+    so far. `method` is one of METHODS; `seed` is for all that is drawn at random."""
 
     rounds: int
     threads: int
@@ -191,7 +126,8 @@ def tuned(
     weights: Mapping[str, float],
     settings: WeightTuning,
 ) -> dict[str, float]:
-    """Weights of the best BLEU on pairs of a forest and a reference, after at most that many rounds."""
+    """Return weights of the best BLEU on pairs of a forest and a reference, after at most that many
+    rounds."""
     examples = [Example.of(parsed, model, order, list(weights), reference) for parsed, reference in dev]
     return tuned_on(examples, model, weights, settings)
 
@@ -199,7 +135,7 @@ def tuned(
 def tuned_on(
     examples: Sequence[Example], model: LanguageModel, weights: Mapping[str, float], settings: WeightTuning
 ) -> dict[str, float]:
-    """The same for examples whose features are in the order of the weights."""
+    """Return the same for examples whose features are in the order of the weights."""
     rounds, threads, report = settings.rounds, settings.threads, settings.report
     names = list(weights)
     at = names.index(MODEL)
@@ -234,3 +170,67 @@ def tuned_on(
             now, _ = tune_weights(lists, now, starts=[best], seed=1000 * settings.seed + number)
     report(f"best: BLEU {top:.2f}")
     return dict(zip(names, best.tolist(), strict=True))
+
+
+def rank_weights(lists: Sequence[NBestFeatures], weights: Array, *, seed: int = 1) -> Array:
+    """Return weights (F) that rank candidates best; with the same sum of sizes as `weights`.
+
+    Weights of features that are the same in all pairs stay, and so do all if no two candidates differ enough.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = [_pairs(entry, rng) for entry in lists if len(entry.features) > 1]
+    differences = np.concatenate([*drawn, np.empty((0, len(weights)))])
+    scale = np.sqrt((differences**2).mean(axis=0)) if len(differences) else np.zeros(len(weights))
+    free = scale > 1e-9
+    if not free.any():
+        return weights
+    x = differences[:, free] / scale[free]
+    found = weights.copy()
+    found[free] = minimise(x, weights[free] * scale[free]) / scale[free]
+    size = float(np.abs(found[free]).sum())
+    if size > 0:
+        found[free] *= float(np.abs(weights[free]).sum() or 1.0) / size
+    return found
+
+
+def _pairs(entry: NBestFeatures, rng: np.random.Generator) -> Array:
+    """Return differences (at most KEPT, F) of pairs of candidates, the better minus the worse."""
+    features = np.array(entry.features)
+    value = bleu_of_counts(np.array(entry.counts), smooth=1.0)
+    one, other = np.unique(np.sort(rng.integers(0, len(features), (2, PAIRS_DRAWN)), axis=0), axis=1)
+    gain = value[one] - value[other]
+    most = np.argsort(-np.abs(gain), kind="stable")[:PAIRS_KEPT]
+    most = most[np.abs(gain[most]) >= LEAST_DIFFERENCE]
+    return (features[one] - features[other])[most] * np.sign(gain[most])[:, None]
+
+
+def objective(x: Array, w: Array, start: Array) -> tuple[float, Array, Array]:
+    """f(w) for differences x (n, F), its gradient (F) and its Hessian (F, F)."""
+    margin = x @ w
+    wrong = np.exp(-np.logaddexp(0.0, margin))
+    value = np.logaddexp(0.0, -margin).mean() + 0.5 * STRENGTH * ((w - start) ** 2).sum()
+    gradient = -(wrong @ x) / len(x) + STRENGTH * (w - start)
+    hessian = (x.T * (wrong * (1.0 - wrong))) @ x / len(x) + STRENGTH * np.eye(len(w))
+    return float(value), gradient, hessian
+
+
+def minimise(x: Array, start: Array, rounds: int = 100) -> Array:
+    """Return the minimum of f, from w₀ = `start`; steps are halved until they go down."""
+    w = start
+    value, gradient, hessian = objective(x, w, start)
+    for _ in range(rounds):
+        step = np.linalg.solve(hessian, gradient)
+        decrease = float(gradient @ step)
+        if decrease < 1e-14:
+            break
+        size = 1.0
+        while size > 1e-10:
+            tried = objective(x, w - size * step, start)
+            if tried[0] <= value - 1e-4 * size * decrease:
+                w = w - size * step
+                value, gradient, hessian = tried
+                break
+            size *= 0.5
+        else:
+            break
+    return w

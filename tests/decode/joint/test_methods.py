@@ -86,6 +86,8 @@ def test_bounds_hold_at_any_scale(method, scale):
         assert answer.score <= best + rounding, seed
         if method in EXACT:
             assert answer.certified, seed
+        if answer.certified:
+            assert answer.score >= best - 1e-3 * scale, seed
 
 
 @methods

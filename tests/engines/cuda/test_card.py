@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dualign._core.errors import UsageError
+from dualign.engines.cuda import device
 from dualign.engines.cuda.device import DeviceError, _message, card_of
 
 CASES = Path(__file__).with_name("card_cases.py")
@@ -76,12 +78,26 @@ def test_why_numba_cuda_cannot_be_loaded_is_told(monkeypatch):
         raise AttributeError("module 'numpy' has no attribute 'row_stack'")
 
     monkeypatch.setattr("dualign.engines.cuda.device.import_module", fail)
-    with pytest.raises(DeviceError, match=r"row_stack.*; pip install 'dualign\[gpu\]', or choose cpu"):
+    told = (
+        r"numba-cuda .* beside numpy \d.*row_stack.*; numba-cuda 0.30 with NumPy .* pip install .* choose cpu"
+    )
+    with pytest.raises(DeviceError, match=told):
         card_of("cuda")
+    assert card_of("auto") is None
+
+
+def test_numpy_has_the_name_that_it_dropped_while_numba_cuda_is_imported(monkeypatch):
+    monkeypatch.delattr(np, "row_stack", raising=False)
+    seen = []
+    monkeypatch.setattr("dualign.engines.cuda.device.import_module", lambda name: seen.append(np.row_stack))
+    assert device._cuda() is None
+    assert seen
+    assert set(seen) == {np.vstack}
+    assert not hasattr(np, "row_stack")
 
 
 def test_a_device_that_is_none_is_refused():
-    with pytest.raises(UsageError, match="device='gpu' is not one of cpu, cuda, auto"):
+    with pytest.raises(UsageError, match='device="gpu" is not one of cpu, cuda, auto'):
         card_of("gpu")
 
 

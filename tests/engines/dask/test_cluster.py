@@ -26,9 +26,10 @@ from dualign.hmm import posteriors, training
 from dualign.hmm.cells import block_bounds
 from dualign.hmm.smoothing import kept_shares
 from dualign.jobs.cluster_alignment import cut_evenly
-from dualign.text.blocks import PairedLines, Position
+from dualign.text.blocks import Position, TextBlock
 from dualign.text.corpus import Bitext, numbered
 from dualign.text.links import Alignment
+from dualign.text.text_files import TextFiles
 
 PAIRS = [(s.split(), t.split()) for s, t in zip(SOURCE, TARGET, strict=True)]
 KINDS = {
@@ -288,9 +289,9 @@ DRIVER = """
 import os, signal, sys
 import dualign.hmm.encoding as encoding
 from dualign import jobs
-from dualign.engines.dask import cluster_engine
+from dualign.engines import threads as expectation
+from dualign.engines.dask import engine as cluster_engine
 from dualign.hmm.cells import block_bounds
-from dualign.learn import expectation
 for module in (expectation, cluster_engine):
     module.block_bounds = lambda bitext, limit=3000: block_bounds(bitext, min(limit, 3000))
 encoding.CHUNK, cluster_engine.RANGE_ENTRIES = 4, 1 << 10
@@ -380,17 +381,17 @@ def test_a_bad_line_is_named_as_on_one_machine(cluster, tmp_path):
 
 @pytest.mark.parametrize(("size", "blocks"), [(4, [3, 3, 3]), (2, [5]), (3, [3, 1, 7, 2]), (9, [2, 2])])
 def test_lines_are_cut_evenly(size, blocks):
-    def lines(begin: int, count: int) -> PairedLines:
+    def lines(begin: int, count: int) -> TextBlock:
         side = b"".join(b"%d x\n" % n for n in range(begin, begin + count))
-        return PairedLines(Position(begin), Position(begin + count), side, side[::1])
+        return TextBlock(Position(begin), Position(begin + count), side, side[::1], TextFiles("-"))
 
     given, line = [], 0
     for count in blocks:
         given.append(lines(line, count))
         line += count
     found = list(cut_evenly(given, size))
-    assert [block.pairs for block in found] == [size] * (line // size) + [line % size] * (line % size > 0)
-    assert all(block.source.count(b"\n") == block.pairs for block in found)
+    assert [len(block) for block in found] == [size] * (line // size) + [line % size] * (line % size > 0)
+    assert all(block.source.count(b"\n") == len(block) for block in found)
     assert b"".join(block.source for block in found) == lines(0, line).source
     assert [block.begin.line for block in found[1:]] == [block.end.line for block in found[:-1]]
 
@@ -553,7 +554,7 @@ def test_other_jobs_do_not_pretend(tmp_path):
 
 @pytest.mark.slow
 def test_translations_are_those_of_one_machine(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr("dualign.jobs.translation.SHARD", 2)
+    monkeypatch.setattr("dualign.commands.translate.SHARD", 2)
     pairs = [("das Haus ist klein", "the house is small"), ("der Hund schläft", "the dog sleeps")]
     text = [write_lines(tmp_path / f"{side}", [pair[side] for pair in pairs * 20]) for side in (0, 1)]
     system = str(tmp_path / "system")

@@ -100,7 +100,7 @@ TRANSFERS = {
 
 @pytest.mark.parametrize("kind", TRANSFERS)
 def test_transfer_is_that_of_one_machine(kind, cluster, client, tmp_path, monkeypatch):
-    monkeypatch.setattr("dualign.jobs.annotation._SHARD", 9)
+    monkeypatch.setattr("dualign.commands.transfer.SHARD", 9)
     files, kills, found = annotated(tmp_path, kind), list[str](), []
     stages: list[dict[str, int]] = [{}, {}]
     runs = [

@@ -177,6 +177,19 @@ def test_large_weights_are_compared_with_a_tolerance_of_their_size():
     assert result.score == pytest.approx(best * 1e9, rel=1e-12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e-6, 1e-9, 1e-12])
+def test_tiny_weights_are_compared_with_a_tolerance_of_their_size(method, scale):
+    for seed in range(30):
+        weights, I, J = random_pair(seed, 5)
+        if (found := oracle.answers(weights, I, J)) is None:
+            continue
+        result = align({link: w * scale for link, w in weights.items()}, I, J, method=method)
+        assert result.bound >= (found[0] - 1e-6) * scale
+        if result.certified:
+            assert result.score >= (found[0] - 1e-3) * scale
+
+
 def test_empty_sentences():
     assert align({}, 0, 0).solution == ()
     assert align({}, 0, 0).certified

@@ -93,12 +93,12 @@ def test_values_under_any_partition_and_multipliers(order):
         tightened = priced.tightened
         V = len(priced.name)
         loose = priced.wanted(np.zeros(V))
-        assert priced.relaxation.evaluate(priced.leaf, priced.state).value == pytest.approx(loose), seed
+        assert priced.relaxation.relaxed_bound(priced.leaf, priced.state).value == pytest.approx(loose), seed
         pairs = list(combinations(priced.leaves, 2))
         for share in (0.0, 0.05, 0.3, 1.0):
             chosen = set(random.Random(seed).sample(pairs, int(share * len(pairs))))
             tightened.conflicts, tightened.separated, tightened.kept = chosen.copy(), -1, None
-            choice = tightened.evaluate(priced.leaf, priced.state)
+            choice = tightened.tightened_bound(priced.leaf, priced.state)
             value = priced.wanted(tightened.classes)
             assert choice.value == pytest.approx(value, rel=1e-9), (seed, share)
             assert all(tightened.classes[a] != tightened.classes[b] for a, b in chosen)

@@ -126,7 +126,12 @@ def read_container(
 
 
 def is_model_file(path: str) -> bool:
-    """Whether a file begins like one that `write_container` wrote."""
+    """Whether a file begins like one that `write_container` wrote.
+
+    A pipe does not: a model is mapped to memory, and what is read here would be lost to the next reader.
+    """
+    if not os.path.isfile(path):
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -134,10 +139,10 @@ def is_model_file(path: str) -> bool:
         return False  # whoever reads it will say what is wrong
 
 
-def refuse_other_files(path: str, remedy: str) -> None:
+def refuse_other_files(path: str, remedy: str, **values: Any) -> None:
     """Refuse to replace a file that is not a model: a text named in the wrong place would be lost."""
     if os.path.isfile(path) and os.path.getsize(path) and not is_model_file(path):
-        raise UsageError(f"{path}: is not a model and would be overwritten; {remedy}")
+        raise UsageError(f"{{path}}: is not a model and would be overwritten; {remedy}", path=path, **values)
 
 
 def checked_path(path: str | os.PathLike[str]) -> str:

@@ -370,9 +370,27 @@ def plain_name(path: str) -> str:
     return name if suffix in _METHODS else name + suffix
 
 
+def base_name(path: str) -> str:
+    """Return how a file is called for short."""
+    return plain_name(path) if path != "-" else "standard input"
+
+
+def named(item: str) -> tuple[str, str]:
+    """Return name and file of `NAME=FILE`, or of `FILE`, which is then named after the file."""
+    name, equals, path = item.partition("=")
+    if equals and name and path and not os.path.exists(item):
+        return name, path
+    return base_name(item), item
+
+
 def is_regular(path: str) -> bool:
     """Whether it is a file that can be read again, unlike a pipe or standard input."""
     return path != "-" and (os.path.isfile(path) or is_remote(path) or is_several(path))
+
+
+def is_compressed(path: str) -> bool:
+    """Whether a file is decompressed when it is read, by its name."""
+    return path != "-" and not is_several(path) and _method(path) is not None
 
 
 def text_size(path: str | None) -> int:

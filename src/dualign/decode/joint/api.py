@@ -6,6 +6,7 @@ Joint decoding of a block of sentence pairs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import NamedTuple
 
@@ -15,9 +16,9 @@ import numpy.typing as npt
 from dualign._core.arrays import Array
 from dualign._core.certified import Certified
 from dualign._core.errors import DataError, Infeasible, UsageError
+from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
-from dualign._core.threads import ordered_map
-from dualign._search.certificate import PRECISION, certify
+from dualign._search.certificate import PRECISION, certify, scale_of
 from dualign._search.dual import IMPOSSIBLE, NEVER
 from dualign.decode.joint import exact
 from dualign.decode.joint.baselines import constrain, decomposition, relax
@@ -44,7 +45,7 @@ class Proofs(NamedTuple):
     trace: Array
 
 
-def agree_block(options: Options, block: Block, threads: int, marks: Array) -> Proofs:
+def agree_block(options: Options, block: Block, marks: Array) -> Proofs:
     """Mark the links of the best joint alignment in `marks`, uint8 (slots, 2): b, then a.
 
     The marks of pairs that are too large stay as they are. A pair with an empty side has no links, certified.
@@ -78,8 +79,8 @@ def agree_block(options: Options, block: Block, threads: int, marks: Array) -> P
     empty = (lengths == 0) | (widths == 0)
     proofs.score[empty] = proofs.bound[empty] = 0.0
     proofs.certified[empty] = True
-    decodable = np.flatnonzero(~empty & (scores <= MOST_SCORES))
-    list(ordered_map(decode, decodable.tolist(), threads))
+    for n in np.flatnonzero(~empty & (scores <= MOST_SCORES)).tolist():
+        decode(n)
     return proofs
 
 
@@ -115,10 +116,7 @@ def bidirectional(
     limit in seconds, it is the best one found by then, with a valid bound.
     """
     problem = problem_of(theta, omega, agreement, penalty, unsupported)
-    if method not in METHODS:
-        raise UsageError(
-            "{method=} is not known; use one of {choices}", method=method, choices=", ".join(METHODS)
-        )
+    check_value("method", method, choices=METHODS)
     check_time_limit(time_limit)
     return solve(problem, method, time_limit)
 
@@ -127,9 +125,30 @@ def solve(
     problem: JointProblem, method: str, time_limit: float | None = None
 ) -> Certified[tuple[Array, Array]]:
     """Run a method on a problem that is known to be sound."""
-    clock, tolerance = Clock(time_limit), tolerance_of(problem)
+    clock = Clock(time_limit)
+    scale = scale_of(max(_heaviest(problem), *(-cost for cost in problem[2:] if cost > IMPOSSIBLE), 0.0))
+    scaled = problem if scale == 1 else _times(problem, scale)
+    tolerance = tolerance_of(scaled)
     search = METHODS[method] if len(problem.theta) and len(problem.omega) else only_nulls
-    return certified(problem, search(problem, tolerance, clock), method, clock, tolerance)
+    outcome = search(scaled, tolerance, clock)
+    if scale != 1:
+        outcome = replace(
+            outcome,
+            bound=_over(outcome.bound, scale),
+            trace=tuple((_over(bound, scale), _over(found, scale)) for bound, found in outcome.trace),
+        )
+    return certified(problem, outcome, method, clock, tolerance / scale)
+
+
+def _times(problem: JointProblem, scale: float) -> JointProblem:
+    """The problem with larger scores; what is impossible stays as it is."""
+    theta, omega = (np.where(part > IMPOSSIBLE, part * scale, part) for part in problem[:2])
+    alpha, gamma = (cost * scale if cost > IMPOSSIBLE else cost for cost in problem[2:])
+    return JointProblem(theta, omega, alpha, gamma)
+
+
+def _over(value: float, scale: float) -> float:
+    return value / scale if value > IMPOSSIBLE else value
 
 
 def only_nulls(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcome:
@@ -141,11 +160,15 @@ def only_nulls(problem: JointProblem, tolerance: float, clock: Clock) -> JointOu
 
 def tolerance_of(problem: JointProblem) -> float:
     """`PRECISION`, or the rounding error of sums of that many scores of that size, if that is more."""
-    heaviest = max(
+    return max(PRECISION, 1e-14 * _heaviest(problem) * (len(problem.theta) + len(problem.omega)))
+
+
+def _heaviest(problem: JointProblem) -> float:
+    """The largest score, up to its sign, of what is possible."""
+    return max(
         float(np.abs(part, where=part > IMPOSSIBLE, out=np.zeros_like(part)).max(initial=0.0))
         for part in (problem.theta, problem.omega)
     )
-    return max(PRECISION, 1e-14 * heaviest * (len(problem.theta) + len(problem.omega)))
 
 
 def certified(
@@ -170,12 +193,7 @@ def problem_of(
     theta: npt.ArrayLike, omega: npt.ArrayLike, agreement: str, penalty: float, unsupported: float | None
 ) -> JointProblem:
     """Check the arguments of `bidirectional`."""
-    if agreement not in AGREEMENTS:
-        raise UsageError(
-            "{agreement=} is not known; use one of {choices}",
-            agreement=agreement,
-            choices=", ".join(AGREEMENTS),
-        )
+    check_value("agreement", agreement, choices=AGREEMENTS)
     if not (isinstance(penalty, Real) and penalty <= 0):
         raise UsageError("{penalty=} must be a number at most 0", penalty=penalty)
     if agreement == "soft":

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dualign._core.arrays import Array
 from dualign._core.certified import Certified
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.certificate import PRECISION, ROUNDING, certify
 from dualign.decode.matchings.bounds import compiled_upper_bound
@@ -139,8 +140,7 @@ def rule_of(alpha: float, concave: str) -> WordLimits:
         raise UsageError("{alpha=} must be a number", alpha=alpha)
     if not (isfinite(alpha) and 0 < alpha <= 1):
         raise UsageError("{alpha=} must be over 0 and at most 1", alpha=alpha)
-    if concave not in CONCAVE:
-        raise UsageError("{concave=} is not one of {choices}", concave=concave, choices=", ".join(CONCAVE))
+    check_value("concave", concave, choices=CONCAVE)
     return WordLimits(float(alpha), *CONCAVE[concave])
 
 
@@ -187,8 +187,7 @@ def submodular(
     """
     check_time_limit(time_limit)
     clock = Clock(time_limit)
-    if method not in METHODS:
-        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
+    check_value("method", method, choices=METHODS)
     if time_limit is not None and method != "exact":
         raise UsageError('time_limit is for method="exact"; greedy takes microseconds')
     S = as_scores(scores)

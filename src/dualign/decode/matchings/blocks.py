@@ -27,7 +27,7 @@ from dualign._core.errors import UsageError
 from dualign._core.jit import kernel, part
 from dualign._core.threads import ordered_map, spans
 from dualign._search.certificate import ROUNDING, have_met
-from dualign.decode.choosing import SHARD, LinkBuffer
+from dualign.decode.choosing import LinkBuffer
 from dualign.decode.matchings.api import as_limits, pack, rule_of
 from dualign.decode.matchings.bounds import bound_batch
 from dualign.decode.matchings.exact import match_batch
@@ -46,31 +46,23 @@ ORIENTATION = {"source": "rows", "target": "columns", "both": "both"}
 
 
 def match_block(
-    options: Options,
-    fertilities: Fertilities | None,
-    block: Block,
-    posterior: Array,
-    threads: int,
-    found: LinkBuffer,
+    options: Options, fertilities: Fertilities | None, block: Block, posterior: Array, found: LinkBuffer
 ) -> None:
     """Choose links by the decoder `submodular` or `matching` into `found`."""
-    matrices = matrices_of_block(options, fertilities, block, posterior, threads)
+    matrices = matrices_of_block(options, fertilities, block, posterior)
     chosen = np.zeros(len(matrices.scores), np.uint8)
     rule = rule_of(options.alpha, ORIENTATION[options.concave])
-
-    def choose(shard: tuple[int, int]) -> None:
-        decode_shard(options.decoder, shard, matrices, rule, chosen, found.score, found.bound)
-        list_links(*shard, block.pairs, block.first, posterior, chosen, found)
-
-    list(ordered_map(choose, spans(len(block.first) - 1, SHARD), threads))
+    every = 0, len(block.first) - 1
+    decode_shard(options.decoder, every, matrices, rule, chosen, found.score, found.bound)
+    list_links(*every, block.pairs, block.first, posterior, chosen, found)
 
 
 def matrices_of_block(
-    options: Options, fertilities: Fertilities | None, block: Block, posterior: Array, threads: int
+    options: Options, fertilities: Fertilities | None, block: Block, posterior: Array
 ) -> Matrices:
     """Scores and limits of the block's pairs."""
     pairs = block.pairs
-    scores = scores_of_block(options, block, posterior, threads)
+    scores = scores_of_block(options, block, posterior)
     scores[scores <= options.fixed_threshold] = 0
     lengths = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
     limits = []
@@ -92,16 +84,14 @@ def matrices_of_block(
     return Matrices(scores, block.first, pairs.source_offsets, pairs.target_offsets, *limits)
 
 
-def scores_of_block(options: Options, block: Block, posterior: Array, threads: int) -> Array:
+def scores_of_block(options: Options, block: Block, posterior: Array) -> Array:
     """The scores of all cells of a block, float64 (slots)."""
     if options.scores == "posterior":
         return (np.float32(0.5) * (posterior[:, 0] + posterior[:, 1])).astype(np.float64)
     if options.scores in DIRECTIONS:
         return posterior[:, DIRECTIONS.index(options.scores)].astype(np.float64)
     scores = np.empty(len(posterior))
-    backward = options.scores == "backward"
-    shards = spans(len(block.first) - 1, SHARD)
-    list(ordered_map(lambda shard: score_positions(*shard, block, backward, scores), shards, threads))
+    score_positions(0, len(block.first) - 1, block, options.scores == "backward", scores)
     return scores
 
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -64,11 +65,38 @@ def __getattr__(name: str) -> Any:
 
 def _cuda() -> Any:
     try:
-        return import_module("numba.cuda")
-    except (ImportError, AttributeError) as error:  # the second where NumPy is too new for it
+        with _with_row_stack():
+            cuda = import_module("numba.cuda")
+            if not simulated():
+                import_module("numba.cuda.np.arrayobj")  # which would be imported by the first compilation
+        return cuda
+    except Exception as error:
         raise DeviceError(
-            f"a card needs numba-cuda, which cannot be loaded ({error}); pip install 'dualign[gpu]', {REMEDY}"
+            f"a card needs numba-cuda; {_installed('numba-cuda')} cannot be loaded beside "
+            f"{_installed('numpy')} ({error}); numba-cuda 0.30 with NumPy 2.4 or 2.5 works: "
+            f"pip install 'dualign[gpu]', {REMEDY}"
         ) from None
+
+
+@contextmanager
+def _with_row_stack() -> Iterator[None]:
+    """Give NumPy back a name that it has dropped, and that numba-cuda asks for while it is imported."""
+    if hasattr(np, "row_stack"):
+        yield
+        return
+    np.row_stack = np.vstack  # type: ignore[attr-defined, unused-ignore]
+    try:
+        yield
+    finally:
+        del np.row_stack  # type: ignore[attr-defined, unused-ignore]
+
+
+def _installed(package: str) -> str:
+    """A package and its version."""
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"{package} (not installed)"
 
 
 def rounded(number: int) -> int:
@@ -273,10 +301,10 @@ def _keep(made: Any, function: Any) -> None:
 def _check_driver(cuda: Any) -> None:
     """Say what is missing, if anything is."""
     with _explained():
-        version = tuple(cuda.driver.driver.get_version())
-    if version < OLDEST_DRIVER:
+        known = tuple(cuda.driver.driver.get_version())
+    if known < OLDEST_DRIVER:
         raise DeviceError(
-            f"the NVIDIA driver knows CUDA {version[0]}.{version[1]}, but {OLDEST_DRIVER[0]}."
+            f"the NVIDIA driver knows CUDA {known[0]}.{known[1]}, but {OLDEST_DRIVER[0]}."
             f"{OLDEST_DRIVER[1]} is the oldest that will do; install a newer driver, {REMEDY}"
         )
     with _explained():

@@ -1,20 +1,20 @@
-"""Posteriors of a text's pairs on the card: what lies there, and the launches.
-
-The E-step on the card.
-
-Links that come into question, of a text's pairs, from their posteriors on the card.
-"""
+"""Training and decoding on a graphics card: what lies there, the E-step, and candidate links."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.memory import in_words
+from dualign._core.memory import Workspace, in_words
 from dualign._core.progress import phase
-from dualign.engines.cuda.device import Card, DeviceMemoryError, rounded, simulated
+from dualign._core.threads import ordered_map, spans
+from dualign._search.certificate import all_met
+from dualign.decode.choosing import LEAST, keep_candidates
+from dualign.decode.decoders import BlockLinks, Links, joined, packed, room_for
+from dualign.engines.cuda.device import Card, DeviceError, DeviceMemoryError, rounded, simulated
 from dualign.engines.cuda.launches import COUNT_UNIT, handle_pairs, insert_entries
 from dualign.engines.cuda.layout import (
     LONGEST,
@@ -29,56 +29,113 @@ from dualign.engines.cuda.layout import (
 )
 from dualign.engines.cuda.statistics import COPIES, FEW_COPIES
 from dualign.engines.cuda.warps import LANES
-from dualign.hmm.cells import PairOffsets, pairs_of
+from dualign.engines.threads import ThreadsEngine
+from dualign.hmm.cells import PairOffsets, ThreadBuffers, pairs_of
 from dualign.hmm.chain import STATISTICS
-from dualign.hmm.encoding import EncodedText
+from dualign.hmm.constraints import ConstraintSet
+from dualign.hmm.encoding import CHUNK, EncodedText
+from dualign.hmm.expected_counts import ExpectedCounts
 from dualign.hmm.jumps import CLOSE, NEAR, STARTS
 from dualign.hmm.lexicon import Lexicon
 from dualign.hmm.model import Model
 from dualign.hmm.multipliers import Constraint
 from dualign.hmm.posteriors import KINDS, constraint_of
 from dualign.hmm.statistics import UNIT, ChainStatistics
+from dualign.hmm.training import Expectation, Statistics
 from dualign.options import Options
 from dualign.text.corpus import Bitext
 
 
-class CardExpectation:
-    """One E-step over all pairs of a bitext, none of them empty; see `dualign.engines.threads.Expectation`.
+class CudaEngine(ThreadsEngine):
+    """Training and decoding on a card, which leaves to the threads of this process what it cannot do.
 
-    `counts` float64: of the lexicon's entries (entries, 2), of null by target word, and by source word.
+    If the card fails, and nobody insists on it, they do all the rest.
     """
 
-    def __init__(self, card: Card, bitext: Bitext, model: Model, constraint: Constraint, agree: bool) -> None:
-        lexicon, classes = model.lexicon, model.jumps.classes
-        with card.held():
-            pairs = card.kept("text", bitext, lambda: pairs_on(card, bitext))
-            known = model_on(card, model)
-            counted = Counted(
-                card.filled(lexicon.table.shape, np.int64),
-                card.filled(len(lexicon.null_target), np.int64),
-                card.filled(len(lexicon.null_source), np.int64),
-                card.filled((COPIES, 2, 2, classes, STATISTICS), np.int64),
-                card.filled((FEW_COPIES, 2, 2, classes, 2 * CLOSE), np.int64),
-                card.filled((COPIES, 2, 3, STARTS + 1), np.int64),
-                int(agree),
-            )
-            lengths = bitext.source.lengths, bitext.target.lengths
-            every = np.arange(len(bitext))
-            order = card.kept("order", bitext, lambda: card.put(ordered(*lengths, every)))
-            room = room_on(card, *lengths, constraint.how, 1, len(bitext))
-            launch(card, order, known, pairs, room, constraint, counted)
-            totals = card.get(room.totals[: len(bitext)]).sum(axis=0)
-            with phase("card: transfer"):
-                self.counts = self._counts(card, counted)
-                jumps, chosen, ends = map(card.get, (counted.jumps, counted.chosen, counted.ends))
-                self.sums = _sums(jumps, chosen, ends, totals)
+    def __init__(self, card: Card, threads: int, workspace: Workspace | None = None) -> None:
+        super().__init__(threads, workspace)
+        self.card = card
 
-    @staticmethod
-    def _counts(card: Card, counted: Counted) -> tuple[Array, Array, Array]:
-        links, null_target, null_source = (card.get(each) / COUNT_UNIT for each in counted[:3])
-        if counted.agree:
-            links[:, 1] = links[:, 0]
-        return links, null_target, null_source
+    def expect(self, model: Model, asked: Expectation) -> Statistics:
+        """See `ThreadsEngine.expect`."""
+        text, card = self.bitext, self.card
+        known = bool(text.pins.pinned.any()), len(text.similar.begin) > 0
+        if not card.lost and why_not(model.options, asked.rules, *known) is None and fitting(text).all():
+            try:
+                return expected_on(card, text, model, asked.constraint, asked.agree)
+            except DeviceError as error:
+                card.give_up(error)
+        return super().expect(model, asked)
+
+    def close(self) -> None:
+        """Drop the text from the card."""
+        self.card.forget(self.bitext)
+
+    def chunk_size(self, model: Model) -> int:
+        """Parts for a card are large and few."""
+        on_card = not self.card.lost and model.options.decoder == "soft-union"
+        return PAIRS if on_card else super().chunk_size(model)
+
+    def _links(
+        self,
+        model: Model,
+        text: EncodedText,
+        constraints: ConstraintSet | None,
+        matrices: list[Array] | None,
+        buffers: ThreadBuffers | None,
+    ) -> Links:
+        if self.card.lost or matrices is not None or len(text.bitext.similar.begin):
+            return super()._links(model, text, constraints, matrices, buffers)
+        if why_not_align(model.options, constraints) is None:
+            there = handled(model, text)
+            rest = text._replace(bitext=text.bitext.without(there))
+            try:
+                return links_on(self.card, model, text.bitext, there, self._on_threads(model, rest, None))
+            except DeviceError as error:
+                self.card.give_up(error)
+        return self._on_threads(model, text, constraints)
+
+    def _on_threads(self, model: Model, text: EncodedText, constraints: ConstraintSet | None) -> Links:
+        """What the card leaves of a part, which is large."""
+
+        def work(span: tuple[int, int]) -> list[BlockLinks]:
+            return self._by_block(model, text._replace(bitext=text.bitext.slice(*span)), constraints)
+
+        shards = spans(len(text.bitext), CHUNK)
+        return joined([block for found in ordered_map(work, shards, self.threads) for block in found])
+
+
+def expected_on(card: Card, bitext: Bitext, model: Model, constraint: Constraint, agree: bool) -> Statistics:
+    """One E-step over all pairs of a bitext, none of them empty."""
+    lexicon, classes = model.lexicon, model.jumps.classes
+    with card.held():
+        pairs = card.kept("text", bitext, lambda: pairs_on(card, bitext))
+        known = model_on(card, model)
+        counted = Counted(
+            card.filled(lexicon.table.shape, np.int64),
+            card.filled(len(lexicon.null_target), np.int64),
+            card.filled(len(lexicon.null_source), np.int64),
+            card.filled((COPIES, 2, 2, classes, STATISTICS), np.int64),
+            card.filled((FEW_COPIES, 2, 2, classes, 2 * CLOSE), np.int64),
+            card.filled((COPIES, 2, 3, STARTS + 1), np.int64),
+            int(agree),
+        )
+        lengths = bitext.source.lengths, bitext.target.lengths
+        every = np.arange(len(bitext))
+        order = card.kept("order", bitext, lambda: card.put(ordered(*lengths, every)))
+        room = room_on(card, *lengths, constraint.how, 1, len(bitext))
+        launch(card, order, known, pairs, room, constraint, counted)
+        totals = card.get(room.totals[: len(bitext)]).sum(axis=0)
+        with phase("card: transfer"):
+            jumps, chosen, ends = map(card.get, (counted.jumps, counted.chosen, counted.ends))
+            return Statistics(_counts(card, counted), _sums(jumps, chosen, ends, totals))
+
+
+def _counts(card: Card, counted: Counted) -> ExpectedCounts:
+    links, null_target, null_source = (card.get(each) / COUNT_UNIT for each in counted[:3])
+    if counted.agree:
+        links[:, 1] = links[:, 0]
+    return ExpectedCounts(links, null_target, null_source)
 
 
 def _sums(jumps: Array, chosen: Array, ends: Array, totals: Array) -> ChainStatistics:
@@ -127,6 +184,36 @@ def handled(model: Model, text: EncodedText) -> Array:
         unknown = np.flatnonzero(side.tokens >= len(words))
         known[np.searchsorted(side.offsets, unknown, side="right") - 1] = False
     return known
+
+
+def links_on(card: Card, model: Model, bitext: Bitext, there: Array, others: Links) -> Links:
+    """All links: those of the pairs that are marked by the card, `others` of the rest."""
+    options = model.options
+    chosen = candidates_of(card, model, bitext, np.flatnonzero(there), options.threshold or np.float64(LEAST))
+    found = room_for(np.zeros(len(chosen.pairs), np.int64))._replace(
+        room=chosen.begin, number=chosen.number,
+        source=chosen.source, target=chosen.target, probability=chosen.probability,
+    )  # fmt: skip
+    with phase("choosing links"):
+        keep_candidates(options.threshold, chosen.total, found)
+    found.certified[:] = all_met(found.score, found.bound)
+    own = packed(found)
+    values = {name: getattr(others, name).copy() for name in ("count", "score", "bound", "certified")}
+    for name, into in values.items():
+        into[there] = getattr(own, "number" if name == "count" else name)
+    likelihood = others.likelihood.copy()
+    likelihood[there] = chosen.likelihood
+    # Links follow one another in the order of their pairs.
+    number = np.arange(len(there))
+    pair = np.concatenate((np.repeat(number[there], own.number), np.repeat(number, others.count)))
+    order = np.argsort(pair, kind="stable") if len(others.source) else slice(None)
+    flat = {
+        name: np.concatenate((getattr(own, name), getattr(others, name)))[order]
+        for name in ("source", "target", "probability")
+    }
+    begin = (np.cumsum(values["count"]) - values["count"]).astype(others.begin.dtype)
+    lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
+    return replace(others, begin=begin, likelihood=likelihood, lengths=lengths, **values, **flat)
 
 
 def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least: float) -> DeviceCandidates:

@@ -6,18 +6,16 @@ merges one range of all these files; statistics are added up here, and the M-ste
 A finished round is a model file, named by its content, and a record of how it was made: whoever repeats the
 command goes on after the last of them, or, where rounds hand multipliers on, after the last whose multipliers
 are still there.
-
-Which engine trains: that of this process, or that of a cluster. Dask is loaded for the second alone.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +34,8 @@ from dualign.engines.dask.work_folder import (
     model_path,
     remove,
 )
-from dualign.engines.dask.workers import TASKS_PER_WORKER, Task, Workers
-from dualign.engines.threads import Asked, EMRound, Engine, ExpectationResult, asked_for, maximised
+from dualign.engines.dask.workers import TASKS_PER_WORKER, Task, Workers, crew_of
+from dualign.engines.threads import ThreadsEngine
 from dualign.hmm.cells import block_bounds, word_ranges
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.expected_counts import ExpectedCounts
@@ -47,6 +45,7 @@ from dualign.hmm.model import Model
 from dualign.hmm.posteriors import jobs_of_shapes
 from dualign.hmm.smoothing import Priors
 from dualign.hmm.statistics import ChainStatistics, Tally, added, in_numbers
+from dualign.hmm.training import EMRound, Expectation, Statistics, expectation_for, maximised
 from dualign.text.corpus import Bitext, Numbered
 
 RANGE_ENTRIES = 1 << 18
@@ -82,25 +81,36 @@ def cut_at_jobs(bitext: Bitext, blocks: Sequence[tuple[int, int]], tasks: int) -
     return found
 
 
-class ClusterEngine(Engine):
-    """Training with the workers of a crew. `threads` are those of this process, for its own part."""
+class DaskEngine(ThreadsEngine):
+    """Training with the workers of a cluster, of whom a Dask client knows. `threads` are those of this
+    process, for its own part."""
 
-    def __init__(self, crew: Workers, threads: int, workspace: Workspace) -> None:
+    def __init__(
+        self, client: Any, work: str | os.PathLike[str] | None, threads: int, workspace: Workspace
+    ) -> None:
         super().__init__(threads, workspace)
-        self.crew = crew
+        self._stack = ExitStack()
+        self.crew = (
+            client if isinstance(client, Workers) else self._stack.enter_context(crew_of(client, work))
+        )
         self.number = 0
         self.kept: list[str] = []
         self._last: tuple[Model, str, bool] | None = None
 
-    def start(self, bitext: Numbered) -> None:
+    def start(self, text: Numbered, max_length: int) -> Numbered:
         """Write the text for the workers, and cut it into parts."""
-        super().start(bitext)
+        bitext = super().start(text, max_length)
         arrays = text_arrays(bitext)
         self.mark = mark_of(*arrays.values(), *map("\n".join, (bitext.source_words, bitext.target_words)))
         self.text = self.crew.place(f"text-{self.mark[:20]}")
         self.parts = self._cut()
         if not is_whole(self.text, self.mark):
             keep(self.text, self.mark, arrays)
+        return bitext
+
+    def close(self) -> None:
+        """Leave the cluster, unless it was here before."""
+        self._stack.close()
 
     def _cut(self) -> list[TextPart]:
         """Parts of about the same size, as many as workers can share; as before, if there was a before."""
@@ -152,7 +162,7 @@ class ClusterEngine(Engine):
         record = self.crew.place(f"round-{mark[:12]}-{self.number}")
         if (done := self._finished(record, mark, model)) is not None:
             return done
-        asked = asked_for(model, self.bitext, constraint, constraints)
+        asked = expectation_for(model, self.bitext, constraint, constraints)
         found, spent = self._expected(model, state, mark, asked, keep)
         done = maximised(self.bitext, model, priors, constraint, found, self.threads, self.workspace)
         self._finish(record, mark, done)
@@ -194,8 +204,8 @@ class ClusterEngine(Engine):
         keep(record, mark, {}, about)
 
     def _expected(
-        self, model: Model, state: str, mark: str, asked: Asked, keep: bool
-    ) -> tuple[ExpectationResult, list[str]]:
+        self, model: Model, state: str, mark: str, asked: Expectation, keep: bool
+    ) -> tuple[Statistics, list[str]]:
         """The E-step: all counts, the statistics of all blocks; and the files to remove after the round."""
         crew, entries, name = self.crew, len(model.lexicon.columns), f"round_{self.number}"
         stored = self._stored(model, state)
@@ -217,7 +227,7 @@ class ClusterEngine(Engine):
         ]
         crew.run(f"{name}_merge", merging)
         nulls, sums = self._small(model, counts)
-        found = ExpectationResult(ExpectedCounts(self._merged(model, merging, edges), *nulls), sums)
+        found = Statistics(ExpectedCounts(self._merged(model, merging, edges), *nulls), sums)
         spent = [*(task.path for task in merging), *self.kept, *(() if keep else counts)]
         self.kept = counts if keep else []
         return found, spent
@@ -250,15 +260,6 @@ class ClusterEngine(Engine):
         return model_path(self.crew.work, state)
 
 
-class ClusterValues(TypedDict, total=False):
-    """Where to train, if not in this process."""
-
-    client: Any
-    """A `distributed.Client`, or a `Workers`; None for this process."""
-    work: str | os.PathLike[str] | None
-    """A folder that all machines of the cluster share."""
-
-
 def check_model(model: str) -> None:
     """Refuse what a cluster does not learn."""
     if model != "hmm":
@@ -267,23 +268,3 @@ def check_model(model: str) -> None:
             "saved model",
             model=model,
         )
-
-
-@contextmanager
-def engine_of(cluster: ClusterValues, threads: int, workspace: Workspace) -> Iterator[Engine]:
-    """The engine of a training."""
-    if unknown := [name for name in cluster if name not in ClusterValues.__annotations__]:
-        raise TypeError(f"fit() got an unexpected keyword argument {unknown[0]!r}")
-    client = cluster.get("client")
-    if client is None:
-        yield Engine(threads, workspace)
-        return
-    from dualign.engines.dask.workers import Workers, crew_of
-
-    with ExitStack() as stack:
-        crew = (
-            client
-            if isinstance(client, Workers)
-            else stack.enter_context(crew_of(client, cluster.get("work")))
-        )
-        yield ClusterEngine(crew, threads, workspace)

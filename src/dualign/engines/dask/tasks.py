@@ -17,13 +17,14 @@ from dualign._core.jit import kernel
 from dualign._core.memory import boundless
 from dualign.engines.dask.work_folder import made, remembered
 from dualign.engines.dask.workers import Made
-from dualign.engines.threads import Asked, Expectation, warm_starts
+from dualign.engines.threads import EStep, warm_starts
 from dualign.hmm.blocks import COLD, Warm
 from dualign.hmm.cells import pairs_of
 from dualign.hmm.cooccurrence import Appearances, Corpus
 from dualign.hmm.ibm1 import Range, kept_entries
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import Job, jobs_of_shapes
+from dualign.hmm.training import Expectation
 from dualign.text.corpus import UNPINNED, Bitext, Pins, Sentences
 
 SPARSE = 0.5
@@ -122,12 +123,12 @@ class Counting(NamedTuple):
     keep: bool
 
 
-def count_part(files: Counting, part: TextPart, asked: Asked) -> Made:
+def count_part(files: Counting, part: TextPart, asked: Expectation) -> Made:
     """The expected counts and statistics of a part of a text."""
     bitext, blocks, jobs = part.of(text_of(files.text))
     model = model_of(files.model)
     warm = _warm(bitext, files)
-    step = Expectation(bitext, model, asked, boundless())
+    step = EStep(bitext, model, asked, boundless())
     step.run(1, warm, blocks, jobs)
     arrays = {"null_target": step.counts.null_target, "null_source": step.counts.null_source}
     arrays |= {f"tally_{name}": array for name, array in step.tallies.together()._asdict().items()}

@@ -1,10 +1,11 @@
 // Gold links set by hand: cells go from none to sure to possible; every change can be undone; files come out.
 
 class Editor {
-  /** `changed(n)` hears of each change. */
-  constructor(corpus, changed) {
+  /** `changed(n)` hears of each change, `lost()` when edits can no longer be kept in this browser. */
+  constructor(corpus, changed, lost = () => {}) {
     this.corpus = corpus;
     this.changed = changed;
+    this.lost = lost;
     this.past = [];
     this.future = [];
     this.key = `dualign ${corpus.id}`;
@@ -12,13 +13,23 @@ class Editor {
 
   /** What was edited in this browser before; the number of pairs. */
   restore() {
-    try {
-      const stored = JSON.parse(localStorage.getItem(this.key) || "{}");
-      for (const [n, line] of Object.entries(stored)) {
-        if (Number(n) < this.corpus.size) this.corpus.edits.set(Number(n), parseLinks(line));
-      }
-    } catch { /* no storage here: edits live as long as the page */ }
+    for (const [n, line] of Object.entries(this.stored())) {
+      if (Number(n) < this.corpus.size) this.corpus.edits.set(Number(n), parseLinks(line));
+    }
     return this.corpus.edits.size;
+  }
+
+  /** Another page has changed what is stored: edits of pairs that differ become those. */
+  follow() {
+    const stored = this.stored();
+    for (const n of new Set([...this.corpus.edits.keys(), ...Object.keys(stored).map(Number)])) {
+      const here = this.corpus.edits.get(n), there = stored[n];
+      if (n >= this.corpus.size || (here === undefined ? undefined : pharaohOf(here)) === there) continue;
+      if (there === undefined) this.corpus.edits.delete(n);
+      else this.corpus.edits.set(n, parseLinks(there));
+      this.corpus.changed(n);
+      this.changed(n);
+    }
   }
 
   discard() {
@@ -26,17 +37,33 @@ class Editor {
     this.corpus.edits.clear();
     this.past = [];
     this.future = [];
-    this.save();
+    this.save(edited);
     for (const n of edited) { this.corpus.changed(n); this.changed(n); }
   }
 
-  save() {
+  /** Edits in the browser's storage, pair -> links; other pages with the same text write there, too. */
+  stored() {
     try {
-      const stored = {};
-      for (const [n, cells] of this.corpus.edits) stored[n] = pharaohOf(cells);
-      if (this.corpus.edits.size) localStorage.setItem(this.key, JSON.stringify(stored));
+      return JSON.parse(localStorage.getItem(this.key) || "{}");
+    } catch {
+      return {};  // no storage here: edits live as long as the page
+    }
+  }
+
+  /** Store the edits of these pairs; those of others stay as they are there. */
+  save(pairs) {
+    const stored = this.stored();
+    for (const n of pairs) {
+      const cells = this.corpus.edits.get(n);
+      if (cells === undefined) delete stored[n];
+      else stored[n] = pharaohOf(cells);
+    }
+    try {
+      if (Object.keys(stored).length) localStorage.setItem(this.key, JSON.stringify(stored));
       else localStorage.removeItem(this.key);
-    } catch { /* as above */ }
+    } catch {
+      this.lost();
+    }
   }
 
   /** Set a cell to sure "-", possible "?" or none "". */
@@ -76,7 +103,7 @@ class Editor {
     if (cells === null) this.corpus.edits.delete(n);
     else this.corpus.edits.set(n, cells);
     this.corpus.changed(n);
-    this.save();
+    this.save([n]);
     this.changed(n);
   }
 

@@ -26,7 +26,7 @@ class Viewer {
     const one = corpus.systems.length ? 0 : NONE;
     const two = corpus.base !== null ? GOLD : corpus.systems.length > 1 ? 1 : NONE;
     this.state = { one, two, editing: false, views: { lines: true, matrix: true, posteriors: corpus.live || corpus.posteriors !== null } };
-    this.editor = new Editor(corpus, (n) => this.goldChanged(n));
+    this.editor = new Editor(corpus, (n) => this.goldChanged(n), () => this.tellLost());
     this.pair = NONE;
     this.parts = [];
     this.cells = null;
@@ -38,6 +38,7 @@ class Viewer {
     this.listen();
     const restored = this.editor.restore();
     if (restored) this.offerDiscard(restored);
+    window.addEventListener("storage", (event) => { if (event.key === this.editor.key || event.key === null) this.editor.follow(); });
     this.arrange(this.lineInAddress());
     byId("list").focus({ preventScroll: true });
     setTimeout(() => corpus.countLinks(one, () => this.refreshCard()), 300);
@@ -152,6 +153,10 @@ class Viewer {
   notice(text, ...more) {
     byId("notice").replaceChildren(text, " ", ...more);
     byId("notice").hidden = false;
+  }
+
+  tellLost() {
+    this.notice("This browser cannot store your edits (its storage is full or off): export them before you close the page.");
   }
 
   offerDiscard(pairs) {

@@ -35,7 +35,7 @@ class Forest(NamedTuple):
 
 @kernel
 def binary(graph: Weighted, leaf: Array) -> Forest:
-    """A hypergraph in binary steps; `leaf[v]` is the word of a vertex that is a leaf, −1 otherwise.
+    """Return a hypergraph in binary steps; `leaf[v]` is the word of a vertex that is a leaf, −1 otherwise.
 
     Of `graph.order` only; the last vertex becomes the last node.
     """

@@ -29,7 +29,8 @@ def parse(
     limit: int | None = None,
     label: str = "X",
 ) -> Parsed:
-    """The forest of `sentence`, with edge weights Σ weights[feature] · value, without a language model.
+    """Return the forest of `sentence`, with edge weights Σ weights[feature] · value, without a language
+    model.
 
     `limit` is the most rules for one source side and span that are kept, by weight.
     """

@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath, open_input, open_output
 from dualign._search.inside import Weighted, inside, outside
 
@@ -99,7 +100,7 @@ class Hypergraph:
         edges: Sequence[tuple[int, Sequence[int], float]],
         root: int,
     ) -> Hypergraph:
-        """For edges that a program has made: heads and tails are taken as they are, leaves have words, and
+        """Take edges that a program has made: heads and tails are not checked, leaves have words, and
         nothing is said of what the root does not lead to."""
         result = cls.__new__(cls)
         result._fill([_checked_vertex(*vertex) for vertex in enumerate(vertices)], edges, root)
@@ -147,11 +148,11 @@ class Hypergraph:
         ]
 
     def tail_of(self, edge: int) -> list[int]:
-        """The vertices that edge `edge` puts in place of its head."""
+        """Return the vertices that edge `edge` puts in place of its head."""
         return self.tail[self.tail_begin[edge] : self.tail_begin[edge + 1]].tolist()
 
     def reweighted(self, edge_weight: Array) -> Hypergraph:
-        """The same forest with other weights on its edges, float64 (E)."""
+        """Return the same forest with other weights on its edges, float64 (E)."""
         result = copy(self)
         result.edge_weight = edge_weight
         return result
@@ -173,7 +174,7 @@ class Hypergraph:
                 )
 
     def _ordered(self) -> Array:
-        """Topological order of what the root can reach; cycles, wherever they are, are errors."""
+        """Return topological order of what the root can reach; cycles, wherever they are, are errors."""
         tails, begin = self.tail.tolist(), self.tail_begin.tolist()
         incoming, first = self.incoming.tolist(), self.incoming_begin.tolist()
         state = bytearray(len(self.labels))  # 0: not seen, 1: on the way down, 2: done
@@ -220,20 +221,22 @@ class Hypergraph:
         )  # fmt: skip
 
     def inside(self, *, maximum: bool = False) -> Array:
-        """For each vertex the log of the sum over its derivations, or the best one's score; float64 (V)."""
+        """Return for each vertex the log of the sum over its derivations, or the best one's score; float64
+        (V)."""
         result = np.full(len(self.labels), -np.inf)
         inside(self.weighted, maximum, result)
         return result
 
     def outside(self, *, maximum: bool = False) -> Array:
-        """The same for what is around a vertex: `inside + outside` is over all derivations through it.
+        """Return the same for what is around a vertex: `inside + outside` is over all derivations through it.
 
         −inf for a vertex that no derivation of the root uses.
         """
         return self._outside(maximum)[0]
 
     def edge_marginals(self, *, maximum: bool = False) -> Array:
-        """For each edge the log of the sum over all derivations that use it, or the best one's score."""
+        """Return for each edge the log of the sum over all derivations that use it, or the best one's
+        score."""
         return self._outside(maximum)[1]
 
     def _outside(self, maximum: bool) -> tuple[Array, Array]:
@@ -242,13 +245,12 @@ class Hypergraph:
         return vertices, edges
 
     def best(self) -> tuple[Derivation, float]:
-        """The best derivation without a language model, and its score."""
+        """Return the best derivation without a language model, and its score."""
         return next(self.k_best(1))
 
     def k_best(self, k: int) -> Iterator[tuple[Derivation, float]]:
-        """The k best derivations without a language model, best first; fewer if there are fewer."""
-        if k < 1:
-            raise UsageError("{k=} must be at least 1", k=k)
+        """Return the k best derivations without a language model, best first; fewer if there are fewer."""
+        check_value("k", k, least=1)
         incoming, first = self.incoming.tolist(), self.incoming_begin.tolist()
         for score, edges in k_best(
             self.order.tolist(),
@@ -263,11 +265,11 @@ class Hypergraph:
     # Derivations
 
     def derivation(self, edges: Sequence[int]) -> Derivation:
-        """The derivation of these edges, given in the order of `Derivation.edges`."""
+        """Return the derivation of these edges, given in the order of `Derivation.edges`."""
         return Derivation(tuple(str(self.labels[v]) for v in self.leaves(edges)), tuple(edges))
 
     def leaves(self, edges: Sequence[int]) -> list[int]:
-        """The leaves of a derivation from left to right; refuses what is not a derivation."""
+        """Return the leaves of a derivation from left to right; refuses what is not a derivation."""
         following = iter(edges)
         leaves: list[int] = []
         stack = [self.root]
@@ -285,7 +287,7 @@ class Hypergraph:
         return leaves
 
     def weight(self, edges: Sequence[int]) -> float:
-        """Vertex and edge weights of a derivation, added up from its edges."""
+        """Return vertex and edge weights of a derivation, added up from its edges."""
         inner = self.head[list(edges)]
         parts = (self.edge_weight[list(edges)], self.vertex_weight[inner])
         return float(sum(map(np.sum, parts)) + np.sum(self.vertex_weight[self.leaves(edges)]))
@@ -293,7 +295,7 @@ class Hypergraph:
     # Files
 
     def as_json(self) -> str:
-        """The JSON form, on one line."""
+        """Return the JSON form, on one line."""
         return json.dumps({"vertices": self.vertices, "edges": self.edges, "root": self.root})
 
     @classmethod
@@ -338,7 +340,7 @@ def k_best(
     edge_weight: Sequence[float] | Mapping[int, float],
     vertex_weight: Sequence[float] | Mapping[int, float],
 ) -> Iterator[tuple[float, list[int]]]:
-    """The k best trees of the last vertex of `order`: score, and edges from the root, left to right.
+    """Return the k best trees of the last vertex of `order`: score, and edges from the root, left to right.
 
     `order` has tails before heads. Each vertex pops its k best candidates (an edge and the ranks of its
     children's trees) from a queue (Huang & Chiang 2005, algorithm 2). Ties fall to the edge that comes first.
@@ -384,7 +386,7 @@ def k_best(
 
 
 def too_long(what: str, edges: float) -> DataError:
-    """What to say of a derivation with that many edges."""
+    """Return what to say of a derivation with that many edges."""
     return DataError(
         f"{what} has {edges:,.0f} edges or more, and {MOST_EDGES:,} is the most; "
         "does an edge lead to the same vertex twice?"

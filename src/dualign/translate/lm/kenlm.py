@@ -39,11 +39,11 @@ class KenlmFile:
         self.order = int(self._model.order)
 
     def scores(self, sentence: Sequence[str]) -> Array:
-        """The log-probability, to base 10, of each word and of `</s>`."""
+        """Return the log-probability, to base 10, of each word and of `</s>`."""
         return np.array([p for p, *_ in self._model.full_scores(" ".join(sentence))])
 
     def among(self, words: Iterable[str]) -> Arpa:
-        """All n-grams of the model over these words, `<s>`, `</s>` and `<unk>`."""
+        """Return all n-grams of the model over these words, `<s>`, `</s>` and `<unk>`."""
         import kenlm
 
         model = self._model

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
 from dualign.text.arpa import Arpa, Grams
 from dualign.text.corpus import GrowingVocabulary
 
@@ -36,12 +37,11 @@ class _Types:
     number: Array
 
 
-def estimate(sentences: Iterable[Sequence[str]], order: int = 3) -> Arpa:
-    """A model of tokenised sentences; empty ones are left out."""
-    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 9:
-        raise UsageError("{order=} must be a whole number from 1 to 9", order=order)
-    text, ends, words = _text(sentences)
-    types = _types(text, ends, order, len(words))
+def estimate(sentences: Iterable[Sequence[str]], order: int = 3, *, place: str | None = None) -> Arpa:
+    """Return a model of tokenised sentences; empty ones are left out. Errors name the `place` of the text."""
+    check_value("order", order, "int", least=1, most=9)
+    text, ends, words = _text(sentences, place)
+    types = _types(text, ends, order, len(words), place)
     begin = words.index("<s>")
     logs: list[tuple[Array, Array]] = []
     below = np.full(1, 1.0 / (len(words) - 1))  # uniform, for the empty n-gram
@@ -66,7 +66,7 @@ def estimate(sentences: Iterable[Sequence[str]], order: int = 3) -> Arpa:
 
 
 def discounts(counts: Array) -> Array:
-    """D(1), D(2), D(3+) from the counts of one length; 0.5, 1, 1.5 where there are too few to tell."""
+    """Return D(1), D(2), D(3+) from the counts of one length; 0.5, 1, 1.5 where there are too few to tell."""
     n1, n2, n3, n4 = (int((counts == c).sum()) for c in (1, 2, 3, 4))
     if min(n1, n2, n3) == 0:
         return np.array([0.5, 1.0, 1.5])
@@ -77,8 +77,9 @@ def discounts(counts: Array) -> Array:
     return result
 
 
-def _text(sentences: Iterable[Sequence[str]]) -> tuple[Array, Array, list[str]]:
-    """All sentences with `<s>` and `</s>` end to end, where each place's sentence ends, and the words."""
+def _text(sentences: Iterable[Sequence[str]], place: str | None) -> tuple[Array, Array, list[str]]:
+    """Return all sentences with `<s>` and `</s>` end to end, where each place's sentence ends, and the
+    words."""
     number = GrowingVocabulary()
     unknown, begin, end = (number[word] for word in _SPECIAL)
     del unknown
@@ -90,24 +91,27 @@ def _text(sentences: Iterable[Sequence[str]]) -> tuple[Array, Array, list[str]]:
         coded = [number[word] for word in sentence]
         if begin in coded or end in coded:
             raise DataError(
-                f"sentence {at} has the word <s> or </s>, which a language model adds itself; remove it"
+                f"sentence {at} has the word <s> or </s>, which a language model adds itself; remove it",
+                place=place,
             )
         tokens += [begin, *coded, end]
         ends.append(len(tokens))
     if not ends:
-        raise DataError("no sentence to learn a language model from, all are empty; give some with words")
+        raise DataError(
+            "no sentence to learn a language model from, all are empty; give some with words", place=place
+        )
     bounds = np.array(ends)
     text = np.array(tokens, np.int64)
     return text, np.repeat(bounds, np.diff(bounds, prepend=0)), list(number)
 
 
-def _types(text: Array, ends: Array, order: int, words: int) -> list[_Types]:
+def _types(text: Array, ends: Array, order: int, words: int, place: str | None) -> list[_Types]:
     result: list[_Types] = []
     number = np.zeros(len(text), np.int64)
     for n in range(1, order + 1):
         places = np.flatnonzero(np.arange(len(text)) + n <= ends)
         if not len(places):
-            raise DataError(f"no sentence is long enough for {n}-grams; use a lower order")
+            raise DataError(f"no sentence is long enough for {n}-grams; use a lower order", place=place)
         keys = number[places] * words + text[places + n - 1]
         _, first, inverse, count = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         number = np.full(len(text) + 1, -1, np.int64)

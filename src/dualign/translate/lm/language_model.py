@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from math import isfinite, log
+from math import log
 
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, ModelError, UsageError
+from dualign._core.fields import check_value
 from dualign._core.files.streams import FilePath, open_binary_output, open_input
 from dualign.text.arpa import Arpa, read_arpa
 from dualign.text.utf8 import tokenize
 from dualign.translate.lm import trie
 from dualign.translate.lm.kenlm import KenlmFile
-from dualign.translate.lm.trie import flaw
 
 LOG10 = log(10.0)
 _MISSING = -100.0 * LOG10
 """Of `<unk>` in a model that has none: the value that KenLM takes."""
 
-
 _KENLM = b"mmap lm http://kheafield.com/code"
-
-_ARRAYS = ("first", "word", "logprob", "backoff", "suffix", "level")
 
 
 class LanguageModel:
@@ -91,7 +88,7 @@ class LanguageModel:
 
     @classmethod
     def train(cls, sentences: Sequence[str | Sequence[str]], order: int = 3) -> LanguageModel:
-        """Interpolated modified Kneser-Ney from sentences; see `kneser_ney`.
+        """Learn interpolated modified Kneser-Ney estimates from sentences; see `kneser_ney`.
 
         A sentence is a list of tokens, or a string to be split at white space.
         """
@@ -105,7 +102,7 @@ class LanguageModel:
     def save(self, path: FilePath) -> None:
         """Write the arrays to one file, whole or not at all; `load` reads it much faster than ARPA."""
         text = np.frombuffer("\n".join(self.words).encode("utf-8", "surrogatepass"), np.uint8)
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays = {name: getattr(self, name) for name in trie.TYPES}
         with open_binary_output(path) as stream:
             np.savez(stream, words=text, **arrays)
 
@@ -117,21 +114,20 @@ class LanguageModel:
             # Opened here: if the content is not an archive, NumPy leaves its own file open.
             with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as content:
                 words = content["words"].tobytes().decode("utf-8", "surrogatepass").split("\n")
-                arrays = {name: content[name] for name in _ARRAYS}
+                arrays = {name: content[name] for name in trie.TYPES}
         except OSError as error:
             raise DataError(f"{path}: cannot read: {error.strerror or error}") from None
         except Exception as error:  # headers are Python: a parser's errors, memory for a shape that it claims
             raise ModelError(
                 f"{path}: not a saved language model, or damaged ({error}); train again"
             ) from None
-        if (wrong := flaw(words, arrays)) is not None:
+        if (wrong := trie.flaw(words, arrays)) is not None:
             raise ModelError(f"{path}: a damaged language model: {wrong}; train again")
         return cls(words, *arrays.values())
 
     def scaled(self, weight: float) -> LanguageModel:
-        """The same model with all logarithms multiplied: its weight in a translation model."""
-        if not isfinite(weight):
-            raise UsageError("{weight=} must be finite", weight=weight)
+        """Return the same model with all logarithms multiplied: its weight in a translation model."""
+        check_value("weight", weight, "float")
         return LanguageModel(
             self.words,
             self.first,
@@ -143,15 +139,15 @@ class LanguageModel:
         )
 
     def among(self, words: Iterable[str]) -> LanguageModel:
-        """A model whose n-grams of these words can be listed: this one."""
+        """Return a model whose n-grams of these words can be listed: this one."""
         return self
 
     def __len__(self) -> int:
-        """Number of n-grams of all lengths."""
+        """Return the number of n-grams of all lengths."""
         return len(self.word) - 1
 
     def encode(self, sentence: Sequence[str]) -> list[int]:
-        """Word numbers; unknown words get that of `<unk>`."""
+        """Return word numbers; unknown words get that of `<unk>`."""
         return [self.index.get(word, self.unknown) for word in sentence]
 
     def score(self, sentence: Sequence[str], *, order: int | None = None) -> float:
@@ -159,7 +155,7 @@ class LanguageModel:
         return float(self.scores([sentence], order=order)[0].sum())
 
     def scores(self, sentences: Sequence[Sequence[str]], *, order: int | None = None) -> list[Array]:
-        """For each sentence the log-probability of each of its words and of `</s>`; float64."""
+        """Return for each sentence the log-probability of each of its words and of `</s>`; float64."""
         encoded = [[*self.encode(sentence), self.end] for sentence in sentences]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(sentence) for sentence in encoded], out=offsets[1:])
@@ -175,7 +171,7 @@ class LanguageModel:
         )
 
     def checked_order(self, order: int | None) -> int:
-        """`order`, or the model's own where that is less or none is given."""
+        """Return `order`, or the model's own where that is less or none is given."""
         if order is None:
             return self.order
         if isinstance(order, bool) or not isinstance(order, int | np.integer) or order < 1:
@@ -183,7 +179,7 @@ class LanguageModel:
         return min(int(order), self.order)
 
     def automaton(self, words: Array, adjacent: Array, order: int) -> trie.Automaton:
-        """The part of the model over `words`, and bounds for forests.
+        """Return the part of the model over `words`, and bounds for forests.
 
         `words` int32, ascending, with `<s>` and `</s>`; their positions are the new words. `adjacent[i, j]`:
         whether words[j] can follow words[i].
@@ -221,27 +217,26 @@ class KenlmModel(LanguageModel):
         raise UsageError(f"{path}: a binary model of KenLM cannot be saved in another form; keep its file")
 
     def scaled(self, weight: float) -> KenlmModel:
-        """The same model with all logarithms multiplied."""
-        if not isfinite(weight):
-            raise UsageError("{weight=} must be finite", weight=weight)
+        """Return the same model with all logarithms multiplied."""
+        check_value("weight", weight, "float")
         return KenlmModel(self._model, self._weight * weight)
 
     def scores(self, sentences: Sequence[Sequence[str]], *, order: int | None = None) -> list[Array]:
-        """For each sentence the log-probability of each of its words and of `</s>`; float64."""
+        """Return for each sentence the log-probability of each of its words and of `</s>`; float64."""
         if self.checked_order(order) < self.order:
             words = {word for sentence in sentences for word in sentence}
             return self.among(words).scores(sentences, order=order)
         return [self._model.scores(sentence) * (LOG10 * self._weight) for sentence in sentences]
 
     def among(self, words: Iterable[str]) -> LanguageModel:
-        """The part of the model over these words, `<s>`, `</s>` and `<unk>`, in our own form."""
+        """Return the part of the model over these words, `<s>`, `</s>` and `<unk>`, in our own form."""
         result = LanguageModel.of_arpa(self._model.among(words))
         return result if self._weight == 1.0 else result.scaled(self._weight)
 
 
 def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Array, ...]:
-    """Arrays of `LanguageModel` from n-grams `(words, logprob, backoff)` of each length."""
-    grams = _closed(vocabulary, grams)
+    """Return arrays of `LanguageModel` from n-grams `(words, logprob, backoff)` of each length."""
+    grams = _closed(grams)
     words, logprob, backoff = grams[0]
     at = np.argsort(words[:, 0], kind="stable")
     level = [0, 1, 1 + vocabulary]
@@ -288,7 +283,7 @@ def _trie(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> tuple[Arr
     return first, np.concatenate(label), value, weight, suffix, np.array(level, np.int64)
 
 
-def _closed(vocabulary: int, grams: list[tuple[Array, Array, Array]]) -> list[tuple[Array, Array, Array]]:
+def _closed(grams: list[tuple[Array, Array, Array]]) -> list[tuple[Array, Array, Array]]:
     """Add the missing (n−1)-grams of each n-gram, with probability nan and no back-off weight."""
     factors = np.random.default_rng(1).integers(1, 2**63, len(grams), dtype=np.uint64) | np.uint64(1)
 

@@ -1,4 +1,4 @@
-"""Kernels over the trie of a back-off language model.
+"""The trie of a back-off language model: its layout, kernels over it, and a check of what a file has.
 
 Node 0 is the empty context; node 1 + w is the word w; the node of an n-gram `w_1..w_n` is a child of that of
 `w_1..w_{n-1}`. Nodes are numbered by depth, then parent, then word, so children are contiguous and sorted:
@@ -8,10 +8,8 @@ those of node c are `first[c] .. first[c + 1]`. The set is closed: with an n-gra
     log p(w | c) = logprob[c·w]                          if c·w is in the model
                  = backoff[c] + log p(w | suffix[c])     otherwise
 
-Whether arrays that come from a file are the trie of a language model.
-
-Kernels trust what they are given: an index out of its range would read, or crash, anywhere. So every rule of
-`dualign.translate.lm.trie` that they rely on is checked once, when a file is loaded.
+Kernels trust what they are given: an index out of its range would read, or crash, anywhere. So every rule
+above that they rely on is checked once, by `flaw`, when a file is loaded.
 """
 
 from __future__ import annotations
@@ -24,6 +22,12 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import with_room
+
+TYPES = {
+    "first": np.int64, "word": np.int32, "logprob": np.float64, "backoff": np.float64, "suffix": np.int32,
+    "level": np.int64,
+}  # fmt: skip
+"""The arrays that files hold."""
 
 
 class Trie(NamedTuple):
@@ -73,7 +77,7 @@ class Automaton(NamedTuple):
 
 @part(allocates=False)
 def find(first: Array, word: Array, node: Any, w: Any) -> Any:
-    """The child of `node` with word `w`, or −1."""
+    """Return the child of `node` with word `w`, or −1."""
     if node == 0:
         return 1 + w
     low, high = first[node], first[node + 1]
@@ -90,7 +94,8 @@ def find(first: Array, word: Array, node: Any, w: Any) -> Any:
 
 @part(allocates=False)
 def follow(lm: Any, context: Any, node: Any, w: Any, total: float) -> tuple[Any, float]:
-    """The node of w after a context, and `total + log p(w | context)`; `node` is the context's child with w.
+    """Return the node of w after a context, and `total + log p(w | context)`; `node` is the context's child
+    with w.
 
     Where there is no such child, −1, the context backs off until there is one. Terms are added one by one.
     """
@@ -131,7 +136,7 @@ def last_score(lm: Automaton, words: Array) -> float:
 def restrict(
     first: Array, word: Array, order: int, kept: Array, place: Array, adjacent: Array
 ) -> tuple[Array, Array, Array]:
-    """The part of a trie with n-grams up to `order` whose neighbouring words are all `adjacent`.
+    """Return the part of a trie with n-grams up to `order` whose neighbouring words are all `adjacent`.
 
     `kept` int32, ascending: the words that remain, renumbered by their position, which `place` int32 holds
     for each word of the model, −1 for the others; `adjacent` bool (kept, kept). Returns `(origin, node,
@@ -169,7 +174,7 @@ def restrict(
 
 @kernel
 def linked(parent: Array, label: Array, level: Array) -> tuple[Array, Array]:
-    """`first` and `suffix` of a trie, from the parents and words of its nodes."""
+    """Return `first` and `suffix` of a trie, from the parents and words of its nodes."""
     count, order = len(parent), len(level) - 2
     first = np.full(count + 1, count, np.int64)
     for node in range(count - 1, 0, -1):
@@ -186,8 +191,8 @@ def linked(parent: Array, label: Array, level: Array) -> tuple[Array, Array]:
 
 @kernel
 def close_bounds(lm: Trie, before: Array, after: Array) -> Array:
-    """`Automaton.close`, from the longest contexts to the empty one; `before` and `after` count the words
-    that can stand directly before and after each word."""
+    """Return `Automaton.close`, from the longest contexts to the empty one; `before` and `after` count the
+    words that can stand directly before and after each word."""
     N = len(lm.word)
     extended, close = np.zeros(N, np.int64), np.full(N, -np.inf)
     for c in range(N - 1, 0, -1):
@@ -213,7 +218,7 @@ def close_bounds(lm: Trie, before: Array, after: Array) -> Array:
 
 @kernel
 def upper_bounds(lm: Trie, adjacent: Array, close: Array) -> Array:
-    """`Automaton.upper`, from the longest n-grams to single words."""
+    """Return `Automaton.upper`, from the longest n-grams to single words."""
     N, W = len(lm.word), len(adjacent)
     upper = np.full(N, -np.inf)
     for g in range(N - 1, 0, -1):
@@ -238,12 +243,12 @@ def upper_bounds(lm: Trie, adjacent: Array, close: Array) -> Array:
 
 @kernel
 def remembered(lm: Trie, after: Array) -> Array:
-    """`Automaton.state`; `after` counts the words that can follow each word."""
+    """Return `Automaton.state`; `after` counts the words that can follow each word."""
     N = len(lm.word)
     state = np.zeros(N, np.int32)
     for g in range(N - 1, 0, -1):
         # Marked already if a longer context that ends in g is worth remembering: the set stays closed.
-        # Nothing follows </s>. First and last words are always remembered: coarser passes go by them.
+        # Nothing follows </s>. First and last words are always remembered: coarser passes need them.
         if (
             lm.depth[g] < lm.order
             and after[lm.word[g]] > 0
@@ -259,21 +264,15 @@ def remembered(lm: Trie, after: Array) -> Array:
 
 @kernel
 def prefix_sums(parent: Array, value: Array) -> Array:
-    """For each node the sum of `value` over its prefixes and itself, without the empty one."""
+    """Return for each node the sum of `value` over its prefixes and itself, without the empty one."""
     result = np.zeros(len(value))
     for g in range(1, len(value)):
         result[g] = result[parent[g]] + value[g]
     return result
 
 
-TYPES = {
-    "first": np.int64, "word": np.int32, "logprob": np.float64, "backoff": np.float64, "suffix": np.int32,
-    "level": np.int64,
-}  # fmt: skip
-
-
 def flaw(words: list[str], arrays: Mapping[str, Array]) -> str | None:
-    """What is wrong with the arrays of a stored model over `words`; None if nothing is."""
+    """Return what is wrong with the arrays of a stored model over `words`; None if nothing is."""
     for name, kind in TYPES.items():
         if arrays[name].ndim != 1 or arrays[name].dtype != kind:
             return f"`{name}` is {arrays[name].dtype} {arrays[name].shape}, not a row of {np.dtype(kind)}"

@@ -56,12 +56,12 @@ class Rule:
 
 
 def is_nonterminal(symbol: str) -> bool:
-    """Whether a symbol of a source side is a non-terminal such as `[X]`."""
+    """Return whether a symbol of a source side is a non-terminal such as `[X]`."""
     return len(symbol) > 2 and symbol[0] == "[" and symbol[-1] == "]"
 
 
 def is_markup(word: str) -> bool:
-    """Whether a word of a text would read as something else in a rule."""
+    """Return whether a word of a text would read as something else in a rule."""
     return is_nonterminal(word) or "|||" in word
 
 
@@ -120,7 +120,7 @@ def _features(text: str, place: str) -> dict[str, float]:
 
 
 def read_rules(path: str, words: Container[str] | None = None) -> Iterator[Rule]:
-    """Rules of a file; empty lines are skipped, errors name file and line.
+    """Return rules of a file; empty lines are skipped, errors name file and line.
 
     With `words`, only rules whose source side has no other words; the rest is skipped unchecked.
     """
@@ -182,11 +182,11 @@ class RuleFile:
         self._by_word: dict[str, list[int]] = {}
         for number, line in enumerate(self._lines):
             match = _FIRST_WORD.match(line)
-            # What looks otherwise is looked at for every sentence, and explained there.
+            # Other lines are checked for every sentence, and their errors raised there.
             self._by_word.setdefault(match[1] if match else "", []).append(number)
 
     def among(self, words: Collection[str]) -> Grammar:
-        """The rules whose source side has no other words, in the order of the file."""
+        """Return the rules whose source side has no other words, in the order of the file."""
         numbers = [n for word in {*words, ""} for n in self._by_word.get(word, ())]
         result = Grammar()
         for number in sorted(numbers):
@@ -197,6 +197,7 @@ class RuleFile:
 
 
 def _is_among(line: str, words: Container[str]) -> bool:
-    """Whether the source side of a rule has no other words; true also for a line that is not a rule."""
+    """Return whether the source side of a rule has no other words; true also for a line that is not a
+    rule."""
     fields = line.split(" ||| ", 2)
     return len(fields) < 3 or all(w in words or is_nonterminal(w) for w in fields[1].split())

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign.text.checks import links_inside, same_length
 from dualign.text.corpus import GrowingVocabulary, encode
-from dualign.text.links import Alignment
+from dualign.text.links import Alignment, Links
 from dualign.translate.rules.grammar import Rule, Symbol, is_markup
 from dualign.translate.rules.hiero_counts import RuleLimits, RuleLinks, RuleSeen, RuleTable, count_rules
 
@@ -42,15 +42,10 @@ class Extraction:
     limit: int = 20
 
     def __post_init__(self) -> None:
-        for name, least, most in (("longest", 1, 30), ("symbols", 1, 10), ("gap", 1, 30), ("least", 1, 255)):
-            if not least <= getattr(self, name) <= most:
-                raise UsageError(f"{name}={getattr(self, name)} must be from {least} to {most}")
-        if self.limit < 1 or self.always < 0:
-            raise UsageError(
-                "{limit=} must be at least 1, and {always=} not negative",
-                limit=self.limit,
-                always=self.always,
-            )
+        for name, most in (("longest", 30), ("symbols", 10), ("gap", 30), ("least", 255)):
+            check_value(name, getattr(self, name), least=1, most=most)
+        check_value("limit", self.limit, least=1)
+        check_value("always", self.always, least=0)
 
 
 def extract(
@@ -58,7 +53,8 @@ def extract(
     alignments: Sequence[Alignment],
     settings: Extraction | None = None,
 ) -> Iterator[Rule]:
-    """The rules of linked sentence pairs, sorted by source side, the most frequent target sides first."""
+    """Return the rules of linked sentence pairs, sorted by source side, the most frequent target sides
+    first."""
     settings = settings or Extraction()
     links, source_words, target_words = linked_text(pairs, alignments)
     # A counter table far larger than the rules there can be is only slow to clear.
@@ -73,28 +69,29 @@ def extract(
 def linked_text(
     pairs: Sequence[tuple[Sequence[str], Sequence[str]]], alignments: Sequence[Alignment]
 ) -> tuple[RuleLinks, list[str], list[str]]:
-    """Number the words of linked pairs and weigh them; also returns the words of both sides."""
+    """Number the words of linked pairs and weigh them; also return the words of both sides."""
     same_length(("the text", len(pairs)), ("the list of links", len(alignments)), unit="sentence pairs")
     source_words, target_words = GrowingVocabulary(), GrowingVocabulary()
     bitext = encode(pairs, source_words, target_words, lowercase=False)
-    begin = np.zeros(len(pairs) + 1, np.int64)
-    np.cumsum([len(a.links) for a in alignments], out=begin[1:])
-    flat = np.array([link for a in alignments for link in a.links], np.int64).reshape(-1, 2)
-    pair_of = np.repeat(np.arange(len(pairs)), np.diff(begin))
-    outside = (flat[:, 0] >= bitext.source.lengths[pair_of]) | (flat[:, 1] >= bitext.target.lengths[pair_of])
+    links = Links.of(alignments).sure()
+    pair = links.pair
+    outside = (links.source >= bitext.source.lengths[pair]) | (links.target >= bitext.target.lengths[pair])
     if outside.any():
-        at = int(pair_of[np.flatnonzero(outside)[0]])
+        at = int(pair[np.flatnonzero(outside)[0]])
         links_inside(alignments[at].links, len(pairs[at][0]), len(pairs[at][1]), f"pair {at + 1}")
-    left = bitext.source.offsets[pair_of] + flat[:, 0]
-    right = bitext.target.offsets[pair_of] + flat[:, 1]
+    left = bitext.source.offsets[pair] + links.source
+    right = bitext.target.offsets[pair] + links.target
     source, target = bitext.source.tokens, bitext.target.tokens
     weights = _lexical_weights(source, target, left, right), _lexical_weights(target, source, right, left)
-    links = RuleLinks(source, bitext.source.offsets, target, bitext.target.offsets, begin, flat, *weights)
-    return links, list(source_words), list(target_words)
+    linked = RuleLinks(
+        source, bitext.source.offsets, target, bitext.target.offsets,
+        links.offsets, np.stack((links.source, links.target), axis=1, dtype=np.int64), *weights,
+    )  # fmt: skip
+    return linked, list(source_words), list(target_words)
 
 
 def _lexical_weights(words: Array, others: Array, left: Array, right: Array) -> Array:
-    """For each word log of the mean of p(word | other) over the words it is linked to, or p(word |
+    """Return for each word log of the mean of p(word | other) over the words it is linked to, or p(word |
     nothing)."""
     linked = np.bincount(left, minlength=len(words))
     pair = words[left].astype(np.int64) * (int(others.max(initial=0)) + 1) + others[right]

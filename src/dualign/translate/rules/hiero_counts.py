@@ -110,14 +110,14 @@ class Rules(NamedTuple):
 
 @part(allocates=False)
 def mixed(code: np.uint64, symbol: int) -> np.uint64:
-    """The code of a rule with one more symbol."""
+    """Return the code of a rule with one more symbol."""
     code = (code ^ np.uint64(symbol + 4)) * np.uint64(0xBF58476D1CE4E5B9)
     return code ^ (code >> np.uint64(29))
 
 
 @part(allocates=False)
 def choose_holes(start: Array, i: int, length: int, symbols: int, gap: int, holes: Array) -> int:
-    """All ways to make no, one or two non-terminals in the phrase at source i; returns their number.
+    """List all ways to make no, one or two non-terminals in the phrase at source i; return their number.
 
     Row c of `holes` int64 (·, 4): source position and length of the first, then of the second; length 0:
     none.
@@ -184,7 +184,7 @@ def write_rule(links: RuleLinks, n: int, pair: PairSpans, i: int, length: int, h
 
 @part(allocates=False)
 def code_of(pair: PairSpans) -> np.uint64:
-    """Of the rule at hand."""
+    """Return the code of the rule at hand."""
     code = np.uint64(pair.size[0])
     for q in range(pair.size[1]):
         code = mixed(code, pair.rule[q])
@@ -193,7 +193,7 @@ def code_of(pair: PairSpans) -> np.uint64:
 
 @part(allocates=False)
 def lexical_weights(pair: PairSpans, i: int, length: int, holes: Array) -> tuple[float, float]:
-    """Those of the target words and of the source words of a rule, from running sums."""
+    """Return those of the target words and of the source words of a rule, from running sums."""
     start, stop, source, target = pair.start, pair.stop, pair.source_sum, pair.target_sum
     p, one, q, other = holes[0], holes[1], holes[2], holes[3]
     back = source[i + length] - source[i] - (source[p + one] - source[p]) - (source[q + other] - source[q])
@@ -237,7 +237,7 @@ def read_pair(links: RuleLinks, n: int, longest: int, pair: PairSpans) -> int:
 
 @part(allocates=False)
 def is_consistent(near: Array, far: Array, first: int, last: int, i: int, end: int) -> bool:
-    """Whether no target word first..last is linked to a source word outside i..end."""
+    """Return whether no target word first..last is linked to a source word outside i..end."""
     while first <= last and (far[first] < 0 or (near[first] >= i and far[first] <= end)):
         first += 1
     return first > last
@@ -296,14 +296,14 @@ def count_rule(rules: Rules, pair: PairSpans, code: np.uint64, n: int, ahead: fl
 
 @part(allocates=False)
 def is_full(rules: Rules, pair: PairSpans) -> bool:
-    """Whether there may be no room for the rule at hand."""
+    """Return whether there may be no room for the rule at hand."""
     r, table = rules.numbers[0], rules.table
     return r >= len(rules.last) or table.begin[r] + pair.size[1] > len(table.pool)
 
 
 @part
 def grown(rules: Rules, pair: PairSpans) -> Rules:
-    """The rules with room for that at hand."""
+    """Return the rules with room for that at hand."""
     t, r = rules.table, rules.numbers[0]
     pool = t.pool
     if t.begin[r] + pair.size[1] > len(pool):

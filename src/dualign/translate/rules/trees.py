@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from math import log
 from typing import NamedTuple
 
-from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign.text.brackets import Tree
 from dualign.text.checks import same_length
 from dualign.text.links import Alignment
@@ -44,8 +44,7 @@ class TreeExtraction:
 
     def __post_init__(self) -> None:
         for name in ("parts", "symbols", "least", "limit"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)} must be at least 1")
+            check_value(name, getattr(self, name), least=1)
 
 
 class Fragment(NamedTuple):
@@ -65,10 +64,10 @@ def extract_from_trees(
     alignments: Sequence[Alignment],
     settings: TreeExtraction | None = None,
 ) -> Iterator[Rule]:
-    """The rules of linked sentence pairs whose sources have trees (None: left out), sorted by source side.
+    """Return the rules of linked sentence pairs whose sources have trees (None: left out), sorted by source
+    side.
 
-    Features are those of `hiero_rules`. A sentence pair counts a rule once; the best of its
-    lexical weights count.
+    Features are those of `hiero`. A sentence pair counts a rule once; the best of its lexical weights count.
     """
     settings = settings or TreeExtraction()
     same_length(("the text", len(pairs)), ("the list of trees", len(trees)), unit="sentences")
@@ -117,7 +116,7 @@ def _rules(
 def fragments(
     tree: Tree, target: Sequence[str], links: Sequence[Sequence[int]], settings: TreeExtraction
 ) -> Iterator[Fragment]:
-    """Every place of every rule in one sentence pair."""
+    """Return every place of every rule in one sentence pair."""
     spans = frontier(tree, links, len(target))
     for n in tree.nodes:
         if n in spans:
@@ -128,7 +127,7 @@ def fragments(
 
 
 def frontier(tree: Tree, links: Sequence[Sequence[int]], length: int) -> dict[int, Span]:
-    """The nodes of the frontier and their spans in the target sentence."""
+    """Return the nodes of the frontier and their spans in the target sentence."""
     forward: list[list[int]] = [[] for _ in range(tree.words[-1])]
     backward: list[list[int]] = [[] for _ in range(length)]
     for i, j in links:
@@ -148,7 +147,7 @@ def frontier(tree: Tree, links: Sequence[Sequence[int]], length: int) -> dict[in
 def _below(
     tree: Tree, n: int, spans: dict[int, Span], settings: TreeExtraction
 ) -> Iterator[tuple[tuple[str, ...], tuple[int, ...], int, tuple[int, ...]]]:
-    """All fragments with root n: symbols, non-terminals, parts, positions of the words."""
+    """Return all fragments with root n: symbols, non-terminals, parts, positions of the words."""
     end = tree.after[n]
     agenda: list[tuple[int, tuple[str, ...], tuple[int, ...], int, tuple[int, ...]]] = [
         (n + 1, (tree.tokens[n],), (), 1, ())
@@ -176,7 +175,7 @@ def _below(
 def _target_side(
     target: Sequence[str], span: Span, holes: list[Span]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]] | None:
-    """Symbols, and positions of the words; None if a word would read as markup."""
+    """Return symbols, and positions of the words; None if a word would read as markup."""
     hole_at = {low: (number, high) for number, (low, high) in enumerate(holes)}
     symbols: list[Symbol] = []
     words = []

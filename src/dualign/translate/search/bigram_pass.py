@@ -63,7 +63,7 @@ class BigramChart(NamedTuple):
 
 @kernel
 def boundary_words(forest: Forest, W: int) -> Boundaries:
-    """Boundaries of the nodes."""
+    """Return boundaries of the nodes."""
     N = len(forest.word)
     sets = boundary_sets(forest, W)
     begins = np.zeros((2, N + 1), np.int64)
@@ -88,7 +88,7 @@ def boundary_words(forest: Forest, W: int) -> Boundaries:
 
 
 def new_chart(forest: Forest, words: Boundaries, pairs: Array, stop: Array) -> BigramChart:
-    """A chart with room for all cells."""
+    """Return a chart with room for all cells."""
     W, cells = len(pairs), int(words.cells[-1])
     scratch = Scratch(
         np.empty((W, W)), np.empty((W, W)), np.empty((W, W)), np.empty(W),
@@ -117,7 +117,7 @@ def raise_row(value: float, row: Array, result: Array, size: int) -> None:
 
 @part(allocates=False)
 def best_sum(a: Array, b: Array, size: int) -> float:
-    """`max_j a[j] + b[j]`: four maxima at a time, which do not wait for each other."""
+    """Return `max_j a[j] + b[j]`: four maxima at a time, which do not wait for each other."""
     p = q = r = s = -np.inf
     j = 0
     while j + 4 <= size:
@@ -323,8 +323,8 @@ compiled_compress = kernel(compress)
 
 @part
 def best_pairs(chart: BigramChart, pairs: Array, edges: Array) -> tuple[int, int]:
-    """Words side by side and edges of the best derivation, int64 (room, 2) and (room), and how many there
-    are; −1 if there is no room."""
+    """Return words side by side and edges of the best derivation, int64 (room, 2) and (room), and how many
+    there are; −1 if there is no room."""
     forest = chart.forest
     first_begin, first, last_begin, last, cells = chart.words
     stack = np.empty((len(pairs) + 2, 2), np.int64)
@@ -356,7 +356,7 @@ def best_pairs(chart: BigramChart, pairs: Array, edges: Array) -> tuple[int, int
 
 @part(allocates=False)
 def best_step(chart: BigramChart, n: int, cell: int) -> tuple[Any, Any, Any]:
-    """The step that makes the best of a cell, and the cells of its parts."""
+    """Return the step that makes the best of a cell, and the cells of its parts."""
     first_begin, first, last_begin, last, cells = chart.words
     forest, inside = chart.forest, chart.inside
     L = last_begin[n + 1] - last_begin[n]
@@ -388,7 +388,7 @@ def best_step(chart: BigramChart, n: int, cell: int) -> tuple[Any, Any, Any]:
 
 @part(allocates=False)
 def place_of(begin: Array, word: Array, n: int, part: int, at: int) -> int:
-    """Where word number `at` of node n stands among the words of a part; −1: nowhere."""
+    """Return where word number `at` of node n stands among the words of a part; −1: nowhere."""
     w = word[begin[n] + at]
     for k in range(begin[part], begin[part + 1]):
         if word[k] == w:
@@ -398,7 +398,7 @@ def place_of(begin: Array, word: Array, n: int, part: int, at: int) -> int:
 
 @kernel
 def bigram_table(chart: BigramChart, state: Array, score: Array, threshold: float) -> tuple[Array, Array]:
-    """The cells that can reach the threshold: keys and outside scores for `intersection.Table`.
+    """Return the cells that can reach the threshold: keys and outside scores for `intersection.Table`.
 
     `state` and `score`: those of each word by itself when one word of context is kept. Items have the score
     of their first word in them, and outside scores here as well, so it is taken off.

@@ -1,10 +1,10 @@
-"""Levels of precision for passes over a forest: K words of context, up to K = n − 1, which is exact.
+"""What passes over a forest know of words: their context, and which can stand side by side.
 
-A state of each level stands for states of the next, so each pass guides the one after it.
+**Levels.** A pass keeps K words of context, up to K = n − 1, which is exact. A state of each level stands for
+states of the next, so each pass guides the one after it.
 
-Which words can begin and end the yields of a forest's nodes, and stand side by side in them.
-
-Sets of words are rows of 64-bit blocks.
+**Neighbours.** From the words that can begin and end the yields of a forest's nodes follows which words can
+stand side by side. Sets of words are rows of 64-bit blocks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dualign.translate.search.intersection import Level, PassGuide, Table
 
 
 def level(lm: Automaton, K: int) -> Level:
-    """K words of context."""
+    """Return the level with K words of context."""
     words = int((lm.depth == 1).sum())
     nodes = np.arange(1, 1 + words, dtype=np.int32)
     state = np.zeros((words, 3), np.int32)
@@ -33,7 +33,7 @@ def level(lm: Automaton, K: int) -> Level:
 
 
 def guide(lm: Automaton, K: int, table: Table, joint: Array) -> PassGuide:
-    """What a pass with K words of context tells a finer one."""
+    """Return what a pass with K words of context tells a finer one."""
     first = np.where(lm.depth == 1, lm.word, 0)
     for depth in range(2, lm.order + 1):
         nodes = np.flatnonzero(lm.depth == depth)
@@ -47,7 +47,7 @@ def guide(lm: Automaton, K: int, table: Table, joint: Array) -> PassGuide:
 
 
 def unguided() -> PassGuide:
-    """For a pass that has nothing to go by."""
+    """Return the guide of a first pass, which knows nothing."""
     i, f, b = np.empty(0, np.int32), np.empty(0), np.empty(0, np.bool_)
     table = Table(np.full(1, -1, np.int32), i.reshape(0, 4), f, f)
     return PassGuide(table, i, i, b, i, f.reshape(0, 0), False)
@@ -66,7 +66,7 @@ def pair_scores(lm: Automaton, adjacent: Array) -> Array:
 
 @part(allocates=False)
 def is_member(words: Array, w: int) -> bool:
-    """Whether w is in a set."""
+    """Return whether w is in a set."""
     return (words[w >> 6] >> np.uint64(w & 63) & np.uint64(1)) != 0
 
 
@@ -79,7 +79,7 @@ def include(words: Array, others: Array) -> None:
 
 @part
 def boundary_sets(forest: Forest, W: int) -> Array:
-    """The first and the last words of the nodes, of W words; uint64 (2, N, blocks)."""
+    """Return the first and the last words of the nodes, of W words; uint64 (2, N, blocks)."""
     N = len(forest.word)
     sets = np.zeros((2, N, (W + 63) // 64), np.uint64)
     for n in range(N):
@@ -95,7 +95,7 @@ def boundary_sets(forest: Forest, W: int) -> Array:
 
 @kernel
 def adjacency(forest: Forest, W: int) -> Array:
-    """Whether word w can follow word x directly; bool (x, w)."""
+    """Return whether word w can follow word x directly; bool (x, w)."""
     sets = boundary_sets(forest, W)
     blocks = sets.shape[2]
     # What can follow each node, then each word.

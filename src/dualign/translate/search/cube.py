@@ -68,8 +68,8 @@ class CubeItems(NamedTuple):
 
 @part(allocates=False)
 def expected(level: Level, state: State, score: float) -> float:
-    """The score with lower-order probabilities for the left state, in place of upper bounds: what to rank
-    by."""
+    """Return the score with lower-order probabilities for the left state, in place of upper bounds: what to
+    rank by."""
     lm = level.lm
     if state.closed and lm.depth[state.left] < level.K:
         score -= lm.close[state.left]
@@ -147,7 +147,7 @@ def fill(run: CubeTables, chart: Chart, queue: Queue, found: CubeItems, v: int) 
 
 @part
 def with_candidates(queue: Queue, room: int) -> Queue:
-    """The queue with room for `room` candidates."""
+    """Return the queue with room for `room` candidates."""
     edge, place, ranks, state, score, heap, heap_key, count = queue
     return Queue(
         with_room(edge, room), with_room(place, room), with_room(ranks, room), with_room(state, room),

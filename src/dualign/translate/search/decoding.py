@@ -6,11 +6,15 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Literal, overload
 
+import numpy as np
+
 from dualign._core.alarm import alarm
 from dualign._core.certified import Certified, Stage
 from dualign._core.errors import UsageError
+from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.certificate import PRECISION, certify
+from dualign.text.arpa import Arpa, Grams
 from dualign.translate.forest.hypergraph import MOST_EDGES, Derivation, Hypergraph, too_long
 from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.search.baselines.partitions import compile_search, tighten
@@ -19,7 +23,7 @@ from dualign.translate.search.baselines.relax import relax
 from dualign.translate.search.contexts import level, unguided
 from dualign.translate.search.derivations import Incumbents, rounding
 from dualign.translate.search.exact import compile_exact, exact
-from dualign.translate.search.passes import affordable, cube, item_trees, one_pass, word_bound
+from dualign.translate.search.passes import affordable, first_bound, item_trees, one_pass
 from dualign.translate.search.problem import ForestProblem
 
 METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
@@ -67,16 +71,17 @@ def decode(
     time_limit: float | None = None,
     gap: float = 0.0,
 ) -> Certified[Derivation] | list[Certified[Derivation]]:
-    """The best derivation of a forest under its weights and a language model, and a bound on all of them.
+    """Return the best derivation of a forest under its weights and a language model, and a bound on all of
+    them.
 
     | method | what it does |
     |---|---|
-    | `exact` | coarse-to-fine passes until the best derivation is proved (`exact_translation`) |
-    | `relax` | Lagrangian relaxation with paths between leaves (`baselines.path_relaxation`) |
+    | `exact` | coarse-to-fine passes until the best derivation is proved (`exact`) |
+    | `relax` | Lagrangian relaxation with paths between leaves (`baselines.relax`) |
     | `tighten` | the same, and partitions of the leaves until it is proved (`baselines.partitions`) |
     | `cube` | cube pruning with `beam` items per vertex |
     | `exhaustive` | the complete construction of Bar-Hillel et al. |
-    | `ilp`, `lp` | the integer program, and its linear relaxation, on HiGHS (`baselines.forest_program`) |
+    | `ilp`, `lp` | the integer program, and its linear relaxation, on HiGHS (`baselines.program`) |
 
     `order` is the longest n-gram that counts (the model's own order where that is less). `k > 1` gives a
     list of the k best derivations, best first, fewer if there are not as many. With `time_limit`, in
@@ -88,26 +93,23 @@ def decode(
         raise UsageError(f"hypergraph is a {type(hypergraph).__name__}; give a dualign.translate.Hypergraph")
     if not isinstance(lm, LanguageModel):
         raise UsageError(f"lm is a {type(lm).__name__}; give a dualign.translate.LanguageModel")
-    if method not in METHODS:
-        raise UsageError("{method=} is not one of {choices}", method=method, choices=", ".join(METHODS))
-    for name, value in (("k", k), ("beam", beam)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise UsageError(f"{name}={value!r} must be a whole number of at least 1")
+    check_value("method", method, choices=METHODS)
+    check_value("k", k, "int", least=1)
+    check_value("beam", beam, "int", least=1)
+    check_value("gap", gap, "float", least=0)
     check_time_limit(time_limit)
-    if isinstance(gap, bool) or not isinstance(gap, int | float) or not gap >= 0.0:
-        raise UsageError("{gap=} must be a number of at least 0", gap=gap)
     order = lm.checked_order(order)
     if time_limit is not None:
         compile_method(method)
     search = partial(exact, gap=gap) if method == "exact" else _method_of(method, beam)
-    results = _decode(ForestProblem(hypergraph, lm, order), method, search, k, Clock(time_limit))
+    results = _solve(ForestProblem(hypergraph, lm, order), method, search, k, Clock(time_limit))
     return results if k > 1 else results[0]
 
 
 def decode_different(
     hypergraph: Hypergraph, lm: LanguageModel, count: int, *, time_limit: float | None = None, **options: Any
 ) -> list[Certified[Derivation]]:
-    """The best derivations of `count` different sentences, best first; fewer if no more are found.
+    """Return the best derivations of `count` different sentences, best first; fewer if no more are found.
 
     Most derivations of a forest differ in how the same words come about, so more and more are looked at,
     up to 64 for each sentence, as long as there is time. Options are those of `decode`.
@@ -124,7 +126,7 @@ def decode_different(
         k *= 4
 
 
-def _decode(
+def _solve(
     problem: ForestProblem, method: str, search: Method, k: int, clock: Clock
 ) -> list[Certified[Derivation]]:
     graph = problem.hypergraph
@@ -146,7 +148,8 @@ def _decode(
 
 
 def _tolerance(rank: int, proved: bool, score: float) -> float:
-    """How far below its bound a derivation of that rank may be and still be certified; −inf: it is not."""
+    """Return how far below its bound a derivation of that rank may be and still be certified; −inf: it is
+    not."""
     if rank:
         return 0.0 if proved else float("-inf")
     return PRECISION * max(1.0, abs(score)) if proved else max(PRECISION * abs(score), rounding(score))
@@ -157,12 +160,20 @@ def compile_method(method: str) -> None:
     """Compile the kernels of a method, or load them, on a forest of two words: no time limit should pay for
     it."""
     graph = Hypergraph([(None, 0.0), ("a", 0.0), ("b", 0.0)], [(0, [1, 2], 0.0), (0, [2, 1], 0.0)], 0)
-    problem = ForestProblem(graph, LanguageModel.train([["a", "b"], ["b", "a"]], 3), 3)
-    _decode(problem, method, _method_of(method, 1), 1, Clock())
+    problem = ForestProblem(graph, _two_words(), 3)
+    _solve(problem, method, _method_of(method, 1), 1, Clock())
     if method == "tighten":
         compile_search(problem)
     if method == "exact":
         compile_exact(problem)
+
+
+def _two_words() -> LanguageModel:
+    """Return a trigram model of the sentences `a b` and `b a`, made without learning it."""
+    unigrams, bigrams = [[0], [1], [2], [3], [4]], [[0, 3], [0, 4], [3, 1], [3, 4], [4, 1], [4, 3]]
+    rows = unigrams, bigrams, [[0, 3, 4], [0, 4, 3], [3, 4, 1], [4, 3, 1]]
+    grams = [Grams(np.array(each, np.int32), *np.full((2, len(each)), -0.5)) for each in rows]
+    return LanguageModel.of_arpa(Arpa(["<s>", "</s>", "<unk>", "a", "b"], grams))
 
 
 def _method_of(method: str, beam: int) -> Method:
@@ -176,8 +187,7 @@ def _method_of(method: str, beam: int) -> Method:
 def _cube(
     problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
-    incumbents.offer(cube(problem, beam, incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score, clock)
+    bound = first_bound(problem, incumbents, beam, clock)
     trace.append(("cube", bound, incumbents.score, clock.seconds))
     return bound, False
 

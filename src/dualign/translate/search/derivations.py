@@ -1,7 +1,4 @@
-"""From items and the arcs between them back to derivations.
-
-The best derivations that a search has found so far.
-"""
+"""Derivations that a search finds: the best so far, and those of the items and arcs of a pass."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from dualign.translate.search.problem import ForestProblem
 
 
 def rounding(score: float) -> float:
-    """By how much sums in another order may differ: scores closer than this count as equal."""
+    """Return by how much sums in another order may differ: scores closer than this count as equal."""
     return ROUNDING * (1.0 + abs(score))
 
 
@@ -66,7 +63,7 @@ class ItemTrees:
     goal: int
 
     def best(self, k: int = 1) -> list[list[int]]:
-        """The edges of the k best derivations, best first, each from its root, left to right."""
+        """Return the edges of the k best derivations, best first, each from its root, left to right."""
         if k == 1:
             return [self._edges(self._best_tree())]
         through = best_outside(self.arcs, self.goal, self.goal + 1)[self.arcs.head] + self.arcs.score
@@ -85,7 +82,8 @@ class ItemTrees:
             count *= 4
 
     def samples(self, count: int, sharpness: float, seed: int) -> list[list[int]]:
-        """The edges of derivations drawn with probability ∝ exp(sharpness · score), each as in `best`."""
+        """Return the edges of derivations drawn with probability ∝ exp(sharpness · score), each as in
+        `best`."""
         arcs, begin = sampled_trees(self.arcs, self.goal, sharpness, count, seed)
         return [self._edges(arcs[a:b].tolist()) for a, b in pairwise(begin.tolist())]
 
@@ -93,7 +91,7 @@ class ItemTrees:
         return self.arcs.tail[self.arcs.tail_begin[arc] : self.arcs.tail_begin[arc + 1]].tolist()
 
     def _trees(self, k: int, arcs: Array) -> list[tuple[float, list[int]]]:
-        """The k best trees by these arcs only."""
+        """Return the k best trees by these arcs only."""
         tails = {a: self._tail(a) for a in arcs.tolist()}
         by_head: dict[int, list[int]] = {}
         for arc, head in zip(arcs.tolist(), self.arcs.head[arcs].tolist(), strict=True):
@@ -124,7 +122,7 @@ class ItemTrees:
 
 @part
 def arcs_by_head(arcs: Arcs) -> tuple[Array, Array]:
-    """`first` and `arc`: those of item i are `arc[first[i] : first[i + 1]]`, in ascending order."""
+    """Return `first` and `arc`: those of item i are `arc[first[i] : first[i + 1]]`, in ascending order."""
     first = np.zeros(len(arcs.inside) + 2, np.int64)
     for head in arcs.head:
         first[head + 2] += 1
@@ -138,7 +136,8 @@ def arcs_by_head(arcs: Arcs) -> tuple[Array, Array]:
 
 @part
 def arc_shares(arcs: Arcs, first: Array, by_head: Array, sharpness: float) -> Array:
-    """For each arc the probability that a tree of its head, drawn ∝ exp(sharpness · score), has it on top."""
+    """Return for each arc the probability that a tree of its head, drawn ∝ exp(sharpness · score), has it on
+    top."""
     inside, share = np.empty(len(arcs.inside)), np.empty(len(arcs.head))
     for i in range(len(inside)):
         if first[i] == first[i + 1]:
@@ -162,8 +161,8 @@ def arc_shares(arcs: Arcs, first: Array, by_head: Array, sharpness: float) -> Ar
 
 @kernel
 def sampled_trees(arcs: Arcs, goal: int, sharpness: float, count: int, seed: int) -> tuple[Array, Array]:
-    """Arcs of `count` trees of the goal, drawn with probability ∝ exp(sharpness · score), each from its root,
-    left to right; tree n is `arcs[begin[n] : begin[n + 1]]`.
+    """Return arcs of `count` trees of the goal, drawn with probability ∝ exp(sharpness · score), each from
+    its root, left to right; tree n is `arcs[begin[n] : begin[n + 1]]`.
 
     Inside sums, then choices from the root down.
     """

@@ -1,8 +1,8 @@
 """Exact search: coarse to fine, with a threshold that is a score already found.
 
 Cube pruning finds a derivation; its score is the threshold. Potentials (`state_potentials`) are then moved
-to make bounds small, first without context (`word_multipliers`), then with one word of context
-(`pair_multipliers`), which drops what cannot reach the threshold. Passes with 2, 3, … n − 1 words follow,
+to make bounds small, first without context, then with one word of context (both in
+`multipliers`), which drops what cannot reach the threshold. Passes with 2, 3, … n − 1 words follow,
 each over what the one before could not exclude, and the last one is exact: its best derivation is optimal,
 because nothing was dropped but what is provably below the threshold. This is A* with the coarser pass for its
 heuristic, level by level instead of item by item.
@@ -132,7 +132,7 @@ class _Exact:
         return self._climb(pairs)
 
     def _climb(self, pairs: PairSearch) -> tuple[float, bool]:
-        """Potentials gain no more: the fine passes with more work, and with higher thresholds."""
+        """Go on where potentials gain no more: the fine passes with more work, and with higher thresholds."""
         work, share = max(pairs.spent, FIRST_WORK), 0.0
         while not self._is_over:
             threshold = self.incumbents.threshold
@@ -174,11 +174,11 @@ class _Exact:
             return
         beam = beams.pop(0)
         # The first beam is never stopped: there must be an answer.
-        stop = self.stop if beam > BEAMS[0] else None
+        stop = self.stop if beam > BEAMS[0] else never()
         self.incumbents.offer(cube(self.problem, max(beam, 2 * k), k, stop))
 
     def _try(self, pairs: PairSearch, threshold: float, work: float) -> tuple[bool, bool]:
-        """The fine passes: whether they came to their end, and whether that is a proof."""
+        """Do the fine passes; return whether they came to their end, and whether that is a proof."""
         known = pairs.guide(threshold)
         if known is None:
             return False, False

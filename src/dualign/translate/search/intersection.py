@@ -1,6 +1,6 @@
 """Forest × language model: the items of the Bar-Hillel construction, at any precision.
 
-An *item* of a node of the forest (`problem.Forest`) stands for all its derivations that look the same to the
+An *item* of a node of the forest (`binary.Forest`) stands for all its derivations that look the same to the
 language model from outside. With K words of context kept (K = n − 1 is exact for an n-gram model), that is
 
 - its **left state**: its first words, at most K, as a node of the model's trie. Their probabilities still
@@ -70,7 +70,7 @@ class Table(NamedTuple):
 
 
 class PassGuide(NamedTuple):
-    """A coarser pass to go by: its table, and what its states stand for.
+    """A coarser pass that guides a finer one: its table, and what its states stand for.
 
     `left`, `right`: from left and right states to coarser ones; `closed`: coarse left states that are always
     closed; `first`: the first word of a left state. `joint` float64 (x, w): at most this is added to the
@@ -134,13 +134,13 @@ class Chart(NamedTuple):
 
 @part(allocates=False)
 def state_of(states: Array, i: int) -> State:
-    """Row i."""
+    """Return row i."""
     return State(np.int64(states[i, 0]), states[i, 1] != 0, np.int64(states[i, 2]))
 
 
 @part(allocates=False)
 def cut(lm: Automaton, K: int, node: Any) -> Any:
-    """What a context of at most K words remembers of `node`."""
+    """Return what a context of at most K words remembers of `node`."""
     node = lm.state[node]
     while lm.depth[node] > K:
         node = lm.state[lm.suffix[node]]
@@ -190,7 +190,7 @@ def combine(level: Level, a: State, b: State, words: Array) -> tuple[State, floa
 
 @kernel
 def table_of(key: Array, outside: Array, nodes: int) -> Table:
-    """A table of these keys and outside scores."""
+    """Return a table of these keys and outside scores."""
     reach = np.full(nodes, -np.inf)
     for i in range(len(key)):
         reach[key[i, 0]] = max(reach[key[i, 0]], outside[i])
@@ -199,7 +199,7 @@ def table_of(key: Array, outside: Array, nodes: int) -> Table:
 
 @part(allocates=False)
 def look_up(guide: PassGuide, n: int, state: State) -> float:
-    """Outside score of the coarser item that stands for this one; −inf if there is none."""
+    """Return outside score of the coarser item that stands for this one; −inf if there is none."""
     left = np.int64(guide.left[state.left])
     closed = np.int64(state.closed or guide.closed[left])
     table = guide.table
@@ -220,7 +220,8 @@ def add_item(chart: Chart, state: State, score: float) -> int:
 
 @part(allocates=False)
 def item_with(chart: Chart, base: int, state: State, score: float) -> int:
-    """The item with that state among those from `base` on, or a new one; it has at least that score."""
+    """Return the item with that state among those from `base` on, or a new one; it has at least that
+    score."""
     key = (state.left, np.int64(state.closed), state.right)
     slot = slot_of(chart.slots, chart.state[base:], key)
     if chart.slots[slot] == EMPTY:
@@ -233,7 +234,7 @@ def item_with(chart: Chart, base: int, state: State, score: float) -> int:
 
 @part(allocates=False)
 def join(run: Pass, chart: Chart, n: int, step: int) -> int:
-    """Items and arcs of node n by a step, from the next pair of the chart on.
+    """Add items and arcs of node n by a step, from the next pair of the chart on.
 
     Items of a node are sorted, best first; since combining two can only lower the sum of their scores, the
     loop over pairs ends where this sum and the node's best outside score are below the threshold. Returns
@@ -291,7 +292,7 @@ def join(run: Pass, chart: Chart, n: int, step: int) -> int:
 
 @part(allocates=False)
 def is_full(chart: Chart, base: int) -> bool:
-    """Whether there is no room for one more item or arc; items of the node begin at `base`."""
+    """Return whether there is no room for one more item or arc; items of the node begin at `base`."""
     items = chart.numbers[ITEMS]
     return (
         items >= len(chart.score)
@@ -302,7 +303,7 @@ def is_full(chart: Chart, base: int) -> bool:
 
 @part
 def grown(chart: Chart, base: int) -> Chart:
-    """The chart with room for one more item and arc."""
+    """Return the chart with room for one more item and arc."""
     state, score, arc, arc_score, slots, count = chart
     if count[ITEMS] >= len(score):
         state, score = doubled(state), doubled(score)
@@ -339,8 +340,8 @@ def sort_items(state: Array, score: Array, key: Array, heads: Array, base: int, 
 
 @kernel
 def intersect(level: Level, forest: Forest, guide: PassGuide, limits: PassLimits) -> tuple[ForestItems, int]:
-    """All items at this level that can be part of a derivation of at least the threshold, and COMPLETE; or
-    OVERFLOW beyond the limits.
+    """Return all items at this level that can be part of a derivation of at least the threshold, and
+    COMPLETE; or OVERFLOW beyond the limits.
 
     Without a guide and with a threshold of −inf the construction is complete.
     """

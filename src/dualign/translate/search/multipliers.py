@@ -1,6 +1,6 @@
-"""The bound without context: each word chooses the best word before it, and the best context before that.
+"""Two bounds that potentials π (`state_potentials`) make small: without context, and with one word of it.
 
-With potentials π (`state_potentials`) the bound is
+**Without context** each word chooses the best word before it, and the best context before that. The bound is
 
     L(π) = max over derivations of Σ_w [ θ_w + max_x P(x, w) ]
 
@@ -8,18 +8,18 @@ convex in π. Its subgradient counts how often a context is made, less how often
 potentials are written as π(c) = u(last word of c) + v(c), and u and v are both moved: u by how often a word
 is in the best derivation, less how often it was chosen to stand before one.
 
-The bound with one word of context: each pair of words side by side chooses the best context before it.
+**With one word of context** each pair of words side by side chooses the best context before it. The bound is
 
-With potentials π (`state_potentials`) the bound is L(π) = max over derivations of Σ θ + Σ P(x, w), over the
-words x, w that stand side by side, and `bigram_pass` finds it. Its subgradient counts how often the best
-derivation makes a context, less how often one of its pairs chooses it. While L falls, cells of the pass that
-cannot reach the best known score are dropped, and with them pairs of words and contexts, which makes the
-bound smaller and the next pass cheaper.
+    L(π) = max over derivations of Σ θ + Σ P(x, w), over the words x, w that stand side by side
+
+and `bigram_pass` finds it. Its subgradient counts how often the best derivation makes a context, less how
+often one of its pairs chooses it. While L falls, cells of the pass that cannot reach the best known score are
+dropped, and with them pairs of words and contexts, which makes the bound smaller and the next pass cheaper.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,14 @@ from dualign.translate.search.state_potentials import Contexts, chosen_context, 
 CHUNK = 20
 """Rounds after which the clock is looked at."""
 
-WORD_MEMORY = 0.5
+WORD_MEMORY, PAIR_MEMORY = 0.5, 0.7
 """How much of the direction before each step has: subgradients of few derivations jump about."""
+
+
+@part
+def _known_score(state: Any, record: Record, t: int, norm: float) -> float:
+    """Return the best score known: no better one is looked for."""
+    return record.numbers[SCORE]
 
 
 class WordDual(NamedTuple):
@@ -103,8 +109,8 @@ compiled_set_potential = kernel(set_potential)
 
 
 @part
-def _evaluate_words(state: WordDual) -> tuple[float, float]:
-    """L(π), and the squared norm of the direction of the next step."""
+def _word_bound(state: WordDual) -> tuple[float, float]:
+    """Return L(π), and the squared norm of the direction of the next step."""
     forest, contexts, potential = state.forest, state.contexts, state.potential
     lm, times = contexts.lm, state.times
     set_potential(state)
@@ -177,12 +183,6 @@ def inside_scores(forest: Forest, score: Array, inside: Array, back: Array) -> N
 
 
 @part
-def _improve_words(state: WordDual, record: Record, t: int, norm: float) -> float:
-    """No better score is looked for."""
-    return record.numbers[SCORE]
-
-
-@part
 def _keep_words(state: WordDual) -> None:
     state.best_u[:] = state.u
     state.best_v[:] = state.v
@@ -205,8 +205,8 @@ def _move_words(state: WordDual, step: float) -> None:
 
 
 descend_words = descent(
-    _evaluate_words,
-    _improve_words,
+    _word_bound,
+    _known_score,
     _move_words,
     StepRule(6, 0.7, 0.02, impossible=-np.inf),
     keep=_keep_words,
@@ -216,7 +216,7 @@ descend_words = descent(
 
 @part
 def outside_bounds(forest: Forest, score: Array) -> Array:
-    """For each node the most that a derivation adds to it, with `score` float64 (W) for each word."""
+    """Return for each node the most that a derivation adds to it, with `score` float64 (W) for each word."""
     return _outside(forest, score)[1]
 
 
@@ -225,7 +225,7 @@ compiled_outside_bounds = kernel(outside_bounds)
 
 @part
 def _outside(forest: Forest, score: Array) -> tuple[Array, Array]:
-    """Inside scores, and the most that a derivation adds to them."""
+    """Return inside scores, and the most that a derivation adds to them."""
     N = len(forest.word)
     inside, outside = np.empty(N), np.full(N, -np.inf)
     inside_scores(forest, score, inside, np.empty(N, np.int64))
@@ -243,7 +243,7 @@ def _outside(forest: Forest, score: Array) -> tuple[Array, Array]:
 
 @kernel
 def reduced(forest: Forest, score: Array, threshold: float) -> Forest:
-    """The forest without steps whose derivations are all below the threshold; `score` as above."""
+    """Return the forest without steps whose derivations are all below the threshold; `score` as above."""
     inside, outside = _outside(forest, score)
     begin, kept = np.zeros_like(forest.begin), np.zeros(len(forest.left), np.bool_)
     for n in range(len(forest.word)):
@@ -259,16 +259,12 @@ def reduced(forest: Forest, score: Array, threshold: float) -> Forest:
     )  # fmt: skip
 
 
-PAIR_MEMORY = 0.7
-"""How much of the direction before each step has."""
-
-
 class PairDual(NamedTuple):
     """The state of the descent.
 
     `potential`, `best` and `down` float64 (contexts): now, with the least bound, and the direction;
     `score` float64 (W); `found` int64 (room, 2) and `edges` int64 (room): the best derivation's pairs and
-    edges; `size` int64 (2): how many of each; `threshold` float64 (1): cells below it are of no interest.
+    edges; `size` int64 (2): how many of each; `threshold` float64 (1): cells below it are ignored.
     """
 
     chart: BigramChart
@@ -295,15 +291,16 @@ def new_dual(chart: BigramChart, contexts: Contexts, potential: Array, room: int
 
 
 def upper_part(dual: PairDual, threshold: float) -> PairDual:
-    """The same with only the cells that reach a higher threshold; before `drop`, after `outside_pass`."""
+    """Return the same with only the cells that reach a higher threshold; before `drop`, after
+    `outside_pass`."""
     chart = dual.chart._replace(words=Boundaries(*(part.copy() for part in dual.chart.words)))
     compiled_compress(chart, threshold)
     return dual._replace(chart=chart, best=dual.potential.copy(), threshold=np.full(1, threshold))
 
 
 @part
-def evaluate(state: PairDual) -> tuple[float, float]:
-    """L(π), and the squared norm of the direction of the next step; +inf if stopped."""
+def pair_bound(state: PairDual) -> tuple[float, float]:
+    """Return L(π), and the squared norm of the direction of the next step; +inf if stopped."""
     chart, contexts, down = state.chart, state.contexts, state.down
     lm = contexts.lm
     pair_bounds(contexts, state.potential, chart.pairs)
@@ -327,13 +324,7 @@ def evaluate(state: PairDual) -> tuple[float, float]:
     return value, norm
 
 
-compiled_evaluate = kernel(evaluate)
-
-
-@part
-def _improve_pairs(state: PairDual, record: Record, t: int, norm: float) -> float:
-    """No better score is looked for."""
-    return record.numbers[SCORE]
+compiled_pair_bound = kernel(pair_bound)
 
 
 @part
@@ -366,8 +357,8 @@ def _move_pairs(state: PairDual, step: float) -> None:
 
 
 descend_pairs = descent(
-    evaluate,
-    _improve_pairs,
+    pair_bound,
+    _known_score,
     _move_pairs,
     StepRule(5, 0.7, 0.01),
     keep=_keep_pairs,

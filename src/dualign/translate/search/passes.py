@@ -33,8 +33,8 @@ from dualign.translate.search.intersection import (
     table_of,
 )
 from dualign.translate.search.multipliers import (
-    compiled_evaluate,
     compiled_outside_bounds,
+    compiled_pair_bound,
     compiled_word_bounds,
     descend_pairs,
     least_bound,
@@ -55,10 +55,10 @@ LEAST_ROUNDS, MOST_ROUNDS = 40, 300
 """Of the multipliers without context."""
 
 QUICK = 0.005
-"""Seconds, by estimate, after which it pays to make the language model smaller."""
+"""Estimated seconds after which it pays to make the language model smaller."""
 
 INNER = 30
-"""Rounds over a part of what is left."""
+"""Rounds over the part near the bound."""
 
 MOST_ARCS = 1 << 25
 """Arcs that one construction may have: about 1 GB."""
@@ -67,36 +67,39 @@ MOST_CELLS = 1 << 26
 """Cells of the pass with one word of context: about 1 GB."""
 
 PAIRS_PER_SECOND = 3e6
-"""How many pairs of items a pass combines, at the least; to translate seconds into work."""
+"""The minimum of pairs of items that a pass combines; it converts seconds into work."""
+
+
+_NEVER = never()
 
 
 def affordable(clock: Clock) -> int:
-    """Pairs of items that fit into the time that is left."""
+    """Return pairs of items that fit into the time that is left."""
     return int(max(min(clock.left, 1e6), 0.01) * PAIRS_PER_SECOND)
 
 
-def cube(problem: ForestProblem, beam: int, k: int, stop: Array | None = None) -> list[list[int]]:
-    """The edges of the k best derivations that cube pruning with that beam finds; none if stopped."""
+def cube(problem: ForestProblem, beam: int, k: int, stop: Array = _NEVER) -> list[list[int]]:
+    """Return the edges of the k best derivations that cube pruning with that beam finds; none if stopped."""
     trees = cube_trees(problem, max(beam, k), stop)
     return trees.best(k) if trees.goal >= 0 else []
 
 
-def cube_trees(problem: ForestProblem, beam: int, stop: Array | None = None) -> ItemTrees:
-    """All derivations that cube pruning with that beam finds; the goal is −1 if stopped."""
+def cube_trees(problem: ForestProblem, beam: int, stop: Array = _NEVER) -> ItemTrees:
+    """Return all derivations that cube pruning with that beam finds; the goal is −1 if stopped."""
     graph, leaf_word = problem.closed
-    stop = never() if stop is None else stop
     arcs, edge, goal = cube_kernel(level(problem.automaton, problem.order - 1), beam, graph, leaf_word, stop)
     return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
 
-def word_bound(problem: ForestProblem, target: float, clock: Clock) -> tuple[float, Array]:
-    """The bound without context (`word_multipliers`), and potentials; `target`: a score that is attained."""
+def first_bound(problem: ForestProblem, incumbents: Incumbents, beam: int, clock: Clock) -> float:
+    """Offer what cube pruning with that beam finds; return the bound without context (`least_bound`)."""
+    incumbents.offer(cube(problem, beam, incumbents.k))
     contexts = contexts_of(problem.automaton, problem.adjacent)
-    return least_bound(problem.forest, contexts, target, _rounds(problem), clock)
+    return least_bound(problem.forest, contexts, incumbents.score, _rounds(problem), clock)[0]
 
 
 def _rounds(problem: ForestProblem) -> int:
-    """Of multipliers without context: few where the rest is quick."""
+    """Return the rounds of multipliers without context: few where the rest is quick."""
     size = len(problem.forest.word) * len(problem.adjacent)
     return min(max(size // 2000, LEAST_ROUNDS), MOST_ROUNDS)
 
@@ -133,12 +136,12 @@ class PairSearch:
         return True
 
     def round(self, incumbents: Incumbents) -> bool:
-        """A round over all that is left: the bound of the potentials, a derivation to offer, and what can be
-        dropped. Returns whether there is more to gain."""
+        """Do a round over all that is left: the bound of the potentials, a derivation to offer, and what
+        can be dropped. Returns whether there is more to gain."""
         dual, chart = self._dual, self._dual.chart
         dual.threshold[0] = max(dual.threshold[0], incumbents.threshold)
         self.spent += 2 * self.work
-        value, _ = compiled_evaluate(dual)
+        value, _ = compiled_pair_bound(dual)
         if value == np.inf:
             return True
         if value == -np.inf:
@@ -152,7 +155,7 @@ class PairSearch:
         else:
             self._share *= 0.5
             dual.potential[:] = dual.best
-            compiled_evaluate(dual)
+            compiled_pair_bound(dual)
         if compiled_outside_pass(chart, dual.threshold[0], self.adjacent):
             self._goal = self.bound - self._share * (self.bound - incumbents.score)
             self._part = upper_part(dual, self._goal)
@@ -164,7 +167,7 @@ class PairSearch:
     def move(self) -> None:
         """Move the potentials, after `round`.
 
-        Rounds over all that is left are dear. Where potentials go is decided by what is near the bound, so
+        Rounds over all that is left are expensive. What is near the bound decides where potentials go, so
         these rounds see only what reaches a threshold between the best known score and the bound.
         """
         record = new_record(score=self._goal)
@@ -186,9 +189,9 @@ class PairSearch:
         return float(5e-10 * both.sum() + 3e-8 * len(a) + 5e-9 * len(chart.pairs) ** 2)
 
     def guide(self, threshold: float) -> tuple[Automaton, Table, Array] | None:
-        """The model with the best potentials in it, of the pairs of words that are left; outside scores of
-        what can reach the threshold, which is at least that of the rounds; `PassGuide.joint`. None if
-        stopped."""
+        """Return the model with the best potentials in it, of the pairs of words that are left; outside
+        scores of what can reach the threshold, which is at least that of the rounds; `PassGuide.joint`. None
+        if stopped."""
         problem, dual, chart = self.problem, self._dual, self._dual.chart
         lm, adjacent = problem.automaton, problem.adjacent
         if self.spent > QUICK:
@@ -208,21 +211,15 @@ class PairSearch:
 
 
 def one_pass(
-    problem: ForestProblem,
-    at: Level,
-    guide: PassGuide,
-    threshold: float,
-    effort: int,
-    stop: Array | None = None,
+    problem: ForestProblem, at: Level, guide: PassGuide, threshold: float, effort: int, stop: Array = _NEVER
 ) -> ForestItems | None:
-    """Items with K words of context; None if there are too many."""
-    stop = never() if stop is None else stop
+    """Return items with K words of context; None if there are too many."""
     items, status = intersect(at, problem.forest, guide, PassLimits(threshold, MOST_ARCS, effort, stop))
     return items if status == COMPLETE else None
 
 
 def item_trees(problem: ForestProblem, items: ForestItems, kept: Array | None = None) -> ItemTrees | None:
-    """Derivations of a pass, by the arcs in `kept`; None if none reaches the goal."""
+    """Return derivations of a pass, by the arcs in `kept`; None if none reaches the goal."""
     if items.begin[-1] == items.begin[-2]:
         return None
     arc, score = items.arc, items.arc_score
@@ -236,7 +233,7 @@ def item_trees(problem: ForestProblem, items: ForestItems, kept: Array | None = 
 
 
 def survivors(items: ForestItems, trees: ItemTrees, threshold: float) -> tuple[Table, Array]:
-    """Outside scores of the items that can reach the threshold, and the arcs that can."""
+    """Return outside scores of the items that can reach the threshold, and the arcs that can."""
     begin = items.begin
     outside = best_outside(trees.arcs, begin[-2], begin[-1])
     kept = np.flatnonzero(items.score + outside >= threshold)

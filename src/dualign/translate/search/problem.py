@@ -31,7 +31,7 @@ class ForestProblem:
     order: int
 
     def reweighted(self, edge_weight: Array, model: LanguageModel) -> ForestProblem:
-        """The same forest with other weights on its edges, and a model of the same words."""
+        """Return the same forest with other weights on its edges, and a model of the same words."""
         result = ForestProblem(self.hypergraph.reweighted(edge_weight), model, self.order)
         for name in ("vocabulary", "leaf_word", "adjacent"):  # what does not depend on weights
             result.__dict__[name] = getattr(self, name)
@@ -103,10 +103,10 @@ class ForestProblem:
         return float(size[self.hypergraph.root])
 
     def score(self, edges: Sequence[int]) -> float:
-        """The score of a derivation, from scratch: weights and language model."""
+        """Return the score of a derivation, from scratch: weights and language model."""
         derivation = self.hypergraph.derivation(edges)
         return self.hypergraph.weight(edges) + self.model.score(derivation.words, order=self.order)
 
     def derivation(self, edges: Sequence[int]) -> Derivation:
-        """Words and edges."""
+        """Return the words and edges of a derivation."""
         return self.hypergraph.derivation(edges)

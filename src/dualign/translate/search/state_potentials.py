@@ -45,7 +45,8 @@ class Contexts(NamedTuple):
 
 
 def contexts_of(lm: Automaton, adjacent: Array) -> Contexts:
-    """The contexts of words; `adjacent` bool (before, after) says which words can follow each other."""
+    """Return the contexts of words; `adjacent` bool (before, after) says which words can follow each
+    other."""
     W = len(adjacent)
     words = np.arange(1, 1 + W, dtype=np.int32)
     pairs, gram = np.flatnonzero(lm.depth == 2), np.flatnonzero(lm.depth == 3)
@@ -118,7 +119,7 @@ compiled_pair_bounds = kernel(pair_bounds)
 
 @part(allocates=False)
 def chosen_context(contexts: Contexts, potential: Array, x: Any, w: Any) -> Any:
-    """The context with last word x that attains P(x, w)."""
+    """Return the context with last word x that attains P(x, w)."""
     lm, base = contexts.lm, contexts.base[x, w]
     best = np.int64(1 + x)
     top = base - potential[best] if contexts.open[x] else -np.inf
@@ -136,7 +137,7 @@ def chosen_context(contexts: Contexts, potential: Array, x: Any, w: Any) -> Any:
 
 
 def shaped(lm: Automaton, adjacent: Array, potential: Array) -> Automaton:
-    """The automaton with potentials in its weights: the same scores for sentences, other bounds.
+    """Return the automaton with potentials in its weights: the same scores for sentences, other bounds.
 
     `potential` is that of nodes of up to two words; longer contexts have that of their last two.
     """
@@ -162,7 +163,7 @@ def shaped(lm: Automaton, adjacent: Array, potential: Array) -> Automaton:
 
 @kernel
 def carried(potential: Array, old: Automaton, lm: Automaton) -> Array:
-    """Potentials of an automaton for another with fewer n-grams."""
+    """Return potentials of an automaton for another with fewer n-grams."""
     result = np.zeros(len(lm.word))
     for c in range(1, len(lm.word)):
         if lm.depth[c] == 1:

@@ -114,7 +114,8 @@ class AStarQueue(NamedTuple):
 
 
 def best_first(search: AStarTables, leaves: AStarQueue) -> AStarResult:
-    """The best derivation of the goal; where nothing reaches the threshold, the threshold is the bound."""
+    """Return the best derivation of the goal; where nothing reaches the threshold, the threshold is the
+    bound."""
     status, value, goal, back = find_goal(search, leaves)
     steps: list[int] = []
     entries: list[int] = []
@@ -158,7 +159,7 @@ def enter(search: AStarTables, items: AStarItems, heap: Heap, candidates: AStarQ
 
 @part(allocates=False)
 def take_best(items: AStarItems, heap: Heap) -> tuple[Any, float]:
-    """The next item that is not done, and its priority; −1 if there is none."""
+    """Return the next item that is not done, and its priority; −1 if there is none."""
     while items.numbers[WAITING] > 0:
         x, top = np.int64(heap.item[0]), heap.priority[0]
         pop(heap.item, heap.priority, items.numbers[WAITING])
@@ -180,8 +181,8 @@ def finish(search: AStarTables, items: AStarItems, x: int) -> None:
 
 @part(allocates=False)
 def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQueue) -> int:
-    """Candidates that x makes with finished items, as the left part of steps, then as the right part; their
-    number, or −1 if there is no room for them."""
+    """List candidates that x makes with finished items, as the left part of steps, then as the right part;
+    return their number, or −1 if there is no room for them."""
     forest, uses, count = search.forest, search.uses, 0
     n = items.key[x, 0]
     for side in range(2):
@@ -212,7 +213,7 @@ def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQu
 
 @part
 def with_items(items: AStarItems, room: int) -> AStarItems:
-    """The same with room for `room` items."""
+    """Return the same with room for `room` items."""
     if room <= len(items.score):
         return items
     room *= 2
@@ -225,7 +226,7 @@ def with_items(items: AStarItems, room: int) -> AStarItems:
 
 @kernel
 def find_goal(search: AStarTables, candidates: AStarQueue) -> tuple[int, float, int, Array]:
-    """Status, value, the last item (the goal's, if found), and `AStarItems.back`."""
+    """Return status, value, the last item (the goal's, if found), and `AStarItems.back`."""
     N, cands = len(search.forest.word), len(candidates.score)
     items = AStarItems(
         np.empty((1024, 3), np.int32), np.empty((1024, 3), np.int32), np.empty(1024),

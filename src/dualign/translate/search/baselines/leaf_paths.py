@@ -66,11 +66,11 @@ class Paths:
     pairs: LeafPairs
 
     def tail(self, edge: int) -> list[int]:
-        """The tail of an edge."""
+        """Return the tail of an edge."""
         return self.graph.tail[self.graph.tail_begin[edge] : self.graph.tail_begin[edge + 1]].tolist()
 
     def edges_of(self, vertex: int) -> Array:
-        """The edges with that head."""
+        """Return the edges with that head."""
         begin = self.graph.incoming_begin
         return self.graph.incoming[begin[vertex] : begin[vertex + 1]]
 
@@ -131,7 +131,7 @@ class Paths:
         )
 
     def edge_numbers(self, problem: ForestProblem) -> Array:
-        """Edges of the hypergraph by ours; −1 for the goal's."""
+        """Return edges of the hypergraph by ours; −1 for the goal's."""
         used = np.zeros(len(problem.hypergraph.labels), np.bool_)
         used[problem.hypergraph.order] = True
         return np.append(np.flatnonzero(used[problem.hypergraph.head]), -1)
@@ -139,7 +139,7 @@ class Paths:
 
 @kernel
 def find_pairs(leaves: Array, walk: Walk, most: int) -> tuple[Array, Array]:
-    """Leaves that can follow each other directly, by the first; stops at `most`."""
+    """Return leaves that can follow each other directly, by the first; stops at `most`."""
     _, head_of, leave, leaving = walk
     P = len(leave) - 1
     before, after = np.empty(1024, np.int32), np.empty(1024, np.int32)

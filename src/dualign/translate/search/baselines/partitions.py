@@ -62,15 +62,15 @@ def tighten(
     bound, relaxation = prepared(problem, incumbents, clock, trace)
     if relaxation is None:
         return bound, False
-    bound = relaxation.descend(relaxation.evaluate, ROUNDS, incumbents, clock, trace, bound)
-    tightened = _Tightened(relaxation, incumbents, clock)
+    bound = relaxation.descend(relaxation.relaxed_bound, ROUNDS, incumbents, clock, trace, bound)
+    search = _Tightened(relaxation, incumbents, clock)
     without_paths = False
-    while not (have_met(incumbents.score, bound, rounding(bound)) or clock.is_over or tightened.ended):
-        known = len(tightened.conflicts)
+    while not (have_met(incumbents.score, bound, rounding(bound)) or clock.is_over or search.ended):
+        known = len(search.conflicts)
         bound = relaxation.descend(
-            tightened.evaluate, STAGE, incumbents, clock, trace, bound, lambda: f"{PARTITIONS} {tightened.q}"
+            search.tightened_bound, STAGE, incumbents, clock, trace, bound, lambda: f"{PARTITIONS} {search.q}"
         )
-        if len(tightened.conflicts) > known:
+        if len(search.conflicts) > known:
             without_paths = False
         elif without_paths:
             break
@@ -84,17 +84,18 @@ def compile_search(problem: ForestProblem) -> None:
     incumbents, clock = Incumbents(problem, 1), Clock()
     _, relaxation = prepared(problem, incumbents, clock, [])
     if relaxation is not None:
-        _Tightened(relaxation, incumbents, clock).evaluate(relaxation.leaf, relaxation.state)
+        _Tightened(relaxation, incumbents, clock).tightened_bound(relaxation.leaf, relaxation.state)
 
 
 def partitions(trace: tuple[Any, ...]) -> int:
-    """The number of partitions, q, that the last stage of a trace had."""
+    """Return the number of partitions, q, that the last stage of a trace had."""
     what = str(trace[-1][0]) if trace else ""
     return int(what.removeprefix(PARTITIONS)) if what.startswith(PARTITIONS) else 1
 
 
 def coloured(classes: Array, pairs: set[tuple[int, int]]) -> Array:
-    """Classes 0, 1, … of leaves, int64, such that no pair is in one class, and most are as in `classes`.
+    """Return classes 0, 1, … of leaves, int64, such that no pair is in one class, and most are as in
+    `classes`.
 
     Greedy: the leaves with the most pairs come first. Each stays in its class, if that is free, or takes the
     first one that is.
@@ -167,7 +168,7 @@ class _Tightened:
         self.separated = len(self.conflicts)
         return True
 
-    def evaluate(self, leaf: Array, state: Array) -> Choice:
+    def tightened_bound(self, leaf: Array, state: Array) -> Choice:
         """L under the partition, and what attains it. Disagreements that it has are kept apart from the next
         time on."""
         if len(self.conflicts) != self.separated and not self.split():
@@ -205,7 +206,7 @@ class _Tightened:
         return choice
 
     def _weighted(self, leaf: Array, state: Array) -> tuple[Array, Array, Forest]:
-        """With multipliers: values of n-grams, what leaves have besides, and the forest."""
+        """Return, with multipliers: values of n-grams, weights of leaves, and the forest."""
         relaxation = self.relaxation
         weight = self.forest.step_weight.copy()
         weight[self.last_steps] += relaxation.edge_gains(state)[self.forest.edge[self.last_steps]]
@@ -213,7 +214,7 @@ class _Tightened:
         return relaxation.gram_values(leaf, state), gain, self.forest._replace(step_weight=weight)
 
     def _threshold(self) -> float:
-        """What has the score that is known has to be found, however its terms are added."""
+        """Return the threshold: a derivation as good as the best known one reaches it, despite rounding."""
         return self.incumbents.score - 1e-6 * (1.0 + abs(self.incumbents.score))
 
     def _watch(self, choice: Choice) -> None:
@@ -228,8 +229,8 @@ class _Tightened:
 
 
 def _without_start(relaxation: PathRelaxation) -> Forest:
-    """The hypergraph of the paths in binary steps, each leaf its own word, without `<s>`: the search begins
-    after it."""
+    """Return the hypergraph of the paths in binary steps, each leaf its own word, without `<s>`: the search
+    begins after it."""
     paths = relaxation.paths
     V, extra = len(paths.leaf), len(paths.starts)
     begin = paths.graph.tail_begin.copy()

@@ -1,6 +1,6 @@
 """The decoding problem as an integer program, and its linear relaxation, on HiGHS.
 
-Variables: `y_e` for each edge; for each state s (see `paths`) and leaf c the flow `f(s, c) ≥ 0` of walks
+Variables: `y_e` for each edge; for each state s (see `leaf_paths`) and leaf c the flow `f(s, c) ≥ 0` of walks
 through s that left c last; for each chain of k = 3..n leaves that can follow each other, `z_k`. With
 `b(c, w)` the flow of c into w↓:
 
@@ -32,7 +32,7 @@ from dualign.translate.forest.hypergraph import Hypergraph
 from dualign.translate.lm.trie import last_score
 from dualign.translate.search.baselines.leaf_paths import Paths
 from dualign.translate.search.derivations import Incumbents, rounding
-from dualign.translate.search.passes import cube, word_bound
+from dualign.translate.search.passes import first_bound
 from dualign.translate.search.problem import ForestProblem
 
 MOST_PAIRS = 100_000
@@ -44,8 +44,7 @@ def program(
     problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage], whole: bool
 ) -> tuple[float, bool]:
     """Fill `incumbents`; returns a bound, and whether the best of them is proved to be the best."""
-    incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score, clock)
+    bound = first_bound(problem, incumbents, max(10, 2 * incumbents.k), clock)
     copy = single_use(problem.hypergraph)
     if copy is None:
         return bound, False
@@ -70,7 +69,8 @@ def program(
 
 
 def single_use(graph: Hypergraph) -> tuple[Hypergraph, list[int]] | None:
-    """The same forest, with vertices copied so that no derivation uses one twice, and the edges' origins.
+    """Return the same forest, with vertices copied so that no derivation uses one twice, and the edges'
+    origins.
 
     None if that takes too many copies. Leaves are copied for each place where they stand.
     """
@@ -82,7 +82,7 @@ def single_use(graph: Hypergraph) -> tuple[Hypergraph, list[int]] | None:
     below: list[frozenset[int]] = []
 
     def add(vertex: int, memory: dict[int, int]) -> int:
-        """A copy of a vertex and all below it; vertices in `memory` are shared."""
+        """Return a copy of a vertex and all below it; vertices in `memory` are shared."""
         for v in wanted(vertex, memory):
             number = len(labels)
             memory[v] = number
@@ -133,21 +133,21 @@ class _Columns:
     entries: list[tuple[int, int, float]] = field(default_factory=list)
 
     def row(self, value: float = 0.0) -> int:
-        """A new row."""
+        """Return a new row."""
         self.right.append(value)
         return len(self.right) - 1
 
     def column(self) -> int:
-        """A new column."""
+        """Return a new column."""
         self.objective.append(0.0)
         return len(self.objective) - 1
 
     def is_too_much(self, clock: Clock) -> bool:
-        """Whether there are too many variables, or there is no time for more."""
+        """Return whether there are too many variables, or there is no time for more."""
         return len(self.objective) > MOST_VARIABLES or clock.is_over
 
     def program(self, edges: int, whole: bool) -> Program:
-        """For HiGHS."""
+        """Return the program for HiGHS."""
         program = Program()
         program.add_variables(self.objective[:edges], whole=whole)
         program.add_variables(self.objective[edges:])
@@ -158,7 +158,7 @@ class _Columns:
 
 
 def _columns(problem: ForestProblem, paths: Paths, clock: Clock) -> _Columns | None:
-    """None if there are too many variables."""
+    """Return the columns, None if there are too many."""
     V, weight = len(paths.leaf), paths.graph.vertex_weight.tolist()
     built = _Columns(paths.graph.edge_weight.tolist())
     # D0, with the weight of a vertex on the edges that make it, or for leaves, that use it.
@@ -177,7 +177,7 @@ def _columns(problem: ForestProblem, paths: Paths, clock: Clock) -> _Columns | N
 
 
 def _flows(paths: Paths, built: _Columns, clock: Clock) -> dict[tuple[int, int], list[int]] | None:
-    """Flows and their rows; returns the columns of `b`, those that reach a leaf, by both leaves."""
+    """Add flows and their rows; return the columns of `b`, those that reach a leaf, by both leaves."""
     V, walk = len(paths.leaf), paths.walk
     state_row: dict[int, int] = {}
     node_row: dict[tuple[int, int], int] = {}
@@ -219,7 +219,7 @@ def _flows(paths: Paths, built: _Columns, clock: Clock) -> dict[tuple[int, int],
 
 
 def _derivation(problem: ForestProblem, paths: Paths, y: Array) -> list[int]:
-    """The edges that y chooses, or where it is undecided, prefers; by the hypergraph's numbers."""
+    """Return the edges that y chooses, or where it is undecided, prefers; by the hypergraph's numbers."""
     numbers = paths.edge_numbers(problem)
     edges, stack = [], [len(paths.leaf) - 1]
     while stack:
@@ -241,8 +241,8 @@ def _chains(
     built: _Columns,
     clock: Clock,
 ) -> bool:
-    """Variables of chains of leaves and their rows; scores go to the longest, or where <s> begins one, to
-    it. False if there are too many, or there is no time for them."""
+    """Add variables of chains of leaves and their rows; scores go to the longest, or where <s> begins one,
+    to it. False if there are too many, or there is no time for them."""
     lm, n = problem.automaton, problem.order
     start = paths.starts[0]
     following: dict[int, list[int]] = {}

@@ -35,7 +35,7 @@ from dualign.translate.lm.trie import Automaton, find, follow
 from dualign.translate.search.baselines.leaf_paths import LeafPairs, Paths, best_path, best_paths
 from dualign.translate.search.derivations import Incumbents, rounding
 from dualign.translate.search.intersection import cut
-from dualign.translate.search.passes import cube, word_bound
+from dualign.translate.search.passes import first_bound
 from dualign.translate.search.problem import ForestProblem
 
 MOST_PAIRS = 300_000
@@ -49,17 +49,16 @@ def relax(
     """Fill `incumbents`; returns a bound, and whether they are proved to be the best (only ever one)."""
     bound, relaxation = prepared(problem, incumbents, clock, trace)
     if relaxation is not None:
-        bound = relaxation.descend(relaxation.evaluate, MOST_ROUNDS, incumbents, clock, trace, bound)
+        bound = relaxation.descend(relaxation.relaxed_bound, MOST_ROUNDS, incumbents, clock, trace, bound)
     return bound, relaxation is not None and met(bound, incumbents)
 
 
 def prepared(
     problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage]
 ) -> tuple[float, PathRelaxation | None]:
-    """A first derivation and a first bound; and the relaxation, unless there is nothing to relax, or too
-    much."""
-    incumbents.offer(cube(problem, max(10, 2 * incumbents.k), incumbents.k))
-    bound, _ = word_bound(problem, incumbents.score, clock)
+    """Return a first derivation and a first bound; and the relaxation, unless there is nothing to relax, or
+    too much."""
+    bound = first_bound(problem, incumbents, max(10, 2 * incumbents.k), clock)
     trace.append(("multipliers", bound, incumbents.score, clock.seconds))
     paths = Paths.of(problem, problem.order - 1, MOST_PAIRS) if problem.order > 1 else None
     relaxation = None if paths is None else PathRelaxation(problem, paths)
@@ -67,7 +66,7 @@ def prepared(
 
 
 def met(bound: float, incumbents: Incumbents) -> bool:
-    """Whether the bound proves the one derivation that is wanted."""
+    """Return whether the bound proves the one derivation that is wanted."""
     # Sums of thousands of terms, in another order than the score's.
     return incumbents.k == 1 and have_met(incumbents.score, bound, 10 * rounding(bound))
 
@@ -118,8 +117,8 @@ class PathRelaxation:
         self.state = np.zeros((self.length - 1, len(paths.walk.tail_of)))
 
     def _free(self) -> tuple[Array, Array]:
-        """Which leaves, at each place, and which states have a constraint: not those at the ends of the
-        sentence."""
+        """Return which leaves, at each place, and which states have a constraint: not those at the ends of
+        the sentence."""
         paths, n = self.paths, self.length
         leaf = np.tile(paths.leaf >= 0, (n - 1, 1))
         leaf[:, paths.starts], leaf[:, paths.ends] = False, False
@@ -160,7 +159,7 @@ class PathRelaxation:
         return bound
 
     def gram_values(self, leaf: Array, state: Array) -> Array:
-        """For each n-gram of full length its score less the multipliers of its leaves and paths."""
+        """Return for each n-gram of full length its score less the multipliers of its leaves and paths."""
         paths = self.paths
         routes = np.empty((self.length - 1, len(paths.pairs.before)))
         for k in range(self.length - 1):
@@ -177,11 +176,11 @@ class PathRelaxation:
         self.score = self.score[kept]
 
     def edge_gains(self, state: Array) -> Array:
-        """What the multipliers of its states add to each edge; float64 (E)."""
+        """Return what the multipliers of its states add to each edge; float64 (E)."""
         return np.add.reduceat(state.sum(axis=0)[self.paths.states], self.paths.state_begin[:-1])
 
-    def evaluate(self, leaf: Array, state: Array) -> Choice:
-        """L, and what attains it."""
+    def relaxed_bound(self, leaf: Array, state: Array) -> Choice:
+        """Return L, and what attains it."""
         paths = self.paths
         V = len(paths.leaf)
         alpha, chosen = np.zeros(V), np.full(V, -1, np.int64)
@@ -194,15 +193,16 @@ class PathRelaxation:
         return Choice(float(within[V - 1]), edges, leaves, chosen[leaves].tolist())
 
     def before(self, gram: int, last: int) -> Iterator[tuple[int, int, int]]:
-        """The leaves before leaf `last` in an n-gram that ends in it, the nearest first: place, the leaf, and
-        the leaf after it."""
+        """Return the leaves before leaf `last` in an n-gram that ends in it, the nearest first: place, the
+        leaf, and the leaf after it."""
         for k in range(self.length - 1, 0, -1):
             leaf = int(self.paths.pairs.before[self.pairs[k][gram]])
             yield k - 1, leaf, last
             gram, last = int(self.parents[k][gram]), leaf
 
     def gradient(self, choice: Choice, state: Array) -> tuple[Array, Array]:
-        """Subgradients for leaves and states: how often they are used, less how often they were chosen."""
+        """Return subgradients for leaves and states: how often they are used, less how often they were
+        chosen."""
         paths = self.paths
         leaf_gradient, state_gradient = np.zeros_like(self.leaf), np.zeros_like(state)
         for v, gram in zip(choice.leaves, choice.grams, strict=True):
@@ -246,7 +246,7 @@ class _Descent:
     gradient: tuple[Array, Array] = field(init=False)
 
     def evaluate(self) -> tuple[float, float]:
-        """The value, and ‖g‖²: 0, which ends the descent, where the search was cut off."""
+        """Return the value, and ‖g‖²: 0, which ends the descent, where the search was cut off."""
         self.choice = self.choose(self.leaf, self.state)
         if not self.choice.leaves:
             return self.choice.value, 0.0
@@ -291,7 +291,7 @@ def choose(total: Array, last: Array, alpha: Array, chosen: Array) -> None:
 
 @kernel
 def word_states(lm: Automaton, K: int, words: Array) -> Array:
-    """`intersection.cut` of each word by itself; 0 for −1."""
+    """Return `intersection.cut` of each word by itself; 0 for −1."""
     states = np.zeros(len(words), np.int32)
     for i in range(len(words)):
         if words[i] >= 0:
@@ -303,7 +303,7 @@ def word_states(lm: Automaton, K: int, words: Array) -> Array:
 def extend(
     lm: Automaton, K: int, last: Array, states: Array, leaf: Array, pairs: LeafPairs, count: int
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Grams one leaf longer: parent, pair, last leaf, right state, and score of the last word.
+    """Return grams one leaf longer: parent, pair, last leaf, right state, and score of the last word.
 
     `K` is the length of the grams so far: where the model looks further back, and the gram does not begin
     with <s>, the score is a bound over all that can be before.

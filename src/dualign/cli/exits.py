@@ -1,2 +1,0 @@
-from dualign.commands.cli import guarded as guarded
-from dualign.commands.console import say as say

@@ -1,1 +1,0 @@
-"""`dualign phrases …`: one small file for each verb."""

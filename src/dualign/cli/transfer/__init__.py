@@ -1,1 +1,0 @@
-"""`dualign transfer`: one small file for each of its verbs."""

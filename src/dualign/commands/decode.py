@@ -1,0 +1,206 @@
+"""`dualign decode`: links from matrices of scores that another program wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from itertools import islice
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any
+
+from dualign._core.errors import DataError
+from dualign._core.fields import arg, bundle, check, idle, opt
+from dualign._core.files.streams import open_output
+from dualign._core.progress import Clock
+from dualign.commands.bundles import output, plain_beside, report_file
+from dualign.commands.command import Command
+from dualign.commands.computing import Computing
+from dualign.commands.console import Reporter
+
+if TYPE_CHECKING:
+    from dualign._core.arrays import Array
+    from dualign.decode.matchings.blocks import Decoded, MatchingSettings
+
+CHUNK = 1024
+"""Sentence pairs in memory at a time."""
+
+EXACT = ("submodular", "matching")
+SIGNED = ("argmax", "itermax", "softmax")
+"""Decoders that take negative scores as they are."""
+
+_SUBMODULAR = {"decoder": ("submodular",)}
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixDecoder:
+    """How links are chosen; see `dualign.decode.submodular` and `dualign.decode.similarity`."""
+
+    decoder: str = opt("submodular", "How links are chosen.", choices=(*EXACT, *SIGNED, "soft-union"))
+    alpha: float = opt(
+        0.5, "A word's links are worth their sum to this power.",
+        metavar="A", over=0, most=1, used_with=_SUBMODULAR,
+    )  # fmt: skip
+    concave: str = opt(
+        "both", "Whose further links are worth less.",
+        choices=("source", "target", "both"), used_with=_SUBMODULAR,
+    )  # fmt: skip
+    source_limit: int = opt(
+        1, "Maximum number of links of a source word; 0 for no limit.",
+        metavar="N", least=0, used_with=_SUBMODULAR,
+    )  # fmt: skip
+    target_limit: int = opt(
+        1, "Maximum number of links of a target word; 0 for no limit.",
+        metavar="N", least=0, used_with=_SUBMODULAR,
+    )  # fmt: skip
+    threshold: float | None = opt(
+        None, "Keep links that score more than this; default 0, softmax 0.001, soft-union by pair.",
+        metavar="S", least=0,
+    )  # fmt: skip
+    clip: bool = opt(False, "Count negative scores, such as cosines, as 0.")
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def negative(self) -> str:
+        """What becomes of negative scores: see `dualign.decode.matchings.api.as_scores`."""
+        return "clip" if self.clip else "keep" if self.decoder in SIGNED else "refuse"
+
+    def chooser(self) -> Callable[[Array], Decoded]:
+        """Return how a matrix is decoded by one of `CHOOSERS`."""
+        import numpy as np
+
+        from dualign.decode.matchings.blocks import Decoded
+        from dualign.decode.similarity import CHOOSERS, own_threshold
+        from dualign.text.links import Alignment
+
+        choose, usual = CHOOSERS[self.decoder]
+        threshold = usual if self.threshold is None else self.threshold
+
+        def decode(matrix: Array) -> Decoded:
+            chosen = choose(matrix, threshold)
+            links = tuple((int(i), int(j)) for i, j in np.argwhere(chosen))
+            if self.decoder == "soft-union":
+                worth = float((matrix[chosen] - (threshold or own_threshold(matrix))).sum())
+                return Decoded(Alignment(links), worth, worth)
+            return Decoded(Alignment(links), float(matrix[chosen].sum()), nan)
+
+        return decode
+
+    def settings(self) -> MatchingSettings:
+        """Return the same for the kernels."""
+        from dualign.decode.matchings.blocks import ORIENTATION, MatchingSettings
+
+        limits = self.source_limit or None, self.target_limit or None
+        orientation = ORIENTATION[self.concave]
+        return MatchingSettings(self.decoder, self.alpha, orientation, *limits, self.threshold or 0.0)
+
+
+@dataclass(frozen=True)
+class Decode(Command):
+    """Choose links from matrices of scores that another program wrote.
+
+    Rows are source words, columns target words; scores are not negative, except for argmax, itermax and
+    softmax. Writes one line of Pharaoh links for each matrix.
+    """
+
+    scores: str = arg(
+        "Matrices of link scores: .npz, a directory of .npy files, or lines of JSON.", file="in"
+    )
+    output: str = output()
+    how: MatrixDecoder = bundle(MatrixDecoder)
+    source: str | None = opt(None, "Source text, or bitext: check the sizes.", metavar="FILE", file="in")
+    target: str | None = opt(None, "Target text: check the sizes.", metavar="FILE", file="in", needs="source")
+    report: str | None = report_file()
+    computing: Computing = bundle(Computing, "threads errors")
+
+    def run(self, tell: Reporter) -> None:
+        """Write a line of links for each matrix; the report gets a JSON object for each."""
+        from dualign._core.threads import available
+
+        changed = [f.name for f in fields(self.how) if getattr(self.how, f.name) != f.default]
+        for name, other in idle(self.how, changed):
+            both = {name: getattr(self.how, name), other: getattr(self.how, other)}
+            tell.note(f"note: {{{name}=}} has no effect with {{{other}=}}", **both)
+        with (
+            plain_beside(self.source, self.target, self.computing, tell) as text,
+            open_output(self.output) as links,
+            ExitStack() as stack,
+        ):
+            details = None if self.report is None else stack.enter_context(open_output(self.report))
+            matrices = self._matrices(*text)
+            if self.how.decoder in EXACT:
+                found = _decoded(matrices, self.how.settings(), available(self.computing.threads))
+            else:
+                found = _chosen(matrices, self.how.chooser())
+            for line, (decoded, seconds) in enumerate(tell.counted(found, "decode"), 1):
+                links.write(f"{decoded.alignment}\n")
+                if details is not None:
+                    details.write(json.dumps(_record(line, decoded, seconds)) + "\n")
+
+    def _matrices(self, source: str | None, target: str | None) -> Iterator[Array]:
+        """Return the matrices, each of the size of its sentence pair if there is a text."""
+        from dualign.decode.matchings.api import as_scores
+        from dualign.text.blocks import read_pairs
+        from dualign.text.checks import in_step
+        from dualign.text.score_matrices import read_matrices
+
+        errors = self.computing.errors
+        matrices = (
+            (place, as_scores(matrix, place, self.how.negative))
+            for place, matrix in read_matrices(self.scores, errors)
+        )
+        if source is None:
+            yield from (matrix for _, matrix in matrices)
+            return
+        text = source if target is None else f"{source} with {target}"
+        streams = (self.scores, matrices), (text, read_pairs(source, target, errors=errors))
+        both = in_step(*streams, unit="sentence pairs", remedy="give one matrix for each sentence pair")
+        for number, ((place, matrix), pair) in enumerate(both, 1):
+            lengths = len(pair[0]), len(pair[1])
+            if 0 in lengths and matrix.size == 0:
+                matrix = matrix.reshape(0, 0)
+            elif matrix.shape != lengths:
+                raise DataError(
+                    f"a matrix of {matrix.shape[0]} × {matrix.shape[1]} scores, but line {number} of {text} "
+                    f"has {lengths[0]} source and {lengths[1]} target words",
+                    place=place,
+                )
+            yield matrix
+
+
+def _chosen(matrices: Iterator[Array], decode: Callable[[Array], Decoded]) -> Iterator[tuple[Decoded, float]]:
+    """Return links of each matrix, and the time for it."""
+    for matrix in matrices:
+        clock = Clock()
+        yield decode(matrix), clock.seconds
+
+
+def _decoded(
+    matrices: Iterator[Array], settings: MatchingSettings, threads: int
+) -> Iterator[tuple[Decoded, float]]:
+    """Return links of each matrix, and the mean time for one matrix of its chunk."""
+    import numpy as np
+
+    from dualign.decode.matchings.blocks import decode_matrices
+
+    # Compiles the kernels, or loads them, before the clock starts.
+    list(decode_matrices([np.ones((1, 1))], settings, threads))
+    while chunk := list(islice(matrices, CHUNK)):
+        clock = Clock()
+        found = list(decode_matrices(chunk, settings, threads))
+        seconds = clock.seconds / len(chunk)
+        yield from ((decoded, seconds) for decoded in found)
+
+
+def _record(line: int, decoded: Decoded, seconds: float) -> dict[str, Any]:
+    return {
+        "line": line,
+        "links": len(decoded.alignment),
+        "score": decoded.score,
+        "bound": None if isnan(decoded.bound) else decoded.bound,
+        "certified": decoded.certified,
+        "seconds": round(seconds, 9),
+    }

@@ -1,0 +1,347 @@
+"""`dualign phrases`: tables of phrase pairs, alignments by them, and how good they are."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import arg, bundle, opt
+from dualign._core.files.streams import open_output
+from dualign.commands.bundles import (
+    BitextFiles,
+    Shown,
+    gold_format,
+    link_format,
+    output,
+    plain_beside,
+    report_file,
+    time_limit,
+)
+from dualign.commands.command import Command
+from dualign.commands.computing import Computing
+from dualign.commands.console import Reporter
+from dualign.text.checks import in_step, number_of, same_length
+
+if TYPE_CHECKING:
+    from dualign._core.arrays import Array
+    from dualign.measure.phrases import PhraseEvaluation
+    from dualign.phrase.forced import Forced
+    from dualign.phrase.occurrences import Occurrences
+    from dualign.phrase.phrase_em import PhraseRound
+    from dualign.phrase.phrase_tables import Built
+    from dualign.phrase.weights import PhraseLink
+    from dualign.text.links import Alignment
+
+
+def _max_length(default: int) -> Any:
+    text = "Maximum length of a phrase in words, on either side."
+    return opt(default, text, metavar="N", least=1, most=16)
+
+
+@dataclass(frozen=True)
+class ExtractPhrases(Command):
+    """Extract phrase pairs from linked text, and write a Moses phrase table.
+
+    The table is sorted, and compressed if its name ends in .gz, .bz2, .xz or .zst. Memory does not grow with
+    the text: scratch files have 40 kB per sentence pair.
+    """
+
+    usage: ClassVar[str] = "SOURCE TARGET LINKS, or BITEXT LINKS"
+
+    text: BitextFiles = bundle(BitextFiles)
+    links: str = arg("Links of each line, as `align` writes.", file="in")
+    output: str = output()
+    reordering: str | None = opt(None, "Also write a reordering table (wbe-msd).", metavar="FILE", file="out")
+    dictionary: str | None = opt(
+        None, "Also write word translations, PREFIX.s2t and PREFIX.t2s.", metavar="PREFIX"
+    )
+    max_length: int = _max_length(7)
+    format: str | None = link_format()
+    computing: Computing = bundle(Computing, "scratch cluster work threads errors")
+
+    def extra_outputs(self) -> list[str]:
+        """Return the files of word translations."""
+        return [] if self.dictionary is None else [f"{self.dictionary}.s2t", f"{self.dictionary}.t2s"]
+
+    def run(self, tell: Reporter) -> Built:
+        """Write the table; return how much it holds."""
+        from dualign._core.threads import available
+        from dualign.commands.warming import compile_kernels
+        from dualign.jobs.cluster_map import spread
+        from dualign.phrase.phrase_tables import Tables, on_threads, write_tables
+        from dualign.text.blocks import read_pairs
+        from dualign.text.link_formats import read_links
+
+        computing = self.computing
+        compile_kernels(tell.note, "extraction")
+        with self.text.plain(computing, tell) as text, computing.crew(tell) as crew:
+            pairs = read_pairs(text.source, text.target, errors=computing.errors)
+            links = read_links(self.links, self.format, computing.errors)
+            name = text.source if text.target is None else f"{text.source} with {text.target}"
+            linked = in_step((name, pairs), (self.links, links), remedy="give the links of this text")
+            built = write_tables(
+                tell.counted(linked, "read"),
+                Tables(self.output, self.reordering, self.dictionary),
+                self.max_length,
+                on_threads(available(computing.threads)) if crew is None else partial(spread, crew),
+                f"{self.links}, line",
+                computing.scratch,
+            )
+        tell.note(
+            f"{number_of(built.phrase_pairs, 'phrase pairs')}, {built.instances:,} times in all, of "
+            f"{number_of(built.sentence_pairs, 'sentence pairs')}"
+        )
+        return built
+
+
+@dataclass(frozen=True)
+class TableUse(Command):
+    """A phrase table, used on a text."""
+
+    table: str = arg("Moses phrase table.", file="in")
+    text: BitextFiles = bundle(BitextFiles)
+    output: str = output()
+    time_limit: float | None = time_limit()
+    features: str | None = opt(
+        None,
+        "log φ = Σ W · log score, a W for each score of TABLE. Without: the third score alone, "
+        "p(target|source) of a Moses table, or the only one.",
+        metavar="W,W,…",
+    )
+    max_length: int = _max_length(10)
+    computing: Computing = bundle(Computing, "threads errors")
+
+    @contextmanager
+    def occurrences(self, tell: Reporter) -> Iterator[tuple[Occurrences, Array]]:
+        """Give the entries that occur in the text, and `log φ` of each."""
+        from dualign.commands.warming import compile_kernels
+        from dualign.phrase.occurrences import Occurrences
+        from dualign.text.blocks import read_pairs
+
+        compile_kernels(tell.note, "phrases")
+        errors = self.computing.errors
+        with self.text.plain(self.computing, tell) as text:
+            pairs = read_pairs(text.source, text.target, errors=errors)
+            found = Occurrences(pairs, self.max_length).read(self.table, errors)
+            scores = found.scores.shape[1]
+            if self.features is None:
+                chosen = 2 if scores > 2 else 0
+                wanted = [float(number == chosen) for number in range(scores)]
+            else:
+                try:
+                    wanted = [float(weight) for weight in self.features.split(",")]
+                except ValueError:
+                    raise UsageError(
+                        "{features=}: expected numbers with commas between", features=self.features
+                    ) from None
+            # Where no entry of the table occurs, there are no weights.
+            yield found, found.weights(wanted) if len(found.scores) else found.scores.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class AlignPhrases(TableUse):
+    """Find the best way to make each translation from the phrases of a table.
+
+    Writes a line `i:j-k:l … ||| score ||| bound` for each pair: source words i to j-1 with target words k to
+    l-1, counted from 0. A pair that the table cannot make, and that is proved, has no links and -inf twice.
+    """
+
+    report: str | None = report_file(
+        "Also write JSON for each pair: line, feasible, score, bound, certified, seconds."
+    )
+    method: str = opt("exact", "How to search; ilp is HiGHS.", choices=("exact", "ilp", "greedy"))
+
+    def run(self, tell: Reporter) -> Counter[str]:
+        """Return how many pairs were aligned, certified, proved to be without an alignment, and empty."""
+        from dualign._core.threads import available
+        from dualign.phrase.forced import decode, format_line
+
+        counts: Counter[str] = Counter()
+        with (
+            open_output(self.output) as out,
+            ExitStack() as stack,
+            self.occurrences(tell) as (occurrences, weights),
+        ):
+            records = stack.enter_context(open_output(self.report)) if self.report else None
+            limits: Any = {"time_limit": self.time_limit, "threads": available(self.computing.threads)}
+            answers = decode(occurrences, weights, method=self.method, **limits)
+            for line, answer in enumerate(tell.counted(answers, "align"), 1):
+                out.write(format_line(answer) + "\n")
+                record = _record(line, answer)
+                if records is not None:
+                    records.write(json.dumps(record) + "\n")
+                counts["empty"] += answer.empty
+                counts["aligned"] += record["score"] is not None
+                counts["certified"] += record["certified"] and not answer.empty
+                counts["without"] += not record["feasible"]
+        if occurrences.too_long:
+            tell.note(
+                "note: {entries} of {table} left out: a phrase of over {max_length=} words",
+                entries=number_of(occurrences.too_long, "entries"),
+                table=self.table,
+                max_length=self.max_length,
+            )
+        certified = number_of(counts["certified"], "answers")
+        more = "; a table of this text, or of longer phrases, covers more" if counts["without"] else ""
+        tell.note(
+            f"{number_of(counts['aligned'], 'pairs')} aligned, {counts['without']:,} that the table's "
+            f"phrases cannot cover, {counts['empty']:,} empty; {certified} certified{more}"
+        )
+        return counts
+
+
+def _record(line: int, answer: Forced) -> dict[str, Any]:
+    """Return one object of the report; what does not exist is null."""
+    result = answer.result
+    if result is None:
+        proved = {"feasible": answer.empty, "score": None, "bound": None, "certified": True, "seconds": 0.0}
+        return {"line": line, **proved}
+    return {
+        "line": line,
+        "feasible": True,
+        "score": None if result.solution is None else result.score,
+        "bound": result.bound,
+        "certified": result.certified,
+        "seconds": round(result.seconds, 9),
+    }
+
+
+@dataclass(frozen=True)
+class TrainPhrases(TableUse):
+    """Re-estimate a phrase table by Viterbi EM over a text.
+
+    Begins with the best alignments by TABLE and writes a table with one score, the probability of the model.
+    The objective, on stderr, never gets worse from round to round.
+    """
+
+    rounds: int = opt(5, "Rounds of EM.", metavar="N", least=1)
+    model: str = opt("joint", "The model; conditional is p(target|source).", choices=("joint", "conditional"))
+    pseudo_count: float = opt(
+        0.0, "Added to the count of each entry; with 0, unused entries are dropped.", metavar="K", least=0
+    )
+
+    def run(self, tell: Reporter) -> list[PhraseRound]:
+        """Write the table; return the rounds."""
+        from dualign.phrase import phrase_em
+
+        history: list[PhraseRound] = []
+
+        def report(reached: PhraseRound) -> None:
+            history.append(reached)
+            tell.note(
+                f"round {reached.number}: objective {reached.objective:.6f}, "
+                f"{number_of(reached.aligned, 'pairs')} aligned ({reached.certified:,} certified), "
+                f"{number_of(reached.entries, 'phrase pairs')}"
+            )
+
+        with open_output(self.output) as out, self.occurrences(tell) as (occurrences, weights):
+            parameters, counts = phrase_em.train(
+                occurrences,
+                weights,
+                rounds=self.rounds,
+                model=self.model,
+                pseudo_count=self.pseudo_count,
+                time_limit=self.time_limit,
+                threads=self.computing.threads,
+                report=report,
+            )
+            phrase_em.write_table(occurrences, parameters, counts, out)
+        return history
+
+
+@dataclass(frozen=True)
+class EvaluatePhrases(Command):
+    """Compare phrase pairs with those of gold links: precision, recall and F1.
+
+    Possible links may be cut by a phrase pair, sure ones may not; words without links may stand at an edge.
+    Without the texts, a sentence ends with its last word that has a link.
+    """
+
+    answer: str = arg(
+        "Links, whose phrases are extracted; with --phrases, what `phrases align` wrote.", file="in"
+    )
+    gold: str = arg("Gold links, sure and possible.", file="in")
+    phrases: bool = opt(False, "ANSWER has phrase links i:j-k:l, used as they are.")
+    shown: Shown = bundle(Shown)
+    max_length: int = _max_length(7)
+    tight: bool = opt(False, "Count only phrases whose edge words have gold links.")
+    source: str | None = opt(
+        None, "Source text of GOLD, or bitext, for its lengths.", metavar="FILE", file="in"
+    )
+    target: str | None = opt(
+        None, "Target text of GOLD, for its lengths.", metavar="FILE", file="in", needs="source"
+    )
+    first: bool = opt(False, "GOLD is for the first lines of ANSWER; ignore the rest.")
+    format: str | None = link_format()
+    gold_format: str | None = gold_format()
+    computing: Computing = bundle(Computing, "errors")
+
+    def run(self, tell: Reporter) -> PhraseEvaluation:
+        """Compare, and return the rates."""
+        from dualign.measure.phrases import evaluate_phrases, phrases_of_links
+        from dualign.text.blocks import read_pairs
+
+        found, gold = self._read()
+        with plain_beside(self.source, self.target, self.computing, tell) as (source, target):
+            if source is None:
+                lengths = list(map(_ends, gold, found))
+            else:
+                pairs = read_pairs(source, target, errors=self.computing.errors)
+                lengths = [(len(s), len(t)) for s, t in pairs][: len(gold)]
+                same_length((source, len(lengths)), (self.gold, len(gold)))
+        try:
+            answer: Any = found
+            if not self.phrases:
+                answer = phrases_of_links(answer, lengths, max_length=self.max_length)
+            return evaluate_phrases(answer, gold, lengths, max_length=self.max_length, tight=self.tight)
+        except DataError as error:
+            raise DataError("{error}", place=f"{self.answer} with {self.gold}", error=error) from None
+
+    def _read(self) -> tuple[Sequence[Alignment | list[PhraseLink]], list[Alignment]]:
+        """Return the answer and the gold, of the same sentence pairs."""
+        from dualign.phrase.forced import read_alignments
+        from dualign.text.link_formats import read_links
+
+        errors = self.computing.errors
+        gold = list(read_links(self.gold, self.gold_format, errors))
+        answer: Sequence[Alignment | list[PhraseLink]] = (
+            list(read_alignments(self.answer, errors))
+            if self.phrases
+            else list(read_links(self.answer, self.format, errors))
+        )
+        if self.first and len(answer) > len(gold):
+            answer = answer[: len(gold)]
+        remedy = "both must be of the same pairs (or use --first if gold is for the first ones)"
+        counts = (self.answer, len(answer)), (self.gold, len(gold))
+        same_length(*counts, unit="sentence pairs", remedy=remedy)
+        return answer, gold
+
+    def show(self, result: PhraseEvaluation, tell: Reporter) -> None:
+        """Write rates, per cent for people."""
+        text = (
+            f"precision  {100 * result.precision:6.2f}\n"
+            f"recall     {100 * result.recall:6.2f}\n"
+            f"F1         {100 * result.f1:6.2f}\n\n"
+            f"{result.phrases} phrase pairs, {result.right} of them possible; {result.found} of "
+            f"{result.sure} sure ones found; {result.pairs} sentence pairs"
+        )
+        self.shown.write(text, json.dumps(result.as_dict()))
+
+
+def _ends(gold: Alignment, answer: Alignment | Iterable[PhraseLink]) -> tuple[int, int]:
+    """Return how far the links of a sentence pair reach, on both sides."""
+    from dualign.text.links import Alignment
+
+    ends = [(i + 1, j + 1) for i, j in chain(gold.links, gold.possible)]
+    if isinstance(answer, Alignment):
+        ends += [(i + 1, j + 1) for i, j in answer.links]
+    else:
+        ends += [(j, l) for _, j, _, l in answer]
+    return max((i for i, _ in ends), default=0), max((j for _, j in ends), default=0)

@@ -1,0 +1,327 @@
+"""Training from files: `Trainer`, for `train` and the first half of `align`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dualign._core.arrays import Array
+from dualign._core.errors import UsageError
+from dualign._core.files.streams import text_size
+from dualign._core.memory import Workspace
+from dualign._core.progress import phase
+from dualign._core.threads import ordered_map
+from dualign.aligner import Aligner
+from dualign.commands.computing import Computing
+from dualign.commands.console import SILENT, Reporter
+from dualign.commands.evidence import Evidence, Tuning
+from dualign.commands.notes import note_device, note_raw, note_unknown
+from dualign.commands.plain_text import names_of
+from dualign.commands.warming import compile_kernels
+from dualign.hmm.model import Model
+from dualign.hmm.posteriors import LONGEST_IN_STEP
+from dualign.hmm.training import NothingToLearn, usable
+from dualign.options import Options
+from dualign.text.blocks import Pair, TextBlock, read_blocks
+from dualign.text.checks import number_of
+from dualign.text.corpus import Bitext, Numbered
+from dualign.text.gold import Gold
+from dualign.text.numbering import LINES, encode_text
+from dualign.text.sampling import sampled
+from dualign.text.similarities import SIMILARITY_WEIGHT
+from dualign.text.text_files import TextFiles
+from dualign.text.tokenizing import SAMPLE, Cutting
+
+LITTLE_TEXT = 200
+"""Fewer pairs are worth a note: on them, links are less certain than their probabilities say."""
+
+LEAST_TO_TUNE = 20
+"""Pairs with pinned links, at least, to tune by them, too: what is best for a few is worse for the text."""
+
+
+class TrainingText(NamedTuple):
+    """The files of a text to learn from: both sides, or one with both; how many pairs to draw, if not all."""
+
+    source: str
+    target: str | None
+    sample: int | None = None
+    seed: int = 0
+
+
+class Labelled(NamedTuple):
+    """Pairs with gold links; `mine`: which pairs of the text they are, bool, if they are of it."""
+
+    pairs: Sequence[Pair]
+    mine: Array | None = None
+
+    def of(self, text: Numbered) -> Sequence[Pair] | Numbered:
+        """Return the same pairs, with the similarities that the text has for them."""
+        return self.pairs if self.mine is None or len(text.similar.begin) == 0 else text.chosen(self.mine)
+
+
+class Trainer:
+    """Trains on texts in files, with what is known, where the command computes."""
+
+    def __init__(
+        self,
+        computing: Computing,
+        crew: Any,
+        evidence: Evidence,
+        tuning: Tuning,
+        tell: Reporter,
+        workspace: Workspace,
+    ) -> None:
+        self.computing, self.crew, self.evidence, self.tuning = computing, crew, evidence, tuning
+        self.tell, self.errors = tell, computing.errors
+        self.workspace = workspace
+
+    def learn(
+        self, given: TrainingText, options: dict[str, Any], positions: str | None = None
+    ) -> tuple[Numbered, Aligner]:
+        """Train an aligner, tuned if there is gold; return the bitext, numbered, and the aligner.
+
+        `positions`: what links will be on, if any are to be written.
+        """
+        tell, evidence, tuning = self.tell, self.evidence, self.tuning
+        prior = evidence.read_prior(self.errors, tell)
+        begin = None if prior is None else prior.begin
+        if begin is not None:
+            options = begin.options.as_dict() | options
+        keywords = self.computing.aligner_keywords()
+        aligner = Aligner(**keywords, **options)
+        constraints = evidence.read_glossary(self.errors, aligner.cutting)
+        if self.crew is not None:
+            from dualign.engines.dask.engine import check_model
+
+            check_model(aligner.options.model)
+            if evidence.similarity is not None:
+                raise UsageError("a cluster does not know similarities; train on one machine")
+        similar = evidence.similarity is not None
+        note_device(aligner, constraints, tell, pinned=tuning.pin, similar=similar)
+        gold = self._gold()
+        text, labelled = self._texts(given, aligner, gold)
+        other, times = self._background(text, aligner)
+        about: dict[str, Any] = {"constraints": constraints, "workspace": self.workspace, "prior": prior}
+
+        def together(part: Numbered) -> Numbered:
+            return part if other is None else part.with_background(other, times, self.workspace)
+
+        def learn_from(part: Numbered) -> Model:
+            trial = Aligner(**keywords, **aligner.options.as_dict())
+            return trial.fit(together(part), **about).model
+
+        if similar:
+            text = self._with_similarities(text, labelled, gold, learn_from, aligner.threads)
+        learnt = together(text)
+        judge = None
+        if gold is not None and tuning.early_stop:
+            judge = _AreaJudge(labelled.of(text), gold, aligner.threads)
+        longest = max(int(side.lengths.max(initial=0)) for side in (learnt.source, learnt.target))
+        if longest > LONGEST_IN_STEP:
+            compile_kernels(tell.note, "long")
+        sides = (text.source.tokens, text.source_words), (text.target.tokens, text.target_words)
+        note_raw(lambda side: sides[side], aligner.cutting, positions, tell)
+        used = usable(learnt, aligner.options.max_length, aligner.threads)
+        # Each pair once: those of the text stand `times` times before the background.
+        different = int(used[: len(text)].sum()) + int(used[times * len(text) :].sum())
+        if 0 < different < LITTLE_TEXT and prior is None and constraints is None:
+            tell.note(
+                f"note: the text has only {number_of(different, 'pairs')} to learn from, so links are less "
+                "certain than they seem; more text, a prior, a glossary or a model of other text helps"
+            )
+        if begin is not None:
+            _note_other(begin, aligner.options, text, tell)
+        tell.progress(0, "train")
+        pinned = None
+        if tuning.pin and gold is not None:
+            again = [line + n * len(text) for n in range(times) for line in gold.lines]
+            pinned = dict(zip(again, times * gold.links, strict=True))
+        try:
+            aligner.fit(learnt, report=tell.round, judge=judge, gold=pinned, client=self.crew, **about)
+        except NothingToLearn:
+            place = names_of(given.source, given.target)
+            raise NothingToLearn(len(text), place) from None  # without the background
+        _note_empty(text, given.sample is None, tell)
+        _note_unused(text, used, times, aligner.options.max_length, tell)
+        if judge is not None:
+            judge.note_kept(aligner, tell)
+        if gold is not None:
+            self._tune(aligner, labelled.of(text), gold)
+        return text, aligner
+
+    def _gold(self) -> Gold | None:
+        if not self.tuning.is_wanted:
+            return None
+        from dualign.commands.tuning import gold_of
+
+        return gold_of(self.tuning, self.errors)
+
+    def _tune(self, aligner: Aligner, pairs: Sequence[Pair] | Numbered, gold: Gold) -> None:
+        from dualign.commands.tuning import linked, tune_by
+
+        if self.tuning.pin and (count := linked(gold)) < LEAST_TO_TUNE:
+            self.tell.note(
+                f"note: training keeps to the gold links, but nothing is tuned by them: {count} of the pairs "
+                f"have any, and it takes {LEAST_TO_TUNE}"
+            )
+        else:
+            tune_by(aligner, pairs, gold.links, self.tell)
+
+    def _texts(self, given: TrainingText, aligner: Aligner, gold: Gold | None) -> tuple[Numbered, Labelled]:
+        """Return the numbered text, and which of its pairs, or which others, have gold links."""
+        if gold is None:
+            return self._read(given, aligner, 0)[1], Labelled([])
+        from dualign.commands.tuning import pairs_with_gold
+
+        on_input = self.tuning.on_input
+        begin, text = self._read(given, aligner, gold.lines[-1] + 1 if on_input else 0)
+        pairs = pairs_with_gold(self.tuning, begin, gold, self.errors, aligner.cutting)
+        return text, Labelled(pairs, np.isin(np.arange(len(text)), gold.lines) if on_input else None)
+
+    def _background(self, text: Numbered, aligner: Aligner) -> tuple[Numbered | None, int]:
+        """Return other text to learn from, if there is any, and how often the text is repeated beside it."""
+        if self.evidence.background is None:
+            return None, 1
+        files = TextFiles(*self.evidence.background, errors=self.errors, cutting=aligner.cutting)
+        other = self._number(files, read_blocks(files, LINES), aligner)
+        times = self.evidence.times or text.times_over(other)
+        counts = "" if times == 1 else f"; each of the text's counts like {times} of it"
+        self.tell.note(f"background: {number_of(len(other), 'pairs')}{counts}")
+        return other, times
+
+    def _with_similarities(
+        self,
+        text: Numbered,
+        labelled: Labelled,
+        gold: Gold | None,
+        learn_from: Callable[[Numbered], Model],
+        threads: int,
+    ) -> Numbered:
+        """Return the text with its similarities; without a weight, that of most use for the gold links."""
+        from dualign.commands.tuning import linked, tuned_weight
+
+        evidence = self.evidence
+        matrices: Iterable[tuple[str, Any]] = evidence.read_similarities(self.errors)
+        weight = evidence.similarity_weight
+        if weight is None and gold is not None and linked(gold) >= LEAST_TO_TUNE:
+            kept = list(matrices)
+
+            def weighted(trial: float) -> tuple[Numbered, Sequence[Pair] | Numbered]:
+                similar = evidence.with_similarities(text, kept, trial, SILENT)
+                return similar, labelled.of(similar)
+
+            weight, matrices = tuned_weight(weighted, kept, gold.links, learn_from, self.tell, threads), kept
+        return evidence.with_similarities(
+            text, matrices, SIMILARITY_WEIGHT if weight is None else weight, self.tell
+        )
+
+    def _read(self, given: TrainingText, aligner: Aligner, first: int) -> tuple[list[Pair], Numbered]:
+        """Return the first pairs of a text, as many as are wanted, and the text, or a sample, numbered."""
+        workspace, size = self.workspace, given.sample
+        files = TextFiles(given.source, given.target, errors=self.errors, cutting=aligner.cutting)
+        begin: list[Pair] = []
+
+        def blocks() -> Iterator[TextBlock]:
+            for block in read_blocks(files, LINES):
+                if len(begin) < first:
+                    begin.extend(islice(block.pairs(), first - len(begin)))
+                yield block
+
+        if size is None:
+            # The arrays of a text that can lie on the disk are about twice as large as its files.
+            needed = 2 * sum(map(text_size, files.files))
+            workspace.expect(max(0, needed - workspace.memory // 2))
+            return begin, self._number(files, blocks(), aligner)
+        tokens = ordered_map(TextBlock.tokens, blocks(), aligner.threads)
+        with sampled(tokens, size, given.seed, workspace.folder) as sample:
+            if sample.size < size:
+                lines = number_of(sample.lines, "pairs")
+                self.tell.note(f"note: the text has only {lines}; the sample is the whole text")
+            cut = Cutting(ascii=aligner.cutting.ascii)
+            drawn = TextFiles(sample.source, sample.target, errors=self.errors, cutting=cut)
+            return begin, self._number(drawn, read_blocks(drawn, LINES), aligner)
+
+    def _number(self, text: TextFiles, blocks: Iterable[TextBlock], aligner: Aligner) -> Numbered:
+        """Number the words of a text."""
+        about: Any = {"threads": aligner.threads, "workspace": self.workspace}
+        with phase("reading"):
+            return encode_text(text, blocks, aligner.options.lowercase, **about)
+
+
+class _AreaJudge:
+    """Judges a model by the area under the precision-recall curve of pairs with gold links."""
+
+    def __init__(self, pairs: Sequence[Pair] | Numbered, gold: Gold, threads: int) -> None:
+        from dualign.commands.tuning import area_judge
+
+        self._area: Callable[[Model], float] = area_judge(pairs, gold.links, threads)
+        self._areas: list[float] = []
+
+    def __call__(self, model: Model) -> float:
+        self._areas.append(self._area(model))
+        return self._areas[-1]
+
+    def note_kept(self, aligner: Aligner, tell: Reporter) -> None:
+        """Tell which round early stopping has kept."""
+        areas, options = self._areas, aligner.options
+        if not areas:
+            values: dict[str, Any] = {"early_stop": True, "model": options.model, "rounds": options.rounds}
+            tell.note("note: {early_stop=} has no effect with {model=} and {rounds=}", **values)
+            return
+        best = areas.index(max(areas))
+        number = aligner.history[len(aligner.history) - len(areas) + best].number
+        kept, area = f"kept round {number} of {options.rounds}", f"{areas[best]:.4f}"
+        tell.note(f"early stop: {kept}, area under the curve {area}")
+
+
+def _note_other(model: Model, options: Options, text: Numbered, tell: Reporter) -> None:
+    """Tell where a text is not like that of the model which training goes on with."""
+    if options.lowercase != model.options.lowercase:
+        ours, its = ("is", "is not") if options.lowercase else ("is not", "is")
+        tell.note(f"note: the text {ours} put in lower case, but that of the model {its}")
+    if options.tokenize != model.options.tokenize:
+        tell.note(
+            "note: the text is cut by {tokenize=}, but that of the model was by {other}",
+            tokenize=options.tokenize, other=model.options.tokenize,
+        )  # fmt: skip
+    for name, side, words, vocabulary in (
+        ("source", text.source, text.source_words, model.source),
+        ("target", text.target, text.target_words, model.target),
+    ):
+        first = side.tokens[:SAMPLE].tolist()
+        note_unknown(name, sum(words[token] not in vocabulary.numbers for token in first), len(first), tell)
+
+
+def _note_empty(text: Bitext, whole: bool, tell: Reporter) -> None:
+    """Tell how many pairs have an empty side, and of a `whole` text, which is the first."""
+    empty = np.flatnonzero((text.source.lengths == 0) | (text.target.lengths == 0))
+    if len(empty):
+        have = "has" if len(empty) == 1 else "have"
+        first = f"{'' if len(empty) == 1 else 'the first is '}pair {empty[0] + 1:,}" if whole else ""
+        tell.note(
+            f"note: {len(empty):,} of {len(text):,} pairs {have} an empty side{first and f' ({first})'}; "
+            "skipped in training, no links"
+        )
+
+
+def _note_unused(text: Bitext, used: Array, times: int, limit: int, tell: Reporter) -> None:
+    """Tell how many pairs took no part in training, and why; `used`: which did, of the text, repeated `times`
+    times, and the background."""
+    most = number_of(limit, "words")
+    lengths, widths = text.source.lengths, text.target.lengths
+    long = ((lengths > limit) | (widths > limit)) & (lengths > 0) & (widths > 0)
+    if (long & used[: len(text)]).any():
+        tell.note(f"note: every pair has more than {most} per side; they are used for training anyway")
+    elif count := int(long.sum()):
+        tell.note(
+            f"note: {count:,} {'pair has' if count == 1 else 'pairs have'} more than {most} per side; "
+            "aligned, but not used for training"
+        )
+    if lost := int((~used[times * len(text) :]).sum()):
+        tell.note(
+            f"note: {number_of(lost, 'pairs')} of the background not learnt from: an empty side, or more "
+            f"than {most}"
+        )

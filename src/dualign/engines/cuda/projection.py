@@ -46,9 +46,9 @@ from dualign.hmm.multipliers import (  # fmt: skip
     SYMMETRIC,
     VALUE,
 )
-from dualign.hmm.projection import SURE, compiled_judge
+from dualign.hmm.projection import SURE, judge
 
-card_judge = card_function(compiled_judge)
+card_judge = card_function(judge)
 
 
 @card_function

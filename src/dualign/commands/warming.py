@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +30,6 @@ from dualign._core.threads import available
 
 if TYPE_CHECKING:
     from dualign.aligner import Aligner
-    from dualign.commands.command import Command
 
 # Ctrl-C is for us to handle; an error shows again where the kernel is used.
 QUIETLY: dict[str, Any] = {
@@ -183,29 +183,25 @@ def _align(folder: Path, decoders: tuple[str, ...] = ("soft-union",), words: int
 
 def _align_lines(folder: Path) -> None:
     """A file that has both sides, and a few words that the saved model does not know."""
-    from dualign.commands.align import Align
-
     _untrained().save(model := str(folder / "model"))
     (folder / "pairs").write_text("a b c ||| x y z\n" * 9 + "new a ||| x newer\n", encoding="utf-8")
-    _run(Align, str(folder / "pairs"), output=str(folder / "links"), load=model)
+    _run("align", str(folder / "pairs"), output=str(folder / "links"), load=model)
 
 
 def _learn(folder: Path) -> None:
     """Training without the rounds that need posteriors."""
-    from dualign.commands.train import Train
-
-    _run(Train, *_six_pairs(folder), output=str(folder / "model"), rounds=0, ibm1_rounds=1)
+    _run("train", *_six_pairs(folder), output=str(folder / "model"), rounds=0, ibm1_rounds=1)
 
 
 def _learn_and_align(folder: Path) -> None:
     """All that `dualign align` does."""
-    from dualign.commands.align import Align
-
-    _run(Align, *_six_pairs(folder), output=str(folder / "links"))
+    _run("align", *_six_pairs(folder), output=str(folder / "links"))
 
 
-def _run(verb: type[Command], *files: str, **options: Any) -> None:
-    verb.of(*files, threads=1, **options).execute()
+def _run(verb: str, *files: str, **options: Any) -> None:
+    """Run a verb, which itself asks for its kernels to be compiled ahead."""
+    module = import_module(f"dualign.commands.{verb}")
+    getattr(module, verb.title()).of(*files, threads=1, **options).execute()
 
 
 def _count(folder: Path) -> None:

@@ -83,7 +83,7 @@ figure matrix source target --links links --gold gold --probabilities probabilit
 figure posteriors source target --model model -o OUT.svg
 figure curve source target --gold gold --probabilities probabilities -o OUT.svg
 figure trace report.jsonl -o OUT.svg
-figure pruning report.jsonl -o OUT.svg
+figure trace report.jsonl --pruning -o OUT.svg
 figure cost costs.jsonl -o OUT.svg
 forest forest
 forest lm.arpa

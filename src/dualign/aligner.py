@@ -15,15 +15,16 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.memory import Workspace
 from dualign._core.threads import available
 from dualign.decode.decoders import (
-    Links,
+    DecodedLinks,
     PairScore,
     alignable,
     check_constraints,
     decode_block,
     joined,
     scores_of,
+    spread_out,
+    without_skipped,
 )
-from dualign.decode.moving import spread_out, without_skipped
 from dualign.engines import ClusterValues, DecodedPart
 from dualign.engines.threads import P, R, ThreadsEngine, posteriors_of_part
 from dualign.hmm.blocks import Block
@@ -37,7 +38,7 @@ from dualign.options import DECODING, Options, OptionValues
 from dualign.text.blocks import Pair
 from dualign.text.checks import is_list, links_inside, number_of, same_length
 from dualign.text.corpus import Numbered, Pins, numbered
-from dualign.text.links import Alignment
+from dualign.text.links import Alignment, Links
 from dualign.text.tokenizing import PLAIN, Cutting, cutting_of
 
 Sentence = str | Sequence[str]
@@ -267,7 +268,7 @@ class Aligner:
         text = self._text(bitext, target)
         return [score for links in self.align_stream(text) for score in scores_of(links)]
 
-    def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[Links]:
+    def align_stream(self, text: Numbered | Iterable[Pair]) -> Iterator[DecodedLinks]:
         """Links of a text chunk by chunk; of a stream of token-list pairs a few chunks are in memory."""
         return self.decode(parts_of(self.model, text, self.chunk), lambda _, decoded: decoded.links)
 
@@ -289,7 +290,7 @@ class Aligner:
         engine.threads = threads or engine.threads
         return engine.decode(self.model, parts, finish, self.constraints, matrices=matrices)
 
-    def align_part(self, part: EncodedText) -> Links:
+    def align_part(self, part: EncodedText) -> DecodedLinks:
         """Links of a part of a text, on the calling thread alone."""
         return self._engine().links_of(self.model, part, self.constraints)
 
@@ -438,13 +439,8 @@ def card_of(device: str, memory: int | str | None) -> Any:
 
 
 def alignments(links: Links) -> Iterator[Alignment]:
-    """The links of each pair as an `Alignment`."""
-    source, target = links.source.tolist(), links.target.tolist()
-    probability = links.probability.tolist()
-    for begin, count in zip(links.begin.tolist(), links.count.tolist(), strict=True):
-        end = begin + count
-        pairs = tuple(zip(source[begin:end], target[begin:end], strict=True))
-        yield Alignment(pairs, probabilities=tuple(probability[begin:end]))
+    """The links of each pair as an `Alignment` with probabilities, none for a pair without links."""
+    return (each if each.links else Alignment(probabilities=()) for each in links)
 
 
 def with_words(found: Iterable[Alignment], pairs: Iterable[Pair]) -> list[Alignment]:

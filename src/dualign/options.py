@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import check, idle, opt, refuse_unknown
@@ -52,49 +52,6 @@ MOST_JUMP_WORDS = 10_000
 
 USUAL_THRESHOLD = 0.45
 """On link probabilities, where no other is asked for and nothing better is known."""
-
-
-class OptionValues(TypedDict, total=False):
-    """The keywords of `Options`, for type checkers and editors; a test compares the two."""
-
-    model: str
-    ibm1_rounds: int
-    rounds: int
-    constraint: str
-    projection: str
-    tokenize: str
-    whitespace: str
-    skip_tokens: str
-    lowercase: bool
-    max_length: int
-    null: float
-    floor: float
-    prune: float
-    stem_letters: int
-    stem_weight: float
-    form_weight: float
-    leave_out: float
-    jump_words: int
-    jump_weight: float
-    slack: float
-    tolerance: float
-    evaluations: int
-    mixture: bool
-    decoder: str
-    symmetrize: str
-    threshold: float
-    style: str
-    agreement: str
-    penalty: float
-    unsupported: float
-    nodes: int
-    time_limit: float
-    scores: str
-    alpha: float
-    concave: str
-    source_limit: int
-    target_limit: int
-    quantile: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,6 +336,11 @@ class Options:
         """All settings, ready for JSON."""
         return asdict(self)
 
+
+if TYPE_CHECKING:
+    from dualign.option_values import OptionValues as OptionValues
+else:
+    OptionValues = TypedDict("OptionValues", get_type_hints(Options), total=False)
 
 USED_WITH = {f.name: f.metadata["used_with"] for f in fields(Options) if "used_with" in f.metadata}
 """Options that change the links only where another option has one of these values."""

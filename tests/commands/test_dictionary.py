@@ -175,7 +175,7 @@ def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
     assert re.search(r"does not know \d+ % of the first target words", shown)
     shown = notes(source, target, "--keep-case", "--tokenize", "simple")
     assert "the text is not put in lower case, but that of the model is" in shown
-    assert "cut by --tokenize simple, but that of the model was by --tokenize none" in shown
+    assert "cut by --tokenize simple, but that of the model was by none" in shown
     shown = notes(source, target)
     assert "does not know" not in shown
     assert "that of the model" not in shown

@@ -6,12 +6,12 @@ import json
 import re
 
 import pytest
-from dualign.jobs.pair_requests import Answerer, Refused
 
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
 from dualign.commands.bundles import Outputs
 from dualign.commands.cli import run
+from dualign.commands.requests import Answerer, Refused
 
 WORDS = {"Hund": "dog", "Haus": "house", "Buch": "book", "Mann": "man", "Baum": "tree", "Tag": "day"}
 PAIRS = [

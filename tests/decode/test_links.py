@@ -118,7 +118,7 @@ def test_the_score_of_soft_union_is_what_its_links_are_worth(aligner):
     aligner.set_options(threshold=0.4)
     for links in aligner.align_stream(BITEXT):
         for n in range(len(links)):
-            chosen = slice(links.begin[n], links.begin[n] + links.count[n])
+            chosen = slice(links.offsets[n], links.offsets[n + 1])
             worth = (links.probability[chosen].astype(float) - 0.4).sum()
             assert links.score[n] == pytest.approx(worth, rel=1e-6, abs=1e-9)
 

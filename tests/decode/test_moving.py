@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign.aligner import Aligner, alignments
-from dualign.decode.decoders import Links
-from dualign.decode.moving import PositionMap, moved
-from dualign.text.links import Alignment
+from dualign.text.links import Alignment, Links, PositionMap
 from dualign.transfer.remapping import remap
 
 PAIRS = st.lists(
@@ -23,11 +21,8 @@ PAIRS = st.lists(
 
 
 def links_of(pairs: list[dict[tuple[int, int], float]]) -> Links:
-    count = np.array([len(each) for each in pairs], np.int32)
-    flat = [(i, j, each[i, j]) for each in pairs for i, j in sorted(each)]
-    source, target, probability = (np.array([row[k] for row in flat]) for k in range(3))
-    arrays = np.cumsum(count) - count, count, source.astype(np.int32), target.astype(np.int32)
-    return Links(*arrays, probability.astype(np.float32), *[np.zeros(len(pairs))] * 9)
+    every = [(sorted(each), tuple(each[link] for link in sorted(each))) for each in pairs]
+    return Links.of([Alignment(tuple(links), probabilities=scores) for links, scores in every])
 
 
 @given(PAIRS, st.booleans())
@@ -36,7 +31,7 @@ def test_links_move_as_remap_carries_them(pairs, both):
         PositionMap(np.array([p for pair in pairs for p in pair[k]], np.int32), 4 * np.arange(len(pairs) + 1))
         for k in (1, 2)
     ]
-    found = moved(links_of([pair[0] for pair in pairs]), sides[0], sides[1] if both else None)
+    found = links_of([pair[0] for pair in pairs]).moved(sides[0], sides[1] if both else None)
     for alignment, (links, source, target) in zip(alignments(found), pairs, strict=True):
         given = Alignment(tuple(sorted(links)), probabilities=tuple(links[key] for key in sorted(links)))
         expected = remap(given, [[p] for p in source], [[p] for p in target] if both else None)

@@ -6,7 +6,7 @@
     python -m tests.golden.compare --only decode --quick
 
 Two installations get the inputs that OTHER made, and run at the same time. `--quick` runs the short list of
-`make test`, with two threads. Exit code 1 if a row differs.
+`make test`; `--threads 2` runs what knows threads with two only. Exit code 1 if a row differs.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("other", nargs="?", help="interpreter of the release to compare with")
     options.add_argument("--only", default="", metavar="REGEX", help="commands to run")
-    options.add_argument("--quick", action="store_true", help="run the short list alone, with two threads")
+    options.add_argument("--quick", action="store_true", help="run the short list alone")
+    options.add_argument("--threads", type=int, metavar="N", help="run once only, with N threads")
     options.add_argument("--record", action="store_true", help="write the hashes of this installation")
     options.add_argument("--times", action="store_true", help="print the seconds of each row")
     options.add_argument("--keep", type=Path, metavar="DIR", help="a new folder to keep what is written")
     given = options.parse_args()
     chosen = [row for row in rows() if re.search(given.only, row.line) and (row.quick or not given.quick)]
-    if given.quick:
-        chosen = [row._replace(threads=row.threads[1:2]) for row in chosen]
+    if given.threads:
+        chosen = [row._replace(threads=row.threads and (given.threads,)) for row in chosen]
     with TemporaryDirectory(prefix="dualign-golden-") as place:
         folder = given.keep or Path(place)
         if given.other:

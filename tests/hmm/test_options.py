@@ -57,14 +57,14 @@ BAD = {
 
 
 def test_ibm2_has_no_chain_to_project():
-    with pytest.raises(UsageError, match="constraint=bijective is for the hmm"):
+    with pytest.raises(UsageError, match='constraint="bijective" is for the hmm'):
         Options(model="ibm2", constraint="bijective")
     assert schedule(Options(model="ibm2", rounds=2)) == ["agreement"] * 2
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in BAD for value in BAD[name]])
 def test_bad_values_are_refused_by_name_and_value(name, value):
-    shown = f'{name}=""' if value == "" else f"{name}={value}"
+    shown = f'{name}="{value}"' if isinstance(value, str) else f"{name}={value}"
     with pytest.raises(UsageError, match=f"^{re.escape(shown)} "):
         Options.of({name: value})
 

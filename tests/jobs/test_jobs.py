@@ -23,6 +23,7 @@ from dualign import jobs
 from dualign.commands.cli import run as command
 from dualign.engines.threads import ThreadsEngine
 from dualign.hmm.model import Model, Vocabulary
+from dualign.jobs.functions import stubs
 from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
@@ -130,7 +131,7 @@ def test_callbacks_hear_rounds_progress_and_notes(files, tmp_path):
     assert rounds == aligner.history
     assert done == [(0, "train"), (0, "align"), (LINES, "align")]
     told = "\n".join(notes)
-    assert "note: penalty=-2.0 has no effect with decoder=soft-union" in told
+    assert 'note: penalty=-2.0 has no effect with decoder="soft-union"' in told
     assert "early stop: kept round" in told
     assert f"tuned on {len(GOLD)} pairs: threshold " in told
 
@@ -186,7 +187,7 @@ def test_matrices_are_decoded(tmp_path):
     decoder = jobs.MatrixDecoder("matching", alpha=0.3)
     jobs.decode(str(tmp_path / "scores.npz"), str(out), decoder=decoder, run=jobs.Run(note=told.append))
     assert out.read_text().splitlines()[0] == "0-0 1-1 2-2"
-    assert told == ["note: alpha=0.3 has no effect with decoder=matching"]
+    assert told == ['note: alpha=0.3 has no effect with decoder="matching"']
 
 
 def test_phrases_are_extracted_aligned_trained_and_scored(tmp_path):
@@ -233,6 +234,12 @@ def classes_in(*hints: object) -> Iterator[type]:
 @pytest.mark.parametrize("name", [name for name in jobs.__all__ if name[0].islower() and name != "tune"])
 def test_every_job_takes_a_run(name):
     assert inspect.signature(getattr(jobs, name)).parameters["run"].default == jobs.Run()
+
+
+def test_files_of_types_are_those_that_the_fields_make():
+    """After a change of options, `python -m dualign.jobs.functions` writes them anew."""
+    for path, text in stubs().items():
+        assert path.read_text(encoding="utf-8") == text, path.name
 
 
 def test_file_names_may_be_paths(files, tmp_path):

@@ -130,7 +130,7 @@ def test_the_first_bad_line_is_named(tmp_path: Path) -> None:
 
 
 def test_unknown_error_handling_is_refused_at_once() -> None:
-    with pytest.raises(UsageError, match="errors=ignore"):
+    with pytest.raises(UsageError, match='errors="ignore"'):
         read_lines("never opened", "ignore")
 
 

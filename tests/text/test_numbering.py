@@ -18,6 +18,7 @@ from dualign.hmm.model import Unknowns, Vocabulary
 from dualign.text import numbering
 from dualign.text.blocks import read_blocks, read_pairs
 from dualign.text.corpus import numbered
+from dualign.text.links import Links
 from dualign.text.numbering import LINES, SideNumbering, encode_text, number_lines
 from dualign.text.printing import print_links
 from dualign.text.text_files import TextFiles
@@ -201,7 +202,7 @@ def test_a_missing_file_and_unknown_errors(tmp_path):
     for threads in (1, 2):
         with pytest.raises(dualign.DataError, match="absent: no such file"):
             number_files(TextFiles(path, str(tmp_path / "absent")), True, threads=threads)
-    with pytest.raises(dualign.UsageError, match="errors=ignore"):
+    with pytest.raises(dualign.UsageError, match='errors="ignore"'):
         number_files(TextFiles(path, path, errors="ignore"), True)
 
 
@@ -259,19 +260,18 @@ def test_links_are_printed_as_python_would(pairs):
     flat = [link for pair in pairs for link in pair]
     source, target = (np.array([link[side] for link in flat], np.int32) for side in (0, 1))
     probability = np.array([link[2] for link in flat], np.float32)
-    count = np.array([len(pair) for pair in pairs], np.int32)
-    links = source, target, probability, np.cumsum(count) - count, count
+    links = Links(np.cumsum([0, *map(len, pairs)]), source, target, probability)
     plain = "".join(" ".join(f"{i}-{j}" for i, j, _ in pair) + "\n" for pair in pairs)
     scored = "".join(" ".join(f"{i}-{j}:{p:.6f}" for i, j, p in pair) + "\n" for pair in pairs)
-    assert print_links(*links, False).decode() == plain
-    assert print_links(*links, True).decode() == scored
+    assert print_links(links, False).decode() == plain
+    assert print_links(links, True).decode() == scored
 
 
 @pytest.mark.parametrize("millionths", [0.5, 1.5, 2.5, 499999.5, 999999.5])
 def test_halves_are_rounded_to_the_even_side(millionths):
     p = np.float32(round(millionths / 1e6 * 2**20) / 2**20)
     one = np.ones(1, np.int32)
-    printed = print_links(one, one, np.array([p]), np.zeros(1, np.int64), one, True).decode()
+    printed = print_links(Links(np.array([0, 1]), one, one, np.array([p])), True).decode()
     assert printed == f"1-1:{float(p):.6f}\n"
 
 

@@ -132,7 +132,7 @@ def test_other_data_are_told_before_their_number_of_lines(tmp_path, pack, side):
 
 
 def test_an_unknown_way_to_treat_errors_is_refused(paths):
-    with pytest.raises(UsageError, match="errors=ignore"):
+    with pytest.raises(UsageError, match='errors="ignore"'):
         next(read_blocks(TextFiles(*map(str, paths), errors="ignore"), 2))
 
 

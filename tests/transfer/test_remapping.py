@@ -145,5 +145,5 @@ def test_offsets_outside_the_text_are_refused(interval: tuple[int, int], unit: s
 
 
 def test_an_unknown_unit_is_refused() -> None:
-    with pytest.raises(UsageError, match="unit=lines is not one of characters, bytes, utf16"):
+    with pytest.raises(UsageError, match='unit="lines" is not one of characters, bytes, utf16'):
         in_units([(0, 1)], "é", "lines")

@@ -105,7 +105,7 @@ def test_confidence_is_how_well_the_words_are_covered() -> None:
 
 
 def test_an_unknown_way_is_refused() -> None:
-    with pytest.raises(UsageError, match="discontinuous=longest is not one of largest, hull, split, drop"):
+    with pytest.raises(UsageError, match='discontinuous="longest" is not one of largest, hull, split, drop'):
         SpanCarrier([], 1).carry(0, 1, "longest")
 
 

@@ -107,5 +107,5 @@ def test_a_difference_is_named_with_its_token(first: list[str], second: list[str
 
 
 def test_an_unknown_scheme_is_refused() -> None:
-    with pytest.raises(UsageError, match="scheme=spm is not one of words, sentencepiece"):
+    with pytest.raises(UsageError, match='scheme="spm" is not one of words, sentencepiece'):
         letters(["a"], "spm")

@@ -210,16 +210,8 @@ def check(record: Any) -> None:
         if value is f.default or (value is None and "None" in str(f.type)):
             continue
         name = _name(f)
-        _check_kind(name, value, str(f.type))
-        items = value if type(value) is tuple else (value,)
-        if value not in rules.get("choices", (value,)):
-            others = ", ".join(rules["choices"])
-            raise UsageError(f"{{{name}=}} is not one of {others}", **_named(name, value))
-        bounds = [(words, rules[rule], fits) for rule, (words, fits) in BOUNDS.items() if rule in rules]
-        for item in items:
-            if not all(fits(item, bound) for _, bound, fits in bounds):
-                limits = " and ".join(f"{words} {bound:g}" for words, bound, _ in bounds)
-                raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, item))
+        own = {rule: rules[rule] for rule in ("choices", *BOUNDS) if rule in rules}
+        check_value(name, value, str(f.type), **own)
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
             needed = next(each for each in fields(record) if each.name == other)
@@ -229,14 +221,15 @@ def check(record: Any) -> None:
 
 
 def check_value(name: str, value: Any, kind: str = "", **rules: Any) -> None:
-    """Refuse an argument of another type, by its name in `KINDS`, or what its `choices` or bounds forbid."""
+    """Refuse a value of another type, by its name in `KINDS`, or what its `choices` or bounds forbid."""
     _check_kind(name, value, kind)
     choices = rules.pop("choices", (value,))
     if value not in choices:
         raise UsageError(f"{{{name}=}} is not one of {', '.join(choices)}", **_named(name, value))
-    if not all(BOUNDS[rule][1](value, bound) for rule, bound in rules.items()):
-        limits = " and ".join(f"{BOUNDS[rule][0]} {bound:g}" for rule, bound in rules.items())
-        raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, value))
+    for item in value if type(value) is tuple else (value,):
+        if not all(BOUNDS[rule][1](item, bound) for rule, bound in rules.items()):
+            limits = " and ".join(f"{BOUNDS[rule][0]} {bound:g}" for rule, bound in rules.items())
+            raise UsageError(f"{{{name}=}} must be {limits}", **_named(name, item))
 
 
 def _named(name: str, value: Any) -> dict[str, Any]:

@@ -21,10 +21,10 @@ from dualign.text.checks import number_of
 
 if TYPE_CHECKING:
     from dualign.aligner import Aligner
+    from dualign.commands.chunked_alignment import Chunk
     from dualign.commands.outputs import PairTotals, Piece
     from dualign.commands.plain_text import PlainText
     from dualign.hmm.training import NothingToLearn
-    from dualign.jobs.chunked_alignment import Chunk
     from dualign.text.blocks import Position
     from dualign.text.corpus import Numbered
     from dualign.text.text_files import TextFiles
@@ -190,7 +190,7 @@ class Align(Command):
                 "instead of - and pipes, or align with a saved model"
             )
         if crew is not None:
-            from dualign.jobs.cluster_alignment import refuse_outputs
+            from dualign.commands.cluster_alignment import refuse_outputs
 
             refuse_outputs(outputs, self.resume)
             if not can_read_again(source, target):
@@ -259,8 +259,8 @@ class Align(Command):
         self, aligner: Aligner, files: TextFiles, tuning: Tuning, outputs: Outputs, tell: Reporter
     ) -> tuple[Chunks, Position]:
         """Return the text for a saved model, which is tuned first if that is wanted, and its size."""
+        from dualign.commands.chunked_alignment import chunks_of_files, chunks_of_text
         from dualign.commands.notes import can_read_again, note_device
-        from dualign.jobs.chunked_alignment import chunks_of_files, chunks_of_text
         from dualign.text.blocks import Position, read_pairs
 
         if outputs.at_once:
@@ -322,13 +322,13 @@ class Align(Command):
 
     def _write(self, work: _Work, evidence: Evidence, crew: Any, tell: Reporter) -> PairTotals:
         """Align the text: on a cluster, as a run that can be continued, or from its beginning to its end."""
+        from dualign.commands.chunked_alignment import align_chunks
         from dualign.commands.outputs import Ids, write, write_page
-        from dualign.jobs.chunked_alignment import align_chunks
         from dualign.text.blocks import BEGINNING, read_pairs
 
         aligner, files, outputs = work.aligner, work.files, work.outputs
         if crew is not None:
-            from dualign.jobs.cluster_alignment import align_on
+            from dualign.commands.cluster_alignment import align_on
 
             return align_on(crew, aligner, files, outputs, tell, learnt=self.load is None)
         if self.resume:
@@ -344,9 +344,9 @@ class Align(Command):
 
     def _go_on(self, work: _Work, evidence: Evidence, tell: Reporter) -> PairTotals:
         """Align what an earlier run has left."""
+        from dualign.commands.chunked_alignment import align_chunks
         from dualign.commands.outputs import write_pieces
         from dualign.commands.resuming import Resumable, about_run
-        from dualign.jobs.chunked_alignment import align_chunks
 
         aligner, files, outputs = work.aligner, work.files, work.outputs
         read = {"source": files.source, "target": files.target, "model": self.load}
@@ -390,7 +390,7 @@ class _BadLines:
 
 def _chunks_for_learnt(aligner: Aligner, files: TextFiles, text: Numbered, outputs: Outputs) -> Chunks:
     """Return the text that the model was learnt from; it is read again if its lines are wanted."""
-    from dualign.jobs.chunked_alignment import chunks_of_files, chunks_of_text
+    from dualign.commands.chunked_alignment import chunks_of_files, chunks_of_text
 
     def chunks(_: Position) -> Iterator[Chunk]:
         if outputs.reads_lines:

@@ -19,7 +19,7 @@ from dualign._core.fields import check, opt
 from dualign.text.checks import in_step, links_inside
 from dualign.text.conllu import FORM, Sentence, format_sentence, is_conllu, read_sentences
 from dualign.text.link_formats import read_links
-from dualign.text.links import Alignment
+from dualign.text.links import Alignment, WeightedLink
 from dualign.text.tables import is_json
 from dualign.text.utf8 import read_lines, tokenize
 from dualign.transfer.markup import parse_markup, place_markup
@@ -33,12 +33,12 @@ from dualign.transfer.sentences import (
     read_plain,
     read_tags,
     transfer_tree,
+    weighted,
     write_tags,
 )
 from dualign.transfer.spans import DISCONTINUOUS, GAP
 from dualign.transfer.tags import carry_bio, vote
 from dualign.transfer.tokens import Interval, locate
-from dualign.transfer.weighted_links import WeightedLink, check_threshold, weighted
 
 Counts = Counter[str]
 Carried = tuple[str, Counts]
@@ -220,7 +220,6 @@ def spans(
     files: AnnotatedFiles, discontinuous: str, gap: int, threshold: float, errors: str, spread: Spread = map
 ) -> Iterable[Carried]:
     """Return lines of JSON: the target's text with the spans of the source's."""
-    check_threshold(threshold)
     pairs = record_pairs(files, is_json(files.target), errors)
     return spread(partial(_carry_spans, files, (discontinuous, gap), threshold), enumerate(pairs, 1))
 

@@ -23,7 +23,7 @@ from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
 from dualign._core.threads import available
 from dualign._core.version import release
-from dualign.commands.bundles import Shown
+from dualign.commands.bundles import ReportFile
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
@@ -135,7 +135,7 @@ class Bench(Command):
         None, "Gold links of its lines, or of the first of them.", metavar="FILE", file="in"
     )
     by_threads: bool = opt(False, "No longer here: see benchmarks/by_threads.py in dualign's repository.")
-    shown: Shown = bundle(Shown)
+    shown: ReportFile = bundle(ReportFile)
     computing: Computing = bundle(Computing, "threads errors")
 
     def __post_init__(self) -> None:

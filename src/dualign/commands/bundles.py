@@ -100,7 +100,7 @@ def plain_beside(
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportFile:
     """Where a result goes that a shell prints and Python returns."""
 
     output: str = output(shell=True)

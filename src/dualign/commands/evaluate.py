@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, check, opt
-from dualign.commands.bundles import Shown, gold_format, link_format, plain_beside
+from dualign.commands.bundles import ReportFile, gold_format, link_format, plain_beside
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
@@ -184,7 +184,7 @@ class Evaluate(Command):
     links: str | Any = arg("File of links.", file="in")
     other: str | Any | None = arg("Another file of links, to compare the two.", None, file="in")
     gold: str | Any = arg("Gold links, sure and possible.", file="in", kw_only=True)
-    shown: Shown = bundle(Shown)
+    shown: ReportFile = bundle(ReportFile)
     format: str | None = link_format()
     gold_format: str | None = gold_format()
     swap: bool = opt(False, "LINKS are written target word first.")

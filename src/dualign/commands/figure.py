@@ -291,6 +291,10 @@ class DrawCost(Drawing):
             raise DataError("no measurement, the file is empty", place=self.measured[0])
         self.write(cost_figure(series, self.x, self.y), tell)
 
+    def show(self, result: None, tell: Reporter) -> None:
+        """Tell what to use instead."""
+        tell.note("note: `figure cost` goes with the next release; `dualign.show.cost_figure` stays")
+
 
 def _traced(paths: Sequence[str], errors: str) -> list[tuple[str, list[tuple[int, Record]]]]:
     """Return, for each report, its name and the pairs that it has a trace of, with their lines."""

@@ -27,7 +27,7 @@ from dualign._core.version import release
 from dualign.aligner import Aligner, alignments
 from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter
-from dualign.decode.decoders import Links, scores_of
+from dualign.decode.decoders import DecodedLinks, scores_of
 from dualign.text.blocks import Pair, Position
 from dualign.text.checks import number_of
 from dualign.text.printing import print_links
@@ -42,7 +42,7 @@ class Piece(NamedTuple):
     contents: tuple[bytes, ...]
     """What goes to each file, in the order of `Outputs.streamed`."""
     counts: PairTotals
-    kept: Links | None
+    kept: DecodedLinks | None
     """For the page."""
     matrices: Sequence[Array] = ()
     """For the file of posteriors."""
@@ -71,7 +71,7 @@ class Printed(NamedTuple):
 
 
 def printed(
-    links: Links,
+    links: DecodedLinks,
     outputs: Outputs,
     begin: Position,
     end: Position,
@@ -80,8 +80,7 @@ def printed(
     ids: list[bytes] | None = None,
 ) -> Piece:
     """What is written about the pairs between two places in a text, whose alignment took these seconds."""
-    arrays = links.source, links.target, links.probability, links.begin, links.count
-    written = lines or Printed(partial(print_links, *arrays))
+    written = lines or Printed(partial(print_links, links))
     scored = report = scores = tokens = b""
     if outputs.probabilities is not None:
         scored = pack(_after_ids(written.links(True), ids), outputs.probabilities)
@@ -95,9 +94,7 @@ def printed(
     if outputs.tokens is not None:
         tokens = pack(_after_ids(written.tokens, ids), outputs.tokens)
     contents = pack(_after_ids(written.links(False), ids), outputs.links), scored, report, scores, tokens
-    counts = PairTotals(
-        len(links), int(links.too_long.sum()), int(links.certified.sum()), int(links.count.sum())
-    )
+    counts = PairTotals(len(links), int(links.too_long.sum()), int(links.certified.sum()), len(links.source))
     return Piece(end, contents, counts, links if outputs.page is not None else None)
 
 
@@ -166,7 +163,7 @@ class WholeFiles:
             self._archive.finish()
 
 
-def write(pieces: Iterable[Piece], outputs: Outputs, tell: Reporter) -> tuple[PairTotals, list[Links]]:
+def write(pieces: Iterable[Piece], outputs: Outputs, tell: Reporter) -> tuple[PairTotals, list[DecodedLinks]]:
     """Write links, and what else is wanted, piece by piece; nothing appears under a final name before
     everything is written. Returns what was counted, and what was kept for the page."""
     with ExitStack() as stack:
@@ -178,7 +175,7 @@ def write(pieces: Iterable[Piece], outputs: Outputs, tell: Reporter) -> tuple[Pa
 
 def write_pieces(
     pieces: Iterable[Piece], sink: Sink, counts: PairTotals, tell: Reporter
-) -> tuple[PairTotals, list[Links]]:
+) -> tuple[PairTotals, list[DecodedLinks]]:
     """Write pieces after those that are counted already."""
     kept = []
     tell.progress(0, "align")
@@ -202,14 +199,14 @@ def note_counts(counts: PairTotals, aligner: Aligner, seconds: float, tell: Repo
 
 
 def write_report(
-    chunk: Links, line: int, seconds: float, report: IO[str], ids: list[bytes] | None = None
+    chunk: DecodedLinks, line: int, seconds: float, report: IO[str], ids: list[bytes] | None = None
 ) -> None:
     """A JSON object for each pair. Where a decoder does not search pair by pair, `seconds` is the mean over
     the chunk. A pair that was too long for the decoder has no score or bound.
     """
     for n, (forward, backward, _, unlinked) in enumerate(scores_of(chunk)):
-        begin, count = int(chunk.begin[n]), int(chunk.count[n])
-        probabilities = chunk.probability[begin : begin + count]
+        probabilities = chunk.probability[chunk.offsets[n] : chunk.offsets[n + 1]]
+        count = len(probabilities)
         score, bound = float(chunk.score[n]), float(chunk.bound[n])
         record: dict[str, Any] = {
             "line": line + n + 1,
@@ -232,7 +229,11 @@ def write_report(
 
 
 def write_page(
-    path: str, pairs: Sequence[Pair], chunks: Sequence[Links], aligner: Aligner, files: dict[str, str | None]
+    path: str,
+    pairs: Sequence[Pair],
+    chunks: Sequence[DecodedLinks],
+    aligner: Aligner,
+    files: dict[str, str | None],
 ) -> None:
     """Write the page about a run that has aligned these pairs, and has read and written these files."""
     from dualign.show.summary import About, summary_page

@@ -16,7 +16,7 @@ from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import open_output
 from dualign.commands.bundles import (
     BitextFiles,
-    Shown,
+    ReportFile,
     gold_format,
     link_format,
     output,
@@ -74,7 +74,7 @@ class ExtractPhrases(Command):
         """Write the table; return how much it holds."""
         from dualign._core.threads import available
         from dualign.commands.warming import compile_kernels
-        from dualign.jobs.cluster_map import spread
+        from dualign.engines.dask.mapping import spread
         from dualign.phrase.phrase_tables import Tables, on_threads, write_tables
         from dualign.text.blocks import read_pairs
         from dualign.text.link_formats import read_links
@@ -269,7 +269,7 @@ class EvaluatePhrases(Command):
     )
     gold: str = arg("Gold links, sure and possible.", file="in")
     phrases: bool = opt(False, "ANSWER has phrase links i:j-k:l, used as they are.")
-    shown: Shown = bundle(Shown)
+    shown: ReportFile = bundle(ReportFile)
     max_length: int = _max_length(7)
     tight: bool = opt(False, "Count only phrases whose edge words have gold links.")
     source: str | None = opt(

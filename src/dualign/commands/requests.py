@@ -15,8 +15,8 @@ from dualign.text.checks import number_of
 from dualign.text.links import Alignment
 from dualign.text.tokenizing import Cutting
 from dualign.transfer.markup import Markup, parse_markup, place_markup
+from dualign.transfer.sentences import weighted
 from dualign.transfer.tokens import letters, locate
-from dualign.transfer.weighted_links import weighted
 
 MOST_PAIRS = 10_000
 MOST_WORDS = 1_000

@@ -61,7 +61,10 @@ class Serve(Command):
         "Token that clients must send (or DUALIGN_TOKEN); with --host, one is made if not given.",
         metavar="TEXT",
     )
-    evidence: Evidence = bundle(Evidence, "glossary")
+    glossary: str | None = opt(
+        None, "Known translations, source<TAB>target on a line, linked where both occur.",
+        metavar="FILE", file="in",
+    )  # fmt: skip
     options: dict[str, Any] = bundle(Options, "decoder threshold", assignable=True, deferred=True)
     computing: Computing = bundle(Computing, "threads")
 
@@ -80,7 +83,7 @@ class Serve(Command):
         cutting = () if aligner.cutting.plain else ("cutting",)
         names = DECODERS.get(aligner.options.decoder, WORD_ALIGNER)
         compile_kernels(tell.note, *names, "lines", *cutting)
-        aligner.constraints = self.evidence.read_glossary(self.computing.errors, aligner.cutting)
+        aligner.constraints = Evidence(self.glossary).read_glossary(self.computing.errors, aligner.cutting)
         token = self.token or os.environ.get("DUALIGN_TOKEN") or None
         return Server(aligner, self.host, self.port, token, self.computing.threads)
 

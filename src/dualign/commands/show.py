@@ -84,7 +84,7 @@ class Show(Command):
     def _console(self, stream: object) -> Console:
         from rich import console
 
-        class Console(console.Console):
+        class PairConsole(console.Console):
             def on_broken_pipe(self) -> NoReturn:
                 """Rich would exit with 1; the command line knows how to end quietly."""
                 raise BrokenPipeError
@@ -94,7 +94,7 @@ class Show(Command):
         coloured = self.colour == "always" or (
             self.colour == "auto" and terminal and not os.environ.get("NO_COLOR")
         )
-        return Console(
+        return PairConsole(
             file=stream,  # type: ignore[arg-type]
             force_terminal=coloured,
             no_color=not coloured,

@@ -285,7 +285,7 @@ def _note_other(model: Model, options: Options, text: Numbered, tell: Reporter) 
     if options.tokenize != model.options.tokenize:
         tell.note(
             "note: the text is cut by {tokenize=}, but that of the model was by {other}",
-            tokenize=options.tokenize, other=model.options.tokenize,
+            tokenize=options.tokenize, other=tell.spell("tokenize", model.options.tokenize),
         )  # fmt: skip
     for name, side, words, vocabulary in (
         ("source", text.source, text.source_words, model.source),

@@ -15,7 +15,7 @@ from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import open_output
 from dualign.commands import annotated
 from dualign.commands.annotated import AnnotatedFiles, Carried, Spread, TagSettings, discontinuous, gap
-from dualign.commands.bundles import Shown, link_format, output, pairs, report_file
+from dualign.commands.bundles import ReportFile, link_format, output, pairs, report_file
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
@@ -74,7 +74,7 @@ class Transfer(Command):
         with self.computing.crew(tell) as crew, ExitStack() as stack:
             spread: Spread = map
             if crew is not None:
-                from dualign.jobs.cluster_map import mapped
+                from dualign.engines.dask.mapping import mapped
 
                 spread = partial(mapped, crew, "transfer", size=SHARD)
             results = self.carried(spread)
@@ -217,7 +217,7 @@ class EvaluateTransfer(Command):
     surface: bool = surface()
     discontinuous: str = discontinuous()
     gap: int = gap()
-    shown: Shown = bundle(Shown)
+    shown: ReportFile = bundle(ReportFile)
     format: str | None = link_format()
     pairs: int | None = pairs()
     computing: Computing = bundle(Computing, "errors")

@@ -243,7 +243,7 @@ class Translate(Command):
         """Return for each line its translations, and what the report says about the best."""
         from dualign._core.threads import available, ordered_map, spans
         from dualign.commands.warming import compile_kernels
-        from dualign.jobs.cluster_map import mapped_parts
+        from dualign.engines.dask.mapping import mapped_parts
         from dualign.translate.search.decoding import compile_method
         from dualign.translate.system import Translator
 

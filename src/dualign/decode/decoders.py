@@ -17,14 +17,15 @@ from dualign._core.certified import html_table
 from dualign._core.errors import UsageError
 from dualign._search.certificate import all_met
 from dualign.decode import choosing as kernels
-from dualign.decode.moving import PositionMap, moved, without_skipped
 from dualign.decode.symmetrize import METHODS
 from dualign.hmm.blocks import Block
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.encoding import EncodedText
 from dualign.hmm.fertility import Fertilities
-from dualign.hmm.model import Model
+from dualign.hmm.model import Model, Vocabulary
 from dualign.options import Options
+from dualign.text.corpus import Bitext, Sentences
+from dualign.text.links import Links, PositionMap
 
 
 class PairScore(NamedTuple):
@@ -49,15 +50,15 @@ class PairScore(NamedTuple):
         return html_table((name.replace("_", " "), f"{value:.4f}") for name, value in self._asdict().items())
 
 
-def scores_of(links: Links) -> Iterator[PairScore]:
+def scores_of(links: DecodedLinks) -> Iterator[PairScore]:
     """The scores of each pair, from its links and likelihoods."""
     I, J = links.lengths.T
     empty = (I == 0) | (J == 0)
-    pair = np.repeat(np.arange(len(links)), links.count)
+    pair = links.pair
     # Each sum over the links of one pair alone, in their order: other pairs must not change its rounding.
     total = np.bincount(pair, links.probability, len(links))
     linked = sum(_linked(pair, side, len(links)) for side in (links.source, links.target))
-    words, count = np.maximum(I + J, 1), np.maximum(links.count, 1)
+    words, count = np.maximum(I + J, 1), np.maximum(links.counts, 1)
     columns = (
         np.where(empty, nan, links.likelihood[:, 0] / np.maximum(J, 1)),
         np.where(empty, nan, links.likelihood[:, 1] / np.maximum(I, 1)),
@@ -77,9 +78,9 @@ MOST_CELLS = 10_000_000
 """A pair with more cells is left without links: with its chains and cells it would take half a gigabyte."""
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Links of many pairs: those of pair n are `begin[n]` … `begin[n] + count[n]` of the flat arrays.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DecodedLinks(Links):
+    """Links that a decoder chose, with their probabilities and what is known of each pair.
 
     `score` is the value of a pair's links to the decoder, `bound` an upper bound on that of any set of links,
     `certified` whether they are equal; both are NaN for a pair that the decoder had to leave to the chains.
@@ -88,10 +89,6 @@ class Links:
     source and target words that were aligned; `likelihood` float64 (pairs, 2): see `Block`.
     """
 
-    begin: Array
-    count: Array
-    source: Array
-    target: Array
     probability: Array
     score: Array
     bound: Array
@@ -103,17 +100,12 @@ class Links:
     lengths: Array
     likelihood: Array
 
-    def __len__(self) -> int:
-        return len(self.count)
 
-
-def no_links(pairs: int) -> Links:
+def no_links(pairs: int) -> DecodedLinks:
     """What is known, without any model, of pairs that all have an empty side."""
-    whole, real = np.zeros(pairs, np.int64), np.zeros(pairs)
-    none, of_links = np.zeros(pairs, np.bool_), np.zeros(0, np.int32)
-    return Links(
-        begin=whole,
-        count=whole,
+    whole, real, of_links = np.zeros(pairs, np.int64), np.zeros(pairs), np.zeros(0, np.int32)
+    return DecodedLinks(
+        offsets=np.zeros(pairs + 1, np.int64),
         source=of_links,
         target=of_links,
         probability=np.zeros(0, np.float32),
@@ -123,7 +115,7 @@ def no_links(pairs: int) -> Links:
         rounds=whole,
         seconds=real,
         trace=np.zeros(0, object),
-        too_long=none,
+        too_long=np.zeros(pairs, np.bool_),
         lengths=np.zeros((pairs, 2), np.int64),
         likelihood=np.zeros((pairs, 2)),
     )
@@ -147,10 +139,10 @@ class Alignable(NamedTuple):
     too_long: Array
     moves: tuple[PositionMap, PositionMap] | None = None
 
-    def finished(self, links: Links) -> Links:
+    def finished(self, links: DecodedLinks) -> DecodedLinks:
         """The links of this text, at the positions that their words have among all."""
         links = replace(links, too_long=self.too_long)
-        return links if self.moves is None else moved(links, *self.moves)
+        return links if self.moves is None else links.moved(*self.moves)
 
 
 def alignable(
@@ -168,6 +160,42 @@ def alignable(
         moves = places[0], places[1]
     too_long = text.bitext.source.lengths * text.bitext.target.lengths > MOST_CELLS
     return Alignable(text._replace(bitext=text.bitext.without(too_long)), too_long, moves)
+
+
+def spread_out(
+    matrices: list[Array], text: EncodedText, source: PositionMap, target: PositionMap
+) -> list[Array]:
+    """Matrices (2, I, J) of pairs without some tokens, with rows and columns of 0 for these."""
+    wide = []
+    lengths = zip(text.bitext.source.lengths, text.bitext.target.lengths, strict=True)
+    for n, ((I, J), matrix) in enumerate(zip(lengths, matrices, strict=True)):
+        rows, columns = (side.place[side.offsets[n] : side.offsets[n + 1]] for side in (source, target))
+        wide.append(np.zeros((2, I, J), matrix.dtype))
+        wide[-1][:, rows[:, None], columns] = matrix
+    return wide
+
+
+def without_skipped(model: Model, text: EncodedText) -> tuple[EncodedText, PositionMap, PositionMap]:
+    """A text without the tokens that the options skip, and where those that are left stand."""
+    sides = [
+        _without(sentences, vocabulary, unknown, model.options.skipped)
+        for sentences, vocabulary, unknown in zip(
+            (text.bitext.source, text.bitext.target), (model.source, model.target), text.unknown, strict=True
+        )
+    ]
+    (left, source), (right, target) = sides
+    return text._replace(bitext=Bitext(left, right)), source, target
+
+
+def _without(
+    sentences: Sentences, vocabulary: Vocabulary, unknown: list[str], skipped: frozenset[str]
+) -> tuple[Sentences, PositionMap]:
+    numbers = [vocabulary.numbers[word] for word in skipped if word in vocabulary.numbers]
+    numbers += [len(vocabulary) + k for k, word in enumerate(unknown) if word in skipped]
+    kept = ~np.isin(sentences.tokens, numbers)
+    left = sentences.only(kept)
+    place = np.flatnonzero(kept) - np.repeat(sentences.offsets[:-1], left.lengths)
+    return left, PositionMap(place.astype(np.int32), left.offsets)
 
 
 class BlockLinks(NamedTuple):
@@ -189,13 +217,18 @@ def decode_block(
     )
 
 
-def joined(blocks: Sequence[BlockLinks]) -> Links:
+def joined(blocks: Sequence[BlockLinks]) -> DecodedLinks:
     """The links of consecutive blocks in one; no pair is too long."""
     empty = BlockLinks(room_for(np.zeros(0, np.int64)), np.zeros((0, 2), np.int64), np.zeros((0, 2)))
     found, lengths, likelihood = zip(*(blocks or [empty]), strict=True)
     _, number, *others = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
-    by_pair = [np.zeros(len(number), np.bool_), np.concatenate(lengths), np.concatenate(likelihood)]
-    return Links(np.cumsum(number) - number, number, *others, *by_pair)
+    return DecodedLinks(
+        offsets=np.concatenate(([0], np.cumsum(number, dtype=np.int64))),
+        too_long=np.zeros(len(number), np.bool_),
+        lengths=np.concatenate(lengths),
+        likelihood=np.concatenate(likelihood),
+        **dict(zip(kernels.LinkBuffer._fields[2:], others, strict=True)),
+    )
 
 
 def packed(part: kernels.LinkBuffer) -> kernels.LinkBuffer:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar
 
 from dualign._core.arrays import Array
 from dualign._core.progress import Clock
-from dualign.decode.decoders import Links
+from dualign.decode.decoders import DecodedLinks
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.encoding import EncodedText
 from dualign.hmm.model import Model
@@ -42,7 +42,7 @@ class DecodedPart(NamedTuple):
     """
 
     text: EncodedText
-    links: Links
+    links: DecodedLinks
     matrices: list[Array] | None
     clock: Clock
 

@@ -24,7 +24,7 @@ from dualign._core.arrays import Array
 from dualign._core.memory import Workspace, boundless
 from dualign._core.progress import Clock, advance, phase, timed
 from dualign._core.threads import Stage, Work, in_stages, ordered_map, pieces, spans
-from dualign.decode.decoders import BlockLinks, Links, alignable, decode_block, joined
+from dualign.decode.decoders import BlockLinks, DecodedLinks, alignable, decode_block, joined
 from dualign.engines import DecodedPart, PartOfText
 from dualign.hmm.blocks import COLD, Block, Warm, block_with
 from dualign.hmm.cells import (
@@ -162,7 +162,7 @@ class ThreadsEngine:
         constraints: ConstraintSet | None = None,
         matrices: list[Array] | None = None,
         buffers: ThreadBuffers | None = None,
-    ) -> Links:
+    ) -> DecodedLinks:
         """Links of a part of a text. The answer for a pair depends on nothing but the model and the pair.
 
         A list of `matrices` gets the link probabilities of each pair, float32 (I, J).
@@ -178,7 +178,7 @@ class ThreadsEngine:
         constraints: ConstraintSet | None,
         matrices: list[Array] | None,
         buffers: ThreadBuffers | None,
-    ) -> Links:
+    ) -> DecodedLinks:
         """Links of a part in which no pair is too long."""
         return joined(self._by_block(model, text, constraints, matrices, buffers))
 

@@ -104,8 +104,9 @@ _HOMES = {
     "commands.bundles": "Outputs",
     "commands.tuning": "tune",
     "commands.evaluate": "LinkFile PairedReport Report Words",
-    "jobs.plain_files": "PlainText plain_text",
+    "commands.plain_text": "PlainText",
     "jobs.records": "Directions DictionaryText LinkedText Own ParallelText PhraseAnswer Synthetic TableText",
+    "jobs.plain_files": "plain_text",
     "jobs.running": "Run",
     "commands.serve": "Server",
     "phrase.word_entries": "CutOffs",
@@ -120,7 +121,7 @@ _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "align_directions": ("peers.AlignDirections", "source target outputs:Directions", {}),
     "align_phrases": ("phrases.AlignPhrases", "text:TableText output", {}),
     "bench": ("bench.Bench", "text:Synthetic", {}),
-    "compare": ("evaluate.Evaluate", "first=links second=other gold * only_first=first", {}),
+    "compare": ("evaluate.Evaluate", "first=links second=other gold * only_first=first -> PairedReport", {}),
     "compile_ahead": ("compile.Compile", "everything", {}),
     "convert": ("convert.Convert", "links output", {}),
     "decode": ("decode.Decode", "scores output * decoder:MatrixDecoder", {}),
@@ -132,7 +133,7 @@ _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "draw_posteriors": ("figure.DrawPosteriors", "files:ShownFiles model output", {}),
     "draw_pruning": ("figure.DrawTrace", "reports output", {"pruning": True}),
     "draw_trace": ("figure.DrawTrace", "reports output * lines=line", {}),
-    "evaluate": ("evaluate.Evaluate", "links gold", {}),
+    "evaluate": ("evaluate.Evaluate", "links gold * words:Words -> Report", {}),
     "evaluate_phrases": ("phrases.EvaluatePhrases", "answer:PhraseAnswer", {}),
     "evaluate_transfer": (
         "transfer.EvaluateTransfer",
@@ -166,9 +167,19 @@ _VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "transfer_tree": ("transfer.TransferTree", "files:AnnotatedFiles output * settings:TransferSettings", {}),
     "translate": ("translate.Translate", "folder text output", {}),
     "view": ("view.View", "files:ShownFiles output=html", {"html": "-"}),
-    "viewer": ("view.View", "files:ShownFiles", {"html": None}),
+    "viewer": ("view.View", "files:ShownFiles -> Viewer", {"html": None}),
 }
 """Functions that are verbs: the class, and how parameters become its options; see `function_of`."""
+
+
+def home_of(name: str) -> tuple[str, str]:
+    """Return the module that has a name which is no function of a verb, and what it is called there."""
+    for home, names in _HOMES.items():
+        for each in names.split():
+            there, _, here = each.partition("=")
+            if name == (here or there):
+                return f"dualign.{home}", there
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __getattr__(name: str) -> Any:
@@ -178,11 +189,8 @@ def __getattr__(name: str) -> Any:
         home, form, usual = _VERBS[name]
         found = function_of(name, home, form, **usual)
     elif name in __all__:
-        homes = {
-            each.split("=")[-1]: (home, each) for home, names in _HOMES.items() for each in names.split()
-        }
-        home, each = homes[name]
-        found = getattr(import_module(f"dualign.{home}"), each.split("=")[0])
+        home, there = home_of(name)
+        found = getattr(import_module(home), there)
     else:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     globals()[name] = found

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from dualign.commands import plain_text as plain
-from dualign.commands.console import Reporter
-from dualign.commands.plain_text import PlainText as PlainText
-from dualign.commands.plain_text import names_of as names_of
+from dualign.commands.plain_text import PlainText
+from dualign.commands.plain_text import plain_text as plain_text_of
 from dualign.jobs.running import SILENT, Run
 
 
@@ -19,13 +17,10 @@ def plain_text(
     model: str | None = None,
     run: Run = SILENT,
 ) -> AbstractContextManager[PlainText]:
-    """The text of one or two files of any kind, as plain files: see `dualign.commands.plain_text`."""
-    return plain.plain_text(
-        source,
-        target,
-        columns=columns,
-        model=model,
-        errors=run.errors,
-        scratch=run.scratch,
-        tell=Reporter(run.note),
-    )
+    """Give the text of one or two files of any kind as plain files; those that are plain already stay.
+
+    A single file may be TSV, CSV, JSON lines or XLSX, with `columns`; of a pair of files, either may be
+    CoNLL-U. Text for a `model` whose own text was cut by a tokeniser is cut in the same way.
+    """
+    about = {"columns": columns, "model": model, "errors": run.errors, "scratch": run.scratch}
+    return plain_text_of(source, target, tell=run.reporter, **about)  # type: ignore[arg-type]

@@ -21,12 +21,11 @@ from dualign._core.fields import check_value
 from dualign.measure.table import markdown
 from dualign.text.checks import links_inside
 from dualign.text.conllu import DEPREL, UNKNOWN, UPOS, Sentence
-from dualign.text.links import Alignment
-from dualign.transfer.sentences import AnnotatedText, Settings, carry_record, links_between
+from dualign.text.links import Alignment, WeightedLink
+from dualign.transfer.sentences import AnnotatedText, Settings, carry_record, links_between, weighted
 from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tags import vote
 from dualign.transfer.tree import project
-from dualign.transfer.weighted_links import WeightedLink, weighted
 
 THRESHOLDS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 

@@ -30,7 +30,7 @@ from dualign._core.threads import available, ordered_map
 from dualign.phrase.external_sort import Runs, collapsed, is_first, whole_groups
 from dualign.phrase.extraction import LONGEST, EncodedPhrases, Layout, extract_rows, new_layout
 from dualign.phrase.scoring import BARS, WordStatistics, best_alignments, format_lines, words_of
-from dualign.phrase.word_entries import Dictionary, LinkCounts, write_dictionary
+from dualign.phrase.word_entries import LinkCounts, WordDictionary, write_dictionary
 from dualign.text.blocks import Pair
 from dualign.text.checks import links_inside
 from dualign.text.corpus import GrowingVocabulary
@@ -138,7 +138,7 @@ class _Scoring(NamedTuple):
     """What lines are made with."""
 
     layout: Layout
-    dictionary: Dictionary
+    dictionary: WordDictionary
     words: tuple[WordStatistics, WordStatistics]
 
 
@@ -176,7 +176,7 @@ class _Corpus:
             self.pairs += len(chunk)
         self._ranks = [_ranks(list(words)) for words in vocabularies]
         self.words = _ranked(vocabularies[0], self._ranks[0]), _ranked(vocabularies[1], self._ranks[1])
-        self.dictionary: Dictionary = counts.dictionary(*self._ranks)
+        self.dictionary: WordDictionary = counts.dictionary(*self._ranks)
 
     def layout(self, max_length: int) -> Layout:
         """Return how the phrases of this corpus are packed."""

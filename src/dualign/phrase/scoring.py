@@ -23,7 +23,7 @@ from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import doubled
 from dualign.phrase.external_sort import is_first
 from dualign.phrase.extraction import Layout
-from dualign.phrase.word_entries import Dictionary
+from dualign.phrase.word_entries import WordDictionary
 
 BARS = "|||"
 _SMOOTHING = 0.5
@@ -79,7 +79,7 @@ def _unpack(row: Array, column: int, layout: Layout, end: int, words: Array) -> 
 
 
 @part
-def _entry(dictionary: Dictionary, source: int, target: int) -> int:
+def _entry(dictionary: WordDictionary, source: int, target: int) -> int:
     """Return the place of a word pair that is in the dictionary."""
     low, high = dictionary.begin[source], dictionary.begin[source + 1]
     while low < high:
@@ -100,7 +100,7 @@ def _linked(row: Array, layout: Layout, a: int, b: int) -> bool:
 
 @part
 def _lexical(
-    dictionary: Dictionary, source: Array, target: Array, row: Array, layout: Layout, forward: bool
+    dictionary: WordDictionary, source: Array, target: Array, row: Array, layout: Layout, forward: bool
 ) -> float:
     """lex(t|s) of a phrase pair with its alignment if `forward`, else lex(s|t)."""
     probabilities = dictionary.forward if forward else dictionary.backward
@@ -257,7 +257,7 @@ def format_lines(
     rows: Array,
     layout: Layout,
     totals: Array,
-    dictionary: Dictionary,
+    dictionary: WordDictionary,
     words: tuple[WordStatistics, WordStatistics],
     reordering: bool,
 ) -> Array:

@@ -2,7 +2,7 @@
 
 From linked text, probabilities are relative frequencies, as in Koehn, Och & Marcu 2003, §2.4: a link counts
 one, and so does a word without links, as linked to null. From a model, they are those of its lexicon. Null is
-the empty word. `WordEntry` is for one entry at a time, `Dictionary` for the kernels that score phrases.
+the empty word. `WordEntry` is for one entry at a time, `WordDictionary` for the kernels that score phrases.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def entries_of_model(model: Model) -> list[WordEntry]:
     return sorted(entries)
 
 
-class Dictionary(NamedTuple):
+class WordDictionary(NamedTuple):
     """Word pairs sorted by their numbers; those of source word s are `begin[s]` to `begin[s + 1]`."""
 
     begin: Array
@@ -153,7 +153,7 @@ class LinkCounts:
         if sum(map(len, self._keys[1:])) > max(_HELD, len(self._keys[0])):
             self._unite()
 
-    def dictionary(self, source_rank: Array, target_rank: Array) -> Dictionary:
+    def dictionary(self, source_rank: Array, target_rank: Array) -> WordDictionary:
         """Return the probabilities, with words renumbered: word n becomes `rank[n]`; null keeps 0."""
         self._unite()
         keys, counts = self._keys[0], self._counts[0]
@@ -165,7 +165,7 @@ class LinkCounts:
         of_target = np.bincount(target, counts, minlength=len(target_rank))
         # Numbers of the rows, with room for every number a rank may give.
         begin = np.searchsorted(source, np.arange(int(source_rank.max(initial=0)) + 2))
-        return Dictionary(begin, target, counts / of_source[source], counts / of_target[target])
+        return WordDictionary(begin, target, counts / of_source[source], counts / of_target[target])
 
     def _unite(self) -> None:
         keys, inverse = np.unique(np.concatenate(self._keys), return_inverse=True)
@@ -174,7 +174,7 @@ class LinkCounts:
 
 
 def write_dictionary(
-    dictionary: Dictionary, source_words: list[str], target_words: list[str], outputs: Sequence[TextIO]
+    dictionary: WordDictionary, source_words: list[str], target_words: list[str], outputs: Sequence[TextIO]
 ) -> None:
     """Write lines `target source p(target|source)` to the first output, the other way round to the second.
 

@@ -15,19 +15,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import FilePath, open_output, plain_name
 from dualign.text.checks import same_length
-from dualign.text.formats import BLOCK, LARGEST, LinkFormat, in_blocks, quoted
+from dualign.text.formats import LARGEST, LinkFormat, quoted
 from dualign.text.formats.giza import GIZA
 from dualign.text.formats.naacl import NAACL
 from dualign.text.formats.pharaoh import PHARAOH, TALP
+from dualign.text.links import BLOCK, Alignment, Links, in_blocks
 from dualign.text.utf8 import read_lines
-
-if TYPE_CHECKING:
-    from dualign.text.links import Alignment, Links
 
 FORMATS = {format.name: format for format in (GIZA, NAACL, PHARAOH, TALP)}
 """The link formats, in the order in which they are asked whether a file is theirs."""

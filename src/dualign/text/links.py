@@ -12,13 +12,18 @@ from html import escape
 from itertools import chain, compress, pairwise
 from math import isnan, nan
 from operator import itemgetter, not_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from dualign._core.errors import DataError
 from dualign.text.checks import links_inside, same_length
 
 if TYPE_CHECKING:
     from dualign._core.arrays import Array
+
+Item = TypeVar("Item")
+
+BLOCK = 4096
+"""Sentence pairs in memory at a time; a few megabytes."""
 
 Link = tuple[int, int]
 """A link `(source position, target position)`, both counted from 0."""
@@ -90,6 +95,10 @@ class Alignment:
                 raise DataError(f"{name} is a string; give a list of tokens")
         links_inside(self.links + self.possible, len(source), len(target))
         return replace(self, words=(source, target))
+
+
+WeightedLink = tuple[int, int, float]
+"""Source position, target position, probability."""
 
 
 class PositionMap(NamedTuple):
@@ -216,7 +225,7 @@ class Links:
             None if self.words is None else self.words[begin:end],
         )
 
-    def chosen(self, kept: Array) -> Links:
+    def chosen(self, kept: Array) -> Self:
         """The links that are marked, bool (links), of all pairs."""
         import numpy as np
 
@@ -229,21 +238,21 @@ class Links:
             possible=None if self.possible is None else self.possible[kept],
         )
 
-    def sure(self) -> Links:
+    def sure(self) -> Self:
         """The links that are not only possible."""
         return self if self.possible is None else replace(self.chosen(~self.possible), possible=None)
 
-    def over(self, threshold: float) -> Links:
+    def over(self, threshold: float) -> Self:
         """The sure links more probable than `threshold`; one without a probability has 1."""
         sure = self.sure()
         return sure if sure.probability is None else sure.chosen(~(sure.probability <= threshold))
 
-    def transposed(self) -> Links:
+    def transposed(self) -> Self:
         """The same links with source and target exchanged."""
         words = None if self.words is None else [each and (each[1], each[0]) for each in self.words]
         return replace(self, source=self.target, target=self.source, words=words)._sorted()
 
-    def moved(self, source: PositionMap | None, target: PositionMap | None) -> Links:
+    def moved(self, source: PositionMap | None, target: PositionMap | None) -> Self:
         """Move the links, None for a side that stays; of those that become one, the most probable stays."""
         left, right, pair = self.source, self.target, self.pair
         if source is not None:
@@ -252,7 +261,7 @@ class Links:
             right = target.place[target.offsets[pair] + right]
         return replace(self, source=left, target=right)._sorted()
 
-    def _sorted(self) -> Links:
+    def _sorted(self) -> Self:
         """Sort the links of each pair; of equal ones, the most probable stays."""
         import numpy as np
 
@@ -278,6 +287,28 @@ class Links:
         return in_order.chosen(np.concatenate(([True], first)))
 
 
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield lists of `size` items, the last perhaps shorter; an error comes after the items before it."""
+    chunk: list[Item] = []
+    try:
+        for item in items:
+            chunk.append(item)
+            if len(chunk) == size:
+                yield chunk
+                chunk = []
+    except DataError:
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
+        yield chunk
+
+
+def in_blocks(alignments: Iterable[Alignment], size: int = BLOCK) -> Iterator[Links]:
+    """Pack alignments into `Links` of `size` pairs each."""
+    return map(Links.of, chunks(alignments, size))
+
+
 def in_step(
     names: tuple[str, str], first: Iterator[Links], second: Iterator[Links], remedy: str
 ) -> Iterator[tuple[Links, Links]]:
@@ -294,8 +325,9 @@ def in_step(
         yield one.slice(0, size), other.slice(0, size)
         done += size
         one, other = one.slice(size, len(one)), other.slice(size, len(other))
-    counts = (done + len(one) + sum(map(len, first)), done + len(other) + sum(map(len, second)))
-    same_length(*zip(names, counts, strict=True), unit="sentence pairs", remedy=remedy)
+    counts = done + len(one) + sum(map(len, first)), done + len(other) + sum(map(len, second))
+    if counts[0] != counts[1]:
+        same_length(*zip(names, counts, strict=True), unit="sentence pairs", remedy=remedy)
 
 
 Marks = Mapping[tuple[int, int], tuple[bool, float | None]]

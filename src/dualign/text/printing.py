@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 
+if TYPE_CHECKING:
+    from dualign.text.links import Links
+
 _LONGEST = 32
 """Bytes of `2147483647-2147483647:1.000000` and a blank."""
 
 
-def print_links(
-    source: Array, target: Array, probability: Array, begin: Array, count: Array, scored: bool
-) -> bytes:
-    """A line for each pair n, of the links `begin[n] : begin[n] + count[n]`; `scored` with probabilities.
-
-    `source` and `target` are int32, `probability` is float32.
-    """
-    text = np.empty(_LONGEST * int(count.sum()) + len(count), np.uint8)
-    return text[: print_lines(source, target, probability, begin, count, scored, text)].tobytes()
+def print_links(links: Links, scored: bool) -> bytes:
+    """A line for each pair; `scored` with probabilities, float32."""
+    text = np.empty(_LONGEST * len(links.source) + len(links), np.uint8)
+    assert links.probability is not None
+    arrays = links.source, links.target, links.probability, links.offsets
+    return text[: print_lines(*arrays, scored, text)].tobytes()
 
 
 @kernel
 def print_lines(
-    source: Array, target: Array, probability: Array, begin: Array, count: Array, scored: bool, text: Array
+    source: Array, target: Array, probability: Array, offsets: Array, scored: bool, text: Array
 ) -> int:
     """Write the lines, and return how many bytes they are."""
     at = 0
-    for n in range(len(count)):
-        for k in range(begin[n], begin[n] + count[n]):
-            if k > begin[n]:
+    for n in range(len(offsets) - 1):
+        for k in range(offsets[n], offsets[n + 1]):
+            if k > offsets[n]:
                 text[at] = 32
                 at += 1
             at = print_number(source[k], 1, text, at)

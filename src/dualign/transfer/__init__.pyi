@@ -11,6 +11,7 @@ from .sentences import Settings as Settings
 from .sentences import carry_record as carry_record
 from .sentences import read_annotated as read_annotated
 from .sentences import transfer_tree as transfer_tree
+from .sentences import weighted as weighted
 from .spans import Carried as Carried
 from .spans import SpanCarrier as SpanCarrier
 from .tags import CarriedBio as CarriedBio
@@ -19,4 +20,3 @@ from .tags import vote as vote
 from .tree import Projection as Projection
 from .tree import complete as complete
 from .tree import project as project
-from .weighted_links import weighted as weighted

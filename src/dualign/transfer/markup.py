@@ -32,9 +32,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 from dualign._core.errors import DataError
+from dualign.text.links import WeightedLink
 from dualign.transfer.spans import GAP, SpanCarrier
 from dualign.transfer.tokens import Interval
-from dualign.transfer.weighted_links import WeightedLink
 
 _NAME = r"(?:[^\W\d]|:)[\w:.\-]*+"
 # Possessive throughout: what is not a tag must not be tried in many ways.

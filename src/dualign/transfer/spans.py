@@ -28,8 +28,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dualign._core.fields import check_value
+from dualign.text.links import WeightedLink
 from dualign.transfer.tokens import Interval
-from dualign.transfer.weighted_links import WeightedLink
 
 DISCONTINUOUS = ("largest", "hull", "split", "drop")
 GAP = 2

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dualign._core.errors import DataError
+from dualign.text.links import WeightedLink
 from dualign.transfer.spans import GAP, SpanCarrier, without_overlaps
-from dualign.transfer.weighted_links import WeightedLink
 
 NO_TAG = "_"
 

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dualign.text.conllu import ROOT, UNKNOWN
-from dualign.transfer.weighted_links import WeightedLink
+from dualign.text.links import WeightedLink
 
 NOTHING = -1
 """Instead of a position: no word."""

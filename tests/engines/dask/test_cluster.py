@@ -19,13 +19,13 @@ from tests.commands.command import environment
 from dualign import Aligner, jobs
 from dualign._core.errors import DataError, DualignError, UsageError
 from dualign._core.version import release
+from dualign.commands.cluster_alignment import cut_evenly
 from dualign.engines import threads as expectation
 from dualign.engines.dask import engine as cluster_engine
 from dualign.engines.dask.workers import Task, Workers, connected, perform
 from dualign.hmm import posteriors, training
 from dualign.hmm.cells import block_bounds
 from dualign.hmm.smoothing import kept_shares
-from dualign.jobs.cluster_alignment import cut_evenly
 from dualign.text.blocks import Position, TextBlock
 from dualign.text.corpus import Bitext, numbered
 from dualign.text.links import Alignment

@@ -12,8 +12,8 @@ from tests.commands.bitexts import SOURCE, TARGET, write_lines
 
 from dualign import jobs
 from dualign._core.errors import DataError
+from dualign.engines.dask.mapping import Sent, _received, _send
 from dualign.engines.dask.workers import connected
-from dualign.jobs.cluster_map import Sent, _received, _send
 
 LINKS = [
     " ".join(f"{n}-{n}" for n in range(min(len(s.split()), len(t.split()))))

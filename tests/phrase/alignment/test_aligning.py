@@ -232,7 +232,7 @@ def test_wrong_options_are_named():
         align({}, 1, 1, method="beam")
     with pytest.raises(UsageError, match="time_limit"):
         align({}, 1, 1, time_limit=0)
-    with pytest.raises(UsageError, match="negative"):
+    with pytest.raises(UsageError, match="source_length=-1 must be at least 0"):
         align({}, -1, 1)
     with pytest.raises(UsageError, match="source_length"):
         align({}, 1.5, 1)

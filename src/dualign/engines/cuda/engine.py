@@ -13,7 +13,7 @@ from dualign._core.progress import phase
 from dualign._core.threads import ordered_map, spans
 from dualign._search.certificate import all_met
 from dualign.decode.choosing import LEAST, keep_candidates
-from dualign.decode.decoders import BlockLinks, Links, joined, packed, room_for
+from dualign.decode.decoders import BlockLinks, DecodedLinks, joined, packed, room_for
 from dualign.engines.cuda.device import Card, DeviceError, DeviceMemoryError, rounded, simulated
 from dualign.engines.cuda.launches import COUNT_UNIT, handle_pairs, insert_entries
 from dualign.engines.cuda.layout import (
@@ -83,7 +83,7 @@ class CudaEngine(ThreadsEngine):
         constraints: ConstraintSet | None,
         matrices: list[Array] | None,
         buffers: ThreadBuffers | None,
-    ) -> Links:
+    ) -> DecodedLinks:
         if self.card.lost or matrices is not None or len(text.bitext.similar.begin):
             return super()._links(model, text, constraints, matrices, buffers)
         if why_not_align(model.options, constraints) is None:
@@ -95,7 +95,7 @@ class CudaEngine(ThreadsEngine):
                 self.card.give_up(error)
         return self._on_threads(model, text, constraints)
 
-    def _on_threads(self, model: Model, text: EncodedText, constraints: ConstraintSet | None) -> Links:
+    def _on_threads(self, model: Model, text: EncodedText, constraints: ConstraintSet | None) -> DecodedLinks:
         """What the card leaves of a part, which is large."""
 
         def work(span: tuple[int, int]) -> list[BlockLinks]:
@@ -186,7 +186,7 @@ def handled(model: Model, text: EncodedText) -> Array:
     return known
 
 
-def links_on(card: Card, model: Model, bitext: Bitext, there: Array, others: Links) -> Links:
+def links_on(card: Card, model: Model, bitext: Bitext, there: Array, others: DecodedLinks) -> DecodedLinks:
     """All links: those of the pairs that are marked by the card, `others` of the rest."""
     options = model.options
     chosen = candidates_of(card, model, bitext, np.flatnonzero(there), options.threshold or np.float64(LEAST))
@@ -198,22 +198,23 @@ def links_on(card: Card, model: Model, bitext: Bitext, there: Array, others: Lin
         keep_candidates(options.threshold, chosen.total, found)
     found.certified[:] = all_met(found.score, found.bound)
     own = packed(found)
-    values = {name: getattr(others, name).copy() for name in ("count", "score", "bound", "certified")}
+    values: dict[str, Any] = {
+        name: getattr(others, name).copy() for name in ("score", "bound", "certified", "likelihood")
+    }
     for name, into in values.items():
-        into[there] = getattr(own, "number" if name == "count" else name)
-    likelihood = others.likelihood.copy()
-    likelihood[there] = chosen.likelihood
+        into[there] = chosen.likelihood if name == "likelihood" else getattr(own, name)
+    counts = others.counts
+    counts[there] = own.number
     # Links follow one another in the order of their pairs.
-    number = np.arange(len(there))
-    pair = np.concatenate((np.repeat(number[there], own.number), np.repeat(number, others.count)))
+    pair = np.concatenate((np.repeat(np.flatnonzero(there), own.number), others.pair))
     order = np.argsort(pair, kind="stable") if len(others.source) else slice(None)
-    flat = {
+    flat: dict[str, Any] = {
         name: np.concatenate((getattr(own, name), getattr(others, name)))[order]
         for name in ("source", "target", "probability")
     }
-    begin = (np.cumsum(values["count"]) - values["count"]).astype(others.begin.dtype)
+    offsets = np.concatenate(([0], np.cumsum(counts)))
     lengths = np.stack((bitext.source.lengths, bitext.target.lengths), axis=1)
-    return replace(others, begin=begin, likelihood=likelihood, lengths=lengths, **values, **flat)
+    return replace(others, offsets=offsets, lengths=lengths, **values, **flat)
 
 
 def candidates_of(card: Card, model: Model, bitext: Bitext, pairs: Array, least: float) -> DeviceCandidates:

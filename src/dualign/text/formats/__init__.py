@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 from dualign._core.errors import DataError
-from dualign.text.links import Alignment, Links
-
-Item = TypeVar("Item")
+from dualign.text.links import Links
 
 NUMBER = r"[0-9]{1,9}"
 """A position: at most nine digits, so that a line full of digits is not converted."""
 
 LARGEST = 10**9 - 1
 REAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
-
-BLOCK = 4096
-"""Sentence pairs in memory at a time; a few megabytes."""
 
 
 @dataclass(frozen=True)
@@ -55,25 +49,3 @@ def probability_of(text: str) -> float:
     if (value := float(text)) > 1:
         raise DataError(f"{value:g} is not a probability, which is at most 1")
     return value
-
-
-def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Yield lists of `size` items, the last perhaps shorter; an error comes after the items before it."""
-    chunk: list[Item] = []
-    try:
-        for item in items:
-            chunk.append(item)
-            if len(chunk) == size:
-                yield chunk
-                chunk = []
-    except DataError:
-        if chunk:
-            yield chunk
-        raise
-    if chunk:
-        yield chunk
-
-
-def in_blocks(alignments: Iterable[Alignment], size: int = BLOCK) -> Iterator[Links]:
-    """Pack alignments into `Links` of `size` pairs each."""
-    return map(Links.of, chunks(alignments, size))

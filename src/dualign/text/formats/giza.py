@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dualign._core.errors import DataError
-from dualign.text.formats import NUMBER, LinkFormat, in_blocks, quoted
-from dualign.text.links import Alignment, Link, Links
+from dualign.text.formats import NUMBER, LinkFormat, quoted
+from dualign.text.links import Alignment, Link, Links, in_blocks
 
 _COMMENT = re.compile(
     rf"# Sentence pair \(({NUMBER})\) source length ({NUMBER}) target length ({NUMBER})(?:\s.*)?"

@@ -15,9 +15,9 @@ from operator import itemgetter
 
 from dualign._core.errors import DataError
 from dualign.text.checks import plausible_number
-from dualign.text.formats import NUMBER, REAL, LinkFormat, in_blocks, probability_of, quoted
+from dualign.text.formats import NUMBER, REAL, LinkFormat, probability_of, quoted
 from dualign.text.formats.pharaoh import sorted_links
-from dualign.text.links import Alignment, Link, Links
+from dualign.text.links import Alignment, Link, Links, in_blocks
 from dualign.text.utf8 import parsed, read_lines
 
 _LINE = re.compile(rf"\s*0*({NUMBER})\s+({NUMBER})\s+({NUMBER})(?:\s+([SP]))?(?:\s+({REAL}))?\s*")

@@ -14,8 +14,8 @@ from itertools import pairwise, repeat
 from typing import Any, TypeVar
 
 from dualign._core.errors import DataError
-from dualign.text.formats import NUMBER, REAL, LinkFormat, chunks, in_blocks, probability_of, quoted
-from dualign.text.links import Alignment, Link, Links
+from dualign.text.formats import NUMBER, REAL, LinkFormat, probability_of, quoted
+from dualign.text.links import Alignment, Link, Links, chunks, in_blocks
 from dualign.text.utf8 import parsed
 
 L = TypeVar("L", bound=tuple[Any, ...])

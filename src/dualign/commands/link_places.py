@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign.commands.bundles import Outputs
 from dualign.commands.outputs import Printed
-from dualign.decode.decoders import Links
-from dualign.decode.moving import PositionMap, moved
+from dualign.decode.decoders import DecodedLinks
 from dualign.hmm.encoding import Lines
 from dualign.text.blocks import Position
+from dualign.text.links import PositionMap
 from dualign.text.printing import print_links
 from dualign.text.token_positions import TokenPlaces, places_of_tokens
 from dualign.text.tokenizing import Cutting, words_of
@@ -25,7 +26,9 @@ class PlacedLinks:
     `line`: how many lines of the text are before these, for messages.
     """
 
-    def __init__(self, links: Links, lines: Lines, cutting: Cutting, positions: str, line: int) -> None:
+    def __init__(
+        self, links: DecodedLinks, lines: Lines, cutting: Cutting, positions: str, line: int
+    ) -> None:
         self.characters = positions == "characters"
         cuts = cutting.source, cutting.target
         places = [
@@ -36,17 +39,15 @@ class PlacedLinks:
         ]
         if positions == "words":
             moves = [None if each is None else PositionMap(each.word, each.offsets) for each in places]
-            links = links if moves == [None, None] else moved(links, *moves)
+            links = links if moves == [None, None] else links.moved(*moves)
         self.links, self.places = links, places
 
     def printed(self, scored: bool) -> bytes:
         """A line for each pair; `scored` with probabilities."""
         links = self.links
         if not self.characters:
-            return print_links(
-                links.source, links.target, links.probability, links.begin, links.count, scored
-            )
-        pair = np.repeat(np.arange(len(links)), links.count)
+            return print_links(links, scored)
+        pair = links.pair
         sides = [
             (each.begin[at].tolist(), each.end[at].tolist())
             for each, position in zip(self.places, (links.source, links.target), strict=True)
@@ -61,12 +62,13 @@ class PlacedLinks:
             ]
         else:
             written = [f"{a}:{b}-{c}:{d}" for a, b, c, d in zip(a, b, c, d, strict=True)]
-        ends = np.cumsum(links.count).tolist()
-        lines = [" ".join(written[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
+        lines = [" ".join(written[begin:end]) for begin, end in pairwise(links.offsets.tolist())]
         return "".join(f"{line}\n" for line in lines).encode()
 
 
-def on_lines(links: Links, lines: Lines, outputs: Outputs, cutting: Cutting, begin: Position) -> Printed:
+def on_lines(
+    links: DecodedLinks, lines: Lines, outputs: Outputs, cutting: Cutting, begin: Position
+) -> Printed:
     """How the links of lines, from a place in the text on, are written."""
     placed = PlacedLinks(links, lines, cutting, outputs.positions, begin.line)
     return Printed(placed.printed, b"" if outputs.tokens is None else token_lines(lines, cutting))

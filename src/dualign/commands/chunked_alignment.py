@@ -17,6 +17,7 @@ from dualign._core.threads import available
 from dualign.aligner import Aligner
 from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter
+from dualign.commands.link_places import on_lines
 from dualign.commands.notes import note_raw, note_unknown
 from dualign.commands.outputs import Ids, Piece, printed
 from dualign.commands.warming import compile_kernels
@@ -24,7 +25,6 @@ from dualign.engines import DecodedPart
 from dualign.hmm.encoding import EncodedText, Lines, chunk_size, encode_lines, parts_of
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
-from dualign.jobs.link_places import on_lines
 from dualign.text.blocks import BEGINNING, Pair, Position, TextBlock, read_blocks
 from dualign.text.corpus import Numbered
 from dualign.text.text_files import TextFiles

@@ -1,8 +1,8 @@
 """Aligning a text with the workers of a cluster.
 
-The text is cut into shards of chunks (`dualign.jobs.chunked_alignment`), whatever the number of workers; the
-lines of each shard are a file of the work folder. A task makes of it another, with all that is written about
-these lines. When all are there, they are put together in the order of the text.
+The text is cut into shards of chunks (`dualign.commands.chunked_alignment`), whatever the number of
+workers; the lines of each shard are a file of the work folder. A task makes of it another, with all that is
+written about these lines. When all are there, they are put together in the order of the text.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from dualign._core.arrays import Array
 from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
 from dualign.commands.bundles import Outputs
+from dualign.commands.chunked_alignment import Chunk, align_chunks, encode_chunk
 from dualign.commands.console import Reporter
 from dualign.commands.outputs import PairTotals, Piece, write
 from dualign.engines.dask.work_folder import is_whole, keep, kept_model, made, mark_of, model_mark, remembered
 from dualign.engines.dask.workers import Made, Task, Workers
 from dualign.hmm.encoding import chunk_size
 from dualign.hmm.model import Model
-from dualign.jobs.chunked_alignment import Chunk, align_chunks, encode_chunk
 from dualign.text.blocks import Position, TextBlock, read_blocks
 from dualign.text.text_files import TextFiles
 

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from dualign.jobs.pair_requests import Answerer, Refused
 
 from dualign import Aligner, jobs
 from dualign._core.errors import DataError, UsageError
-from dualign.jobs import pair_requests
+from dualign.commands import requests as pair_requests
+from dualign.commands.requests import Answerer, Refused
 from dualign.text.samples import sample
 
 pytest.importorskip("starlette", reason="starlette is not installed")

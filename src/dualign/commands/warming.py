@@ -38,6 +38,8 @@ QUIETLY: dict[str, Any] = {
     "start_new_session": True,
 }
 
+_APART = "import sys; from dualign.commands.warming import main; main(sys.argv[1:])"
+
 _at_work: list[str] = []
 """What is being compiled ahead here: the work that is done for that compiles nothing ahead itself."""
 
@@ -118,7 +120,7 @@ def _compile_apart(groups: list[list[str]]) -> bool:
         with open(ours) as names:
             try:
                 for group in groups:
-                    command = [sys.executable, "-m", "dualign.commands.warming", *group]
+                    command = [sys.executable, "-c", _APART, *group]
                     environment = with_kernel_folder(os.environ)
                     processes.append(subprocess.Popen(command, stdout=theirs, env=environment, **QUIETLY))
             finally:
@@ -304,9 +306,3 @@ def main(names: list[str]) -> None:
     gc.set_threshold(1_000_000)  # compilation makes very many objects, and this process ends soon
     with watched(lambda done, expected, name: print(name, flush=True)):
         _compile(names)
-
-
-if __name__ == "__main__":
-    from dualign.commands import warming  # the one that the work of jobs knows
-
-    warming.main(sys.argv[1:])

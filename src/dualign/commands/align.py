@@ -230,7 +230,7 @@ class Align(Command):
         cutting = self.outputs.reads_lines or "tokenize" in self.options
         lines = self.load is not None or self.text.target is None
         others = [*(["cutting"] if cutting else []), *(["lines"] if lines else [])]
-        compile_for(crew, self.computing.threads, tell, *names, *others, learns=self.load is None)
+        compile_for(crew, tell, *names, *others)
 
     def _loaded(self, tell: Reporter) -> Aligner:
         """Return the aligner with a saved model and the options that were given."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import opt
+from dualign._core.fields import check, opt
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.options import POSITIONS, PROJECTIONS

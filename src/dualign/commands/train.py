@@ -72,7 +72,7 @@ class Train(Command):
             computing.check_device()
             inspect_text(text.source, text.target, computing.errors, tell)
             cutting = ("cutting",) if "tokenize" in self.options else ()
-            compile_for(crew, computing.threads, tell, *WORD_ALIGNER, *cutting)
+            compile_for(crew, tell, *WORD_ALIGNER, *cutting)
             given = TrainingText(text.source, text.target, size, self.seed)
             numbered, aligner = trainer.learn(given, self.options)
             aligner.save(self.output)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel, part
+from dualign._core.jit import part
 from dualign._core.lanes import Vector, load, prefetch, spread, store, width
 from dualign.hmm.blocks import Batch, Block
 from dualign.hmm.cells import lengths_of
@@ -160,9 +160,6 @@ def choosers(n: int, d: int, block: Block) -> tuple[Array, Array]:
 def class_of(word: int, classes: Array) -> int:
     """The class of a word's jumps."""
     return classes[word] if word < len(classes) else 0
-
-
-compiled_class_of = kernel(class_of)
 
 
 @part

@@ -31,7 +31,7 @@ import math
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel, part
+from dualign._core.jit import part
 from dualign._core.lanes import (  # fmt: skip
     Vector,
     exponential,
@@ -378,9 +378,6 @@ def line_search(lane: int, constraint: Constraint, likelihood: Array, dual: Dual
     dual.lane[ACCEPTED, lane] = 1
     dual.state[DONE, lane] = last or dual.lane[RESIDUAL, lane] <= constraint.tolerance
     dual.lane[STEP, lane] = np.float32(0) if dual.state[DONE, lane] else np.float32(1)
-
-
-compiled_line_search = kernel(line_search)
 
 
 @part(allocates=False)

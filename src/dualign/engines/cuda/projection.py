@@ -46,9 +46,9 @@ from dualign.hmm.multipliers import (  # fmt: skip
     SYMMETRIC,
     VALUE,
 )
-from dualign.hmm.projection import SURE, compiled_line_search
+from dualign.hmm.projection import SURE, line_search
 
-card_line_search = card_function(compiled_line_search)
+card_line_search = card_function(line_search)
 
 
 @card_function

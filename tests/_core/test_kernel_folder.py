@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from dualign._core import jit as folders
-from dualign.commands import warming as compiling
 
 PACKAGE = Path(folders.__file__).parents[1]
 
@@ -40,8 +39,7 @@ def environment(monkeypatch, tmp_path):
 
 def forget():
     for function in (
-        folders.kernel_folder, folders.sources_digest, folders.digest_and_imports,
-        compiling._state, compiling._all_sources,
+        folders.kernel_folder, folders.sources_digest, folders.digest_and_imports
     ):  # fmt: skip
         function.cache_clear()
 
@@ -121,33 +119,9 @@ def copied_package(environment, tmp_path, name):
     (copy / "_core").mkdir(parents=True)
     for file in ("__init__.py", "_core/__init__.py", "_core/jit.py", "_core/errors.py"):
         shutil.copyfile(PACKAGE / file, copy / file)
-    for module in (folders, compiling):
-        environment.setattr(module, "PACKAGE", copy)
+    environment.setattr(folders, "PACKAGE", copy)
     forget()
     return copy
-
-
-def test_a_copied_tree_finds_what_was_compiled_before(environment, tmp_path):
-    environment.setenv("HOME", str(tmp_path))
-    copied_package(environment, tmp_path, "first")
-    mark = compiling.Mark("job", "versions")
-    assert not mark.is_set()
-    mark.set()
-    assert mark.is_set()
-    copied_package(environment, tmp_path, "elsewhere")
-    assert mark.is_set()
-    assert not compiling.Mark("job", "other versions").is_set()
-    assert not compiling.Mark("other job", "versions").is_set()
-
-
-def test_an_edit_is_compiled_again(environment, tmp_path):
-    environment.setenv("HOME", str(tmp_path))
-    copy = copied_package(environment, tmp_path, "first")
-    mark = compiling.Mark("job", "versions")
-    mark.set()
-    (copy / "_core" / "jit.py").write_text("edited = True\n")
-    forget()
-    assert not mark.is_set()
 
 
 def test_the_digest_of_a_file_does_not_depend_on_its_place(environment, tmp_path):

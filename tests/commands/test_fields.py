@@ -53,7 +53,7 @@ def test_options_of_a_bundle_are_options_of_its_record():
         ({"count": 1.5}, "number=1.5 must be a whole number"),
         ({"count": 2**31}, "number=2147483648 must be at most"),
         ({"other": "a b"}, 'other="a b" needs path'),
-        ({"kind": "z"}, "kind=z is not one of x, y"),
+        ({"kind": "z"}, 'kind="z" is not one of x, y'),
         ({"path": 3}, "path=3 must be a name"),
     ],
 )

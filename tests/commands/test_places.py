@@ -35,6 +35,8 @@ def place(tmp_path, monkeypatch):
         ("align s t -o ./t", "t"),
         ("align s t -o symbolic", "s"),
         ("align s t -o hard", "s"),
+        ("align s? t -o s", "s"),
+        ("align s,t s,t -o t", "t"),
         ("align s t -o out --save t", "t"),
         ("align s t -o out --report t", "t"),
         ("align s t -o links --tune links", "links"),
@@ -51,6 +53,14 @@ def test_an_input_is_not_overwritten(place, command, lost, capsys):
     assert "would be lost; name another output" in capsys.readouterr().err
     assert (place / lost).read_bytes() == before
     assert not list(place.glob(".dualign-*"))
+
+
+def test_a_file_of_a_folder_that_is_read_is_not_overwritten(place, capsys):
+    (place / "system").mkdir()
+    (place / "system" / "grammar").write_text("rules")
+    assert run(["translate", "decode", "system", "s", "-o", "system/grammar"]) == 2
+    assert "would be lost; name another output" in capsys.readouterr().err
+    assert (place / "system" / "grammar").read_text() == "rules"
 
 
 def test_two_outputs_in_one_place(place, capsys):
@@ -99,3 +109,15 @@ def test_every_output_can_be_named_with_o(tmp_path, capsys):
     assert f"OUT is named twice, {out} and -o {out}; name it once" in capsys.readouterr().err
     assert run(["convert", links, "--to", "talp"]) == 2
     assert "no OUT; name it with -o OUT" in capsys.readouterr().err
+
+
+def test_names_that_are_not_utf8_are_shown(place):
+    """They are legal names of files."""
+    name = os.fsdecode(b"s\xff")
+    os.rename("s", name)
+    for command in (
+        ["view", name, "t", "--links", "links", "--html", "page.html"],
+        ["summarize", name, "t", "--links", "links", "-o", "page.html"],
+    ):
+        assert run(command) == 0
+        assert "s\ufffd" in Path("page.html").read_text(encoding="utf-8")

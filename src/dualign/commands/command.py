@@ -24,7 +24,6 @@ UsageError("{a=} needs {b=}", a=self.a, b=...)`), and files that are missing, re
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -179,13 +178,6 @@ class Command(OptionRecord):
 
 def _unnamed(item: str) -> tuple[str, str]:
     return "", item
-
-
-def _is_same(output: str, other: str) -> bool:
-    try:
-        return os.path.samefile(output, other) and os.path.isfile(other)
-    except (OSError, ValueError):
-        return False
 
 
 def _bundles(record: type) -> Iterator[type]:

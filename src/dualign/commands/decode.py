@@ -14,7 +14,7 @@ from dualign._core.errors import DataError
 from dualign._core.fields import OptionRecord, arg, bundle, idle, opt
 from dualign._core.files.streams import open_output
 from dualign._core.progress import Clock
-from dualign.commands.bundles import output, plain_beside, report_file
+from dualign.commands.bundles import check_beside, output, report_file
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
@@ -121,13 +121,10 @@ class Decode(Command):
         for name, other in idle(self.how, changed):
             both = {name: getattr(self.how, name), other: getattr(self.how, other)}
             tell.note(f"note: {{{name}=}} has no effect with {{{other}=}}", **both)
-        with (
-            plain_beside(self.source, self.target, self.computing, tell) as text,
-            open_output(self.output) as links,
-            ExitStack() as stack,
-        ):
+        check_beside(self.source, self.target)
+        with open_output(self.output) as links, ExitStack() as stack:
             details = None if self.report is None else stack.enter_context(open_output(self.report))
-            matrices = self._matrices(*text)
+            matrices = self._matrices(self.source, self.target)
             if self.how.decoder in EXACT:
                 found = _decoded(matrices, self.how.settings(), available(self.computing.threads))
             else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import OptionRecord, arg, bundle, opt
-from dualign.commands.bundles import ReportFile, gold_format, link_format, plain_beside
+from dualign.commands.bundles import ReportFile, check_beside, gold_format, link_format
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
@@ -213,9 +213,8 @@ class Evaluate(Command):
             gold = LinkFile(gold, self.gold_format)
         if self.other is not None:
             return self._compare(links, self._read(self.other), gold, tell)
-        with plain_beside(self.words.source, self.words.target, self.computing, tell) as (source, target):
-            words = replace(self.words, source=source, target=target)
-            return self._report(links, gold, words, tell)
+        check_beside(self.words.source, self.words.target)
+        return self._report(links, gold, self.words, tell)
 
     def show(self, result: Report | PairedReport, tell: Reporter) -> None:
         """Write the report."""

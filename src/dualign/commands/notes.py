@@ -8,10 +8,9 @@ from typing import Any
 
 from dualign._core.arrays import Array
 from dualign._core.files.streams import is_regular, text_size
-from dualign._core.threads import available
 from dualign.aligner import Aligner
 from dualign.commands.console import Reporter
-from dualign.commands.warming import compile_kernels, load_ahead, load_kernels
+from dualign.commands.warming import compile_kernels, load_kernels
 from dualign.options import Options
 from dualign.text.blocks import check_separator
 from dualign.text.text_files import TextFiles
@@ -45,12 +44,10 @@ def inspect_text(
                 return
 
 
-def compile_for(crew: Any, threads: int | None, tell: Reporter, *names: str, learns: bool = True) -> None:
-    """Compile kernels, and load them, here and on the workers of a cluster, while the text is read."""
+def compile_for(crew: Any, tell: Reporter, *names: str) -> None:
+    """Compile kernels, and load them on the workers of a cluster, while the text is read."""
     if crew is None:
         compile_kernels(tell.note, *names)
-        if available(threads) > 1:
-            load_ahead(learns)
     else:
         compile_kernels(tell.note, *names, "lines", "cluster")
         crew.prepare(load_kernels)

@@ -87,9 +87,6 @@ def lengths_of(n: int, pairs: PairOffsets) -> tuple[int, int]:
     )
 
 
-compiled_lengths_of = kernel(lengths_of)
-
-
 def block_bounds(bitext: Bitext, limit: int = BLOCK_CELLS) -> list[tuple[int, int]]:
     """Cut a bitext into consecutive blocks of at most `limit` cells (or of a single larger pair)."""
     ends = cells_up_to(bitext)

@@ -9,7 +9,7 @@ file. An archive that ends early is an error, never a short text.
 Writing. The bytes go to a temporary file beside the destination. If the `with` block succeeds, it is synced
 and renamed to the destination, otherwise it is removed: readers see the old file or the new one. A symbolic
 link is kept, and its target replaced. What is not a regular file (`/dev/null`, a named pipe) is written
-directly. Compressed output depends
+directly. Commands refuse to overwrite what they read (`dualign.commands.command`). Compressed output depends
 on the content alone: no time stamp, no file name.
 
 A `BrokenPipeError` (the reader of our output went away) is passed on: the data are not at fault, and only the
@@ -387,9 +387,10 @@ def packed_by(beginning: bytes) -> str | None:
 
 
 def plain_name(path: str) -> str:
-    """The last part of a path, without its compression suffix."""
+    """The last part of a path, without its compression suffix; what is not UTF-8 is U+FFFD."""
     name, suffix = os.path.splitext(os.path.basename(path))
-    return name if suffix in _METHODS else name + suffix
+    name = name if suffix in _METHODS else name + suffix
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def base_name(path: str) -> str:

@@ -23,10 +23,10 @@ from dualign.engines.cuda.layout import (  # fmt: skip
 )
 from dualign.engines.cuda.warps import LANES, at, meet, wrapped
 from dualign.hmm import jumps as weighed
-from dualign.hmm.emission import compiled_class_of
+from dualign.hmm.emission import class_of
 from dualign.hmm.jumps import BESIDE, CLOSE, FLOOR, LEAST, NEAR, NULL_FLOOR, REACH, STARTS
 
-card_class_of = card_function(compiled_class_of)
+card_class_of = card_function(class_of)
 
 NO_WORD, FIRST = weighed.NULL, weighed.START
 """Places of the null probability and of the first start weight among a direction's weights."""

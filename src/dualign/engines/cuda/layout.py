@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dualign.engines.cuda.device import card_function
-from dualign.hmm.cells import PairOffsets, compiled_lengths_of
+from dualign.hmm.cells import PairOffsets, lengths_of
 from dualign.hmm.jumps import CLOSE, NEAR, REACH, Jumps
 from dualign.hmm.lbfgs import MEMORY
 from dualign.hmm.multipliers import BIJECTIVE, SYMMETRIC, Constraint
 
-card_lengths_of = card_function(compiled_lengths_of)
+card_lengths_of = card_function(lengths_of)
 
 LONGEST = 128
 """Pairs with a longer sentence are left to the processor: shared lines have room for no more words."""

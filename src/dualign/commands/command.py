@@ -32,7 +32,6 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import OptionRecord, bundle, name_of, refuse_unknown, settings
-from dualign._core.files.streams import named
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
 
@@ -117,6 +116,8 @@ class Command(OptionRecord):
 
     def files(self, kind: str, *, without: str = "") -> list[str]:
         """Return what it reads, "in", or writes, "out", without names; not that with a certain rule."""
+        from dualign._core.files.streams import named
+
         found = []
         for each in settings(type(self)).values():
             value, plain = each.of(self), named if each.rules.get("named") else _unnamed

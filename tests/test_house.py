@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "dualign"
 
 ROOMS = (
     "_core",
+    "option_values",
     "options",
     "text",
     "_search",
@@ -234,6 +235,11 @@ ONCE = {
     "HiGHS": (r"import highspy|_highs\b|\"highspy\"", "_search/highs_process.py"),
     "clock": (r"\bperf_counter\b|\bmonotonic\b", "_core/progress.py"),
     "numba": (r"\bimport numba\b|import_module\(\"numba|from numba", ("_core/", "engines/cuda/")),
+    "timers": (r"\b(timed|phase)\(", ("_core/", "engines/", "commands/", "text/numbering.py")),
+    "threads of models": (
+        r"\bThreadPoolExecutor\b|\bin_stages\b",
+        ("_core/", "engines/", "text/numbering.py"),
+    ),
 }
 """Ideas that are written in one place: what gives them away, and where they are."""
 

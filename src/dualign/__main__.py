@@ -111,9 +111,14 @@ def main() -> NoReturn:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
 
+    from dualign._core.errors import Terminated
     from dualign.commands import cli
 
-    cli.main(heed)
+    try:
+        heed()
+        cli.main()
+    except KeyboardInterrupt as interruption:  # between the two
+        _leave(signal.SIGTERM if isinstance(interruption, Terminated) else signal.SIGINT, None)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ from dualign.decode.decoders import (
     spread_out,
     without_skipped,
 )
-from dualign.engines import ClusterValues, DecodedPart
-from dualign.engines.threads import P, R, ThreadsEngine, posteriors_of_part
+from dualign.engines import ClusterValues, DecodedPart, Engine, P, R
+from dualign.engines.threads import ThreadsEngine, posteriors_of_part
 from dualign.hmm.blocks import Block
 from dualign.hmm.constraints import ConstraintSet
 from dualign.hmm.encoding import CHUNK, FEW, EncodedText, UnreadPart, parts_of
@@ -199,9 +199,7 @@ class Aligner:
             engine.close()
         return self
 
-    def _learner(
-        self, text: Numbered, workspace: Workspace, client: Any = None, work: Any = None
-    ) -> ThreadsEngine:
+    def _learner(self, text: Numbered, workspace: Workspace, client: Any = None, work: Any = None) -> Engine:
         """What goes over the text in training."""
         if client is None:
             return self._engine(workspace)
@@ -214,7 +212,7 @@ class Aligner:
             raise UsageError("a cluster computes on processors; leave device='cuda' or client= out")
         return DaskEngine(client, work, self.threads, workspace)
 
-    def _engine(self, workspace: Workspace | None = None) -> ThreadsEngine:
+    def _engine(self, workspace: Workspace | None = None) -> Engine:
         """Where a text is worked on, if not on a cluster."""
         if self.card is None or self.card.lost:
             return ThreadsEngine(self.threads, workspace)
@@ -291,8 +289,10 @@ class Aligner:
         return engine.decode(self.model, parts, finish, self.constraints, matrices=matrices)
 
     def align_part(self, part: EncodedText) -> DecodedLinks:
-        """Links of a part of a text, on the calling thread alone."""
-        return self._engine().links_of(self.model, part, self.constraints)
+        """Links of a part of a text."""
+        whole = UnreadPart(lambda _: part)
+        (links,) = self.decode([whole], lambda _, decoded: decoded.links)
+        return links
 
     @property
     def cutting(self) -> Cutting:

@@ -113,7 +113,7 @@ def test_giza_cannot_be_written(tmp_path, capsys):
 def test_output_in_a_directory_that_does_not_exist(tmp_path, capsys):
     links = write(tmp_path / "links", "0-0\n")
     assert run(["convert", links, str(tmp_path / "none" / "out.talp")]) == 1
-    assert "no such directory" in capsys.readouterr().err
+    assert "there is no folder" in capsys.readouterr().err
 
 
 def test_bytes_that_are_not_utf8(tmp_path, capsys):

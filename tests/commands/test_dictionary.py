@@ -175,7 +175,7 @@ def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
     assert re.search(r"does not know \d+ % of the first target words", shown)
     shown = notes(source, target, "--keep-case", "--tokenize", "simple")
     assert "the text is not put in lower case, but that of the model is" in shown
-    assert "cut by --tokenize simple, but that of the model was by none" in shown
+    assert "cut by --tokenize simple, but that of the model was by --tokenize none" in shown
     shown = notes(source, target)
     assert "does not know" not in shown
     assert "that of the model" not in shown
@@ -191,7 +191,7 @@ def test_going_on_with_a_model_of_other_text_is_told(folder, tmp_path, capsys):
         (["dictionary", "links", "--source", "text.de", "--target", "short"], 1, "has 2"),
         (["dictionary", "none"], 1, "none: no such file"),
         (["train", "text.de", "text.en", "x", "--prior", "m", "--continue", "m"], 2, "leave out --prior"),
-        (["train", "text.de", "text.en", "x", "--prior-weight", "2"], 2, "--prior-weight needs --prior"),
+        (["train", "text.de", "text.en", "x", "--prior-weight", "2"], 2, "--prior-weight 2"),
         (["train", "text.de", "text.en", "x", "--prior", "m", "--prior-weight", "-2"], 2, "must be over 0"),
         (["train", "text.de", "text.en", "x", "--prior", "none"], 1, "none: no such file"),
         (["train", "text.de", "text.en", "x", "--continue", "text.de"], 1, "text.de"),

@@ -10,20 +10,18 @@ import pytest
 from tests.commands.bitexts import write_lines
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.fields import arg, bundle, check, idle, made, opt, refuse_unknown, settings
+from dualign._core.fields import OptionRecord, arg, bundle, idle, opt, refuse_unknown, settings
 from dualign.commands.cli import run
+from dualign.commands.command import made
 
 
 @dataclass(frozen=True)
-class Inner:
+class Inner(OptionRecord):
     path: str | None = opt(None, "A file.", file="in")
     share: float = opt(0.5, "A share.", least=0, below=1)
     count: int = opt(1, "A number.", name="number", over=0, used_with={"path": ("a", "b")})
     other: str | None = opt(None, "Needs a path.", needs="path")
     kind: str = opt("x", "A kind.", choices=("x", "y"))
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def test_options_of_a_bundle_are_options_of_its_record():
         ({"count": 1.5}, "number=1.5 must be a whole number"),
         ({"count": 2**31}, "number=2147483648 must be at most"),
         ({"other": "a b"}, 'other="a b" needs path'),
-        ({"kind": "z"}, "kind=z is not one of x, y"),
+        ({"kind": "z"}, 'kind="z" is not one of x, y'),
         ({"path": 3}, "path=3 must be a name"),
     ],
 )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.commands.bitexts import write_bitext, write_lines
 
-from dualign._core.files.places import kept_apart
 from dualign._core.files.streams import open_input, open_output
 from dualign.commands.cli import run
 
@@ -37,6 +35,8 @@ def place(tmp_path, monkeypatch):
         ("align s t -o ./t", "t"),
         ("align s t -o symbolic", "s"),
         ("align s t -o hard", "s"),
+        ("align s? t -o s", "s"),
+        ("align s,t s,t -o t", "t"),
         ("align s t -o out --save t", "t"),
         ("align s t -o out --report t", "t"),
         ("align s t -o links --tune links", "links"),
@@ -55,6 +55,14 @@ def test_an_input_is_not_overwritten(place, command, lost, capsys):
     assert not list(place.glob(".dualign-*"))
 
 
+def test_a_file_of_a_folder_that_is_read_is_not_overwritten(place, capsys):
+    (place / "system").mkdir()
+    (place / "system" / "grammar").write_text("rules")
+    assert run(["translate", "decode", "system", "s", "-o", "system/grammar"]) == 2
+    assert "would be lost; name another output" in capsys.readouterr().err
+    assert (place / "system" / "grammar").read_text() == "rules"
+
+
 def test_two_outputs_in_one_place(place, capsys):
     assert run(["phrases", "extract", "s", "t", "links", "-o", "table", "--reordering", "table"]) == 2
     assert "two outputs are written to the same place, table" in capsys.readouterr().err
@@ -62,26 +70,20 @@ def test_two_outputs_in_one_place(place, capsys):
 
 
 def test_programs_may_write_what_they_have_read(place):
-    """Only within a command are the files kept apart."""
+    """Only a command keeps its files apart."""
     with open_input("s") as stream:
         text = stream.read().decode()
-    with open_output("s") as out:
-        out.write(text)
-    with kept_apart(), open_input("s"):
-        pass
     with open_output("s") as out:
         out.write(text)
     assert (place / "s").read_text(encoding="utf-8") == text
 
 
-def test_jobs_on_several_threads_do_not_mix_their_files(place):
-    def rewrite() -> None:
-        with kept_apart(), open_output("s") as out:
-            out.write("other\n")
-
-    with kept_apart(), open_input("s"), ThreadPoolExecutor(1) as pool:
-        pool.submit(rewrite).result()
-    assert (place / "s").read_text(encoding="utf-8") == "other\n"
+def test_a_file_of_a_folder_or_of_a_list_that_is_read_is_not_overwritten(place, capsys):
+    for command in ("decode . -o links", "align s,t links -o t"):
+        before = (place / command.split()[-1]).read_bytes()
+        assert run(command.split()) == 2
+        assert "would be lost" in capsys.readouterr().err
+        assert (place / command.split()[-1]).read_bytes() == before
 
 
 def test_every_output_can_be_named_with_o(tmp_path, capsys):
@@ -107,3 +109,15 @@ def test_every_output_can_be_named_with_o(tmp_path, capsys):
     assert f"OUT is named twice, {out} and -o {out}; name it once" in capsys.readouterr().err
     assert run(["convert", links, "--to", "talp"]) == 2
     assert "no OUT; name it with -o OUT" in capsys.readouterr().err
+
+
+def test_names_that_are_not_utf8_are_shown(place):
+    """They are legal names of files."""
+    name = os.fsdecode(b"s\xff")
+    os.rename("s", name)
+    for command in (
+        ["view", name, "t", "--links", "links", "--html", "page.html"],
+        ["summarize", name, "t", "--links", "links", "-o", "page.html"],
+    ):
+        assert run(command) == 0
+        assert "s\ufffd" in Path("page.html").read_text(encoding="utf-8")

@@ -19,18 +19,18 @@ compiled_viterbi = kernel(viterbi)
 
 
 class Chain(NamedTuple):
-    """Emissions (R, S), null emissions (R), weights (WEIGHTS), jumps (R, NEAR), pulls (CLOSE, S), float32."""
+    """Emissions (R, S), null emissions (R), weights (WEIGHTS), jumps (R, NEAR), gains (CLOSE, S), float32."""
 
     emission: np.ndarray
     null: np.ndarray
     weights: np.ndarray
     jumps: np.ndarray
-    pull: np.ndarray
+    gain: np.ndarray
 
     @property
     def twin(self) -> tuple[Parameters, np.ndarray, np.ndarray]:
         """What the oracles take."""
-        parameters = parameters_of(self.weights, self.jumps, self.pull)
+        parameters = parameters_of(self.weights, self.jumps, self.gain)
         return parameters, self.emission.astype(float), self.null.astype(float)
 
 
@@ -48,12 +48,12 @@ def random_jumps(random: np.random.Generator, rows: int, spread: float = 1.0) ->
     return np.exp(spread * random.standard_normal((rows, NEAR))).astype(np.float32)
 
 
-def parameters_of(weights: np.ndarray, jumps: np.ndarray, pull: np.ndarray) -> Parameters:
-    """The same numbers for the oracles; `jumps` (R, NEAR), `pull` (CLOSE, S)."""
+def parameters_of(weights: np.ndarray, jumps: np.ndarray, gain: np.ndarray) -> Parameters:
+    """The same numbers for the oracles; `jumps` (R, NEAR), `gain` (CLOSE, S)."""
     w = [float(x) for x in weights]
     starts = START + STARTS
-    rows, pulls = (tuple(map(tuple, array.astype(float).tolist())) for array in (jumps, pull))
-    return Parameters(rows, tuple(w[START:starts]), w[starts], w[NULL], tuple(w[STOP:]), pulls)
+    rows, gains = (tuple(map(tuple, array.astype(float).tolist())) for array in (jumps, gain))
+    return Parameters(rows, tuple(w[START:starts]), w[starts], w[NULL], tuple(w[STOP:]), gains)
 
 
 def jump_rows(jumps: Jumps, d: int, classes: Sequence[int]) -> np.ndarray:
@@ -65,30 +65,30 @@ def jump_rows(jumps: Jumps, d: int, classes: Sequence[int]) -> np.ndarray:
     return rows
 
 
-def random_pulls(random: np.random.Generator, states: int, spread: float = 1.0) -> np.ndarray:
+def random_gains(random: np.random.Generator, states: int, spread: float = 1.0) -> np.ndarray:
     """What the words at each position add to the weights of close jumps that do not lead outside."""
-    pull = np.exp(0.5 * spread * random.standard_normal((CLOSE, states))).astype(np.float32) - 1
+    gain = np.exp(0.5 * spread * random.standard_normal((CLOSE, states))).astype(np.float32) - 1
     there = np.arange(states) + np.arange(-BESIDE, BESIDE + 1)[:, None]
-    return np.where((there >= 0) & (there < states), pull, np.float32(0))
+    return np.where((there >= 0) & (there < states), gain, np.float32(0))
 
 
-def pulls_by_class(jumps: Jumps, d: int, classes: Sequence[int]) -> np.ndarray:
+def gains_by_class(jumps: Jumps, d: int, classes: Sequence[int]) -> np.ndarray:
     """Pulls (CLOSE, S) of a chain whose chosen words are of these classes."""
-    pull = np.zeros((CLOSE, len(classes)), np.float32)
+    gain = np.zeros((CLOSE, len(classes)), np.float32)
     for i, c in enumerate(classes):
         for there, e in enumerate(classes):
             k = there - i + BESIDE
             if 0 <= k < CLOSE:
-                pull[k, i] = jumps.chosen[d, 0, c, k] * jumps.chosen[d, 1, e, k] - 1
-    return pull
+                gain[k, i] = jumps.chosen[d, 0, c, k] * jumps.chosen[d, 1, e, k] - 1
+    return gain
 
 
 def both_parameters(
     weights: np.ndarray, jumps: Jumps, target: Sequence[int], source: Sequence[int]
 ) -> tuple[Parameters, Parameters]:
     """What the oracles take: the chain in which target words, of these classes, choose, then the other."""
-    there = jump_rows(jumps, 0, target), pulls_by_class(jumps, 0, source)
-    back = jump_rows(jumps, 1, source), pulls_by_class(jumps, 1, target)
+    there = jump_rows(jumps, 0, target), gains_by_class(jumps, 0, source)
+    back = jump_rows(jumps, 1, source), gains_by_class(jumps, 1, target)
     return parameters_of(weights[0], *there), parameters_of(weights[1], *back)
 
 
@@ -99,7 +99,7 @@ def random_chain(seed: int, rows: int, states: int, *, spread: float = 1.0, scal
     null = (scale * np.exp(1.5 * random.standard_normal(rows))).astype(np.float32)
     weights = random_weights(random, spread)
     jumps = random_jumps(random, rows, spread)
-    return Chain(emission, null, weights, jumps, random_pulls(random, states, spread))
+    return Chain(emission, null, weights, jumps, random_gains(random, states, spread))
 
 
 class Answer(NamedTuple):
@@ -120,17 +120,17 @@ def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[C
     R, S = (max(c.emission.shape[side] for c in chains) for side in (0, 1))
     emission, null, live = (np.zeros(shape, np.float32) for shape in ((R, S, W), (R, W), (R, W)))
     jumps = np.ones((R, NEAR, W), np.float32)
-    pull, pull_to = np.zeros((2, CLOSE, S, W), np.float32)
+    gain, gain_to = np.zeros((2, CLOSE, S, W), np.float32)
     for lane, c in enumerate(chains):
         rows, states = c.emission.shape
         emission[:rows, :states, lane] = c.emission
         null[:rows, lane] = c.null
         live[:rows, lane] = 1
         jumps[:rows, :, lane] = c.jumps
-        pull[:, :states, lane] = c.pull
+        gain[:, :states, lane] = c.gain
         for k in range(CLOSE):
-            for i in np.flatnonzero(c.pull[k]):
-                pull_to[k, i + k - BESIDE, lane] = c.pull[k, i]
+            for i in np.flatnonzero(c.gain[k]):
+                gain_to[k, i + k - BESIDE, lane] = c.gain[k, i]
     edges = Edges(
         jumps.ravel(),
         np.array([c.emission.shape[1] for c in chains], np.float32),
@@ -139,8 +139,8 @@ def run_forward_backward(chain: Chain, collect: bool = True, company: Sequence[C
         np.full(R * S * W, np.nan, np.float32),
         np.full(S * W, np.nan, np.float32),
         np.full(S * W, np.nan, np.float32),
-        pull.ravel(),
-        pull_to.ravel(),
+        gain.ravel(),
+        gain_to.ravel(),
     )
     A, M = np.full((2, R * S * W), np.nan, np.float32)
     lines = np.full((4, (max(R, S) + 2 * REACH) * W), np.nan, np.float32)
@@ -179,5 +179,5 @@ def run_viterbi(chain: Chain) -> tuple[float, tuple[int, ...]]:
     R, S = chain.emission.shape
     path = np.full(R, -7, np.int32)
     back = np.full((2, R, S), -9, np.int32)
-    score = compiled_viterbi(chain.emission, chain.null, chain.weights, chain.jumps, chain.pull, back, path)
+    score = compiled_viterbi(chain.emission, chain.null, chain.weights, chain.jumps, chain.gain, back, path)
     return score, tuple(path.tolist())

@@ -101,7 +101,7 @@ def test_blocks_get_smaller_where_memory_is_short(text, threads, blocks, monkeyp
 
 def test_a_budget_that_is_too_small_says_what_is_needed(text, tmp_path):
     with pytest.raises(
-        UsageError, match=r"memory=1 MiB is too little: a text of 400 pairs needs about \d+ MiB"
+        UsageError, match=r'memory="1 MiB" is too little: a text of 400 pairs needs about \d+ MiB'
     ):
         train(text, Options(), ThreadsEngine(1, Workspace(1 << 20, str(tmp_path))))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.hmm.chains import Chain, random_chain, random_pulls, run_forward_backward
+from tests.hmm.chains import Chain, random_chain, random_gains, run_forward_backward
 from tests.oracles.chain import dense_chain, enumerate_chain
 
 from dualign.hmm.jumps import LEAST, LEAST_CHOSEN, NEAR
@@ -55,10 +55,10 @@ def test_the_least_weights_there_are_stay_harmless(states):
     for seed in range(10):
         chain = random_chain(seed, 30, states)
         chain.jumps[:] = LEAST
-        chain.pull[:] = 0
+        chain.gain[:] = 0
         if least_pull := seed % 2:
-            chain.pull[:] = np.where(
-                random_pulls(np.random.default_rng(seed), states), LEAST_CHOSEN**2 - 1, 0
+            chain.gain[:] = np.where(
+                random_gains(np.random.default_rng(seed), states), LEAST_CHOSEN**2 - 1, 0
             )
         likelihood, posterior, *_ = run_forward_backward(chain)
         expected, twin, _ = dense_chain(*chain.twin)

@@ -22,7 +22,7 @@ REACH, BESIDE = 5, 2
 class Parameters:
     """`jumps` (R, 11): weights of −5..5 from each row, where farther ones weigh 1; `starts` (10): of the
     first positions, where all others share one weight; `stops` (11): probabilities to stop at the last
-    position, at those before it, and farther away; `pulls` (5, S): s(i, i + d) − 1 of the jumps of −2..2 from
+    position, at those before it, and farther away; `gains` (5, S): s(i, i + d) − 1 of the jumps of −2..2 from
     each position, if any."""
 
     jumps: tuple[tuple[float, ...], ...]
@@ -30,7 +30,7 @@ class Parameters:
     far_start: float
     p0: float
     stops: tuple[float, ...]
-    pulls: tuple[tuple[float, ...], ...] = ()
+    gains: tuple[tuple[float, ...], ...] = ()
 
     def after(self, row: int, i: int, rows: int, states: int) -> float:
         """Probability of what happens after a row at position i: the chain goes on, or stops."""
@@ -53,8 +53,8 @@ class Parameters:
         return weight * self.pair(before, after)
 
     def pair(self, before: int, after: int) -> float:
-        close = self.pulls and abs(after - before) <= BESIDE
-        return 1 + self.pulls[after - before + BESIDE][before] if close else 1.0
+        close = self.gains and abs(after - before) <= BESIDE
+        return 1 + self.gains[after - before + BESIDE][before] if close else 1.0
 
 
 def choice(distance: int) -> int:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files import streams
 from dualign.text import utf8 as lines
+from dualign.text.blocks import read_pairs
 from dualign.text.utf8 import read_lines, tokenize
 
 
@@ -205,3 +206,12 @@ def test_tokens_are_stable_normal_and_never_empty(line: str) -> None:
 def test_normalising_the_line_is_normalising_its_tokens(line: str) -> None:
     each = [unicodedata.normalize("NFC", token).strip("\ufeff") for token in line.split()]
     assert tokenize(line) == [token for token in each if token]
+
+
+def test_a_line_without_an_end_is_refused_before_it_fills_memory(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("dualign.text.utf8.LONGEST_LINE", 1 << 22)
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b"short\n" + b"a" * (1 << 25)))
+    for read in (read_lines, lambda name: read_pairs(name, name)):
+        with pytest.raises(DataError, match=r"bomb\.gz:2: a line of more than 4 MiB; is this a text file\?"):
+            list(read(str(path)))

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 import pytest
 
-from dualign._core.errors import UsageError
-from dualign.text.samples import sample, sample_path
+from dualign._core.errors import DataError, UsageError
+from dualign.text.samples import sample, sample_path, write_sample
 
 
 def test_sizes():
@@ -67,3 +68,13 @@ def test_words_come_back_often_enough_to_be_learned(side):
 def test_unknown_sample_file():
     with pytest.raises(UsageError, match=r"no sample file sample\.fr; there are sample\.de"):
         sample_path("sample.fr")
+
+
+def test_a_full_disk_leaves_no_part_of_a_file(tmp_path, monkeypatch):
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match="No space left"):
+        write_sample(tmp_path)
+    assert list(tmp_path.iterdir()) == []

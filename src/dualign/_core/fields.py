@@ -1,12 +1,9 @@
 """Options are fields: the one declaration of each file, flag, keyword, check and line of help.
 
     @dataclass(frozen=True)
-    class Links:
+    class Links(OptionRecord):
         links: str = arg("File of links.", file="in")
         threshold: float = opt(0.0, "Minimum probability.", metavar="P", least=0, below=1)
-
-        def __post_init__(self) -> None:
-            check(self)
 
 A record of such fields may be a field of another, by `bundle(Links)`; a caller then gives its options by
 name, `threshold=0.3` or `--threshold 0.3`, as if they were the other's own. The rules of a field:
@@ -31,13 +28,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, field, fields, replace
+from dataclasses import MISSING, Field, field, fields
 from math import isfinite
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from dualign._core.errors import UsageError
-
-Record = TypeVar("Record")
 
 LARGEST = 2**31 - 1
 """Kernels take no larger whole numbers."""
@@ -69,7 +64,7 @@ def arg(help: str, default: Any = MISSING, *, kw_only: bool = False, **rules: An
 
 
 def bundle(
-    kind: type[Record], only: str | None = None, *, assignable: bool = False, deferred: bool = False
+    kind: type[Any], only: str | None = None, *, assignable: bool = False, deferred: bool = False
 ) -> Any:
     """Declare a record of options. Flags are made for `only` these names, if not for all.
 
@@ -77,13 +72,12 @@ def bundle(
     The value of a `deferred` one is not the record, but a dictionary of the options that were given: for a
     record whose defaults are not those that count, as where a saved model has its own.
     """
-    inner: Any = kind
-    required = any(_is_required(f) for f in fields(inner))
+    required = any(_is_required(f) for f in fields(kind))
     shown = None if only is None else frozenset(only.split())
     rules = {"bundle": kind, "only": shown, "assignable": assignable, "deferred": deferred}
     if deferred:
         return field(default_factory=dict, kw_only=True, metadata=rules)
-    return field(default_factory=MISSING if required else inner, kw_only=True, metadata=rules)
+    return field(default_factory=MISSING if required else kind, kw_only=True, metadata=rules)
 
 
 def _is_required(f: Field[Any]) -> bool:
@@ -144,7 +138,7 @@ def settings(record: type) -> dict[str, Setting]:
     for f in fields(record):
         if (inner := f.metadata.get("bundle")) is None:
             if f.init and "help" in f.metadata:
-                found[_name(f)] = Setting(_name(f), f, (f.name,))
+                found[name_of(f)] = Setting(name_of(f), f, (f.name,))
             continue
         only, assignable = f.metadata["only"], f.metadata["assignable"]
         for name, each in settings(inner).items():
@@ -155,28 +149,9 @@ def settings(record: type) -> dict[str, Setting]:
     return found
 
 
-def _name(f: Field[Any]) -> str:
+def name_of(f: Field[Any]) -> str:
+    """Return what callers call a field."""
     return f.metadata.get("name", f.name)
-
-
-def made(record: type[Record], values: Mapping[str, Any], objects: Collection[Any] = ()) -> Record:
-    """Make a record from values by name; `objects` are bundles that somebody has made already."""
-    parts: dict[str, Any] = {}
-    for f in fields(record):  # type: ignore[arg-type] # it is a dataclass
-        if (inner := f.metadata.get("bundle")) is not None:
-            changes = {
-                each.field.name: values[name]
-                for name, each in settings(inner).items()
-                if name in values and len(each.path) == 1
-            }
-            if f.metadata["deferred"]:
-                parts[f.name] = changes
-                continue
-            known = next((each for each in objects if isinstance(each, inner)), None)
-            parts[f.name] = made(inner, values, objects) if known is None else replace(known, **changes)
-        elif _name(f) in values:
-            parts[f.name] = values[_name(f)]
-    return record(**parts)
 
 
 def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
@@ -209,15 +184,15 @@ def check(record: Any) -> None:
             object.__setattr__(record, f.name, value)
         if value is f.default or (value is None and "None" in str(f.type)):
             continue
-        name = _name(f)
+        name = name_of(f)
         own = {rule: rules[rule] for rule in ("choices", *BOUNDS) if rule in rules}
         check_value(name, value, str(f.type), **own)
         other = rules.get("needs")
         if other is not None and getattr(record, other) in (None, (), False):
             needed = next(each for each in fields(record) if each.name == other)
-            values = _named(name, ... if "file" in rules else value) | _named(_name(needed), ...)
+            values = _named(name, ... if "file" in rules else value) | _named(name_of(needed), ...)
             metavar = needed.metadata.get("metavar", "")
-            raise UsageError(f"{{{name}=}} needs {{{_name(needed)}=}} {metavar}".rstrip(), **values)
+            raise UsageError(f"{{{name}=}} needs {{{name_of(needed)}=}} {metavar}".rstrip(), **values)
 
 
 def check_value(name: str, value: Any, kind: str = "", **rules: Any) -> None:
@@ -256,9 +231,16 @@ def _check_kind(name: str, value: Any, annotation: str) -> None:
         raise UsageError(f"{{{name}=}} must be finite", **_named(name, value))
 
 
+class OptionRecord:
+    """Base of dataclasses whose fields are options: they are checked when one is made."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
 def idle(record: Any, names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Return those of the named options that have no effect, each with the option that is the reason."""
-    rules: dict[str, Any] = {_name(f): f.metadata for f in fields(record)}
+    rules: dict[str, Any] = {name_of(f): f.metadata for f in fields(record)}
     for name in names:
         for other, values in rules.get(name, {}).get("used_with", {}).items():
             if getattr(record, other) not in values:

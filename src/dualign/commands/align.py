@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.progress import Clock, advance
-from dualign.commands.bundles import BitextFiles, Outputs
+from dualign.commands.bundles import Outputs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.commands.evidence import WITHOUT_MODEL, Evidence, Tuning
 from dualign.options import Options
 from dualign.text.checks import number_of
+from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
     from dualign.aligner import Aligner
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from dualign.hmm.training import NothingToLearn
     from dualign.text.blocks import Position
     from dualign.text.corpus import Numbered
-    from dualign.text.text_files import TextFiles
 
 FLAGS = (
     "tokenize whitespace skip_tokens decoder symmetrize threshold style agreement penalty unsupported model "
@@ -50,7 +50,7 @@ class Align(Command):
 
     shows_rate: ClassVar[bool] = True
 
-    text: BitextFiles = bundle(BitextFiles)
+    text: TextFiles = bundle(TextFiles)
     load: str | None = opt(
         None,
         "Align with this saved model instead of training one.",
@@ -125,14 +125,16 @@ class Align(Command):
     def run(self, tell: Reporter) -> Aligner:
         """Read the text, load or train a model, and write the links."""
         from dualign.commands.outputs import note_counts
+        from dualign.commands.plain_text import plain_text
         from dualign.text.blocks import Position
-        from dualign.text.text_files import TextFiles
 
         clock, computing = Clock(), self.computing
         with ExitStack() as stack:
-            text = stack.enter_context(self.text.plain(computing, tell))
-            tuning = stack.enter_context(self.tuning.plain(computing, tell, text.ids))
-            evidence = stack.enter_context(self.evidence.plain(computing, tell))
+            plain = replace(self.text, errors=computing.errors)
+            text = stack.enter_context(plain_text(plain, None, computing.scratch, tell))
+            tuning, evidence = self.tuning, self.evidence
+            if text.ids is not None:
+                tuning = replace(tuning, ids=text.ids)
             crew = stack.enter_context(computing.crew(tell))
             outputs = self.outputs if text.ids is None else replace(self.outputs, ids=text.ids)
             self._check(text, outputs, crew, tell)

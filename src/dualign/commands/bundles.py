@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import arg, check, opt
+from dualign._core.fields import check, opt
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.options import POSITIONS, PROJECTIONS
 from dualign.text.link_formats import FORMATS
+from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
-    from dualign.commands.plain_text import PlainText
     from dualign.show.dataset import Dataset
     from dualign.show.files import Files
     from dualign.show.model_view import ModelView
@@ -60,43 +60,10 @@ def report_file(help: str = "") -> Any:
     return opt(None, text, metavar="FILE", file="out")
 
 
-@dataclass(frozen=True)
-class BitextFiles:
-    """A text of two sides: in two files, in one with both sides on each line, or in a table."""
-
-    source: str = arg("Source text, one sentence per line; or both sides: see TARGET.", file="in")
-    target: str | None = arg(
-        "Target text. Without it, SOURCE has lines `source ||| target` or `source<TAB>target`.",
-        None,
-        file="in",
-    )
-    columns: str | None = columns()
-
-    def __post_init__(self) -> None:
-        check(self)
-
-    @contextmanager
-    def plain(self, computing: Computing, tell: Reporter) -> Iterator[PlainText]:
-        """Give plain files of the text, as `dualign.commands.plain_text` makes them."""
-        from dualign.commands.plain_text import plain_text
-
-        about: Any = {"errors": computing.errors, "scratch": computing.scratch, "tell": tell}
-        with plain_text(self.source, self.target, columns=self.columns, **about) as text:
-            yield text
-
-
-@contextmanager
-def plain_beside(
-    source: str | None, target: str | None, computing: Computing, tell: Reporter
-) -> Iterator[tuple[str | None, str | None]]:
-    """Give the plain files of a text that need not be given, as with `--source` and `--target`."""
-    if source is None:
-        if target is not None:
-            raise UsageError("{target=} needs {source=}; give both", target=..., source=...)
-        yield None, None
-        return
-    with BitextFiles(source, target).plain(computing, tell) as text:
-        yield text.source, text.target
+def check_beside(source: str | None, target: str | None) -> None:
+    """Refuse a target without its source, as with `--source` and `--target`, which need not be given."""
+    if source is None and target is not None:
+        raise UsageError("{target=} needs {source=}; give both", target=..., source=...)
 
 
 @dataclass(frozen=True)
@@ -130,8 +97,8 @@ def plain_files(
     """Give files to show whose text is plain, and cut into words as that of the `model` was."""
     from dualign.commands.plain_text import plain_text
 
-    about: Any = {"errors": computing.errors, "scratch": computing.scratch, "tell": tell}
-    with plain_text(files.source, files.target, columns=columns, model=model, **about) as text:
+    given = TextFiles(files.source, files.target, columns, errors=computing.errors)
+    with plain_text(given, model, computing.scratch, tell) as text:
         yield replace(files, source=text.source, target=text.target, ids=text.ids or files.ids)
 
 

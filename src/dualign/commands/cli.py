@@ -330,15 +330,15 @@ def run(arguments: Sequence[str]) -> int:
     return guarded(lambda: _invoke(list(arguments)))
 
 
-def main(heed: Callable[[], None]) -> NoReturn:
-    """Run the command line of this process; `heed` takes care of signals, so that they raise."""
+def main() -> NoReturn:
+    """Run the command line of this process."""
     # We never multiply matrices that are worth it, and OpenBLAS keeps its threads busy for a while.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
     sys.modules.setdefault("scipy", None)  # type: ignore[arg-type] # Numba would load it for its version
     code = 130  # for a signal between the end of the work and our own
     try:
-        code = guarded(lambda: heed() or _invoke(sys.argv[1:]))  # type: ignore[func-returns-value]
+        code = guarded(lambda: _invoke(sys.argv[1:]))
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.

@@ -24,24 +24,23 @@ UsageError("{a=} needs {b=}", a=self.a, b=...)`), and files that are missing, re
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from itertools import product
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self, TypeVar
 
-from dualign._core.errors import DataError, UsageError
-from dualign._core.fields import bundle, check, made, refuse_unknown, settings
-from dualign._core.files.places import in_place, kept_apart
+from dualign._core.errors import UsageError
+from dualign._core.fields import OptionRecord, bundle, name_of, refuse_unknown, settings
 from dualign._core.files.streams import named
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
 
+R = TypeVar("R")
+
 
 @dataclass(frozen=True)
-class Command:
+class Command(OptionRecord):
     """A verb: its files and options are fields, `run` does the work. `given`: the options that were set."""
 
     computing: Computing = bundle(Computing, "")
@@ -54,9 +53,6 @@ class Command:
     """Whether pairs per second are shown."""
     overwrites: ClassVar[bool] = False
     """Whether an output may be an input."""
-
-    def __post_init__(self) -> None:
-        check(self)
 
     @classmethod
     def title(cls) -> str:
@@ -92,9 +88,8 @@ class Command:
     def execute(self, tell: Reporter = SILENT) -> Any:
         """Do the work after checks of its files; write a profile if one is wanted."""
         self._check_cluster()
-        if not self.overwrites:
-            self.check_files()
-        with in_place() if self.overwrites else kept_apart(), self._profiled():
+        self.check_files()
+        with self._profiled():
             return self.run(tell)
 
     def show(self, result: Any, tell: Reporter) -> None:
@@ -137,31 +132,15 @@ class Command:
 
     def check_files(self) -> None:
         """Refuse before the work what could not be read, or not be written after it."""
-        from dualign._core.files.remote import is_remote
-        from dualign._core.files.streams import check_input, check_output
+        from dualign._core.files.streams import check_apart, check_input, check_output
 
         inputs, outputs = self.files("in"), [*self.files("out"), *self.extra_outputs()]
         if inputs.count("-") > 1:
             raise UsageError("only one file can be standard input (-); name the others")
-        for output, other in product(outputs, inputs):
-            if _is_same(output, other):
-                raise UsageError(
-                    "{path} is both read and written, and would be lost; name another output", path=output
-                )
-        places = [path if path == "-" else os.path.realpath(path) for path in outputs]
-        for path, place in zip(outputs, places, strict=True):
-            if places.count(place) > 1:
-                raise UsageError(
-                    "two outputs are written to the same place, {path}; give each its own", path=path
-                )
-            if path != "-" and not is_remote(path):
-                if not os.path.isdir(folder := os.path.dirname(place)):
-                    raise DataError(
-                        "there is no folder {folder} to write to; make it first", place=path, folder=folder
-                    )
-                if os.path.isdir(path):
-                    raise DataError("a directory; name a file to write", place=path)
-                check_output(path)
+        if not self.overwrites:
+            check_apart(inputs, outputs)
+        for path in outputs:
+            check_output(path)
         for path in self.files("in", without="model"):
             check_input(path)
 
@@ -195,13 +174,6 @@ def _unnamed(item: str) -> tuple[str, str]:
     return "", item
 
 
-def _is_same(output: str, other: str) -> bool:
-    try:
-        return os.path.samefile(output, other) and os.path.isfile(other)
-    except (OSError, ValueError):
-        return False
-
-
 def _bundles(record: type) -> Iterator[type]:
     """The bundles of a record, and theirs."""
     for f in fields(record):
@@ -218,3 +190,23 @@ def function_of(verb: type[Command]) -> Callable[..., Any]:
 
     call.__doc__, call.__name__ = verb.__doc__, verb.title()
     return call
+
+
+def made(record: type[R], values: Mapping[str, Any], objects: Collection[Any] = ()) -> R:
+    """Make a record from values by name; `objects` are bundles that somebody has made already."""
+    parts: dict[str, Any] = {}
+    for f in fields(record):  # type: ignore[arg-type] # it is a dataclass
+        if (inner := f.metadata.get("bundle")) is not None:
+            changes = {
+                each.field.name: values[name]
+                for name, each in settings(inner).items()
+                if name in values and len(each.path) == 1
+            }
+            if f.metadata["deferred"]:
+                parts[f.name] = changes
+                continue
+            known = next((each for each in objects if isinstance(each, inner)), None)
+            parts[f.name] = made(inner, values, objects) if known is None else replace(known, **changes)
+        elif name_of(f) in values:
+            parts[f.name] = values[name_of(f)]
+    return record(**parts)

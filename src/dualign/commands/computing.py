@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import check, opt
+from dualign._core.fields import OptionRecord, opt
 from dualign.commands.console import Reporter
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ PANEL = "Computing"
 
 
 @dataclass(frozen=True, repr=False)
-class Computing:
+class Computing(OptionRecord):
     """Threads, memory, devices and machines; none of them changes the result."""
 
     threads: int | None = opt(
@@ -57,9 +57,6 @@ class Computing:
         None, "Also write a JSON profile: where the time went, and how much memory was used.",
         metavar="FILE", file="out", panel=PANEL,
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        check(self)
 
     def __repr__(self) -> str:
         changed = [f.name for f in fields(self) if getattr(self, f.name) != f.default]

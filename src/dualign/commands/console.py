@@ -110,7 +110,8 @@ class Console(Reporter):
         self._is_counting = (
             not quiet and _is_terminal(sys.stderr) and not (output == "-" and _is_terminal(sys.stdout))
         )
-        self._clock, self._since = Clock(), Clock()
+        if not quiet:
+            self._clock, self._since = Clock(), Clock()
         self._line = self._bar = ""
         self._share = 0.0
         self._bars: _Bars | None = None

@@ -11,10 +11,10 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import DataError
-from dualign._core.fields import arg, bundle, check, idle, opt
+from dualign._core.fields import OptionRecord, arg, bundle, idle, opt
 from dualign._core.files.streams import open_output
 from dualign._core.progress import Clock
-from dualign.commands.bundles import output, plain_beside, report_file
+from dualign.commands.bundles import check_beside, output, report_file
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
@@ -34,7 +34,7 @@ _SUBMODULAR = {"decoder": ("submodular",)}
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixDecoder:
+class MatrixDecoder(OptionRecord):
     """How links are chosen; see `dualign.decode.submodular` and `dualign.decode.similarity`."""
 
     decoder: str = opt("submodular", "How links are chosen.", choices=(*EXACT, *SIGNED, "soft-union"))
@@ -59,9 +59,6 @@ class MatrixDecoder:
         metavar="S", least=0,
     )  # fmt: skip
     clip: bool = opt(False, "Count negative scores, such as cosines, as 0.")
-
-    def __post_init__(self) -> None:
-        check(self)
 
     @property
     def negative(self) -> str:
@@ -124,13 +121,10 @@ class Decode(Command):
         for name, other in idle(self.how, changed):
             both = {name: getattr(self.how, name), other: getattr(self.how, other)}
             tell.note(f"note: {{{name}=}} has no effect with {{{other}=}}", **both)
-        with (
-            plain_beside(self.source, self.target, self.computing, tell) as text,
-            open_output(self.output) as links,
-            ExitStack() as stack,
-        ):
+        check_beside(self.source, self.target)
+        with open_output(self.output) as links, ExitStack() as stack:
             details = None if self.report is None else stack.enter_context(open_output(self.report))
-            matrices = self._matrices(*text)
+            matrices = self._matrices(self.source, self.target)
             if self.how.decoder in EXACT:
                 found = _decoded(matrices, self.how.settings(), available(self.computing.threads))
             else:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
-from dualign._core.files.streams import is_regular, open_output
-from dualign.commands.bundles import BitextFiles, columns, output
+from dualign._core.files.streams import open_output
+from dualign.commands.bundles import columns, output
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
+from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
     from dualign.hmm.model import Model
     from dualign.phrase.word_entries import WordEntry
     from dualign.text.blocks import Pair
     from dualign.text.links import Alignment
-    from dualign.text.text_files import TextFiles
 
 FORMS = ("tsv", "lex", "shortlist", "eflomal")
 USUAL_PROBABILITY = 0.05
@@ -79,18 +79,17 @@ class Dictionary(Command):
         """Write entries; return their number."""
         from dualign._core.files.container import is_model_file
         from dualign.hmm.model import Model
-        from dualign.text.text_files import TextFiles
         from dualign.text.tokenizing import PLAIN, cutting_of
 
         model = Model.load(self.subject) if is_model_file(self.subject) else None
         cutting = PLAIN if model is None else cutting_of(model.options.tokenize, model.options.whitespace)
         if self.source is None:
             return self._write(model, None, tell)
-        with BitextFiles(self.source, self.target, self.columns).plain(self.computing, tell) as text:
-            if not all(is_regular(path) for path in (text.source, text.target) if path is not None):
-                raise UsageError("the text is read a second time for its examples; name files instead of -")
-            how: Any = {"errors": self.computing.errors, "cutting": cutting}
-            return self._write(model, TextFiles(text.source, text.target, **how), tell)
+        errors = self.computing.errors
+        text = TextFiles(self.source, self.target, self.columns, errors=errors, cutting=cutting)
+        if not text.is_regular:
+            raise UsageError("the text is read a second time for its examples; name files instead of -")
+        return self._write(model, text, tell)
 
     def _write(self, model: Model | None, text: TextFiles | None, tell: Reporter) -> int:
         from dualign.phrase.word_entries import CutOffs

@@ -12,8 +12,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.fields import arg, bundle, check, opt
-from dualign.commands.bundles import ReportFile, gold_format, link_format, plain_beside
+from dualign._core.fields import OptionRecord, arg, bundle, opt
+from dualign.commands.bundles import ReportFile, check_beside, gold_format, link_format
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
@@ -52,7 +52,7 @@ class LinkFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Words(OptionRecord):
     """The text that links belong to, all its lines; a word is rare if it occurs at most `rare` times."""
 
     source: str | None = opt(
@@ -63,9 +63,6 @@ class Words:
         None, "Target text of LINKS, all its lines.", metavar="FILE", file="in", needs="source"
     )
     rare: int = opt(RARE, "The most occurrences of a rare word.", metavar="N", least=0, needs="source")
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +213,8 @@ class Evaluate(Command):
             gold = LinkFile(gold, self.gold_format)
         if self.other is not None:
             return self._compare(links, self._read(self.other), gold, tell)
-        with plain_beside(self.words.source, self.words.target, self.computing, tell) as (source, target):
-            words = replace(self.words, source=source, target=target)
-            return self._report(links, gold, words, tell)
+        check_beside(self.words.source, self.words.target)
+        return self._report(links, gold, self.words, tell)
 
     def show(self, result: Report | PairedReport, tell: Reporter) -> None:
         """Write the report."""

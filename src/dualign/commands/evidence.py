@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check, opt
-from dualign.commands.bundles import plain_beside
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.text.checks import number_of
 
@@ -73,14 +70,6 @@ class Evidence:
             raise UsageError(
                 "continuing a model already uses it as the prior; leave out {prior=}", prior=self.prior
             )
-
-    @contextmanager
-    def plain(self, computing: Computing, tell: Reporter) -> Iterator[Evidence]:
-        """Give the same with plain files of the background."""
-        source, target = self.background or (None, None)
-        with plain_beside(source, target, computing, tell) as (left, right):
-            same = left is None or right is None or (left, right) == self.background
-            yield self if same else replace(self, background=(str(left), str(right)))
 
     def read_glossary(self, errors: str, cutting: Cutting) -> Glossary | None:
         """Return the glossary, if there is one, split into tokens as the text is."""
@@ -203,13 +192,6 @@ class Tuning:
             raise UsageError("{early_stop=} needs {tune=}", early_stop=True, tune="GOLD")
         if self.pin and self.source is not None:
             raise UsageError("pinned gold links belong to the training text; leave out the text to tune on")
-
-    @contextmanager
-    def plain(self, computing: Computing, tell: Reporter, ids: str | None) -> Iterator[Tuning]:
-        """Give the same with plain files of its text; `ids` are those of the input, if it has any."""
-        with plain_beside(self.source, self.target, computing, tell) as (source, target):
-            same = (source, target, ids) == (self.source, self.target, None)
-            yield self if same else replace(self, source=source, target=target, ids=ids)
 
     @property
     def is_wanted(self) -> bool:

@@ -9,20 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
-from dualign.commands.bundles import BitextFiles, Outputs
+from dualign.commands.bundles import Outputs
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.commands.evidence import WITHOUT_MODEL, Evidence
 from dualign.options import Options
-
-if TYPE_CHECKING:
-    from dualign.text.text_files import TextFiles
+from dualign.text.text_files import TextFiles
 
 DIRECTION = {"decoder": "posterior", "threshold": 0.5}
 """How the links of a direction are chosen."""
@@ -36,7 +34,7 @@ class AlignDirections(Command):
     With `after_links`, it follows the links, as the log-probability of the sentence: `0-0 1-1 ||| -7.3`.
     """
 
-    text: BitextFiles = bundle(BitextFiles)
+    text: TextFiles = bundle(TextFiles)
     forward: str | None = opt(None, "Links; at most one per target word.", metavar="FILE", file="out")
     backward: str | None = opt(None, "Links; at most one per source word.", metavar="FILE", file="out")
     save: str | None = opt(None, "Save the model.", metavar="MODEL", file="out")
@@ -71,7 +69,6 @@ class AlignDirections(Command):
         """Align once for each direction; the second time with the model of the first."""
         from dualign._core.files.atomic import temporary_folder
         from dualign.commands.align import Align
-        from dualign.text.text_files import TextFiles
 
         source, target = self.text.source, self.text.target
         load, wanted = self.load, self._wanted()

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,12 +15,11 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import open_output
 from dualign.commands.bundles import (
-    BitextFiles,
     ReportFile,
+    check_beside,
     gold_format,
     link_format,
     output,
-    plain_beside,
     report_file,
     time_limit,
 )
@@ -28,6 +27,7 @@ from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.text.checks import in_step, number_of, same_length
+from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
     from dualign._core.arrays import Array
@@ -55,7 +55,7 @@ class ExtractPhrases(Command):
 
     usage: ClassVar[str] = "SOURCE TARGET LINKS, or BITEXT LINKS"
 
-    text: BitextFiles = bundle(BitextFiles)
+    text: TextFiles = bundle(TextFiles)
     links: str = arg("Links of each line, as `align` writes.", file="in")
     output: str = output()
     reordering: str | None = opt(None, "Also write a reordering table (wbe-msd).", metavar="FILE", file="out")
@@ -81,8 +81,9 @@ class ExtractPhrases(Command):
 
         computing = self.computing
         compile_kernels(tell.note, "extraction")
-        with self.text.plain(computing, tell) as text, computing.crew(tell) as crew:
-            pairs = read_pairs(text.source, text.target, errors=computing.errors)
+        text = self.text
+        with computing.crew(tell) as crew:
+            pairs = read_pairs(replace(text, errors=computing.errors))
             links = read_links(self.links, self.format, computing.errors)
             name = text.source if text.target is None else f"{text.source} with {text.target}"
             linked = in_step((name, pairs), (self.links, links), remedy="give the links of this text")
@@ -106,7 +107,7 @@ class TableUse(Command):
     """A phrase table, used on a text."""
 
     table: str = arg("Moses phrase table.", file="in")
-    text: BitextFiles = bundle(BitextFiles)
+    text: TextFiles = bundle(TextFiles)
     output: str = output()
     time_limit: float | None = time_limit()
     features: str | None = opt(
@@ -127,22 +128,21 @@ class TableUse(Command):
 
         compile_kernels(tell.note, "phrases")
         errors = self.computing.errors
-        with self.text.plain(self.computing, tell) as text:
-            pairs = read_pairs(text.source, text.target, errors=errors)
-            found = Occurrences(pairs, self.max_length).read(self.table, errors)
-            scores = found.scores.shape[1]
-            if self.features is None:
-                chosen = 2 if scores > 2 else 0
-                wanted = [float(number == chosen) for number in range(scores)]
-            else:
-                try:
-                    wanted = [float(weight) for weight in self.features.split(",")]
-                except ValueError:
-                    raise UsageError(
-                        "{features=}: expected numbers with commas between", features=self.features
-                    ) from None
-            # Where no entry of the table occurs, there are no weights.
-            yield found, found.weights(wanted) if len(found.scores) else found.scores.sum(axis=1)
+        pairs = read_pairs(replace(self.text, errors=errors))
+        found = Occurrences(pairs, self.max_length).read(self.table, errors)
+        scores = found.scores.shape[1]
+        if self.features is None:
+            chosen = 2 if scores > 2 else 0
+            wanted = [float(number == chosen) for number in range(scores)]
+        else:
+            try:
+                wanted = [float(weight) for weight in self.features.split(",")]
+            except ValueError:
+                raise UsageError(
+                    "{features=}: expected numbers with commas between", features=self.features
+                ) from None
+        # Where no entry of the table occurs, there are no weights.
+        yield found, found.weights(wanted) if len(found.scores) else found.scores.sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -289,13 +289,13 @@ class EvaluatePhrases(Command):
         from dualign.text.blocks import read_pairs
 
         found, gold = self._read()
-        with plain_beside(self.source, self.target, self.computing, tell) as (source, target):
-            if source is None:
-                lengths = list(map(_ends, gold, found))
-            else:
-                pairs = read_pairs(source, target, errors=self.computing.errors)
-                lengths = [(len(s), len(t)) for s, t in pairs][: len(gold)]
-                same_length((source, len(lengths)), (self.gold, len(gold)))
+        check_beside(self.source, self.target)
+        if self.source is None:
+            lengths = list(map(_ends, gold, found))
+        else:
+            pairs = read_pairs(self.source, self.target, errors=self.computing.errors)
+            lengths = [(len(s), len(t)) for s, t in pairs][: len(gold)]
+            same_length((self.source, len(lengths)), (self.gold, len(gold)))
         try:
             answer: Any = found
             if not self.phrases:

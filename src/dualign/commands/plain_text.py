@@ -12,7 +12,6 @@ from typing import NamedTuple
 from dualign._core.errors import DataError
 from dualign._core.files.atomic import temporary_folder
 from dualign._core.files.container import is_model_file
-from dualign._core.files.places import kept_apart
 from dualign._core.files.streams import explaining
 from dualign.commands.console import SILENT, Reporter
 from dualign.hmm.model import Model
@@ -44,21 +43,13 @@ class PlainText(NamedTuple):
 
 @contextmanager
 def plain_text(
-    source: str,
-    target: str | None = None,
-    *,
-    columns: str | None = None,
-    model: str | None = None,
-    errors: str = "strict",
-    scratch: str | None = None,
-    tell: Reporter = SILENT,
+    text: TextFiles, model: str | None = None, scratch: str | None = None, tell: Reporter = SILENT
 ) -> Iterator[PlainText]:
     """The text of one or two files as plain files; those that can be read by their names alone stay.
 
-    A copy is made of a table whose `columns` are named (see `dualign.text.tables`), and of text for a `model`
+    A copy is made of a table whose columns are named (see `dualign.text.tables`), and of text for a `model`
     whose own text was cut by a tokeniser, which is cut in the same way.
     """
-    text = TextFiles(source, target, columns, errors=errors)
     # A file that is not a model is refused by whoever reads it for more.
     if model is not None and is_model_file(model):
         text = replace(text, cutting=_cutting_of_model(model))
@@ -67,13 +58,14 @@ def plain_text(
             "note: the text is cut into tokens as that of {file} was; links must be of these tokens",
             file=model,
         )
-    elif columns is None:
-        yield PlainText(source, target)
+    elif text.columns is None:
+        yield PlainText(text.source, text.target)
         return
-    # Within one block, so that what is read here is not written by a job inside.
-    with kept_apart(), temporary_folder(scratch) as folder:
+    with temporary_folder(scratch) as folder:
         copy = _copied(text, folder)
-        names = text.files if target is not None else (f"{source} (source)", f"{source} (target)")
+        names = (
+            text.files if text.target is not None else (f"{text.source} (source)", f"{text.source} (target)")
+        )
         with _naming(*zip((copy.source, str(copy.target)), names, strict=True)):
             yield copy
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.progress import Clock, in_words
-from dualign.commands.bundles import BitextFiles
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.commands.evidence import Evidence, Tuning
 from dualign.options import Options
 from dualign.text.checks import number_of
+from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
     from dualign.aligner import Aligner
@@ -30,7 +30,7 @@ class Train(Command):
 
     usage: ClassVar[str] = "SOURCE TARGET -o MODEL, or BITEXT -o MODEL"
 
-    text: BitextFiles = bundle(BitextFiles)
+    text: TextFiles = bundle(TextFiles)
     output: str = arg(
         "The file to write; or name it with -o.", metavar="MODEL", flag="--output", short="-o", file="out"
     )
@@ -47,6 +47,7 @@ class Train(Command):
         """Read the text, train, and save the model."""
         from dualign._core.files.container import checked_path, refuse_other_files
         from dualign.commands.notes import compile_for, inspect_text, note_idle
+        from dualign.commands.plain_text import plain_text
         from dualign.commands.training import Trainer, TrainingText
         from dualign.commands.warming import WORD_ALIGNER
         from dualign.text.sampling import as_count
@@ -56,9 +57,11 @@ class Train(Command):
         checked_path(self.output)
         refuse_other_files(self.output, "name the model with {output=}", output="MODEL")
         with ExitStack() as stack:
-            text = stack.enter_context(self.text.plain(computing, tell))
-            tuning = stack.enter_context(self.tuning.plain(computing, tell, text.ids))
-            evidence = stack.enter_context(self.evidence.plain(computing, tell))
+            plain = replace(self.text, errors=computing.errors)
+            text = stack.enter_context(plain_text(plain, None, computing.scratch, tell))
+            tuning, evidence = self.tuning, self.evidence
+            if text.ids is not None:
+                tuning = replace(tuning, ids=text.ids)
             crew = stack.enter_context(computing.crew(tell))
             trainer = Trainer(computing, crew, evidence, tuning, tell, computing.workspace())
             if size is not None:

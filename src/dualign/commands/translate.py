@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,10 +16,11 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import explaining, open_output
 from dualign._core.progress import Clock
-from dualign.commands.bundles import BitextFiles, output, report_file
+from dualign.commands.bundles import output, report_file
 from dualign.commands.command import Command
 from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
+from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
     from dualign.text.brackets import Tree
@@ -75,7 +76,7 @@ class TrainTranslation(Command):
 
     usage: ClassVar[str] = "SOURCE TARGET -o DIR, or BITEXT -o DIR"
 
-    text: BitextFiles = bundle(BitextFiles)
+    text: TextFiles = bundle(TextFiles)
     folder: str = arg(
         "The folder to write, created if necessary; or name it with -o.",
         metavar="DIR", flag="--output", short="-o",
@@ -130,7 +131,6 @@ class TrainTranslation(Command):
 
     def run(self, tell: Reporter) -> SystemSettings:
         """Write everything into the folder; return the settings, weights included."""
-        from dualign.commands.plain_text import names_of
         from dualign.commands.warming import WORD_ALIGNER, compile_kernels
         from dualign.text.link_formats import read_links
         from dualign.translate.lm.language_model import KenlmModel, LanguageModel
@@ -144,17 +144,17 @@ class TrainTranslation(Command):
             raise UsageError(
                 "{lm=} is a binary model of KenLM, which a system cannot keep; give its ARPA file", lm=self.lm
             )
-        with self.text.plain(self.computing, tell) as text:
-            pairs, trees = _read(text.source, text.target, self.source_trees, errors)
-            names = names_of(text.source, text.target)
+        text = replace(self.text, errors=errors)
+        pairs, trees = _read(text, self.source_trees)
         if not any(source and target for source, target in pairs):
             why = "one side of every line is empty" if pairs else "there are no lines"
             raise DataError(
-                f"no sentence pair to train on, {why}; give a text with words on both sides", place=names
+                f"no sentence pair to train on, {why}; give a text with words on both sides", place=text.name
             )
         dev: list[Any] | None = None
         if self.dev_source is not None:
-            dev, dev_trees = _read(self.dev_source, self.dev_target, self.dev_source_trees, errors)
+            own = TextFiles(self.dev_source, self.dev_target, errors=errors)
+            dev, dev_trees = _read(own, self.dev_source_trees)
             if dev_trees is not None:
                 dev = [(tree, pair[1]) for tree, pair in zip(dev_trees, dev, strict=True)]
             dev = [pair for pair in dev if pair[0] and pair[1]]
@@ -181,15 +181,13 @@ class TrainTranslation(Command):
         )
 
 
-def _read(
-    source: str, target: str | None, trees: str | None, errors: str
-) -> tuple[list[Any], list[Tree | None] | None]:
+def _read(text: TextFiles, trees: str | None) -> tuple[list[Any], list[Tree | None] | None]:
     """Return the sentence pairs, and their source trees if there are any."""
     from dualign.text.blocks import read_pairs
     from dualign.text.brackets import trees_of
 
-    pairs = list(read_pairs(source, target, errors=errors))
-    return pairs, None if trees is None else list(trees_of(trees, (pair[0] for pair in pairs), errors))
+    pairs = list(read_pairs(text))
+    return pairs, None if trees is None else list(trees_of(trees, (pair[0] for pair in pairs), text.errors))
 
 
 @dataclass(frozen=True)

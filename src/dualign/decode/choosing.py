@@ -21,7 +21,7 @@ from dualign._core.jit import kernel, part
 from dualign.decode.symmetrize import symmetrize_links
 from dualign.hmm.blocks import Block
 from dualign.hmm.cells import lengths_of
-from dualign.hmm.emission import emissions, jumps_of, pulls_of
+from dualign.hmm.emission import close_gains, emissions, jumps_of
 from dualign.hmm.viterbi import best_choices, priors_of, viterbi
 
 LEAST = 0.25
@@ -74,16 +74,16 @@ def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
         if len(block.prior) > 0:
             best_choices(J, I, E0, null0, priors_of(n, I, J, block)[0], path)
         else:
-            jumps, pull = jumps_of(n, 0, block), pulls_of(n, 0, block)
-            viterbi(E0, null0, block.weights[0], jumps, pull, back.reshape(2, J, I), path)
+            jumps, gain = jumps_of(n, 0, block), close_gains(n, 0, block)
+            viterbi(E0, null0, block.weights[0], jumps, gain, back.reshape(2, J, I), path)
         for j in range(J):
             if path[j] >= 0:
                 marks[block.first[n] + path[j] * J + j, 0] = 1
         if len(block.prior) > 0:
             best_choices(I, J, E1, null1, priors_of(n, I, J, block)[1], path)
         else:
-            jumps, pull = jumps_of(n, 1, block), pulls_of(n, 1, block)
-            viterbi(E1, null1, block.weights[1], jumps, pull, back.reshape(2, I, J), path)
+            jumps, gain = jumps_of(n, 1, block), close_gains(n, 1, block)
+            viterbi(E1, null1, block.weights[1], jumps, gain, back.reshape(2, I, J), path)
         for i in range(I):
             if path[i] >= 0:
                 marks[block.first[n] + i * J + path[i], 1] = 1

@@ -68,9 +68,9 @@ class Engine(Learner, Protocol):
     ) -> Iterator[R]:
         """What `finish` makes of each part and its links, in the order of the text.
 
-        It is called where the part was decoded: on one of several threads, or on another machine. Set of
-        `constraints` join the projection that the model's options name. With `matrices`, the probabilities of
-        all links are kept for it, too.
+        It is called where the part was decoded: on one of several threads, or on another machine. A
+        set of `constraints` joins the projection that the model's options name. With `matrices`, the
+        probabilities of all links are kept for it, too.
         """
 
     def map(self, name: str, function: Callable[..., R], items: Iterable[Any], *settings: Any) -> Iterator[R]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from threading import local
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from dualign._core.memory import Workspace, boundless
 from dualign._core.progress import Clock, advance, phase, timed
 from dualign._core.threads import Stage, Work, in_stages, ordered_map, pieces, spans
 from dualign.decode.decoders import BlockLinks, DecodedLinks, alignable, decode_block, joined
-from dualign.engines import DecodedPart, PartOfText
+from dualign.engines import DecodedPart, P, R
 from dualign.hmm.blocks import COLD, Block, Warm, block_with
 from dualign.hmm.cells import (
     BLOCK_CELLS,
@@ -64,9 +64,6 @@ from dualign.hmm.training import (
 )
 from dualign.text.corpus import Bitext, Numbered
 
-P = TypeVar("P", bound=PartOfText)
-R = TypeVar("R")
-
 RANGES = 24
 """Most ranges of source words whose cells are found, and counts added, by one task each."""
 
@@ -89,8 +86,14 @@ class ThreadsEngine:
     bitext: Numbered
 
     def __init__(self, threads: int = 1, workspace: Workspace | None = None) -> None:
-        self.threads, self.workspace = threads, workspace or boundless()
+        self.threads, self._workspace = threads, workspace
         self.warm = COLD
+
+    @property
+    def workspace(self) -> Workspace:
+        """The room for large arrays in training."""
+        self._workspace = self._workspace or boundless()
+        return self._workspace
 
     def start(self, text: Numbered, max_length: int) -> Numbered:
         """See `dualign.hmm.training.Learner`, as for the next methods."""

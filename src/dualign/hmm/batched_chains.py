@@ -12,7 +12,7 @@ from dualign._core.lanes import Vector, width
 from dualign.hmm.blocks import Batch, Block
 from dualign.hmm.cells import lengths_of
 from dualign.hmm.chain import STATISTICS, Chain, Edges, Passes, choose_evenly, fill_edges, forward_backward
-from dualign.hmm.emission import choosers, class_of, emit, gather_jumps, gather_pulls, lives, pin
+from dualign.hmm.emission import choosers, class_of, emit, gather_gains, gather_jumps, lives, pin
 from dualign.hmm.jumps import BESIDE, CLOSE, NEAR, NULL, REACH, STARTS, STOPS
 from dualign.hmm.statistics import UNIT, Tally, units
 
@@ -77,7 +77,7 @@ def edges_of(chains: Chains, d: int) -> Edges:
     both = chains.edges
     return Edges(
         both.jumps[d], both.states[d], both.inside[d], both.far[d], both.leave[d], both.start[d],
-        both.stop[d], both.pull[d], both.pull_to[d],
+        both.stop[d], both.gain[d], both.gain_to[d],
     )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def prepare_edges(like: Vector, batch: Batch, block: Block, chains: Chains) -> N
         R, S = (batch.J, batch.I) if d == 0 else (batch.I, batch.J)
         edges = edges_of(chains, d)
         gather_jumps(width(like), batch, d, block, edges.jumps)
-        gather_pulls(width(like), batch, d, block, edges.pull, edges.pull_to)
+        gather_gains(width(like), batch, d, block, edges.gain, edges.gain_to)
         fill_edges(like, R, S, block.weights[d], edges)
 
 

@@ -56,8 +56,8 @@ class Edges(NamedTuple):
     `jumps` (R, NEAR, W): w(−REACH) … w(REACH) of each row; `states` (W): how many states a chain has;
     `inside` (S + REACH, W): 1 at these, 0 beyond; `far` (S, W): how many are far from a state; `leave`
     (R, S, W): (1 − p0) / Z(i') of a chain that leaves state i' after that row, 0 beyond its states; `start`
-    (S, W): p(first position is i); `stop` (S, W): σ(i). `pull` (CLOSE, S, W): s(i, i + d) − 1 of the jumps of
-    −BESIDE … BESIDE that leave state i, 0 if they lead outside; `pull_to` (CLOSE, S, W): s(i − d, i) − 1 of
+    (S, W): p(first position is i); `stop` (S, W): σ(i). `gain` (CLOSE, S, W): s(i, i + d) − 1 of the jumps of
+    −BESIDE … BESIDE that leave state i, 0 if they lead outside; `gain_to` (CLOSE, S, W): s(i − d, i) − 1 of
     those that reach state i.
     """
 
@@ -68,13 +68,13 @@ class Edges(NamedTuple):
     leave: Rows
     start: Rows
     stop: Rows
-    pull: Rows
-    pull_to: Rows
+    gain: Rows
+    gain_to: Rows
 
 
 @part(allocates=False)
 def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> None:
-    """All that follows from the jumps, the pulls, the weights and the number of states."""
+    """All that follows from the jumps, the gains, the weights and the number of states."""
     W = width(like)
     one, zero = np.float32(1), np.float32(0)
     for lane in range(W):
@@ -98,7 +98,7 @@ def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> No
         for i in range(S):
             if i <= REACH:
                 back = back + load(like, edges.jumps, stay - i * W)
-            # Away from both ends all states have the same sum, but for the pulls.
+            # Away from both ends all states have the same sum, but for the gains.
             if i <= REACH or i >= border:
                 z = back + load(like, edges.far, i * W)
                 for d in range(1, REACH + 1):
@@ -106,7 +106,7 @@ def fill_edges(like: Vector, R: int, S: int, weights: Array, edges: Edges) -> No
             x = z
             for k in range(CLOSE):
                 w = load(like, edges.jumps, stay + (k - BESIDE) * W)
-                x = fused(load(like, edges.pull, (k * S + i) * W), w, x)
+                x = fused(load(like, edges.gain, (k * S + i) * W), w, x)
             store(edges.leave, (j * S + i) * W, load(like, edges.inside, i * W) * (word / x))
 
 
@@ -120,8 +120,8 @@ def shortest(W: int, edges: Edges) -> int:
 
 
 @part
-def edges_alone(R: int, S: int, weights: Array, jumps: Array, pull: Array) -> Edges:
-    """The edges of one chain by itself, `jumps` float32 (R, NEAR), `pull` (CLOSE, S); `pull_to` is empty."""
+def edges_alone(R: int, S: int, weights: Array, jumps: Array, gain: Array) -> Edges:
+    """The edges of one chain by itself, `jumps` float32 (R, NEAR), `gain` (CLOSE, S); `gain_to` is empty."""
     edges = Edges(
         jumps.ravel(),
         np.full(1, np.float32(S)),
@@ -130,7 +130,7 @@ def edges_alone(R: int, S: int, weights: Array, jumps: Array, pull: Array) -> Ed
         np.empty(R * S, np.float32),
         np.empty(S, np.float32),
         np.empty(S, np.float32),
-        pull.ravel(),
+        gain.ravel(),
         np.empty(0, np.float32),
     )
     fill_edges(np.float32(0), R, S, weights, edges)
@@ -138,7 +138,7 @@ def edges_alone(R: int, S: int, weights: Array, jumps: Array, pull: Array) -> Ed
 
 
 @part(allocates=False)
-def taps_of(like: Vector, jumps: Array, j: int) -> tuple[Vector, ...]:
+def jump_taps(like: Vector, jumps: Array, j: int) -> tuple[Vector, ...]:
     """How much more the near jumps from row j weigh than far ones, from −REACH to REACH."""
     one = spread(like, np.float32(1))
     return add_window(one, jumps, j * NEAR * width(like), repeated(spread(like, np.float32(-1)), NEAR))
@@ -224,7 +224,7 @@ def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> 
     r = ones
     for j in range(R):
         here, before = j * row, (j - 1) * row
-        fixed, rate = fate(like, j, R, live)
+        fixed, rate = after_row(like, j, R, live)
         q = load(like, null, j * W) * p0 * r
         z = zero
         if j == 0:
@@ -237,13 +237,13 @@ def go_forward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) -> 
                 z = z + m
         else:
             base = weigh(like, row, M, before, edges.leave, before, r, u)
-            taps = taps_of(like, edges.jumps, j - 1)[::-1]
+            taps = jump_taps(like, edges.jumps, j - 1)[::-1]
             for k in range(0, row, W):
                 x = dot_window(u, k, taps, base)
                 for c in range(CLOSE):
                     w = load(like, edges.jumps, ((j - 1) * NEAR + REACH - BESIDE + c) * W)
-                    pull = w * load(like, edges.pull_to, c * row + k)
-                    x = fused(load(like, u, k + (REACH + BESIDE - c) * W), pull, x)
+                    gain = w * load(like, edges.gain_to, c * row + k)
+                    x = fused(load(like, u, k + (REACH + BESIDE - c) * W), gain, x)
                 x = x * load(like, E, here + k)
                 store(A, here + k, x)
                 m = fused(q, load(like, M, before + k), x)
@@ -314,7 +314,7 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
     border = max(0, shortest(W, edges) - REACH) * W
     last = (R - 1) * row
     r = load(like, scale, (R - 1) * W)
-    fixed, rate = fate(like, R - 1, R, live)
+    fixed, rate = after_row(like, R - 1, R, live)
     for k in range(0, row, W):
         y = fused(rate, load(like, edges.stop, k), fixed)
         store(b, k, y)
@@ -332,18 +332,18 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
         before = (j - 1) * row
         r = load(like, scale, j * W)
         base = weigh(like, row, E, j * row, b, 0, r, u)
-        taps = taps_of(like, edges.jumps, j - 1)
+        taps = jump_taps(like, edges.jumps, j - 1)
         # Beyond the last row of a chain b stays 1.
         q = where_positive(load(like, live, j * W), load(like, null, j * W) * p0 * r, ones)
         r = load(like, scale, (j - 1) * W)
-        fixed, rate = fate(like, j - 1, R, live)
+        fixed, rate = after_row(like, j - 1, R, live)
         ends = load(like, live, (j - 1) * W) - load(like, live, j * W)
         for k in range(0, row, W):
             y = dot_window(u, k, taps, base)
             for c in range(CLOSE):
                 w = load(like, edges.jumps, ((j - 1) * NEAR + REACH - BESIDE + c) * W)
-                pull = w * load(like, edges.pull, c * row + k)
-                y = fused(load(like, u, k + (REACH - BESIDE + c) * W), pull, y)
+                gain = w * load(like, edges.gain, c * row + k)
+                y = fused(load(like, u, k + (REACH - BESIDE + c) * W), gain, y)
             if collect:
                 store(out, k, y)
             y = fused(q, load(like, b, k), y * load(like, edges.leave, before + k))
@@ -368,7 +368,7 @@ def go_backward(like: Vector, R: int, row: int, chain: Chain, passes: Passes) ->
 
 
 @part(allocates=False)
-def fate(like: Vector, j: int, R: int, live: Array) -> tuple[Vector, Vector]:
+def after_row(like: Vector, j: int, R: int, live: Array) -> tuple[Vector, Vector]:
     """`a` and `c` such that what happens after row j has probability a + c · σ.
 
     That is 1 − σ where a chain has a row after it, σ at its last row, and 1 beyond.
@@ -435,7 +435,7 @@ def count_places(
 
 @part(allocates=False)
 def count_close(like: Vector, row: int, j: int, scale: Vector, chain: Chain, passes: Passes) -> None:
-    """The close jumps from row j, by state, and what the pulls add to the statistics of the row.
+    """The close jumps from row j, by state, and what the gains add to the statistics of the row.
 
     `lines[3]`: rates by state, as `count_jumps` leaves them.
     """
@@ -449,15 +449,15 @@ def count_close(like: Vector, row: int, j: int, scale: Vector, chain: Chain, pas
         taken, places = load(like, known, (REACH + d) * W), spread(like, np.float32(0))
         for k in range(0, row, W):
             here = c * row + k
-            pull, rate = load(like, edges.pull, here), load(like, rates, k) * unscaled
+            gain, rate = load(like, edges.gain, here), load(like, rates, k) * unscaled
             x = load(like, passes.mass, j * row + k) * load(like, edges.leave, j * row + k) * scale
             x = x * load(like, u, k + (REACH + d) * W)
-            taken = fused(x, pull, taken)
-            places = fused(rate, pull, places)
-            store(passes.close[0], here, fused(fused(x, pull, x), w, load(like, passes.close[0], here)))
+            taken = fused(x, gain, taken)
+            places = fused(rate, gain, places)
+            store(passes.close[0], here, fused(fused(x, gain, x), w, load(like, passes.close[0], here)))
             if k + d * W >= 0:
-                pull = pull + load(like, edges.inside, k + d * W)
-            store(passes.close[1], here, fused(rate * pull, w, load(like, passes.close[1], here)))
+                gain = gain + load(like, edges.inside, k + d * W)
+            store(passes.close[1], here, fused(rate * gain, w, load(like, passes.close[1], here)))
         store(known, (REACH + d) * W, taken)
         at = (NEAR + 1 + REACH + d) * W
         store(known, at, load(like, known, at) + places)

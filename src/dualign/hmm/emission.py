@@ -83,11 +83,11 @@ def emit(
                 E0[(j * I + i) * W + lane] += score[c, 0]
                 E1[(i * J + j) * W + lane] += score[c, 1]
     if len(block.similar.begin) > 0:
-        favour(W, batch, block, E)
+        weigh_by_similarity(W, batch, block, E)
 
 
 @part(allocates=False)
-def favour(W: int, batch: Batch, block: Block, E: Array) -> None:
+def weigh_by_similarity(W: int, batch: Batch, block: Block, E: Array) -> None:
     """Multiply the emissions of a batch by what is known of the similarity of their words."""
     begin, factor = block.similar.begin, block.similar.factor
     for lane in range(W):
@@ -128,12 +128,12 @@ def gather_jumps(W: int, batch: Batch, d: int, block: Block, jumps: Array) -> No
 
 
 @part(allocates=False)
-def gather_pulls(W: int, batch: Batch, d: int, block: Block, pull: Array, pull_to: Array) -> None:
-    """Fill the pulls of direction d's chains, flat (CLOSE, S, W): see `dualign.hmm.chain.Edges`."""
+def gather_gains(W: int, batch: Batch, d: int, block: Block, gain: Array, gain_to: Array) -> None:
+    """Fill the gains of direction d's chains, flat (CLOSE, S, W): see `dualign.hmm.chain.Edges`."""
     chosen = block.jumps.chosen
     S = batch.I if d == 0 else batch.J
     for k in range(CLOSE * S * W):
-        pull[k] = pull_to[k] = np.float32(0)
+        gain[k] = gain_to[k] = np.float32(0)
     for lane in range(W):
         words, classes = choosers(batch.pair[lane], 1 - d, block)
         for i in range(len(words)):
@@ -142,7 +142,7 @@ def gather_pulls(W: int, batch: Batch, d: int, block: Block, pull: Array, pull_t
                 k = there - i + BESIDE
                 e = class_of(words[there], classes)
                 x = chosen[d, 0, c, k] * chosen[d, 1, e, k] - np.float32(1)
-                pull[(k * S + i) * W + lane] = pull_to[(k * S + there) * W + lane] = x
+                gain[(k * S + i) * W + lane] = gain_to[(k * S + there) * W + lane] = x
 
 
 @part(allocates=False)
@@ -174,13 +174,13 @@ def jumps_of(n: int, d: int, block: Block) -> Array:
 
 
 @part
-def pulls_of(n: int, d: int, block: Block) -> Array:
+def close_gains(n: int, d: int, block: Block) -> Array:
     """What the chosen words of one chain of pair n add to the weights of close jumps, float32 (CLOSE, S)."""
     I, J = lengths_of(n, block.pairs)
     S = I if d == 0 else J
-    pull, pull_to = np.empty(CLOSE * S, np.float32), np.empty(CLOSE * S, np.float32)
-    gather_pulls(1, Batch(np.full(1, n), 1, I, J), d, block, pull, pull_to)
-    return pull.reshape(CLOSE, S)
+    gain, gain_to = np.empty(CLOSE * S, np.float32), np.empty(CLOSE * S, np.float32)
+    gather_gains(1, Batch(np.full(1, n), 1, I, J), d, block, gain, gain_to)
+    return gain.reshape(CLOSE, S)
 
 
 @part(allocates=False)

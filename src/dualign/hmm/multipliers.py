@@ -185,7 +185,7 @@ def place_of(key: int, lane: int, W: int, batch: Batch, features: Features, leng
 
 
 @part(allocates=False)
-def recall(
+def load_multipliers(
     lane: int, W: int, batch: Batch, features: Features, warm: Warm, length: Array, dual: Dual
 ) -> None:
     """Let the first step lead to the multipliers that the pair ended with before, if that is downhill."""
@@ -207,7 +207,9 @@ def recall(
 
 
 @part(allocates=False)
-def keep(lane: int, W: int, batch: Batch, features: Features, warm: Warm, length: Array, dual: Dual) -> None:
+def store_multipliers(
+    lane: int, W: int, batch: Batch, features: Features, warm: Warm, length: Array, dual: Dual
+) -> None:
     """Remember the multipliers of a pair, as many as there is room for: see `Warm`."""
     n = batch.pair[lane]
     J, I = length[0, lane], length[1, lane]

@@ -85,9 +85,9 @@ from dualign.hmm.multipliers import (  # fmt: skip
     Dual,
     Features,
     expect_given,
-    keep,
-    recall,
+    load_multipliers,
     reweigh_given,
+    store_multipliers,
 )
 from dualign.hmm.statistics import Tally
 
@@ -128,7 +128,7 @@ def project(
         measure(like, batch, features, constraint, chains, dual)
         going = False
         for lane in range(W):
-            judge(lane, constraint, chains.likelihood, dual)
+            line_search(lane, constraint, chains.likelihood, dual)
             going = going or not dual.state[DONE, lane]
         if moved:
             remember(like, size, moves, vector, dual.lane, dual.moves)
@@ -139,16 +139,16 @@ def project(
             for k in range(0, size * W, W):
                 store(vector[GRADIENT], k, load(like, vector[TRIAL_GRADIENT], k))
             if constraint.how == SYMMETRIC:
-                meet_half_way(W, batch, chains, dual)
+                scale_first_step(W, batch, chains, dual)
         # A pair that was refused keeps its direction, and takes a shorter step.
         descend(like, size, rows, moves, vector, dual.lane, dual.moves)
         if not moved and len(warm.begin) > 0:
             for lane in range(W):
-                recall(lane, W, batch, features, warm, chains.length, dual)
+                load_multipliers(lane, W, batch, features, warm, chains.length, dual)
         moved = True
     if len(warm.begin) > 0:
         for lane in range(batch.used):
-            keep(lane, W, batch, features, warm, chains.length, dual)
+            store_multipliers(lane, W, batch, features, warm, chains.length, dual)
     return moved
 
 
@@ -344,7 +344,7 @@ def expect_features(like: Vector, batch: Batch, features: Features, chains: Chai
 
 
 @part(allocates=False)
-def judge(lane: int, constraint: Constraint, likelihood: Array, dual: Dual) -> None:
+def line_search(lane: int, constraint: Constraint, likelihood: Array, dual: Dual) -> None:
     """Accept a lane's trial point or shorten its step; `accepted`, `done` and `step` say what comes next."""
     dual.lane[ACCEPTED, lane] = 0
     if dual.state[DONE, lane]:
@@ -381,7 +381,7 @@ def judge(lane: int, constraint: Constraint, likelihood: Array, dual: Dual) -> N
 
 
 @part(allocates=False)
-def meet_half_way(W: int, batch: Batch, chains: Chains, dual: Dual) -> None:
+def scale_first_step(W: int, batch: Batch, chains: Chains, dual: Dual) -> None:
     """Scale the first step so that symmetric cells meet: were they independent, it would be exact.
 
     The multiplier that makes two Bernoulli variables equal is half the difference of their log-odds.

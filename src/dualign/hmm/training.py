@@ -128,7 +128,10 @@ class Learner(Protocol):
     """What goes over the text in training; another one, for other machines or a device, changes no result."""
 
     threads: int
-    workspace: Workspace
+
+    @property
+    def workspace(self) -> Workspace:
+        """The room for large arrays."""
 
     def start(self, text: Numbered, max_length: int) -> Numbered:
         """Take up the text of a training; returns the pairs that take part, or raises `NothingToLearn`."""

@@ -16,23 +16,23 @@ from dualign.hmm.jumps import BESIDE, NULL, REACH
 
 @part
 def viterbi(
-    E: Array, null: Array, weights: Array, jumps: Array, pull: Array, back: Array, path: Array
+    E: Array, null: Array, weights: Array, jumps: Array, gain: Array, back: Array, path: Array
 ) -> float:
     """Best path into `path` int32 (≥R): the state of each row, or −1 for null; returns its log-probability.
 
-    `E` float32 (R, S); `null` float32 (R); `jumps` float32 (R, NEAR); `pull` float32 (CLOSE, S): see
+    `E` float32 (R, S); `null` float32 (R); `jumps` float32 (R, NEAR); `gain` float32 (CLOSE, S): see
     `dualign.hmm.chain.Edges`; `back` int32 (2, R, S), scratch.
     Each position keeps its best way to end in a word and in a null. The best far predecessor is the best of
     those left of the window and right of it, found by running maxima: O(R · S) in all.
     """
     R, S = E.shape
-    edges = edges_alone(R, S, weights, jumps, pull)
+    edges = edges_alone(R, S, weights, jumps, gain)
     start = edges.start
     going = np.log(1 - edges.stop) if R > 1 else np.log(edges.stop)
     word_step, null_step = np.log(1 - weights[NULL]), np.log(weights[NULL])
     word, rest = np.empty(S), np.empty(S)  # log-probability of the best path that ends in a word, in a null
     departure = np.empty(S)
-    pulled = np.log(1 + pull)
+    log_gain = np.log(1 + gain)
     left, right = np.empty(S, np.int32), np.empty(S, np.int32)
     for i in range(S):
         word[i] = np.log(start[i]) + word_step + np.log(E[0, i]) + going[i]
@@ -54,11 +54,11 @@ def viterbi(
             right[k] = k if departure[k] >= departure[right[k + 1]] else right[k + 1]
         for i in range(S):
             origin = i
-            top = departure[i] + jump[REACH] + pulled[BESIDE, i]
+            top = departure[i] + jump[REACH] + log_gain[BESIDE, i]
             for k in range(max(0, i - REACH), min(S, i + REACH + 1)):
                 x = departure[k] + jump[i - k + REACH]
                 if abs(i - k) <= BESIDE:
-                    x += pulled[i - k + BESIDE, k]
+                    x += log_gain[i - k + BESIDE, k]
                 if x > top:
                     top = x
                     origin = k

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dualign.commands.plain_text import PlainText
 from dualign.commands.plain_text import plain_text as plain_text_of
 from dualign.jobs.running import SILENT, Run
+from dualign.text.text_files import TextFiles
 
 
 def plain_text(
@@ -17,10 +18,10 @@ def plain_text(
     model: str | None = None,
     run: Run = SILENT,
 ) -> AbstractContextManager[PlainText]:
-    """Give the text of one or two files of any kind as plain files; those that are plain already stay.
+    """Give the text of one or two files as plain files; those that are plain already stay.
 
-    A single file may be TSV, CSV, JSON lines or XLSX, with `columns`; of a pair of files, either may be
-    CoNLL-U. Text for a `model` whose own text was cut by a tokeniser is cut in the same way.
+    A copy is made of a table with `columns`, and of text for a `model` whose own text was cut by a tokeniser,
+    which is cut in the same way.
     """
-    about = {"columns": columns, "model": model, "errors": run.errors, "scratch": run.scratch}
-    return plain_text_of(source, target, tell=run.reporter, **about)  # type: ignore[arg-type]
+    text = TextFiles(source, target, columns, errors=run.errors)
+    return plain_text_of(text, model, run.scratch, run.reporter)

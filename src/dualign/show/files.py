@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dualign._core.fields import arg, check, opt
+from dualign._core.fields import OptionRecord, arg, opt
 from dualign.text.link_formats import FORMATS
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class Files(OptionRecord):
     """Where everything is.
 
     `links`, `probabilities` and `reports` may be written `NAME=FILE`; the first of each belong to the first
@@ -43,6 +43,3 @@ class Files:
     gold_format: str | None = opt(None, "Format of the gold links.", metavar="FORMAT")
     first: bool = opt(False, "Gold is for the first lines of the text.")
     ids: str | None = opt(None, "A file with the id of each pair.", metavar="FILE", file="in")
-
-    def __post_init__(self) -> None:
-        check(self)

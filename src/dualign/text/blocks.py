@@ -26,7 +26,7 @@ from dualign.text.conllu import FORM, is_conllu, read_conllu
 from dualign.text.tables import parse_columns, read_rows
 from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import words_of
-from dualign.text.utf8 import checked, lines_of, read_lines, refuse_block, refuse_packed, tokenize
+from dualign.text.utf8 import check_line, checked, lines_of, read_lines, refuse_block, refuse_packed, tokenize
 
 BLOCK_BYTES = 1 << 20
 """Bytes of a block; only a longer line makes a longer one, or who asks for very many lines."""
@@ -156,8 +156,9 @@ class TextBlock:
 class LineReader:
     """Whole lines of what comes in parts, as many as are asked for; `path` is for messages."""
 
-    def __init__(self, path: str, parts: Iterator[bytes], begin: int = 0) -> None:
+    def __init__(self, path: str, parts: Iterator[bytes], begin: int = 0, line: int = 0) -> None:
         self.path = path
+        self._line = line + 1
         self.position = begin
         """Of the first byte that was not taken."""
         self._parts = parts
@@ -194,6 +195,8 @@ class LineReader:
         ends = np.flatnonzero(np.frombuffer(part, np.uint8) == 10) + (len(self._held) + 1)
         self._held += part
         self._ends = np.concatenate((self._ends, ends))
+        if self.count == 0:
+            check_line(self.path, self._line, len(self._held))
 
     def block(self, lines: int) -> int:
         """Return how many of the lines in memory make a block: at least one."""
@@ -205,6 +208,7 @@ class LineReader:
         block = bytes(memoryview(self._held)[:size])
         del self._held[:size]
         self._ends = self._ends[lines:] - size
+        self._line += lines
         self.position += size - (self._added if not self._held else 0)
         return block
 
@@ -258,12 +262,14 @@ def _opened(text: TextFiles, begin: Position, stack: ExitStack) -> tuple[list[Li
     """Open the one file, or both sides, from a place on; return the ids, too, if there are any."""
     if not text.is_table:
         files = zip(text.files, begin[1:], strict=False)
-        return [LineReader(path, _parts(path, text, at, stack), at) for path, at in files], iter(())
+        return [LineReader(path, _parts(path, text, at, stack), at, begin.line) for path, at in files], iter(
+            ()
+        )
     columns = None if text.columns is None else parse_columns(text.columns)
     rows = stack.enter_context(closing(read_rows(text.source, columns, errors=text.errors)))
     source, target, *ids = (map(itemgetter(n), each) for n, each in enumerate(tee(rows, 2 + text.has_ids)))
     sides = zip((source, target), begin[1:], strict=True)
-    readers = [LineReader(text.source, _made(side, at), at) for side, at in sides]
+    readers = [LineReader(text.source, _made(side, at), at, begin.line) for side, at in sides]
     return readers, islice(_usable(text.source, ids[0]), begin.line, None) if ids else iter(())
 
 

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
-from dualign._core.files.streams import FilePath, explaining
+from dualign._core.files.streams import FilePath, explaining, open_binary_output
 from dualign.text.formats.pharaoh import parse_pharaoh
 from dualign.text.links import Alignment
 
@@ -87,7 +87,8 @@ def write_sample(folder: FilePath) -> list[str]:
             if path.exists() and path.read_bytes() != content:
                 raise DataError(f"{path} exists and is not the sample; choose another folder")
         for path, content in contents.items():
-            path.write_bytes(content)
+            with open_binary_output(path) as stream:
+                stream.write(content)
     return [str(path) for path in contents]
 
 

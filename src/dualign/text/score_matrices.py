@@ -22,7 +22,6 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, UsageError
-from dualign._core.files.places import reading
 from dualign._core.files.streams import FilePath
 from dualign.text.tables import parse_json
 from dualign.text.utf8 import parsed, read_lines
@@ -86,7 +85,6 @@ def _from_archive(path: str) -> Iterator[tuple[str, Any]]:
     try:
         # Opened here, because NumPy leaves the file open if it is not an archive.
         with open(path, "rb") as file:
-            reading(path, os.fstat(file.fileno()))
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise DataError(f"{path}: a single array, not an archive; write it with numpy.savez")

@@ -31,6 +31,9 @@ T = TypeVar("T")
 _BLOCK = 1 << 18
 _BOM = "\ufeff"
 
+LONGEST_LINE = 1 << 28
+"""Bytes of a line; what has a longer one is no text, and would take all memory, be it compressed or not."""
+
 
 def read_lines(path: FilePath, errors: str = "strict") -> Iterator[str]:
     """Yield the lines of `path` (see `open_input`) by the rules above, in memory for the longest line."""
@@ -88,6 +91,13 @@ def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T], first: in
             raise DataError(f"{path}:{number}: {error}") from None
 
 
+def check_line(path: str, number: int, size: int) -> None:
+    """Refuse a line of `path` of which this many bytes are read, and no end."""
+    if size > LONGEST_LINE:
+        what = f"a line of more than {LONGEST_LINE >> 20} MiB; is this a text file?"
+        raise DataError(what, place=f"{path}:{number}")
+
+
 def tokenize(line: str) -> list[str]:
     """Split a line into tokens by the rules above."""
     if line.isascii():
@@ -138,14 +148,18 @@ def _whole_lines(path: str) -> Iterator[bytes]:
     """The bytes of a file in pieces that end with a line; only the last may lack its `\\n`."""
     with open_input(path) as stream:
         begun: list[bytes] = []  # the line that the blocks so far have left open
+        number = 1
         while block := stream.read1(_BLOCK):
             end = block.rfind(b"\n") + 1
             if end:
                 begun.append(block[:end])
                 yield b"".join(begun)
                 begun = [block[end:]]
+                number += block.count(b"\n")
             else:
                 begun.append(block)
+                size = sum(map(len, begun)) if len(begun) % 64 == 0 else 0
+                check_line(path, number, size)
         if rest := b"".join(begun):
             yield rest
 

@@ -21,7 +21,6 @@ from typing import Any, cast
 from dualign._core.certified import Certified
 from dualign._core.errors import DataError, ModelError, UsageError
 from dualign._core.files.atomic import is_temporary
-from dualign._core.files.places import in_place
 from dualign._core.files.streams import FilePath, explaining, open_input, open_output
 from dualign._core.threads import available
 from dualign.text.blocks import Pair
@@ -301,8 +300,7 @@ def _interrupted(folder: str, settings: SystemSettings) -> SystemSettings | None
     partial = partial_folder(folder)
     if not os.path.exists(os.path.join(partial, SETTINGS)):
         return None
-    with in_place():  # better weights will replace these
-        found = read_settings(partial)
+    found = read_settings(partial)
     if replace(found, weights=settings.weights) != settings:
         raise UsageError(
             f"{partial}: left by a training on other text, or with other options; repeat these, or leave out "
@@ -354,8 +352,7 @@ def _tune(
     if not recipe.rounds or not dev:
         return settings
     report(f"tuning weights on {len(dev):,} sentence pairs; meanwhile {folder} can be used, and resumed")
-    with in_place():
-        translator = Translator.load(folder, (source for source, _ in dev))
+    translator = Translator.load(folder, (source for source, _ in dev))
     forests = [(translator.forest(source), target) for source, target in dev]
 
     def keep(weights: dict[str, float]) -> None:

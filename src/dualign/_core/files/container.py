@@ -42,7 +42,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dualign._core.errors import ModelError, UsageError
-from dualign._core.files.places import reading
 from dualign._core.files.streams import open_binary_output
 
 FORMAT_VERSION = 1
@@ -213,7 +212,6 @@ def _map(name: str) -> mmap.mmap:
                 raise ModelError(f"{name}: not a regular file, and a model is memory-mapped; copy it to one")
             if status.st_size == 0:
                 raise _truncated(name, "it is empty")
-            reading(name, status)
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except FileNotFoundError:
         raise ModelError(f"{name}: no such model file; check the path, or train one") from None

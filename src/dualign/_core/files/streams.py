@@ -9,7 +9,7 @@ file. An archive that ends early is an error, never a short text.
 Writing. The bytes go to a temporary file beside the destination. If the `with` block succeeds, it is synced
 and renamed to the destination, otherwise it is removed: readers see the old file or the new one. A symbolic
 link is kept, and its target replaced. What is not a regular file (`/dev/null`, a named pipe) is written
-directly. A command never overwrites what it reads (`dualign._core.files.places`). Compressed output depends
+directly. Commands refuse to overwrite what they read (`dualign.commands.command`). Compressed output depends
 on the content alone: no time stamp, no file name.
 
 A `BrokenPipeError` (the reader of our output went away) is passed on: the data are not at fault, and only the
@@ -22,13 +22,13 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import product
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.files.atomic import Temporary
-from dualign._core.files.places import reading, writing, written
 from dualign._core.files.remote import Joined, is_remote, is_several, listed, open_remote, remote_size, upload
 
 if TYPE_CHECKING:
@@ -75,11 +75,6 @@ def open_input(path: FilePath, begin: int = 0) -> io.BufferedReader:
     with explaining(path, "read"):
         file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
     status = os.fstat(file.fileno())
-    try:
-        reading(path, status)
-    except UsageError:
-        file.close()
-        raise
     method = _method(path)
     if method is None:
         if stat.S_ISREG(status.st_mode) and begin <= status.st_size:
@@ -135,15 +130,44 @@ def check_output(path: str) -> None:
     """Raise now the `DataError` that opening `path` for output would raise for its place or its rights."""
     if path in _STANDARD_OUTPUT or is_remote(path):
         return
+    if os.path.isdir(path):
+        raise DataError("a directory; name a file to write", place=path)
     with explaining(path, "write"):
         final = _replaceable(path)
         if final is None:
             return
         folder = os.path.dirname(final)
         if not os.path.isdir(folder):
-            raise FileNotFoundError(path)
+            what = "there is no folder {folder} to write to; make it first"
+            raise DataError(what, place=path, folder=folder)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(path)
+
+
+def check_apart(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Refuse to write what is read, `dualign align a b -o b`, and two outputs to one place."""
+    files = [each for path in inputs for each in (listed(path) if is_several(path) else [path])]
+    for output, other in product(outputs, files):
+        if _is_same(output, other):
+            what = "{path} is both read and written, and would be lost; name another output"
+            raise UsageError(what, path=output)
+    places = [path if path == "-" else os.path.realpath(path) for path in outputs]
+    for path, place in zip(outputs, places, strict=True):
+        if places.count(place) > 1:
+            raise UsageError(
+                "two outputs are written to the same place, {path}; give each its own", path=path
+            )
+
+
+def _is_same(output: str, other: str) -> bool:
+    """Return whether an output is a file that is read, or one in a folder that is read."""
+    with suppress(OSError, ValueError):
+        if os.path.isdir(other):
+            return os.path.isfile(output) and os.path.samefile(
+                os.path.dirname(os.path.realpath(output)), other
+            )
+        return os.path.samefile(output, other) and os.path.isfile(other)
+    return False
 
 
 def pack(data: bytes, path: str) -> bytes:
@@ -190,7 +214,6 @@ def open_binary_output(path: FilePath, *, packed: bool = False, sync: bool = Tru
             if final is None:
                 file = open(path, "wb")  # noqa: SIM115 - closed by `_Sink.finish` or `_Sink.abandon`
             else:
-                writing(path, final)
                 temporary = Temporary(os.path.dirname(final))
                 file = temporary.file
         sink = _Sink(path, file, owned=True)
@@ -205,7 +228,6 @@ def open_binary_output(path: FilePath, *, packed: bool = False, sync: bool = Tru
         if temporary is not None and final is not None:
             with explaining(path, "write"):
                 temporary.rename(final)
-            written(final)
     except BaseException:
         sink.abandon()
         if temporary is not None:
@@ -365,9 +387,10 @@ def packed_by(beginning: bytes) -> str | None:
 
 
 def plain_name(path: str) -> str:
-    """The last part of a path, without its compression suffix."""
+    """The last part of a path, without its compression suffix; what is not UTF-8 is U+FFFD."""
     name, suffix = os.path.splitext(os.path.basename(path))
-    return name if suffix in _METHODS else name + suffix
+    name = name if suffix in _METHODS else name + suffix
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def base_name(path: str) -> str:

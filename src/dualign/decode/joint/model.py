@@ -29,7 +29,7 @@ from dualign._core.jit import kernel, part
 from dualign._search.dual import IMPOSSIBLE, NEVER
 from dualign.hmm.blocks import Block
 from dualign.hmm.chain import edges_alone
-from dualign.hmm.emission import emissions, jumps_of, pulls_of
+from dualign.hmm.emission import close_gains, emissions, jumps_of
 from dualign.hmm.jumps import BESIDE, NULL, REACH
 
 
@@ -37,17 +37,17 @@ from dualign.hmm.jumps import BESIDE, NULL, REACH
 def potentials(n: int, block: Block) -> tuple[Array, Array]:
     """`theta` (I, J + 1, J + 1) and `omega` (J, I + 1, I + 1) of pair n, neither side of which is empty."""
     E0, E1, null0, null1 = emissions(n, block)
-    theta = chain_scores(E1, null1, block.weights[1], jumps_of(n, 1, block), pulls_of(n, 1, block))
-    omega = chain_scores(E0, null0, block.weights[0], jumps_of(n, 0, block), pulls_of(n, 0, block))
+    theta = chain_scores(E1, null1, block.weights[1], jumps_of(n, 1, block), close_gains(n, 1, block))
+    omega = chain_scores(E0, null0, block.weights[0], jumps_of(n, 0, block), close_gains(n, 0, block))
     return theta, omega
 
 
 @part
-def chain_scores(E: Array, null: Array, weights: Array, jumps: Array, pull: Array) -> Array:
+def chain_scores(E: Array, null: Array, weights: Array, jumps: Array, gain: Array) -> Array:
     """Log-probabilities of one chain: [row, position before, position], 0 = null."""
     R, S = E.shape
-    edges = edges_alone(R, S, weights, jumps, pull)
-    pulled = np.log(1 + pull)
+    edges = edges_alone(R, S, weights, jumps, gain)
+    log_gain = np.log(1 + gain)
     word = 1.0 - weights[NULL]
     anywhere = np.log(word / S)
     near = np.zeros(2 * S - 1)
@@ -72,7 +72,7 @@ def chain_scores(E: Array, null: Array, weights: Array, jumps: Array, pull: Arra
                 # Nothing comes before row 0.
                 jump = leave[before] + near[S - 1 + i - before] if r > 0 else 0.0
                 if r > 0 and abs(i - before) <= BESIDE:
-                    jump += pulled[i - before + BESIDE, before]
+                    jump += log_gain[i - before + BESIDE, before]
                 scores[r, before + 1, i + 1] = emission + jump
     return scores
 

@@ -46,9 +46,9 @@ from dualign.hmm.multipliers import (  # fmt: skip
     SYMMETRIC,
     VALUE,
 )
-from dualign.hmm.projection import SURE, judge
+from dualign.hmm.projection import SURE, line_search
 
-card_judge = card_function(judge)
+card_line_search = card_function(line_search)
 
 
 @card_function
@@ -72,14 +72,14 @@ def project(lane: int, own: WarpState, work: LaunchArguments) -> int:
             for d in range(2):
                 search.value[BASE + d, 0] = search.likelihood[d, 0]
         measure(lane, own, work)
-        card_judge(0, work.constraint, search.likelihood, search)
+        card_line_search(0, work.constraint, search.likelihood, search)
         if moved:
             remember(lane, moves, own)
             moves += 1
         if search.state[DONE, 0]:
             return moved
         if not moved:
-            meet_half_way(lane, how, own)
+            scale_first_step(lane, how, own)
         # A pair that was refused keeps its direction, and takes a shorter step.
         if search.lane[ACCEPTED, 0]:
             descend(lane, moves, own, work)
@@ -201,7 +201,7 @@ def measure(lane: int, own: WarpState, work: LaunchArguments) -> None:
 
 
 @card_function
-def meet_half_way(lane: int, how: int, own: WarpState) -> None:
+def scale_first_step(lane: int, how: int, own: WarpState) -> None:
     """Take over the first gradient, and scale the first step so that symmetric cells meet."""
     pool, c, size = own.pool, own.c, own.size
     one, half = np.float32(1), np.float32(0.5)

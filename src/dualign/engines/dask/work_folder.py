@@ -18,7 +18,6 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, ModelError
 from dualign._core.files.container import read_container, write_container
-from dualign._core.files.places import in_place
 from dualign._core.version import release
 from dualign.hmm.model import Model
 
@@ -56,8 +55,7 @@ def keep(path: str, mark: str, arrays: Arrays, header: Mapping[str, Any] = {}) -
 
     Nobody waits for the disk: if the machine fails before the file is there, its checksum says so.
     """
-    with in_place():
-        write_container(path, {"mark": mark, **header}, arrays, sync=False)
+    write_container(path, {"mark": mark, **header}, arrays, sync=False)
 
 
 def made(path: str, only: Collection[str] | None = None) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -111,8 +109,7 @@ def kept_model(folder: str, model: Model, mark: str) -> str:
     try:
         Model.load(path)
     except ModelError:
-        with in_place():
-            model.save(path, sync=False)
+        model.save(path, sync=False)
     return path
 
 

@@ -18,7 +18,7 @@ def shown() -> list[str]:
     outputs = []
     for threads in ("1", "3"):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dualign._core.files.streams.open_output", printed := _Printed())
+            patch.setattr("dualign.commands.demo.open_output", printed := _Printed())
             assert run(["demo", "--quiet", "--threads", threads]) == 0
         outputs.append(printed.text)
     return outputs

@@ -207,6 +207,6 @@ def test_every_job_has_a_profile_and_takes_paths(tmp_path):
     assert content["job"] == "convert"
     assert content["memory"] == 1 << 30
     assert content["phases"] == {}
-    with pytest.raises(DataError, match="no such directory"):
+    with pytest.raises(DataError, match="there is no folder"):
         jobs.convert(links, tmp_path / "other", run=jobs.Run(profile=str(tmp_path / "no" / "profile")))
     assert not (tmp_path / "other").exists()

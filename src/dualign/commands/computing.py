@@ -96,12 +96,6 @@ class Computing(OptionRecord):
         if self.cluster is None:
             yield None
             return
-        if self.device == "cuda":
-            raise UsageError(
-                "a cluster computes on processors; leave {device=} or {cluster=} out",
-                device="cuda",
-                cluster=...,
-            )
         from dualign.engines.dask.workers import connected
 
         with connected(self.cluster, self.work, tell.tasks) as crew:

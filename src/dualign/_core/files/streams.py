@@ -500,7 +500,7 @@ def _replaceable(path: str) -> str | None:
         return None
     try:
         mode = os.stat(path).st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return final
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(path)

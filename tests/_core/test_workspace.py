@@ -174,19 +174,19 @@ def test_an_array_that_cannot_be_made_is_not_counted(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named() -> None:
-    with pytest.raises(UsageError, match=r"scratch=/nowhere/at/all: there is no such folder"):
+    with pytest.raises(UsageError, match='scratch="/nowhere/at/all": there is no such folder'):
         Workspace(1 << 30, "/nowhere/at/all")
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"file: not a folder"):
+    with pytest.raises(UsageError, match='file": not a folder'):
         Workspace(1 << 30, str(tmp_path / "file"))
 
 
 def test_a_folder_without_rights_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(UsageError, match=f"{tmp_path}: no permission to write there"):
+    with pytest.raises(UsageError, match=f'{tmp_path}": no permission to write there'):
         Workspace(1 << 30, str(tmp_path))
 
 

@@ -802,7 +802,7 @@ def test_options_of_the_mixture_reach_the_kernels():
 
 
 def test_constraints_where_they_would_be_ignored_are_refused():
-    with pytest.raises(UsageError, match="model=ibm2 has no chain"):
+    with pytest.raises(UsageError, match='model="ibm2" has no chain'):
         Aligner(threads=1, model="ibm2").fit(PAIRS, constraints=Listed([]))
     aligner = Aligner(threads=1, rounds=1, decoder="viterbi").fit(PAIRS, constraints=Listed([]))
     with pytest.raises(UsageError, match="viterbi decoder looks at no constraints"):

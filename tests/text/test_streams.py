@@ -392,7 +392,7 @@ def test_failing_rename_leaves_no_temporary_file(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("absent/out", r"absent/out: no such directory"),
+        ("absent/out", r"absent/out: (no such directory|there is no folder)"),
         ("", r"no such directory"),
         (".", r"is a directory; name a file"),
         ("new/", r"new/: is a directory; name a file"),

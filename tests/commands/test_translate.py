@@ -111,7 +111,7 @@ def test_lm_writes_a_model_that_can_be_read(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["decode", "nowhere", "text"], 1, "no such folder"),
+        (["decode", "nowhere", "{text}"], 1, "no such folder"),
         (["decode", "{folder}", "{text}"], 1, "settings.json"),
         (["decode", "{folder}", "{text}", "--method", "magic"], 2, "is not one of exact"),
         (["decode", "{folder}", "{text}", "-o", "x", "--report", "x"], 2, "same place"),

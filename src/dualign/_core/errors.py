@@ -50,6 +50,8 @@ class DualignError(Exception):
     def with_remedy(self, remedy: str, **values: Any) -> Self:
         """Return the same error with another remedy."""
         other = copy(self)
+        if not self.values:  # it was taken as it is
+            other.template = self.template.replace("{", "{{").replace("}", "}}")
         other.remedy, other.values = remedy, {**self.values, **values}
         other.args = (other.spelled(as_keyword),)
         return other

@@ -20,6 +20,7 @@ name, `threshold=0.3` or `--threshold 0.3`, as if they were the other's own. The
 | `named` | files may be written `NAME=FILE` |
 | `ignored` | an option that another program has; a shell is told that it has no effect |
 | `off` | a flag that sets False, and its line of help |
+| `model` | the file is looked at by who opens it, who knows what it must be |
 | `shell` | an option that Python does not have |
 | `panel` | the heading of the help under which it stands |
 """

@@ -127,7 +127,7 @@ class _LongPairs:
             return
         with self._lock:
             if not self._done:
-                compile_kernels(self._tell.note, "long")
+                compile_kernels(self._tell.about_kernels, "long")
             self._done = True
 
 

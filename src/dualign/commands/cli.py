@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -32,9 +32,11 @@ from click.shell_completion import CompletionItem
 from dualign._core.errors import DualignError, Spell, Terminated, UsageError, shown
 from dualign._core.fields import Setting, assigned, settings
 from dualign.commands import GROUPS, VERBS
-from dualign.commands.command import Command
 from dualign.commands.console import Console, say
 from dualign.text.checks import number_of
+
+if TYPE_CHECKING:
+    from dualign.commands.command import Command
 
 _COMPLETE = "_DUALIGN_COMPLETE"
 _HELP = {"help_option_names": ["-h", "--help"]}

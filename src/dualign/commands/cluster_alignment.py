@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import count, islice
+from typing import Any
 
 import numpy as np
 
@@ -156,14 +157,32 @@ def _aligner(path: str, known: bytes) -> Aligner:
     return aligner
 
 
+class ShardReporter(Reporter):
+    """Keeps what is told about a shard, as templates and values; nothing about kernels of this machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes: list[tuple[str, dict[str, Any]]] = []
+        self.warnings: list[tuple[str, dict[str, Any]]] = []
+
+    def note(self, template: str, **values: Any) -> None:
+        """Keep a note."""
+        self.notes.append((template, values))
+
+    def warn(self, template: str, **values: Any) -> None:
+        """Keep a warning."""
+        self.warnings.append((template, values))
+
+    def about_kernels(self, text: str) -> None:
+        """Keep nothing."""
+
+
 def align_shard(
     lines: str, model: str, known: bytes, files: TextFiles, outputs: Outputs, learnt: bool
 ) -> Made:
     """What is written about the lines of a shard."""
     aligner = _aligner(model, known)
-    notes: list[str] = []
-    warnings: list[str] = []
-    tell = Reporter(note=notes.append, warn=warnings.append)
+    tell = ShardReporter()
     keep_lines = outputs.reads_lines
     chunks = (
         Chunk(block.begin, partial(encode_chunk, block=block, keep=keep_lines), block.end)
@@ -176,17 +195,17 @@ def align_shard(
         for n, part in enumerate(zip(*(piece.contents for piece in pieces), strict=True))
     }
     # A text that was learnt from was looked at before.
-    notes = [] if learnt else [note for note in notes if "kernels" not in note]
-    return {"counts": list(counts), "notes": notes, "warnings": [] if learnt else warnings}, arrays
+    told = {"notes": [], "warnings": []} if learnt else {"notes": tell.notes, "warnings": tell.warnings}
+    return {"counts": list(counts), **told}, arrays
 
 
 def pieces_of(tasks: Iterable[Task], tell: Reporter) -> Iterator[Piece]:
     """What is written about each shard, in order."""
     for task in tasks:
         header, arrays = made(task.path)
-        for note in header["notes"]:
-            tell.note(note)
-        for warning in header.get("warnings", ()):  # none in files of an earlier version
-            tell.warn(warning)
+        for template, values in header["notes"]:
+            tell.note(template, **values)
+        for template, values in header["warnings"]:
+            tell.warn(template, **values)
         contents = tuple(arrays[f"stream_{n}"].tobytes() for n in range(len(arrays)))
         yield Piece(Position(), contents, PairTotals(*header["counts"]), None)

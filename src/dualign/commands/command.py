@@ -32,7 +32,6 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import OptionRecord, bundle, name_of, refuse_unknown, settings
-from dualign._core.files.streams import named
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
 
@@ -117,6 +116,8 @@ class Command(OptionRecord):
 
     def files(self, kind: str, *, without: str = "") -> list[str]:
         """Return what it reads, "in", or writes, "out", without names; not that with a certain rule."""
+        from dualign._core.files.streams import named
+
         found = []
         for each in settings(type(self)).values():
             value, plain = each.of(self), named if each.rules.get("named") else _unnamed
@@ -149,6 +150,12 @@ class Command(OptionRecord):
         if computing.work is not None and computing.cluster is None:
             raise UsageError(
                 "{work=} is the folder that a cluster shares; name the cluster, too", work=computing.work
+            )
+        if computing.cluster is not None and computing.device == "cuda":
+            raise UsageError(
+                "a cluster computes on processors; leave {device=} or {cluster=} out",
+                device="cuda",
+                cluster=...,
             )
         if computing.cluster is not None and not settings(type(self))["cluster"].has_flag:
             name = self.title()

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.files.parts import PartFile, part_of, write_whole
+from dualign._core.files.parts import FileLocked, PartFile, part_of, write_whole
 from dualign._core.files.streams import explaining, is_regular, pack
 from dualign._core.progress import Clock
 from dualign._core.version import release
@@ -246,10 +246,10 @@ class Resumable:
     def _with_remedy(self) -> Iterator[None]:
         try:
             yield
+        except FileLocked:
+            raise
         except DataError as error:
-            if "another process" in str(error):
-                raise
-            raise DataError(f"{error}; {self._afresh}") from None
+            raise error.with_remedy("{afresh}", afresh=self._afresh) from None
 
 
 def _sealed(state: dict[str, Any]) -> bytes:

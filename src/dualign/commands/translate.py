@@ -199,7 +199,7 @@ class Translate(Command):
     and language model can exceed; certified means that the two are equal.
     """
 
-    folder: str = arg("Folder that `dualign translate train` wrote.", metavar="DIR", file="in")
+    folder: str = arg("Folder that `dualign translate train` wrote.", metavar="DIR", file="in", model=True)
     text: str = arg(
         "Tokenised text, one sentence per line; trees if it was trained on them; or a folder of forests.",
         metavar="INPUT", file="in",

@@ -11,6 +11,10 @@ from dualign._core.errors import DataError
 from dualign._core.files.streams import explaining
 
 
+class FileLocked(DataError):  # noqa: N818 - an outcome
+    """Another process is writing the file."""
+
+
 class PartFile:
     """The beginning of the file `path`, kept as `path.part` until all of it is there."""
 
@@ -77,7 +81,9 @@ class PartFile:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self.close()
-            raise DataError(f"{self.part}: another process is writing it; wait until it has ended") from None
+            raise FileLocked(
+                "another process is writing it; wait until it has ended", place=self.part
+            ) from None
         except OSError:
             pass  # some file systems have no locks
 

@@ -35,7 +35,7 @@ def place(tmp_path, monkeypatch):
         ("align s t -o ./t", "t"),
         ("align s t -o symbolic", "s"),
         ("align s t -o hard", "s"),
-        ("align s? t -o s", "s"),
+        ("align [s] t -o s", "s"),
         ("align s,t s,t -o t", "t"),
         ("align s t -o out --save t", "t"),
         ("align s t -o out --report t", "t"),

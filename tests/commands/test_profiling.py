@@ -139,7 +139,7 @@ def test_a_profile_may_go_to_standard_output(files, model, tmp_path, capsys):
         ("no/profile", 1, "there is no folder"),
         (".", 1, "a directory"),
         ("file/profile", 1, "there is no folder"),
-        ("", 1, "no such directory to write it in"),
+        ("", 1, '"" is no name of a file'),
         ("text.de", 2, "text.de is both read and written, and would be lost; name another output"),
         ("out", 2, "two outputs are written to the same place"),
     ],

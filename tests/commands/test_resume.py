@@ -24,7 +24,7 @@ from dualign.commands.cli import run
 # A record after every chunk, and chunks of a few pairs.
 OFTEN = (
     "import dualign.hmm.encoding as e, dualign.commands.resuming as r; e.CHUNK = 16; r.EVERY = 0; "
-    "from dualign.commands.cli import main; main()"
+    "from dualign.__main__ import main; main()"
 )
 
 

@@ -195,7 +195,7 @@ def test_bytes_that_are_not_http_are_refused(place):
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [b"", b"POST /align HTTP/1.1\r\nHost:", b"WHOLE"])
 def test_half_open_connections_are_closed(model, half, monkeypatch):
-    monkeypatch.setattr(serving, "PATIENCE", 0.5)
+    monkeypatch.setattr("dualign.commands.serve.PATIENCE", 0.5)
     with running(model) as place:
         if half == b"WHOLE":
             host = f"Host: 127.0.0.1:{place.port}\r\nContent-Type: application/json\r\n"

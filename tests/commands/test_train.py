@@ -88,7 +88,7 @@ def test_bad_data_leaves_the_old_model(files, tmp_path, capsys):
     assert "there is no folder" in capsys.readouterr().err
     assert run(["train", *files, str(tmp_path)]) == 1
     # At once: not a round has been reported.
-    assert capsys.readouterr().err == f"dualign: error: {tmp_path}: a directory; name a file to write\n"
+    assert capsys.readouterr().err == f"dualign: error: {tmp_path}: is a directory; name a file to write\n"
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

@@ -317,5 +317,5 @@ def test_a_killed_writer_leaves_the_old_file(model: Path) -> None:
 
 
 def test_a_missing_folder_is_said_when_writing(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such directory"):
+    with pytest.raises(DataError, match="there is no folder"):
         write_container(tmp_path / "none" / "model", {}, {})

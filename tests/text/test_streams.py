@@ -392,11 +392,11 @@ def test_failing_rename_leaves_no_temporary_file(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("absent/out", r"absent/out: (no such directory|there is no folder)"),
-        ("", r"no such directory"),
+        ("absent/out", r"absent/out: there is no folder .*/absent to write to; make it first"),
+        ("", r'"" is no name of a file; name one to write'),
         (".", r"is a directory; name a file"),
         ("new/", r"new/: is a directory; name a file"),
-        ("file/out", r"file/out: cannot write: Not a directory"),
+        ("file/out", r"file/out: there is no folder .*/file to write to; make it first"),
     ],
 )
 def test_output_that_cannot_be_made(

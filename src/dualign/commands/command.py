@@ -162,6 +162,9 @@ class Command(OptionRecord):
             raise UsageError(
                 "{name} does not run on a cluster; leave {cluster=} out", name=name, cluster=computing.cluster
             )
+        if computing.cluster is not None and computing.device == "cuda":
+            what = "a cluster computes on processors; leave {device=} or {cluster=} out"
+            raise UsageError(what, device="cuda", cluster=...)
 
     @contextmanager
     def _profiled(self) -> Iterator[None]:

@@ -223,6 +223,13 @@ class Translate(Command):
     )
     computing: Computing = bundle(Computing, "cluster work threads errors")
 
+    def check_files(self) -> None:
+        """Refuse what is no folder of a system, too."""
+        from dualign.translate.system import check_folder
+
+        check_folder(self.folder)
+        super().check_files()
+
     def run(self, tell: Reporter) -> Counter[str]:
         """Write translations as they come; return how many lines there were, and how many are certified."""
         counts: Counter[str] = Counter(lines=0, certified=0)

@@ -3,3 +3,7 @@
 from dualign.hmm import ConstraintSet, Glossary, Rule
 
 __all__ = ["ConstraintSet", "Glossary", "Rule"]
+
+
+def __dir__() -> list[str]:
+    return __all__

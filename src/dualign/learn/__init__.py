@@ -3,3 +3,7 @@
 from dualign.hmm import NothingToLearn, Prior, Progress
 
 __all__ = ["NothingToLearn", "Prior", "Progress"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -131,12 +131,17 @@ def _words(sentences: Iterable[Source]) -> set[str]:
     return {w for s in sentences for w in (s.tokens if isinstance(s, Tree) else s)}
 
 
+def check_folder(folder: str) -> None:
+    """Raise a `DataError` for a folder that does not exist."""
+    if not os.path.isdir(folder):
+        raise DataError("no such folder; name one that `dualign translate train` has made", place=folder)
+
+
 def read_settings(folder: str) -> SystemSettings:
     """Return the settings of a folder that `train_system` has made; its other files must be those they belong
     to."""
+    check_folder(folder)
     path = os.path.join(folder, SETTINGS)
-    if not os.path.isdir(folder):
-        raise DataError(f"{folder}: no such folder; name one that `dualign translate train` has made")
     with open_input(path) as stream:
         content = stream.read()
     try:

@@ -528,7 +528,7 @@ def test_a_full_disk_says_so(client, tmp_path):
         ({"page": "page.html"}, {}, "does not write page"),
         ({"posteriors": "p.npz"}, {}, "does not write posteriors"),
         ({}, {"resume": True, "load": "model"}, "leave resume=True out"),
-        ({}, {"model": "ibm1"}, "a cluster learns the HMM; train model=ibm1 on one machine, then align"),
+        ({}, {"model": "ibm1"}, 'a cluster learns the HMM; train model="ibm1" on one machine, then align'),
         ({}, {"model": "ibm2"}, "a cluster learns the HMM"),
     ],
 )

@@ -165,7 +165,7 @@ def test_failed_extraction_leaves_no_table_and_names_the_pair(tmp_path):
     with pytest.raises(DataError, match=r"links\.txt, line 4: link 0-1 is outside"):
         build_table(text, str(tmp_path / "table"), place="links.txt, line")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(DataError, match="no such directory"):
+    with pytest.raises(DataError, match="there is no folder"):
         build_table([], str(tmp_path / "nowhere" / "table"))
     with pytest.raises(DataError, match="nowhere: cannot hold scratch files"):
         build_table([], str(tmp_path / "table"), scratch=str(tmp_path / "nowhere"))

@@ -130,16 +130,13 @@ def check_output(path: str) -> None:
     """Raise now the `DataError` that opening `path` for output would raise for its place or its rights."""
     if path in _STANDARD_OUTPUT or is_remote(path):
         return
-    if os.path.isdir(path):
-        raise DataError("a directory; name a file to write", place=path)
     with explaining(path, "write"):
         final = _replaceable(path)
         if final is None:
             return
         folder = os.path.dirname(final)
         if not os.path.isdir(folder):
-            what = "there is no folder {folder} to write to; make it first"
-            raise DataError(what, place=path, folder=folder)
+            raise FileNotFoundError(path)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(path)
 
@@ -492,7 +489,7 @@ def _compressor(file: BinaryIO, method: str) -> Any:
 def _replaceable(path: str) -> str | None:
     """The regular file behind `path`, existing or to be made; None if it is written directly."""
     if not path:
-        raise FileNotFoundError(path)
+        raise DataError('"" is no name of a file; name one to write')
     if path.endswith("/"):
         raise IsADirectoryError(path)
     final = os.path.realpath(path)
@@ -500,7 +497,7 @@ def _replaceable(path: str) -> str | None:
         return None
     try:
         mode = os.stat(path).st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return final
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(path)
@@ -525,19 +522,26 @@ def explaining(name: str, action: str) -> Iterator[None]:
         yield
     except (BrokenPipeError, DataError, UsageError):
         raise
-    except FileNotFoundError:
-        wanted = "file" if action == "read" else "directory to write it in"
-        raise DataError(f"{name}: no such {wanted}; check the path (seen from {_here()})") from None
-    except IsADirectoryError:
-        raise DataError(f"{name}: is a directory; name a file") from None
-    except PermissionError:
-        what = "it" if action == "read" else "it and its directory"
-        raise DataError(f"{name}: no permission to {action}; check the rights on {what} (ls -ld)") from None
     except OSError as error:
-        raise DataError(f"{name}: cannot {action}: {error.strerror or error}") from None
+        raise DataError(f"{name}: {_reason(error, name, action)}") from None
     except ValueError as error:
         # `open` raises it for a NUL, or a character that the file system cannot encode, in the name.
         raise DataError(f"{name!r}: cannot {action}: {error}") from None
+
+
+def _reason(error: OSError, name: str, action: str) -> str:
+    """Say why something cannot be read, or written, and what to do."""
+    writing, folder = action == "write", os.path.dirname(os.path.realpath(name))
+    if writing and not os.path.isdir(folder):
+        return f"there is no folder {folder} to write to; make it first"
+    if isinstance(error, FileNotFoundError) and not writing:
+        return f"no such file; check the path (seen from {_here()})"
+    if isinstance(error, IsADirectoryError):
+        return f"is a directory; name a file{' to write' if writing else ''}"
+    if isinstance(error, PermissionError):
+        what = "it and its directory" if writing else "it"
+        return f"no permission to {action}; check the rights on {what} (ls -ld)"
+    return f"cannot {action}: {error.strerror or error}"
 
 
 def _here() -> str:

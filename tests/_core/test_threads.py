@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualign._core.progress import measuring, phase, timed
-from dualign._core.threads import Stage, Work, in_stages, ordered_map
+from dualign._core.threads import MOST_THREADS, Stage, Work, available, in_stages, ordered_map
 
 shapes = st.lists(st.lists(st.integers(0, 4), min_size=0, max_size=4), max_size=7)
 """For each work, how many tasks each of its stages has."""
@@ -139,3 +139,8 @@ def test_a_long_job_holds_up_no_others_that_are_taken_ahead():
         return job
 
     assert list(ordered_map(work, range(10), 2, ahead=10)) == list(range(10))
+
+
+def test_no_more_threads_are_started_than_can_be_of_use():
+    assert available(3) == 3
+    assert MOST_THREADS <= available(10**9) <= max(MOST_THREADS, 4 * available())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -210,3 +211,26 @@ def test_completion_is_installed_once(shell, reader, tmp_path):
 def test_another_shell_is_an_error():
     done = dualign("--install-completion", SHELL="/bin/csh")
     assert (done.returncode, "no completion for the shell csh" in done.stderr) == (2, True)
+
+
+def test_help_can_be_read_on_a_terminal_without_unicode():
+    program = [sys.executable, "-m", "dualign", "align", "--help"]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+    done = subprocess.run(program, capture_output=True, env=environment, check=True)
+    assert b"--threads" in done.stdout
+    assert done.stderr == b""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [("NUMBA_NUM_THREADS", "0", "look at the variables NUMBA_"), ("NUMBA_DISABLE_JIT", "1", "unset it")],
+)
+def test_settings_of_numba_that_cannot_work_are_named(tmp_path, variable, value, told):
+    (tmp_path / "text").write_text("a ||| b\n")
+    program = [sys.executable, "-m", "dualign", "align", "text", "-o", "links"]
+    environment = {**os.environ, variable: value}
+    done = subprocess.run(program, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "internal error" not in done.stderr

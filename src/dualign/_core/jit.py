@@ -35,6 +35,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, NoReturn, TypeVar, overload
 
 from dualign._core.compile_watch import announce
+from dualign._core.errors import UsageError
 from dualign._core.files.atomic import Temporary, temporary_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -134,6 +135,11 @@ class _Hooks(NamedTuple):
 @cache
 def _hooks() -> _Hooks | None:
     """The compilers, unless what they need of Numba is missing, or nothing is to be compiled."""
+    try:
+        import_module("numba")
+    except ValueError as error:  # Numba reads its settings when it is imported
+        what = "Numba refuses the settings in the environment ({error}); look at the variables NUMBA_…"
+        raise UsageError(what, error=str(error).rstrip(".")) from None
     try:
         return _compilers()
     except (AttributeError, ImportError, TypeError):

@@ -23,6 +23,7 @@ import numpy as np
 from llvmlite import ir as _ir
 
 from dualign._core.arrays import Array
+from dualign._core.errors import UsageError
 from dualign._core.jit import part
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _numba = import_module("numba")
 _types, _extending = _numba.types, _numba.extending
 _unpack = _numba.core.cgutils.unpack_tuple
 _CHECKED = bool(_numba.config.BOUNDSCHECK)
+if _numba.config.DISABLE_JIT:
+    raise UsageError("NUMBA_DISABLE_JIT is set, but vectors of lanes have to be compiled; unset it")
 
 
 class _Lanes(_types.Type):  # type: ignore[misc, name-defined]

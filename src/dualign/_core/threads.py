@@ -26,15 +26,20 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 
+MOST_THREADS = 64
+"""More are not started, unless they are fewer than four for each processor: they would only take memory."""
+
+
 def available(requested: int | None = None) -> int:
     """The number of threads to use: as requested, else as many as this process may run on."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if requested is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return own
     if isinstance(requested, bool) or not hasattr(requested, "__index__"):
         raise UsageError("{threads=} must be a whole number", threads=requested)
     if requested < 1:
         raise UsageError("{threads=} must be at least 1", threads=requested)
-    return index(requested)
+    return min(index(requested), max(MOST_THREADS, 4 * own))
 
 
 def spans(length: int, size: int) -> list[tuple[int, int]]:

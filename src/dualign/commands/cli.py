@@ -18,6 +18,7 @@ codes.
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -338,6 +339,9 @@ def main() -> NoReturn:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(100_000)  # thousands of objects come with the imports, and all of them stay
     sys.modules.setdefault("scipy", None)  # type: ignore[arg-type] # Numba would load it for its version
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows fewer signs than our texts have
     code = 130  # for a signal between the end of the work and our own
     try:
         code = guarded(lambda: _invoke(sys.argv[1:]))

@@ -11,7 +11,7 @@ demo: $(INSTALLED)
 	$(BIN)/dualign demo
 
 # The first case of every test: types and some rooms on one core, the other rooms on the other.
-BESIDE = tests/cli tests/translate tests/text
+BESIDE = tests/commands tests/translate tests/text
 quick: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -77,8 +77,8 @@ dist: $(INSTALLED)
 
 # The wheel in an empty environment of each of the PYTHONS, and a part of the tests against it: src/ is not on the path.
 PYTHONS ?= $(PYTHON)
-WHEEL_TESTS = tests/cli/test_align.py tests/cli/test_train.py tests/cli/test_convert.py tests/cli/test_evaluate.py \
-	tests/cli/test_figure.py tests/measure tests/show tests/text
+WHEEL_TESTS = tests/commands/test_align.py tests/commands/test_train.py tests/commands/test_convert.py tests/commands/test_evaluate.py \
+	tests/commands/test_figure.py tests/measure tests/show tests/text
 wheel-test: dist
 	for python in $(PYTHONS); do \
 		place=$$(mktemp -d) && $$python -m venv $$place/venv && \

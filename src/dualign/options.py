@@ -5,12 +5,12 @@ Python keywords, command-line flags and the saved model read the same fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import check, idle, opt, refuse_unknown
+from dualign._core.fields import check, opt, refuse_unknown
 
 TOKENIZERS = ("none", "simple", "moses", "icu", "sentencepiece")
 WHITESPACE = ("unicode", "ascii")
@@ -317,10 +317,6 @@ class Options:
         """The threshold for decoders that need the same for all pairs."""
         return self.threshold or USUAL_THRESHOLD
 
-    def idle(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Those of the named options that have no effect, each with the option whose value is the reason."""
-        return idle(self, names)
-
     @property
     def skipped(self) -> frozenset[str]:
         """The tokens that are never linked, as they are compared."""
@@ -341,9 +337,6 @@ if TYPE_CHECKING:
     from dualign.option_values import OptionValues as OptionValues
 else:
     OptionValues = TypedDict("OptionValues", get_type_hints(Options), total=False)
-
-USED_WITH = {f.name: f.metadata["used_with"] for f in fields(Options) if "used_with" in f.metadata}
-"""Options that change the links only where another option has one of these values."""
 
 DECODING = tuple(f.name for f in fields(Options) if f.metadata.get("decoding"))
 """Options that matter for aligning, and can be changed after training."""

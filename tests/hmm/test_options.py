@@ -11,17 +11,9 @@ from typing import get_type_hints
 import pytest
 
 from dualign._core.errors import UsageError
+from dualign._core.fields import idle
 from dualign.hmm.training import schedule
-from dualign.options import (
-    AGREEMENTS,
-    CONSTRAINTS,
-    DECODERS,
-    MODELS,
-    SYMMETRIZATIONS,
-    USED_WITH,
-    Options,
-    OptionValues,
-)
+from dualign.options import AGREEMENTS, CONSTRAINTS, DECODERS, MODELS, SYMMETRIZATIONS, Options, OptionValues
 
 NAN = float("nan")
 BAD = {
@@ -121,13 +113,11 @@ def test_every_option_has_a_help_text():
 
 def test_options_that_need_another_are_idle_without_it():
     known = {"model": MODELS, "decoder": DECODERS, "agreement": AGREEMENTS}
-    names = {field.name for field in fields(Options)}
-    assert names >= USED_WITH.keys()
-    for values in USED_WITH.values():
+    for values in (f.metadata.get("used_with", {}) for f in fields(Options)):
         for other, fitting in values.items():
             assert set(fitting) < set(known[other])
     options = Options(decoder="bidirectional", agreement="full")
-    assert list(options.idle(["unsupported", "penalty", "agreement", "threshold", "rounds"])) == [
+    assert list(idle(options, ["unsupported", "penalty", "agreement", "threshold", "rounds"])) == [
         ("unsupported", "agreement"),
         ("penalty", "agreement"),
         ("threshold", "decoder"),

@@ -25,7 +25,7 @@ UsageError("{a=} needs {b=}", a=self.a, b=...)`), and files that are missing, re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
@@ -190,16 +190,6 @@ def _bundles(record: type) -> Iterator[type]:
         if (inner := f.metadata.get("bundle")) is not None:
             yield inner
             yield from _bundles(inner)
-
-
-def function_of(verb: type[Command]) -> Callable[..., Any]:
-    """Make the function for Python: files by position, options by keyword, `tell` for notes and progress."""
-
-    def call(*files: Any, tell: Reporter = SILENT, **options: Any) -> Any:
-        return verb.of(*files, **options).execute(tell)
-
-    call.__doc__, call.__name__ = verb.__doc__, verb.title()
-    return call
 
 
 def made(record: type[R], values: Mapping[str, Any], objects: Collection[Any] = ()) -> R:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dualign._core.arrays import Array
+from dualign._core.fields import idle
 from dualign._core.files.streams import is_regular, text_size
 from dualign.aligner import Aligner
 from dualign.commands.console import Reporter
@@ -87,7 +88,7 @@ def note_idle(
     """
     # The score of viterbi's links, which reports have, is relative to the threshold.
     scored = scored and options.decoder == "viterbi"
-    for name, other in options.idle([name for name in given if not (scored and name == "threshold")]):
+    for name, other in idle(options, [name for name in given if not (scored and name == "threshold")]):
         if other == "model" or not only_training:
             what = f"note: {{{name}=}} has no effect with {{{other}=}}"
             tell.note(what, **{name: given[name], other: getattr(options, other)})

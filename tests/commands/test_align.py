@@ -675,7 +675,9 @@ def test_training_options_without_effect_are_noted(files, tmp_path, capsys):
 
 def test_a_directory_as_output_is_refused_before_the_work(files, tmp_path, capsys):
     for option in ("-o", "--probabilities", "--report", "--save"):
-        assert f"{tmp_path}: a directory" in failure(capsys, *files, option, str(tmp_path))
+        assert f"{tmp_path}: is a directory; name a file to write" in failure(
+            capsys, *files, option, str(tmp_path)
+        )
 
 
 def test_one_file_without_a_separator_is_refused(files, capsys):

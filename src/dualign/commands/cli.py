@@ -307,7 +307,8 @@ def _help(each: Setting) -> str:
     if not text.endswith((".", "]")):
         text = f"{text[0].upper()}{text[1:]}."
     bounds = {"least": "at least", "over": "over", "most": "at most", "below": "below"}
-    facts = [] if default in (None, "", ()) or each.is_required else [f"default: {default}"]
+    usual = f"{default:g}" if isinstance(default, float) else default
+    facts = [] if default in (None, "", ()) or each.is_required else [f"default: {usual}"]
     facts += [f"{words} {rules[rule]:g}" for rule, words in bounds.items() if rule in rules]
     return text if text.endswith("]") or not facts or each.kind == "bool" else f"{text} [{'; '.join(facts)}]"
 

@@ -121,16 +121,21 @@ class Scoring(TextDrawing):
     model: tuple[str, ...] = opt(
         (), "Saved model: every link that it scores.", metavar="[NAME=]MODEL", file="in", named=True
     )
+    shown: Files = bundle(Files, SHOWN)
     computing: Computing = bundle(Computing, "threads errors")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shown.gold is None:
+            raise UsageError("there is nothing to compare with; name gold links with {gold=}", gold=...)
 
     def scored(
         self, files: Files, tell: Reporter
     ) -> tuple[dict[str, list[LinkScores]], list[int], list[Alignment]]:
         """Return scores of links by system; the pairs that have gold; and their gold links."""
         text = read_all(replace(files, links=()), self.computing)
-        if text.gold is None:
-            raise UsageError("there is nothing to compare with; name gold links with {gold=}", gold=...)
-        kept = [n for n, gold in enumerate(text.gold) if gold is not None]
+        reference = text.gold or ()
+        kept = [n for n, gold in enumerate(reference) if gold is not None]
         scored: dict[str, list[LinkScores]] = {}
         for system in text.systems:
             cells = system.cells or ()
@@ -139,7 +144,7 @@ class Scoring(TextDrawing):
             name, path = named(item)
             arrays = model_view(path, None, self.computing, tell).of_pairs(text.pairs[n] for n in kept)
             scored[name] = [array[1].mean(axis=0) for array in arrays]
-        return scored, kept, [gold for gold in text.gold if gold is not None]
+        return scored, kept, [gold for gold in reference if gold is not None]
 
 
 @dataclass(frozen=True)
@@ -147,10 +152,8 @@ class DrawCurve(Scoring):
     """Draw precision against recall of several systems.
 
     A file of probabilities gives a curve as far as its links go, a saved model a whole one, and a file of
-    links a point.
+    links a point. Gold links are needed.
     """
-
-    shown: Files = bundle(Files, SHOWN)
 
     def run(self, tell: Reporter) -> None:
         """Draw curves and points."""
@@ -177,7 +180,8 @@ class DrawCurve(Scoring):
 class DrawCalibration(Scoring):
     """Draw how many of the links with a probability of p are right.
 
-    A file of probabilities is about the links that it has, a saved model about every pair of words.
+    A file of probabilities is about the links that it has, a saved model about every pair of words. Gold
+    links are needed.
     """
 
     shown: Files = bundle(Files, "source target probabilities gold gold_format first")

@@ -18,8 +18,8 @@ from dualign.show.files import Files
 class Summarize(Command):
     """Write a page about aligned text: statistics and dictionary.
 
-    Links may come from any aligner. `dualign align --html-report` writes the same page about its own run,
-    with the objective of each round.
+    Links, of one system, may come from any aligner. `dualign align --html-report` writes the same page about
+    its own run, with the objective of each round.
     """
 
     shown: Files = bundle(Files, "source target links probabilities reports format")

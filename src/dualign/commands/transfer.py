@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SHARD = 1024
 """Sentence pairs of a task on a cluster."""
 
+LINKS = "Links, perhaps with probabilities, as `dualign align --probabilities` writes them."
 TARGET = "Target: CoNLL-U, or text with one tokenised sentence per line."
 _IS_CONLLU = {None: None, "conllu": True, "text": False}
 
@@ -49,9 +50,7 @@ class Transfer(Command):
 
     source: str = arg("", file="in")
     target: str = arg(TARGET, file="in")
-    links: str = arg(
-        "Links, perhaps with probabilities, as `dualign align --probabilities` writes them.", file="in"
-    )
+    links: str = arg(LINKS, file="in")
     output: str = output()
     report: str | None = report_file("Also write a JSON object for each pair: what happened.")
     format: str | None = link_format()
@@ -208,7 +207,7 @@ class EvaluateTransfer(Command):
 
     source: str = arg("Annotated source: CoNLL-U, or .jsonl with spans.", file="in")
     target: str = arg("Its translation, with annotation of its own.", file="in")
-    links: str = arg("File of links.", file="in")
+    links: str = arg(LINKS, file="in")
     threshold: tuple[float, ...] = opt(
         (), "Thresholds on links; repeat for several.", metavar="P", least=0, below=1
     )

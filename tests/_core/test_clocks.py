@@ -69,14 +69,11 @@ def rounds_taken(time, limit, seconds_of, guess=0.0):
     pace, taken = Pace(Clock(limit), 25), []
     pace.each = guess
 
-    def work(rounds):
+    while (rounds := pace.rounds(25)) is not None and sum(taken) < 1000:
         for number in range(sum(taken), sum(taken) + rounds):
             time[0] += seconds_of(number)
         taken.append(rounds)
-        return "done", rounds
-
-    while pace.take(work, 25) is not None and sum(taken) < 1000:
-        pass
+        pace.done(rounds)
     return taken
 
 

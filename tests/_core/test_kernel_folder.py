@@ -31,7 +31,7 @@ def environment(monkeypatch, tmp_path):
     """No variable that names a folder for kernels; nothing is remembered from before, or afterwards."""
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(folders, "_temporary", [])
+    monkeypatch.setattr(folders, "temporary_folders", [])
     forget()
     yield monkeypatch
     forget()

@@ -92,34 +92,18 @@ class Setting(NamedTuple):
     field: Field[Any]
     path: tuple[str, ...]
     """The attributes that lead to its value."""
+    rules: Mapping[str, Any]
+    """What was declared."""
+    flag: str
+    """The long name in a shell."""
+    is_argument: bool
+    """Whether it is given by its position."""
+    is_required: bool
+    """Whether it has no default."""
+    kind: str
+    """Its type without `None`; text if it may be text, too."""
     has_flag: bool = True
     assignable: bool = False
-
-    @property
-    def rules(self) -> Mapping[str, Any]:
-        """What was declared."""
-        return self.field.metadata
-
-    @property
-    def flag(self) -> str:
-        """The long name in a shell."""
-        return self.rules.get("flag") or f"--{self.name.replace('_', '-').rstrip('-')}"
-
-    @property
-    def is_argument(self) -> bool:
-        """Whether it is given by its position."""
-        return "argument" in self.rules
-
-    @property
-    def is_required(self) -> bool:
-        """Whether it has no default."""
-        return _is_required(self.field)
-
-    @property
-    def kind(self) -> str:
-        """Its type without `None`; text if it may be text, too."""
-        kinds = str(self.field.type).split(" | ")
-        return "str" if "str" in kinds else kinds[0]
 
     def of(self, record: Any) -> Any:
         """Return its value."""
@@ -139,7 +123,7 @@ def settings(record: type) -> dict[str, Setting]:
     for f in fields(record):
         if (inner := f.metadata.get("bundle")) is None:
             if f.init and "help" in f.metadata:
-                found[name_of(f)] = Setting(name_of(f), f, (f.name,))
+                found[name_of(f)] = _setting(f)
             continue
         only, assignable = f.metadata["only"], f.metadata["assignable"]
         for name, each in settings(inner).items():
@@ -148,6 +132,13 @@ def settings(record: type) -> dict[str, Setting]:
                 path=(f.name, *each.path), has_flag=has_flag, assignable=assignable or each.assignable
             )
     return found
+
+
+def _setting(f: Field[Any]) -> Setting:
+    name, kinds = name_of(f), str(f.type).split(" | ")
+    flag = f.metadata.get("flag") or f"--{name.replace('_', '-').rstrip('-')}"
+    kind = "str" if "str" in kinds else kinds[0]
+    return Setting(name, f, (f.name,), f.metadata, flag, "argument" in f.metadata, _is_required(f), kind)
 
 
 def name_of(f: Field[Any]) -> str:

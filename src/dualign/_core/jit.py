@@ -51,8 +51,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(rb"^from (dualign[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 _NAME = re.compile(rb"\w+")
 
-_temporary: list[Path] = []
-"""The temporary folder of kernels, if there is one."""
+temporary_folders: list[Path] = []
+"""The folder of kernels that is removed at the end, if there is one."""
 _at_exit = ExitStack()
 """Removes it."""
 
@@ -324,7 +324,7 @@ def kernel_folder() -> Path:
             return place
     # Not a fixed name in a folder that others may write to: whatever is found there will be run.
     root = Path(_at_exit.enter_context(temporary_folder()))
-    _temporary.append(root)
+    temporary_folders.append(root)
     (place := root / "dualign").mkdir()
     atexit.register(remove_temporary_kernels)
     _log.warning(
@@ -358,7 +358,7 @@ def _has_kernels(place: Path) -> bool:
 def with_kernel_folder(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment of a process that keeps its kernels where this one does."""
     kernel_folder()
-    return dict(environment) | ({"NUMBA_CACHE_DIR": str(_temporary[0])} if _temporary else {})
+    return dict(environment) | ({"NUMBA_CACHE_DIR": str(temporary_folders[0])} if temporary_folders else {})
 
 
 def remove_temporary_kernels() -> None:

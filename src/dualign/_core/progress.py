@@ -67,24 +67,27 @@ class Pace:
     clock is over.
     """
 
-    __slots__ = ("chunk", "clock", "each", "measured")
+    __slots__ = ("began", "chunk", "clock", "each", "measured")
 
     def __init__(self, clock: Clock, chunk: int) -> None:
         self.clock, self.chunk = clock, chunk
-        self.each, self.measured = 0.0, False
+        self.each, self.began, self.measured = 0.0, 0.0, False
 
-    def take(self, work: Callable[[int], tuple[R, int]], most: int) -> R | None:
-        """What `work(rounds)` returns, with the number of rounds that it took; None if there is no time."""
+    def rounds(self, most: int) -> int | None:
+        """How many to do now, at most that many; None if there is no time for another."""
         if self.clock.limit is None:
-            return work(min(self.chunk, most))[0]
+            return min(self.chunk, most)
         fitting = self.clock.left / self.each if self.each > 0 else 1.0
         if fitting < 1:
             self.clock.limit = min(self.clock.limit, self.clock.seconds)
             return None
-        began = self.clock.seconds
-        result, taken = work(min(self.chunk, most, max(1, int(fitting / 2))) if self.measured else 1)
-        self.each, self.measured = (self.clock.seconds - began) / max(taken, 1), True
-        return result
+        self.began = self.clock.seconds
+        return min(self.chunk, most, max(1, int(fitting / 2))) if self.measured else 1
+
+    def done(self, rounds: int) -> None:
+        """Take note of the time that so many rounds have taken."""
+        if self.clock.limit is not None:
+            self.each, self.measured = (self.clock.seconds - self.began) / max(rounds, 1), True
 
 
 def in_words(seconds: float) -> str:

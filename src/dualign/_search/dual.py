@@ -144,7 +144,7 @@ def descent(
     restore: Callable[..., Any] = _stay,
     prune: Callable[..., Any] = _prune_nothing,
     compiled: bool = True,
-) -> Callable[[Any, Record, int, float], int]:
+) -> Callable[..., int]:
     """The loop for one kind of problem: `descend(state, record, rounds, tolerance)`, a kernel.
 
     It takes up to that many rounds and returns OPEN, CLOSED, MET or STUCK; the least bound is in `record`.
@@ -193,16 +193,14 @@ def run(advance: Callable[[int], int], record: Record, most: int, chunk: int, cl
     At most `chunk` rounds at a time, and with a limit no more than there is time for. Returns the last
     answer.
     """
-    pace = Pace(clock, chunk)
-
-    def work(rounds: int) -> tuple[int, int]:
-        before = int(record.numbers[ROUNDS])
-        return advance(rounds), int(record.numbers[ROUNDS]) - before
-
-    while True:
-        status = pace.take(work, most - int(record.numbers[ROUNDS]))
-        if status != OPEN or record.numbers[ROUNDS] >= most or clock.is_over:
-            return OPEN if status is None else status
+    pace, recorded = Pace(clock, chunk), int(record.numbers[ROUNDS])
+    while (rounds := pace.rounds(most - recorded)) is not None:
+        status, before = advance(rounds), recorded
+        recorded = int(record.numbers[ROUNDS])
+        pace.done(recorded - before)
+        if status != OPEN or recorded >= most or clock.is_over:
+            return status
+    return OPEN
 
 
 def trace_of(record: Record) -> tuple[tuple[float, float], ...]:

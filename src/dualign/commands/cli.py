@@ -31,7 +31,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from dualign._core.errors import DualignError, Spell, Terminated, UsageError, shown
-from dualign._core.fields import Setting, assigned, settings
+from dualign._core.fields import Setting, assigned
 from dualign.commands import GROUPS, VERBS
 from dualign.commands.console import Console, say
 from dualign.text.checks import number_of
@@ -171,7 +171,7 @@ class Option(click.Option):
 
 def click_command(name: str, verb: type[Command]) -> Verb:
     """Make click's command of a verb."""
-    known = {each.name: each for each in settings(verb).values() if each.has_flag or each.assignable}
+    known = {each.name: each for each in verb.declared().values() if each.has_flag or each.assignable}
     spell = _speller(known)
     arguments = [each for each in known.values() if each.is_argument]
     variable = _is_variable(arguments)
@@ -186,7 +186,7 @@ def click_command(name: str, verb: type[Command]) -> Verb:
         if variable:
             given |= _named(verb, arguments, words, given)
         try:
-            command = verb.of(**given | assigned(known, set_, given))
+            command = verb.of(**given | (assigned(known, set_, given) if set_ else {}))
             if not quiet:
                 _note_ignored(known[name] for name in given)
             is_quiet = quiet or command.is_silent
@@ -349,7 +349,7 @@ def main() -> NoReturn:
     finally:
         # Nothing is left to do: files are closed, output is flushed. An orderly shutdown would only take the
         # compiled kernels apart, 0.2 s of it.
-        if (kernels := sys.modules.get("dualign._core.jit")) is not None:
+        if (kernels := sys.modules.get("dualign._core.jit")) is not None and kernels.temporary_folders:
             kernels.remove_temporary_kernels()
         os._exit(code)
 

@@ -31,7 +31,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import OptionRecord, bundle, name_of, refuse_unknown, settings
+from dualign._core.fields import OptionRecord, Setting, bundle, name_of, refuse_unknown, settings
 from dualign.commands.computing import Computing
 from dualign.commands.console import SILENT, Reporter
 
@@ -57,6 +57,11 @@ class Command(OptionRecord):
     def title(cls) -> str:
         """Return what it is called in `dualign.jobs`."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    @classmethod
+    def declared(cls) -> dict[str, Setting]:
+        """Return all its options, those of its bundles included, by name."""
+        return settings(cls)
 
     @classmethod
     def of(cls, *files: Any, **options: Any) -> Self:

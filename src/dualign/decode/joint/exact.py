@@ -71,13 +71,13 @@ class _Search:
         """Descend until the gap is closed, progress is slow, or time is up; the bound that it proves."""
         pair = ChainPair(self.problem, masks, multipliers, self.halves, self.incumbent, np.empty(2))
 
-        def work(rounds: int) -> tuple[int, int]:
-            done = int(record.numbers[ROUNDS])
-            return descend(pair, record, rounds, self.tolerance), int(record.numbers[ROUNDS]) - done
-
+        outcome: int | None
         before, since = np.inf, 0  # the bound at a round, a chunk of rounds ago
         while True:
-            outcome = self.pace.take(work, self.pace.chunk)
+            done, outcome = int(record.numbers[ROUNDS]), None
+            if (chosen := self.pace.rounds(self.pace.chunk)) is not None:
+                outcome = descend(pair, record, chosen, self.tolerance)
+                self.pace.done(int(record.numbers[ROUNDS]) - done)
             bound, rounds = float(record.numbers[BOUND]), int(record.numbers[ROUNDS])
             later = rounds >= since + self.pace.chunk
             slow = later and before - bound < 0.1 * (bound - self.least)

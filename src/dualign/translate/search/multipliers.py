@@ -19,6 +19,7 @@ dropped, and with them pairs of words and contexts, which makes the bound smalle
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,7 +91,7 @@ def least_bound(
         np.empty((W, W)), np.empty(W), np.empty(N), np.empty(N, np.int64), np.empty(N),
     )  # fmt: skip
     record, rounding = new_record(score=target), ROUNDING * (1.0 + abs(target))
-    run(lambda chunk: descend_words(state, record, chunk, rounding), record, rounds, CHUNK, clock)
+    run(partial(descend_words, state, record, tolerance=rounding), record, rounds, CHUNK, clock)
     state.u[:], state.v[:] = state.best_u, state.best_v
     compiled_set_potential(state)
     return float(record.numbers[BOUND]), state.potential

@@ -17,6 +17,7 @@ import pytest
 
 import dualign
 from dualign import Aligner, Alignment, DataError, Options, UsageError
+from dualign.aligner import as_text
 from dualign.text import Numbered, numbered
 from dualign.text.samples import generate, sample
 
@@ -490,3 +491,19 @@ def test_a_text_that_repeats_one_pair_of_repeated_words_gets_links():
     pair = "a b c d a e", "u v w x u y"
     [links] = Aligner(threads=1).fit([pair] * 500).align([pair])
     assert {(0, 0), (4, 4), (5, 5)} <= set(links.links)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_text_of_few_pairs_is_not_taken_for_its_sides(number):
+    """Two pairs in a tuple were once read as two sides, or the other way round, without a word."""
+    pairs = [("a b", "x y"), ("a c", "x z"), ("b", "y")][:number]
+    expected = [(source.split(), target.split()) for source, target in pairs]
+    sources, targets = map(list, zip(*pairs, strict=True))
+    for text in (pairs, iter(pairs), [list(pair) for pair in pairs], (sources, targets)):
+        assert as_text(text) == expected
+    if number == 2:
+        for text in (tuple(pairs), (tuple(sources), tuple(targets))):
+            with pytest.raises(dualign.UsageError, match="two pairs or two sides"):
+                as_text(text)
+    else:
+        assert as_text(tuple(pairs)) == expected

@@ -81,6 +81,7 @@ class Aligner:
     - two arguments, all source sentences and all target sentences: two parallel columns of any type;
     - one tuple of two lists, `(sources, targets)`: the same two columns;
     - any other iterable of pairs `(source, target)`. A list always holds pairs, even a list of two lists;
+      a tuple of two tuples, which could be pairs or sides, is refused;
     - a `dualign.text.Numbered`, made by `dualign.text.numbered(pairs, lowercase)`: its words are numbered
       only once for `fit` and `align`.
 
@@ -468,8 +469,14 @@ def as_text(
         return as_pairs(bitext, target, cutting)  # type: ignore[arg-type]
     if isinstance(bitext, Numbered):
         return bitext
-    if isinstance(bitext, tuple) and len(bitext) == 2 and all(isinstance(side, list) for side in bitext):
-        return as_pairs(bitext[0], bitext[1], cutting)
+    if isinstance(bitext, tuple) and len(bitext) == 2:
+        if all(isinstance(side, list) for side in bitext):
+            return as_pairs(bitext[0], bitext[1], cutting)
+        if all(isinstance(side, tuple) for side in bitext):
+            raise UsageError(
+                "a tuple of two tuples can be two pairs or two sides; give pairs in a list, "
+                "[(source, target), (source, target)], and sides as lists, ([source, source], [target, target])"
+            )
     if isinstance(bitext, str):
         raise DataError("a bitext is an iterable of (source, target) pairs, not one string")
     if not isinstance(bitext, Iterable):

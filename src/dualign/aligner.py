@@ -475,7 +475,7 @@ def as_text(
         if all(isinstance(side, tuple) for side in bitext):
             raise UsageError(
                 "a tuple of two tuples can be two pairs or two sides; give pairs in a list, "
-                "[(source, target), (source, target)], and sides as lists, ([source, source], [target, target])"
+                "[(source, target), …], and sides as lists, ([source, …], [target, …])"
             )
     if isinstance(bitext, str):
         raise DataError("a bitext is an iterable of (source, target) pairs, not one string")

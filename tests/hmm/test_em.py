@@ -10,6 +10,7 @@ from tests.hmm.chains import both_parameters, jump_rows
 from tests.hmm.corpora import assert_same_bits, em_round, encoded, entries, random_pairs
 from tests.oracles.chain import enumerate_chain
 
+import dualign
 from dualign._core.memory import Workspace
 from dualign.engines import threads as em
 from dualign.engines.threads import ThreadsEngine
@@ -265,3 +266,20 @@ def test_a_round_leaves_the_model_it_was_given_alone():
     em_round(bitext, model, priors, "agreement", 2)
     for old, now in zip(before, (*model.lexicon, model.weights, *model.jumps), strict=True):
         np.testing.assert_array_equal(old, now)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pairs", [10, 200])
+def test_plain_em_never_lowers_the_objective_with_the_prior_of_null(pairs):
+    """The objective alone falls in small texts: it does not include the pseudo-counts of null."""
+    text = [(["s"] * (1 + n % 6), ["t"] * (1 + n * 7 % 5)) for n in range(pairs)]
+    options = {"stem_weight": 0.0, "form_weight": 0.0, "leave_out": 0.0, "ibm1_rounds": 1}
+    sums, prior = [], None
+    for rounds in range(1, 7):
+        aligner = dualign.Aligner(threads=1, constraint="none", rounds=rounds, **options).fit(text)
+        if prior is not None:  # the objective is that of the model before the round
+            sums.append(aligner.history[-1].likelihood + prior)
+        lexicon = aligner.model.lexicon
+        beyond = [1.0 - float(null.sum()) for null in (lexicon.null_target, lexicon.null_source)]
+        prior = UNSEEN * float(np.log(beyond).sum())
+    assert (np.diff(sums) >= -1e-6 * abs(sums[0])).all(), sums

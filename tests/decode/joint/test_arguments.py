@@ -43,9 +43,9 @@ def test_scores_that_are_none(theta, omega, message):
     [
         ({"penalty": 0.5}, "penalty=0.5 must be a number at most 0"),
         ({"penalty": None}, "penalty=None must be a number at most 0"),
-        ({"penalty": "-1"}, "penalty='-1' must be a number at most 0"),
-        ({"agreement": "soft", "unsupported": "-2"}, "unsupported='-2' must be a number at most penalty=-1"),
-        ({"time_limit": "1"}, "time_limit='1' must be a number of seconds"),
+        ({"penalty": "-1"}, 'penalty="-1" must be a number at most 0'),
+        ({"agreement": "soft", "unsupported": "-2"}, 'unsupported="-2" must be a number at most penalty=-1'),
+        ({"time_limit": "1"}, 'time_limit="1" must be a number of seconds'),
         ({"penalty": np.nan}, "penalty=nan"),
         ({"agreement": "half"}, 'agreement="half" is not one of full, adjacent, soft'),
         ({"agreement": "soft"}, "unsupported=None must be a number"),

@@ -310,7 +310,7 @@ def test_bad_scores_are_refused_with_their_place(scores: object, message: str) -
         ({"alpha": 1.01}, "alpha=1.01"),
         ({"alpha": -1.0}, "alpha=-1.0"),
         ({"alpha": float("nan")}, "alpha=nan"),
-        ({"alpha": "0.5"}, "alpha='0.5' must be a number"),
+        ({"alpha": "0.5"}, 'alpha="0.5" must be a number'),
         ({"alpha": True}, "alpha=True"),
         ({"concave": "row"}, 'concave="row" is not one of rows, columns, both'),
         ({"method": "fast"}, 'method="fast" is not one of lazy, plain, exact'),

@@ -149,7 +149,8 @@ class PathRelaxation:
 
         def advance(rounds: int) -> int:
             nonlocal bound
-            status = descend(state, record, rounds, -np.inf)
+            with np.errstate(invalid="ignore"):  # of a bound that is infinite, as in a compiled loop
+                status = descend(state, record, rounds, -np.inf)
             bound = min(bound, float(record.numbers[BOUND]))
             score = incumbents.score
             trace.append((what(), bound, score, clock.seconds))

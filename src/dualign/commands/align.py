@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.progress import Clock, advance
-from dualign.commands.bundles import Outputs
+from dualign.commands.bundles import WITHOUT_MODEL, Computing, Evidence, Outputs, Tuning
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.commands.evidence import WITHOUT_MODEL, Evidence, Tuning
 from dualign.options import Options
 from dualign.text.checks import number_of
 from dualign.text.text_files import TextFiles

@@ -23,9 +23,8 @@ from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
 from dualign._core.threads import available
 from dualign._core.version import release
-from dualign.commands.bundles import ReportFile
+from dualign.commands.bundles import Computing, ReportFile
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.measure.timing import Usage, measure
 from dualign.text.checks import number_of

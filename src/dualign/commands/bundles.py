@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import UsageError
-from dualign._core.fields import check, opt
-from dualign.commands.computing import Computing
+from dualign._core.fields import OptionRecord, check, opt
 from dualign.commands.console import Reporter
 from dualign.options import POSITIONS, PROJECTIONS
+from dualign.text.checks import number_of
 from dualign.text.link_formats import FORMATS
 from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
+    from dualign._core.memory import Workspace
+    from dualign.engines.dask.workers import Workers
+    from dualign.hmm.constraints import ConstraintSet, Glossary
     from dualign.show.dataset import Dataset
     from dualign.show.files import Files
     from dualign.show.model_view import ModelView
+    from dualign.text.tokenizing import Cutting
 
 
 def output(default: Any = "-", help: str = "Where to write; - is standard output.", **rules: Any) -> Any:
@@ -185,3 +189,227 @@ class Outputs:
     def streamed(self) -> tuple[str | None, ...]:
         """The files that are written piece by piece, the links first."""
         return self.links, self.probabilities, self.report, self.scores, self.tokens
+
+
+WITHOUT_MODEL = "glossary prior prior_weight background background_ratio similarity similarity_weight"
+"""The options that go with a model that is trained from the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Files of what is known; each is optional."""
+
+    glossary: str | None = opt(
+        None, "Known translations, source<TAB>target on a line, linked where both occur.",
+        metavar="FILE", file="in", panel="Evidence",
+    )  # fmt: skip
+    prior: str | None = opt(
+        None, "Pseudo-counts of word pairs: a model, source<TAB>target<TAB>weight, eflomal's priors.",
+        metavar="FILE", file="in", panel="Evidence",
+    )  # fmt: skip
+    weight: float = opt(
+        1.0, "Multiply the counts of --prior by this.", name="prior_weight", metavar="X", over=0,
+        needs="prior", panel="Evidence",
+    )  # fmt: skip
+    model: str | None = opt(
+        None, "Continue training this model, with its options and counts.", name="continue_",
+        metavar="MODEL", file="in", model=True, panel="Evidence",
+    )  # fmt: skip
+    background: tuple[str, str] | None = opt(
+        None,
+        "More text to learn from, which is not aligned.",
+        metavar="SOURCE TARGET",
+        file="in",
+        panel="Evidence",
+    )
+    times: int | None = opt(
+        None,
+        "Each pair of the text counts like N of --background. [default: 1, or 4 if few words are shared]",
+        name="background_ratio", metavar="N", least=1, needs="background", panel="Evidence",
+    )  # fmt: skip
+    similarity: str | None = opt(
+        None, "Similarities of the words of the first pairs, one matrix per pair, as evidence.",
+        metavar="FILE.npz", file="in", panel="Evidence",
+    )  # fmt: skip
+    similarity_weight: float | None = opt(
+        None, "Multiply probabilities by exp(W × similarity). [default: 4, or as --tune finds]",
+        metavar="W", needs="similarity", panel="Evidence",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.prior is not None and self.model is not None:
+            raise UsageError(
+                "continuing a model already uses it as the prior; leave out {prior=}", prior=self.prior
+            )
+
+    def read_glossary(self, errors: str, cutting: Cutting) -> Glossary | None:
+        """Return the glossary, if there is one, split into tokens as the text is."""
+        from dualign.hmm.constraints import Glossary
+
+        if self.glossary is None:
+            return None
+        return Glossary.read(self.glossary, errors=errors, cutting=cutting)
+
+    def note_found(self, constraints: ConstraintSet | None, tell: Reporter) -> None:
+        """Tell how many entries of the glossary the text has had."""
+        from dualign.hmm.constraints import Glossary
+
+        if self.glossary is None or not isinstance(constraints, Glossary):
+            return
+        size, found = constraints.size, len(constraints.found)
+        if not size:
+            tell.warn("{file}: the glossary has no entries, so it has no effect", file=self.glossary)
+        elif constraints.asked and not found:
+            tell.warn(
+                "{file}: no entry of the glossary occurs in the text, both sides in a pair, so it has no "
+                "effect; the source comes first, and words must be as they are in the text",
+                file=self.glossary,
+            )
+        elif found:
+            occur = "occurs" if found == 1 else "occur"
+            tell.note(f"glossary: {found:,} of {number_of(size, 'entries')} {occur} in the text")
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Gold links to tune by, and the text they belong to if that is not the beginning of the input."""
+
+    gold: str | None = opt(
+        None, "Tune the decoder, and the weight of similarities, on these gold links of the first lines.",
+        name="tune", metavar="GOLD", file="in", panel="Gold links",
+    )  # fmt: skip
+    source: str | None = opt(
+        None, "Source text of the gold links, if not the first lines.", name="tune_source", needs="gold",
+        metavar="FILE", file="in", panel="Gold links",
+    )  # fmt: skip
+    target: str | None = opt(
+        None, "Target text of the gold links.", name="tune_target", metavar="FILE", file="in",
+        panel="Gold links",
+    )  # fmt: skip
+    early_stop: bool = opt(
+        False, "Stop training when quality on the gold links gets worse.", panel="Gold links"
+    )
+    pin: bool = False
+    """Also keep the pairs to these links in training; tune only if there are enough of them."""
+    ids: str | None = None
+    """File with the ids of the input's pairs, which the gold links may name."""
+    pinned: str | None = opt(
+        None, "Corrected links of some pairs, kept fixed in training; 20 or more also tune the decoder.",
+        name="gold", metavar="FILE", file="in", panel="Gold links",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.pinned is not None:
+            if self.gold is not None or self.source is not None or self.target is not None:
+                raise UsageError(
+                    "{gold=} tunes by its links itself; leave out {tune=}, or give {tune=} alone",
+                    gold=..., tune=...,
+                )  # fmt: skip
+            object.__setattr__(self, "gold", self.pinned)
+            object.__setattr__(self, "pinned", None)
+            object.__setattr__(self, "pin", True)
+        check(self)
+        if self.target is not None and self.source is None:
+            raise UsageError(
+                "{tune_target=} needs {tune_source=}; the target text to tune on is given without its source "
+                "text", tune_target=..., tune_source=...,
+            )  # fmt: skip
+        if self.early_stop and self.gold is None:
+            raise UsageError("{early_stop=} needs {tune=}", early_stop=True, tune="GOLD")
+        if self.pin and self.source is not None:
+            raise UsageError("pinned gold links belong to the training text; leave out the text to tune on")
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether there are gold links."""
+        return self.gold is not None
+
+    @property
+    def on_input(self) -> bool:
+        """Whether the gold links are those of the first lines of the input."""
+        return self.source is None
+
+
+@dataclass(frozen=True, repr=False)
+class Computing(OptionRecord):
+    """Threads, memory, devices and machines; none of them changes the result."""
+
+    threads: int | None = opt(
+        None, "Number of threads; it does not change the result.", metavar="N", least=1, panel="Computing"
+    )
+    errors: str = opt(
+        "strict", "Bytes that are not UTF-8: stop, or replace them by U+FFFD.",
+        choices=("strict", "replace"), panel="Computing",
+    )  # fmt: skip
+    memory: int | str | None = opt(
+        None,
+        "Memory to use, such as 4G; what does not fit goes to scratch files.",
+        metavar="SIZE",
+        panel="Computing",
+    )
+    device: str = opt(
+        "cpu", "Where to compute: the processor, a graphics card, or a card if there is one.",
+        choices=("cpu", "cuda", "auto"), panel="Computing",
+    )  # fmt: skip
+    device_memory: int | str | None = opt(
+        None, "Memory of the card to use, such as 8G.", metavar="SIZE", panel="Computing"
+    )
+    scratch: str | None = opt(None, "Folder for scratch files.", metavar="DIR", panel="Computing")
+    cluster: str | None = opt(
+        None, "Compute on a Dask cluster: tcp://scheduler:8786, a scheduler file, or local:4.",
+        metavar="ADDRESS", panel="Computing",
+    )  # fmt: skip
+    work: str | None = opt(
+        None,
+        "With --cluster: a folder that all its machines share, to go on from.",
+        metavar="DIR",
+        panel="Computing",
+    )
+    profile: str | None = opt(
+        None, "Also write a JSON profile: where the time went, and how much memory was used.",
+        metavar="FILE", file="out", panel="Computing",
+    )  # fmt: skip
+
+    def __repr__(self) -> str:
+        changed = [f.name for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
+
+    def workspace(self) -> Workspace:
+        """Return room for large arrays, as `memory` and `scratch` say; refuse what cannot be had."""
+        from dualign._core.memory import Workspace, as_bytes, return_memory
+        from dualign._core.threads import available
+
+        memory = self.memory
+        if memory is not None:
+            return_memory()
+        if isinstance(memory, str):
+            try:
+                memory = as_bytes(memory)
+            except UsageError as error:
+                raise UsageError("{memory=}: {error}", memory=memory, error=error) from None
+        if memory is not None and (isinstance(memory, bool) or not hasattr(memory, "__index__")):
+            raise UsageError("{memory=} must be a number of bytes, or a size such as 4G", memory=memory)
+        return Workspace(memory, self.scratch, available(self.threads))
+
+    def check_device(self) -> None:
+        """Refuse a card that cannot be used before the work."""
+        if self.device == "cuda":
+            from dualign.engines.cuda.device import card_of
+
+            card_of(self.device, self.device_memory)
+
+    def aligner_keywords(self) -> dict[str, Any]:
+        """Return the keywords of an `Aligner` that say where it computes."""
+        return {"threads": self.threads, "device": self.device, "device_memory": self.device_memory}
+
+    @contextmanager
+    def crew(self, tell: Reporter) -> Iterator[Workers | None]:
+        """Give the workers of the cluster, if there is one."""
+        if self.cluster is None:
+            yield None
+            return
+        from dualign.engines.dask.workers import connected
+
+        with connected(self.cluster, self.work, tell.tasks) as crew:
+            yield crew

@@ -32,7 +32,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from dualign._core.errors import UsageError
 from dualign._core.fields import OptionRecord, Setting, bundle, name_of, refuse_unknown, settings
-from dualign.commands.computing import Computing
+from dualign.commands.bundles import Computing
 from dualign.commands.console import SILENT, Reporter
 
 R = TypeVar("R")

@@ -8,9 +8,8 @@ from typing import ClassVar
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import plain_name
-from dualign.commands.bundles import link_format, pairs
+from dualign.commands.bundles import Computing, link_format, pairs
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.text.link_formats import FORMATS, WRITABLE
 

@@ -14,9 +14,8 @@ from dualign._core.errors import DataError
 from dualign._core.fields import OptionRecord, arg, bundle, idle, opt
 from dualign._core.files.streams import open_output
 from dualign._core.progress import Clock
-from dualign.commands.bundles import check_beside, output, report_file
+from dualign.commands.bundles import Computing, check_beside, output, report_file
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
 from dualign._core.progress import Clock
+from dualign.commands.bundles import Computing
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import open_output
-from dualign.commands.bundles import columns, output
+from dualign.commands.bundles import Computing, columns, output
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.text.text_files import TextFiles
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import OptionRecord, arg, bundle, opt
-from dualign.commands.bundles import ReportFile, check_beside, gold_format, link_format
+from dualign.commands.bundles import Computing, ReportFile, check_beside, gold_format, link_format
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.options import RARE
 from dualign.text.checks import same_ids, same_length

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import named
-from dualign.commands.bundles import SHOWN, columns, model_view, output, plain_files, projection, read_all
+from dualign.commands.bundles import (
+    SHOWN,
+    Computing,
+    columns,
+    model_view,
+    output,
+    plain_files,
+    projection,
+    read_all,
+)
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.show.files import Files
 from dualign.text.checks import number_of

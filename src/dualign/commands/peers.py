@@ -14,11 +14,9 @@ from typing import Any, ClassVar
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
-from dualign.commands.bundles import Outputs
+from dualign.commands.bundles import WITHOUT_MODEL, Computing, Evidence, Outputs
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.commands.evidence import WITHOUT_MODEL, Evidence
 from dualign.options import Options
 from dualign.text.text_files import TextFiles
 

@@ -15,6 +15,7 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import open_output
 from dualign.commands.bundles import (
+    Computing,
     ReportFile,
     check_beside,
     gold_format,
@@ -24,7 +25,6 @@ from dualign.commands.bundles import (
     time_limit,
 )
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.text.checks import in_step, number_of, same_length
 from dualign.text.text_files import TextFiles

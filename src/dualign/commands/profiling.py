@@ -19,7 +19,7 @@ from dualign._core.threads import available
 from dualign._core.version import release
 
 if TYPE_CHECKING:
-    from dualign.commands.computing import Computing
+    from dualign.commands.bundles import Computing
 
 
 class Profile:

@@ -7,9 +7,8 @@ from typing import Any
 
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import open_output
-from dualign.commands.bundles import link_format, output, pairs
+from dualign.commands.bundles import Computing, link_format, output, pairs
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.text.checks import number_of
 from dualign.transfer.remapping import UNITS, Remapping, Side, remapped

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, opt
+from dualign.commands.bundles import Computing, Evidence
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.commands.evidence import Evidence
 from dualign.options import Options
 
 if TYPE_CHECKING:

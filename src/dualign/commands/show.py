@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NoReturn
 from dualign._core.errors import UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output, plain_name
-from dualign.commands.bundles import SHOWN, columns, output, plain_files, read_all
+from dualign.commands.bundles import SHOWN, Computing, columns, output, plain_files, read_all
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.show.files import Files
 from dualign.text.checks import number_of

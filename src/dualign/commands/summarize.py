@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from dualign._core.errors import UsageError
 from dualign._core.fields import bundle
 from dualign._core.files.streams import named, open_output, plain_name
-from dualign.commands.bundles import columns, output, plain_files, read_all
+from dualign.commands.bundles import Computing, columns, output, plain_files, read_all
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.show.files import Files
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dualign._core.errors import DataError
 from dualign._core.fields import arg, bundle, opt
-from dualign.commands.bundles import link_format, output, pairs
+from dualign.commands.bundles import Computing, link_format, output, pairs
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.options import SYMMETRIZATIONS
 

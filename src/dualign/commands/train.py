@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dualign._core.errors import UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.progress import Clock, in_words
+from dualign.commands.bundles import Computing, Evidence, Tuning
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
-from dualign.commands.evidence import Evidence, Tuning
 from dualign.options import Options
 from dualign.text.checks import number_of
 from dualign.text.text_files import TextFiles

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import text_size
 from dualign._core.memory import Workspace
 from dualign._core.progress import phase
 from dualign._core.threads import ordered_map
 from dualign.aligner import Aligner
-from dualign.commands.computing import Computing
+from dualign.commands.bundles import Computing, Evidence, Tuning
 from dualign.commands.console import SILENT, Reporter
-from dualign.commands.evidence import Evidence, Tuning
 from dualign.commands.notes import note_device, note_raw, note_unknown
 from dualign.commands.plain_text import names_of
 from dualign.commands.warming import compile_kernels
@@ -31,9 +31,12 @@ from dualign.text.corpus import Bitext, Numbered
 from dualign.text.gold import Gold
 from dualign.text.numbering import LINES, encode_text
 from dualign.text.sampling import sampled
-from dualign.text.similarities import SIMILARITY_WEIGHT
+from dualign.text.similarities import SIMILARITY_WEIGHT, similarities
 from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import SAMPLE, Cutting
+
+if TYPE_CHECKING:
+    from dualign.hmm.priors import Prior
 
 LITTLE_TEXT = 200
 """Fewer pairs are worth a note: on them, links are less certain than their probabilities say."""
@@ -86,7 +89,7 @@ class Trainer:
         `positions`: what links will be on, if any are to be written.
         """
         tell, evidence, tuning = self.tell, self.evidence, self.tuning
-        prior = evidence.read_prior(self.errors, tell)
+        prior = read_prior(evidence, self.errors, tell)
         begin = None if prior is None else prior.begin
         if begin is not None:
             options = begin.options.as_dict() | options
@@ -202,21 +205,20 @@ class Trainer:
     ) -> Numbered:
         """Return the text with its similarities; without a weight, that of most use for the gold links."""
         from dualign.commands.tuning import linked, tuned_weight
+        from dualign.text.score_matrices import read_matrices
 
-        evidence = self.evidence
-        matrices: Iterable[tuple[str, Any]] = evidence.read_similarities(self.errors)
-        weight = evidence.similarity_weight
+        path, weight = str(self.evidence.similarity), self.evidence.similarity_weight
+        matrices: Iterable[tuple[str, Any]] = read_matrices(path, self.errors)
         if weight is None and gold is not None and linked(gold) >= LEAST_TO_TUNE:
             kept = list(matrices)
 
             def weighted(trial: float) -> tuple[Numbered, Sequence[Pair] | Numbered]:
-                similar = evidence.with_similarities(text, kept, trial, SILENT)
+                similar = with_similarities(text, kept, trial, path, SILENT)
                 return similar, labelled.of(similar)
 
             weight, matrices = tuned_weight(weighted, kept, gold.links, learn_from, self.tell, threads), kept
-        return evidence.with_similarities(
-            text, matrices, SIMILARITY_WEIGHT if weight is None else weight, self.tell
-        )
+        weight = SIMILARITY_WEIGHT if weight is None else weight
+        return with_similarities(text, matrices, weight, path, self.tell)
 
     def _read(self, given: TrainingText, aligner: Aligner, first: int) -> tuple[list[Pair], Numbered]:
         """Return the first pairs of a text, as many as are wanted, and the text, or a sample, numbered."""
@@ -275,6 +277,40 @@ class _AreaJudge:
         number = aligner.history[len(aligner.history) - len(areas) + best].number
         kept, area = f"kept round {number} of {options.rounds}", f"{areas[best]:.4f}"
         tell.note(f"early stop: {kept}, area under the curve {area}")
+
+
+def read_prior(evidence: Evidence, errors: str, tell: Reporter) -> Prior | None:
+    """Return the prior, if there is one; notes say what of it is not used."""
+    if evidence.model is None and evidence.prior is None:
+        return None
+    from dualign._core.files.container import is_model_file
+    from dualign.hmm.priors import Prior
+    from dualign.text.priors import read_word_pairs
+
+    if evidence.model is not None:
+        return Prior.of_model(Model.load(evidence.model), begin=True)
+    path = str(evidence.prior)
+    if is_model_file(path):
+        return Prior.of_model(Model.load(path)).scaled(evidence.weight)
+    pairs = read_word_pairs(path, errors)
+    phrases = "with several words on a side passed over; a glossary can have phrases"
+    others = "on jumps and fertilities passed over"
+    for count, units, what in ((pairs.phrases, "entries", phrases), (pairs.others, "lines", others)):
+        if count:
+            tell.note(f"note: {{file}}: {{count}} {what}", file=path, count=number_of(count, units))
+    return Prior.of_pairs(pairs.source, pairs.target, pairs.weight).scaled(evidence.weight)
+
+
+def with_similarities(
+    text: Numbered, matrices: Iterable[tuple[str, Any]], weight: float, path: str, tell: Reporter
+) -> Numbered:
+    """Return the text with the similarities of its pairs, by these matrices, which `path` has."""
+    known = similarities((text.source.lengths, text.target.lengths), matrices, weight)
+    found = int((known.begin[1:] > known.begin[:-1]).sum())
+    if not found:
+        raise DataError("no matrix for any pair; was it written to the end?", place=path)
+    tell.note(f"similarities: of {found:,} of {number_of(len(text), 'pairs')}")
+    return replace(text, similar=known)
 
 
 def _note_other(model: Model, options: Options, text: Numbered, tell: Reporter) -> None:

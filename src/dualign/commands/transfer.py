@@ -15,9 +15,8 @@ from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import open_output
 from dualign.commands import annotated
 from dualign.commands.annotated import AnnotatedFiles, Carried, Spread, TagSettings, discontinuous, gap
-from dualign.commands.bundles import ReportFile, link_format, output, pairs, report_file
+from dualign.commands.bundles import Computing, ReportFile, link_format, output, pairs, report_file
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.text.checks import number_of
 from dualign.text.tables import is_json

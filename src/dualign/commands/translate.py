@@ -16,9 +16,8 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import arg, bundle, opt
 from dualign._core.files.streams import explaining, open_output
 from dualign._core.progress import Clock
-from dualign.commands.bundles import output, report_file
+from dualign.commands.bundles import Computing, output, report_file
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.commands.console import Reporter
 from dualign.text.text_files import TextFiles
 

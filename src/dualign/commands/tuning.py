@@ -11,8 +11,8 @@ import numpy as np
 
 from dualign._core.errors import DataError
 from dualign.aligner import Aligner
+from dualign.commands.bundles import Tuning
 from dualign.commands.console import Reporter
-from dualign.commands.evidence import Tuning
 from dualign.hmm.model import Model
 from dualign.measure.curves import curve
 from dualign.measure.links import evaluate

@@ -5,15 +5,15 @@ from dualign.aligner import Aligner
 from dualign.commands.annotated import AnnotatedFiles as AnnotatedFiles
 from dualign.commands.annotated import TagSettings as TagSettings
 from dualign.commands.bench import Measured as Measured
+from dualign.commands.bundles import Evidence as Knowledge
 from dualign.commands.bundles import Outputs as Outputs
+from dualign.commands.bundles import Tuning as Tuning
 from dualign.commands.decode import MatrixDecoder as MatrixDecoder
 from dualign.commands.dictionary import USUAL_PROBABILITY as USUAL_PROBABILITY
 from dualign.commands.evaluate import LinkFile as LinkFile
 from dualign.commands.evaluate import PairedReport as PairedReport
 from dualign.commands.evaluate import Report as Report
 from dualign.commands.evaluate import Words as Words
-from dualign.commands.evidence import Evidence as Knowledge
-from dualign.commands.evidence import Tuning as Tuning
 from dualign.commands.plain_text import PlainText as PlainText
 from dualign.commands.serve import Server as Server
 from dualign.commands.tuning import tune as tune

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dualign._core.fields import Setting, settings
+from dualign.commands.bundles import Computing
 from dualign.commands.command import Command
-from dualign.commands.computing import Computing
 from dualign.jobs.running import SILENT, Run
 from dualign.options import Options
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dualign.commands.computing import Computing
+from dualign.commands.bundles import Computing
 from dualign.commands.console import Reporter
 
 if TYPE_CHECKING:

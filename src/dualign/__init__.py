@@ -14,7 +14,7 @@ __all__ += ["__version__"]
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from dualign._core.version import release
+        from dualign._core import release
 
         return release()
     return _attribute(name)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dualign._core import jit
-from dualign._core.compile_watch import expecting, watched
+from dualign._core.progress import Watcher, expecting, watched
 
 PROGRAM = """
 import numpy as np
@@ -25,6 +25,14 @@ def doubled(x):
 
 print(doubled(np.arange(3)).tolist(), sum(getattr(doubled, "_cache_hits", {"plain": -1}).values()))
 """
+
+
+class Compiled(Watcher):
+    def __init__(self):
+        self.heard = []
+
+    def compiling(self, *told):
+        self.heard.append(told)
 
 
 def run(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -250,10 +258,11 @@ def test_a_part_is_compiled_once_for_all_its_callers(monkeypatch, tmp_path):
     def other(x):
         return inner(x) * 2
 
-    heard = []
-    with watched(lambda *told: heard.append(told[2].split("<locals>.")[1].split(".")[0])):
+    watcher = Compiled()
+    with watched(watcher):
         assert (outer(1), other(1)) == (5, 6)
-    assert sorted(heard) == ["inner", "innermost", "other", "outer"]
+    heard = sorted(told[2].split("<locals>.")[1].split(".")[0] for told in watcher.heard)
+    assert heard == ["inner", "innermost", "other", "outer"]
 
 
 @jit.kernel
@@ -324,12 +333,12 @@ def test_who_watches_hears_what_is_compiled(monkeypatch, tmp_path):
     def outer(x):
         return inner(x) + 1
 
-    heard = []
-    with watched(lambda *told: heard.append(told)), expecting(5):
+    watcher = Compiled()
+    with watched(watcher), expecting(5):
         outer(1)
     outer(1.0)
-    assert [(done, expected) for done, expected, _ in heard] == [(0, 5), (1, 5)]
-    assert heard[1][2].endswith("inner")
+    assert [(done, expected) for done, expected, _ in watcher.heard] == [(0, 5), (1, 5)]
+    assert watcher.heard[1][2].endswith("inner")
 
 
 def test_importing_the_kernels_leaves_numba_as_it_was():

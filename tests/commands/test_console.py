@@ -12,8 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from dualign._core import progress as advancing
-from dualign._core.compile_watch import announce, expecting
-from dualign._core.progress import advance, begin
+from dualign._core.progress import advance, announce, begin, expecting
 from dualign.commands import console as screen
 from dualign.commands.console import Console, Reporter
 from dualign.hmm.training import Progress

@@ -195,7 +195,7 @@ def test_an_empty_text_is_complete_at_once(model, tmp_path):
 
 @pytest.mark.parametrize("renamed", [0, 1])
 def test_stopped_between_the_last_line_and_the_last_name(files, model, tmp_path, monkeypatch, renamed):
-    from dualign._core.files.parts import PartFile
+    from dualign._core.files.atomic import PartFile
 
     arguments = [*files, "--model", model, "--quiet"]
     outputs = ["-o", str(tmp_path / "links"), "--probabilities", str(tmp_path / "p")]
@@ -317,7 +317,7 @@ def test_a_part_without_a_record_is_nobodys_to_overwrite(begun, tmp_path, capsys
 
 
 def test_two_processes_do_not_write_one_part(begun, tmp_path, capsys):
-    from dualign._core.files.parts import PartFile
+    from dualign._core.files.atomic import PartFile
 
     first = PartFile(str(tmp_path / "links"))
     first.open(0)
@@ -327,7 +327,7 @@ def test_two_processes_do_not_write_one_part(begun, tmp_path, capsys):
 
 
 def test_a_full_disk_keeps_what_is_done(begun, tmp_path, monkeypatch, capsys):
-    from dualign._core.files.parts import PartFile
+    from dualign._core.files.atomic import PartFile
 
     write = PartFile.write
 

@@ -9,7 +9,9 @@ it. The command line prints the message alone; it never shows a traceback for th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Self
 
@@ -83,3 +85,55 @@ class UsageError(DualignError, ValueError):
     """Options that contradict each other or lie outside their range."""
 
     exit_code = 2
+
+
+@contextmanager
+def refusing(
+    *kinds: type[Exception],
+    by: type[DualignError] = DataError,
+    what: str = "{cause}",
+    place: str | None = None,
+    **values: Any,
+) -> Iterator[None]:
+    """Raise an error of ours for exceptions of these kinds; `{cause}` in its template is their text."""
+    try:
+        yield
+    except kinds as error:
+        cause = getattr(error, "strerror", None) or str(error)
+        raise by(what, place=place, cause=cause, **values) from None
+
+
+@contextmanager
+def explaining(name: str, action: str) -> Iterator[None]:
+    """Turn an operating system's error into a `DataError` that says what to do."""
+    try:
+        yield
+    except (BrokenPipeError, DualignError):
+        raise
+    except OSError as error:
+        raise DataError(f"{name}: {_reason(error, name, action)}") from None
+    except ValueError as error:
+        # `open` raises it for a NUL, or a character that the file system cannot encode, in the name.
+        raise DataError(f"{name!r}: cannot {action}: {error}") from None
+
+
+def _reason(error: OSError, name: str, action: str) -> str:
+    """Say why something cannot be read, or written, and what to do."""
+    writing, folder = action == "write", os.path.dirname(os.path.realpath(name))
+    if writing and not os.path.isdir(folder):
+        return f"there is no folder {folder} to write to; make it first"
+    if isinstance(error, FileNotFoundError) and not writing:
+        return f"no such file; check the path (seen from {_here()})"
+    if isinstance(error, IsADirectoryError):
+        return f"is a directory; name a file{' to write' if writing else ''}"
+    if isinstance(error, PermissionError):
+        what = "it and its directory" if writing else "it"
+        return f"no permission to {action}; check the rights on {what} (ls -ld)"
+    return f"cannot {action}: {error.strerror or error}"
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return "a directory that no longer exists"

@@ -34,9 +34,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple, NoReturn, TypeVar, overload
 
-from dualign._core.compile_watch import announce
 from dualign._core.errors import UsageError
 from dualign._core.files.atomic import Temporary, temporary_folder
+from dualign._core.progress import announce
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -4,12 +4,6 @@ Entries are numbered 0, 1, …; the key of entry n is row n of `keys`, an intege
 caller fills and grows. `slots` int32, a power of two in size and at most half full, holds numbers of entries,
 or `EMPTY`. What is found never depends on where in the table it lies.
 
-Sums of float64 that are exact, and so the same in whatever order, and on however many machines, they are
-added up.
-
-Every addend is rounded to the last bit of a power of two that no sum exceeds. Then every sum is a multiple of
-that bit, with no more bits than a float64 has: nothing is ever rounded again.
-
 Arrays that grow by doubling, so that appending n things costs O(n) in total.
 
 A binary heap in two arrays: items, and their keys, the greatest key first.
@@ -25,23 +19,6 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import part
-
-
-def above(most: int) -> float:
-    """A power of two over `most`, the largest sum that can occur."""
-    return float(1 << max(most, 1).bit_length())
-
-
-@part(allocates=False)
-def rounded(x: float, above: float) -> float:
-    """A number x ≥ 0, as an addend of a sum that stays below."""
-    return (x + above) - above
-
-
-@part(allocates=False)
-def even_share(choices: int, above: float) -> float:
-    """1 / choices, as an addend; never 0."""
-    return max(rounded(1.0 / choices, above), above * 2.0**-52)
 
 
 @part

@@ -1,10 +1,7 @@
-"""Time: how long something took, and how much of a limit is left. The only place that reads the clock.
+"""Time and progress: clocks, how far a long step has come, and where the processor time goes.
 
-How far a long step has come, told to whoever watches this process. Nothing happens where nobody does.
-
-Where the time goes: processor time by phase of the work, over all threads.
-
-Nothing is measured, and calls cost nothing, unless `measuring()` is in force.
+This is the only module that reads the clock. What is going on is told to whoever watches this process; phases
+are measured, over all threads, where `measuring()` is in force. Otherwise both cost nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from math import inf
 from numbers import Real
 from threading import Lock, local
 from time import perf_counter, process_time, thread_time
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from dualign._core.errors import UsageError
 
@@ -118,8 +115,8 @@ def check_time_limit(time_limit: float | None) -> None:
         raise UsageError("{time_limit=} must be a number of seconds over 0, or None", time_limit=time_limit)
 
 
-class Watcher(Protocol):
-    """Hears, on the thread that does the work, what begins and how much of it is done."""
+class Watcher:
+    """Hears what begins and how much of it is done, on the thread that does it, and what is compiled."""
 
     def begin(self, stage: str, rounds: int) -> None:
         """A stage of `rounds` rounds begins, or goes on."""
@@ -127,9 +124,16 @@ class Watcher(Protocol):
     def advance(self, share: float) -> None:
         """So much of the present round, from 0 to 1, is done; or of the work, where it has no rounds."""
 
+    def compiling(self, done: int, expected: int, name: str) -> None:
+        """The compilation of a function begins, `done` after others: seconds in which nothing else happens.
 
-_watcher: Watcher | None = None
+        `expected` is about how many there will be in all, or 0 if nobody knows.
+        """
+
+
+_watcher = _nobody = Watcher()
 _unwatched = local()
+_compiled = {"done": 0, "expected": 0}
 
 
 @contextmanager
@@ -145,7 +149,7 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Tell nobody what this thread does until the end of the block."""
+    """Tell nobody what this thread does, but for what it compiles, until the end of the block."""
     _unwatched.here = True
     try:
         yield
@@ -153,20 +157,34 @@ def unwatched() -> Iterator[None]:
         _unwatched.here = False
 
 
-def _listener() -> Watcher | None:
-    return None if getattr(_unwatched, "here", False) else _watcher
+def _listener() -> Watcher:
+    return _nobody if getattr(_unwatched, "here", False) else _watcher
 
 
 def begin(stage: str, rounds: int) -> None:
     """A stage of `rounds` rounds begins."""
-    if (watcher := _listener()) is not None:
-        watcher.begin(stage, rounds)
+    _listener().begin(stage, rounds)
 
 
 def advance(share: float) -> None:
     """So much is done."""
-    if (watcher := _listener()) is not None:
-        watcher.advance(min(share, 1.0))
+    _listener().advance(min(share, 1.0))
+
+
+@contextmanager
+def expecting(functions: int) -> Iterator[None]:
+    """Meanwhile, about this many functions will be compiled."""
+    _compiled.update(done=0, expected=functions)
+    try:
+        yield
+    finally:
+        _compiled.update(done=0, expected=0)
+
+
+def announce(name: str) -> None:
+    """Say that a function is being compiled, here or by another process."""
+    _watcher.compiling(_compiled["done"], _compiled["expected"], name)
+    _compiled["done"] += 1
 
 
 @dataclass(slots=True)

@@ -18,11 +18,11 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dualign._core import release
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
 from dualign._core.files.streams import open_output
 from dualign._core.threads import available
-from dualign._core.version import release
 from dualign.commands.bundles import Computing, ReportFile
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter

@@ -106,7 +106,7 @@ def _overview(context: click.Context, **_: Any) -> None:
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        from dualign._core.version import release
+        from dualign._core import release
 
         click.echo(f"dualign {release()}")
         context.exit()

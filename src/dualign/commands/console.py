@@ -9,13 +9,11 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dualign._core import compile_watch
-from dualign._core import progress as advancing
 from dualign._core.errors import Spell, as_keyword, message
-from dualign._core.progress import Clock, in_words
+from dualign._core.progress import Clock, Watcher, in_words, watched
 from dualign.text.checks import number_of
 
 if TYPE_CHECKING:
@@ -98,7 +96,7 @@ def say(text: str) -> None:
             print(f"dualign: {text}", file=sys.stderr, flush=True)
 
 
-class Console(Reporter):
+class Console(Reporter, Watcher):
     """Shows a command in a shell; as a `Watcher`, also how far it is within a round.
 
     `quiet` leaves only warnings. Counts of lines are shown on a terminal, but not where the `output` itself
@@ -124,13 +122,12 @@ class Console(Reporter):
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Show what happens in the block: what is compiled, rounds, and what the library logs."""
-        rounds = advancing.watched(self) if _is_terminal(sys.stderr) else nullcontext()
         with _logged(self.warn):
             if self.is_quiet:
                 yield
                 return
             try:
-                with compile_watch.watched(self.compiling), rounds:
+                with watched(self):
                     yield
             finally:
                 self.clear()
@@ -182,6 +179,8 @@ class Console(Reporter):
 
     def begin(self, stage: str, rounds: int) -> None:
         """Show that a stage of training begins."""
+        if not _is_terminal(sys.stderr):
+            return
         self._bars = self._bars or _Bars()
         self._bars.begin(stage, rounds)
 
@@ -208,9 +207,8 @@ class Console(Reporter):
         """Show a round of training."""
         if self.is_quiet:
             return
-        if _is_terminal(sys.stderr):
-            self.begin(progress.stage, progress.rounds)
-            assert self._bars is not None
+        self.begin(progress.stage, progress.rounds)
+        if self._bars is not None:
             self._bars.show(progress)
         else:
             text = f"objective {progress.likelihood:.6g}, {progress.bits:.4f} bits per word"

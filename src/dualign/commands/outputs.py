@@ -12,6 +12,7 @@ from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dualign._core import release
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError
 from dualign._core.files.streams import (
@@ -23,7 +24,6 @@ from dualign._core.files.streams import (
     plain_name,
 )
 from dualign._core.progress import in_words
-from dualign._core.version import release
 from dualign.aligner import Aligner, alignments
 from dualign.commands.bundles import Outputs
 from dualign.commands.console import Reporter

@@ -9,10 +9,9 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import NamedTuple
 
-from dualign._core.errors import DataError
+from dualign._core.errors import DataError, explaining
 from dualign._core.files.atomic import temporary_folder
 from dualign._core.files.container import is_model_file
-from dualign._core.files.streams import explaining
 from dualign.commands.console import SILENT, Reporter
 from dualign.hmm.model import Model
 from dualign.text.blocks import read_blocks

@@ -12,11 +12,11 @@ from importlib.metadata import version
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from dualign._core import release
 from dualign._core.files.streams import check_output, open_output
 from dualign._core.memory import machine_memory
 from dualign._core.progress import Clock, Phases, all_processor_seconds, measuring
 from dualign._core.threads import available
-from dualign._core.version import release
 
 if TYPE_CHECKING:
     from dualign.commands.bundles import Computing

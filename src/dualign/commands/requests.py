@@ -6,8 +6,8 @@ import json
 from math import isnan
 from typing import Any, NamedTuple
 
+from dualign._core import release
 from dualign._core.errors import DataError
-from dualign._core.version import release
 from dualign.aligner import Aligner, alignments
 from dualign.decode.decoders import PairScore, scores_of
 from dualign.hmm.encoding import encode_for

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dualign._core.errors import DataError, UsageError
-from dualign._core.files.parts import FileLocked, PartFile, part_of, write_whole
-from dualign._core.files.streams import explaining, is_regular, pack
+from dualign._core import release
+from dualign._core.errors import DataError, UsageError, explaining
+from dualign._core.files.atomic import FileLocked, PartFile, part_of
+from dualign._core.files.streams import is_regular, open_binary_output, pack
 from dualign._core.progress import Clock
-from dualign._core.version import release
 from dualign.commands.bundles import Outputs
 from dualign.commands.outputs import PairTotals, Piece
 from dualign.options import DECODING
@@ -211,7 +211,8 @@ class Resumable:
             "sizes": sizes,
             "complete": self.is_complete,
         }
-        write_whole(self.record, _sealed(state))
+        with open_binary_output(self.record) as file:
+            file.write(_sealed(state))
 
     def _read(self) -> None:
         """Take up the record, if there is one."""

@@ -259,7 +259,7 @@ def application(aligner: Aligner, place: Place, threads: int | None = None) -> A
     from starlette.responses import Response
     from starlette.routing import Route
 
-    from dualign._core.version import release
+    from dualign._core import release
     from dualign.commands.requests import Answerer, Refused, description
     from dualign.show.viewer import alignment_page
 

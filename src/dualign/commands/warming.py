@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dualign._core.compile_watch import announce, expecting, watched
 from dualign._core.jit import PACKAGE, kernel_folder, remove_unused, versions, with_kernel_folder
-from dualign._core.progress import Clock, unmeasured, unwatched
+from dualign._core.progress import Clock, Watcher, announce, expecting, unmeasured, unwatched, watched
 from dualign._core.threads import available
 
 if TYPE_CHECKING:
@@ -301,8 +300,15 @@ def _kernels(name: str) -> Kernels:
     return KERNELS[name.partition("-")[0]]
 
 
+class _Names(Watcher):
+    """Prints the names of functions as they are compiled."""
+
+    def compiling(self, done: int, expected: int, name: str) -> None:
+        print(name, flush=True)
+
+
 def main(names: list[str]) -> None:
     """Compile kernels by their names, and print the names of functions as they are compiled."""
     gc.set_threshold(1_000_000)  # compilation makes very many objects, and this process ends soon
-    with watched(lambda done, expected, name: print(name, flush=True)):
+    with watched(_Names()):
         _compile(names)

@@ -17,9 +17,9 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign._core.kernel_arrays import even_share
 from dualign.hmm.cells import PairOffsets, lengths_of
 from dualign.hmm.lexicon import Lexicon
+from dualign.hmm.statistics import even_share
 
 MOST_TOGETHER = 1 << 30
 """Words that occur together more often are counted as if they did not."""

@@ -12,13 +12,13 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign._core.kernel_arrays import rounded
 from dualign.hmm.blocks import Block
 from dualign.hmm.cells import Lookup, lengths_of
 from dualign.hmm.fertility import MOST_LINKS, Fertilities
 from dualign.hmm.model import Model
 from dualign.hmm.positions import starts, table_sizes
 from dualign.hmm.posteriors import Output
+from dualign.hmm.statistics import rounded
 from dualign.text.corpus import Bitext
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import part
-from dualign._core.kernel_arrays import above
 from dualign.hmm.jumps import CLOSE, NEAR, STARTS, STOPS
 from dualign.text.corpus import Bitext
 
@@ -23,6 +22,23 @@ UNIT = 2.0**28
 
 TOTAL_UNIT = 2.0**24
 """Units of what is added up over pairs, which can be larger: 500 billion nats."""
+
+
+def above(most: int) -> float:
+    """A power of two over `most`, the largest sum that can occur."""
+    return float(1 << max(most, 1).bit_length())
+
+
+@part(allocates=False)
+def rounded(x: float, above: float) -> float:
+    """A number x ≥ 0, as an addend of a sum that stays below."""
+    return (x + above) - above
+
+
+@part(allocates=False)
+def even_share(choices: int, above: float) -> float:
+    """1 / choices, as an addend; never 0."""
+    return max(rounded(1.0 / choices, above), above * 2.0**-52)
 
 
 class ChainStatistics(NamedTuple):

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dualign._core import release
 from dualign._core.certified import html_table
 from dualign._core.errors import DataError
 from dualign._core.fields import check_value
-from dualign._core.version import release
 from dualign.measure.links import Evaluation, LinkSet, as_alignments, as_pairs, count, rates
 
 # Multiplicities held at once: 32 MB, however many sentence pairs there are.

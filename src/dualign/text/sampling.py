@@ -17,8 +17,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.errors import DataError, UsageError
-from dualign._core.files.streams import explaining
+from dualign._core.errors import DataError, UsageError, explaining
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _COUNT = re.compile(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmg]?)\s*", re.IGNORECASE)

@@ -17,8 +17,8 @@ from tests.commands.bitexts import SOURCE, TARGET, write_lines
 from tests.commands.command import environment
 
 from dualign import Aligner, jobs
+from dualign._core import release
 from dualign._core.errors import DataError, DualignError, UsageError
-from dualign._core.version import release
 from dualign.commands.cluster_alignment import cut_evenly
 from dualign.engines import threads as expectation
 from dualign.engines.dask import engine as cluster_engine

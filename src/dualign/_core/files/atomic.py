@@ -1,8 +1,9 @@
-"""Temporary files and folders: renamed or removed, and never left behind for long.
+"""Files that get their names when they are whole: temporary ones, and those that several runs write.
 
-A process that is killed cannot remove what it has made. So each is locked while its process lives; whoever
-makes the next one in the same folder removes those that nobody holds. Where the system or the file system has
-no locks, nothing is removed; nor is what another machine has made, whose locks a shared disk may not show.
+A process that is killed cannot remove the temporary files and folders it has made. So each is locked while
+its process lives; whoever makes the next one in the same folder removes those that nobody holds. Where the
+system or the file system has no locks, nothing is removed; nor is what another machine has made, whose locks
+a shared disk may not show.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any
+from typing import IO, Any
+
+from dualign._core.errors import DataError, explaining
 
 try:
     import fcntl
@@ -143,3 +147,76 @@ def _remove_folder(path: str) -> None:
     import shutil  # it loads every kind of compression
 
     shutil.rmtree(path, ignore_errors=True)
+
+
+def copy_mode(final: str, new: str) -> None:
+    """Give a new file the permissions of `final`; if that does not exist, it keeps those of the umask."""
+    with suppress(OSError):
+        os.chmod(new, stat.S_IMODE(os.stat(final).st_mode))
+
+
+class FileLocked(DataError):  # noqa: N818 - an outcome
+    """Another process is writing the file."""
+
+
+def part_of(path: str) -> str:
+    """Where the beginning of a file is kept while it grows over several runs of the program."""
+    return f"{os.path.realpath(path)}.part"
+
+
+class PartFile:
+    """The beginning of the file `path`, kept as `path.part` until all of it is there."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.final = os.path.realpath(path)
+        self.part = part_of(path)
+        self.size = 0
+        """Bytes written so far."""
+        self._file: IO[bytes] | None = None
+
+    def open(self, size: int) -> None:
+        """Go on after the first `size` bytes; 0 begins a new file. No other process may write it."""
+        if size > 0 and not os.path.exists(self.part):
+            raise DataError(f"{self.part}: the file is gone, with the {size} bytes that were written to it")
+        with explaining(self.part, "write"):
+            self._file = os.fdopen(os.open(self.part, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+            if not _lock(self._file.fileno(), otherwise=True):
+                self.close()
+                raise FileLocked("another process is writing it; wait until it has ended", place=self.part)
+            found = os.fstat(self._file.fileno()).st_size
+            if found < size:
+                self.close()
+                raise DataError(f"{self.part}: has {found} of the {size} bytes that were written to it")
+            self._file.truncate(size)
+            self._file.seek(size)
+            copy_mode(self.final, self.part)
+        self.size = size
+
+    def write(self, data: bytes) -> None:
+        """Append to it."""
+        assert self._file is not None
+        with explaining(self.part, "write"):
+            self._file.write(data)
+        self.size += len(data)
+
+    def sync(self) -> None:
+        """See to it that what was written survives whatever happens."""
+        assert self._file is not None
+        with explaining(self.part, "write"):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close it; an error is being raised already, or `sync` has found none."""
+        if self._file is not None:
+            with suppress(OSError, ValueError):
+                self._file.close()
+
+    def complete(self, size: int) -> None:
+        """Give it its final name, unless that was done before."""
+        with explaining(self.path, "write"):
+            if os.path.exists(self.part):
+                os.replace(self.part, self.final)
+            elif not os.path.isfile(self.final) or os.path.getsize(self.final) != size:
+                raise DataError(f"{self.part}: the file is gone")

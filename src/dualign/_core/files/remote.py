@@ -2,52 +2,24 @@
 
 from __future__ import annotations
 
-import glob
 import io
-import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from dualign._core.errors import DataError, UsageError
+from dualign._core.errors import DataError, UsageError, refusing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from _typeshed import WriteableBuffer
 
-_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
-
-def is_remote(path: str) -> bool:
-    """Whether a path has a scheme, and is for fsspec."""
-    return _REMOTE.match(path) is not None
-
-
-def is_several(path: str) -> bool:
-    """Whether a path is a pattern such as `text.*.de.gz`, or a list with commas between, not one file."""
-    if is_remote(path):
-        return any(sign in path for sign in ",*?[")
-    return path != "-" and any(sign in path for sign in ",*?[") and not os.path.exists(path)
-
-
-def listed(path: str) -> list[str]:
-    """The files of a pattern or list: those of a pattern by name; nothing that does not exist."""
-    found: list[str] = []
-    for part in path.split(","):
-        if not is_several(part):
-            matches = [part] if is_remote(part) or os.path.exists(part) else []
-        elif is_remote(part):
-            system, place = _system(part)
-            with _explained(part, "read"):
-                matches = sorted(system.unstrip_protocol(name) for name in system.glob(place))
-        else:
-            matches = sorted(glob.glob(part))
-        if not matches:
-            raise DataError(f"{part}: no file has such a name; check the path, or the pattern")
-        found += matches
-    return found
+def remote_names(pattern: str) -> list[str]:
+    """The remote files of a pattern, by name."""
+    system, place = _system(pattern)
+    with _explained(pattern, "read"):
+        return sorted(system.unstrip_protocol(name) for name in system.glob(place))
 
 
 def remote_size(path: str) -> int:
@@ -72,18 +44,12 @@ def upload(local: str, path: str) -> None:
 
 
 def _system(path: str) -> tuple[Any, str]:
-    try:
+    missing = "needs fsspec, which is not installed; pip install 'dualign[cluster]'"
+    with refusing(ImportError, by=UsageError, what=missing, place=path):
         import fsspec
-    except ImportError:
-        raise UsageError(
-            f"{path}: needs fsspec, which is not installed; pip install 'dualign[cluster]'"
-        ) from None
-    try:
+    remedy = "install what fsspec needs for it, such as s3fs or gcsfs"
+    with refusing(ImportError, ValueError, by=UsageError, what=f"{{cause}}; {remedy}", place=path):
         return fsspec.core.url_to_fs(path)
-    except (ImportError, ValueError) as error:
-        raise UsageError(
-            f"{path}: {error}; install what fsspec needs for it, such as s3fs or gcsfs"
-        ) from None
 
 
 @contextmanager
@@ -92,11 +58,10 @@ def _explained(path: str, action: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file; check the path") from None
+        raise DataError("no such file; check the path", place=path) from None
     except Exception as error:
-        raise DataError(
-            f"{path}: cannot {action}: {error or type(error).__name__}; check the rights"
-        ) from None
+        what = f"cannot {action}: {{cause}}; check the rights"
+        raise DataError(what, place=path, cause=str(error) or type(error).__name__) from None
 
 
 class Joined(io.RawIOBase):

@@ -1,7 +1,8 @@
 """Streams by file name: compression by suffix, output whole or not at all, errors that name the file.
 
-Files called `.gz`, `.bz2`, `.xz` and `.zst` are (de)compressed; `-` is standard input or output. Paths with a
-scheme (`s3://…`) and several files as one are in `dualign._core.files.remote`.
+Files called `.gz`, `.bz2`, `.xz` and `.zst` are (de)compressed; `-` is standard input or output. A pattern,
+or a list with commas between, is several files as one; paths with a scheme (`s3://…`) are remote
+(`dualign._core.files.remote`).
 
 Reading. Any failure, when opening or in the middle of a damaged archive, is a `DataError` that names the
 file. An archive that ends early is an error, never a short text.
@@ -18,8 +19,10 @@ command line knows how to end quietly.
 
 from __future__ import annotations
 
+import glob
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +30,8 @@ from contextlib import contextmanager, suppress
 from itertools import product
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from dualign._core.errors import DataError, UsageError
-from dualign._core.files.atomic import Temporary
-from dualign._core.files.remote import Joined, is_remote, is_several, listed, open_remote, remote_size, upload
+from dualign._core.errors import DataError, UsageError, explaining
+from dualign._core.files.atomic import Temporary, copy_mode, temporary_folder
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 FilePath = str | os.PathLike[str]
 """How a caller may name a file; here it becomes a string."""
 
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BLOCK = 1 << 18
 _PACKED_BY = 4  # how much larger a compressed text is, about
 _MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -50,6 +53,38 @@ _STANDARD_OUTPUT = ("-", "/dev/stdout")
 _DESCRIPTORS = ("/dev/stderr", "/dev/fd/", "/proc/")
 
 
+def is_remote(path: str) -> bool:
+    """Whether a path has a scheme, and is for fsspec."""
+    return _REMOTE.match(path) is not None
+
+
+def is_several(path: str) -> bool:
+    """Whether a path is a pattern such as `text.*.de.gz`, or a list with commas between, not one file."""
+    if not any(sign in path for sign in ",*?["):
+        return False
+    return is_remote(path) or not os.path.exists(path)
+
+
+def listed(path: str) -> list[str]:
+    """The files that a path stands for: those of a pattern by name; nothing that does not exist."""
+    if not is_several(path):
+        return [path]
+    found: list[str] = []
+    for part in path.split(","):
+        if not is_several(part):
+            matches = [part] if is_remote(part) or os.path.exists(part) else []
+        elif is_remote(part):
+            from dualign._core.files.remote import remote_names
+
+            matches = remote_names(part)
+        else:
+            matches = sorted(glob.glob(part))
+        if not matches:
+            raise DataError(f"{part}: no file has such a name; check the path, or the pattern")
+        found += matches
+    return found
+
+
 def open_input(path: FilePath, begin: int = 0) -> io.BufferedReader:
     """Read the bytes of `path`, decompressed by its suffix; `-` is standard input, which stays open, and is
     decompressed if it begins like compressed data.
@@ -61,41 +96,34 @@ def open_input(path: FilePath, begin: int = 0) -> io.BufferedReader:
         buffer = getattr(sys.stdin, "buffer", None)
         if buffer is None:
             raise DataError("standard input is closed; redirect a file into it, or name one")
-        stream: io.BufferedIOBase = buffer
-        damage: tuple[type[Exception], ...] = ()
-        beginning = buffer.peek(8) if hasattr(buffer, "peek") else b""
-        if method := packed_by(beginning):
-            stream, damage = _decompressor(buffer, method)
-        source = _Source("standard input", stream, damage=damage)
-        return _after(begin, "standard input", io.BufferedReader(source, _BLOCK))
-    if is_several(path):
-        return _after(begin, path, io.BufferedReader(Joined(listed(path), open_input), _BLOCK))
-    if is_remote(path):
-        return _after(begin, path, _opened_remote(path))
+        method = packed_by(buffer.peek(8)) if hasattr(buffer, "peek") else None
+        return _after(begin, "standard input", _reader("standard input", buffer, method, owned=False))
+    method = _method(path)
+    if is_several(path) or is_remote(path):
+        from dualign._core.files.remote import Joined, open_remote
+
+        if is_several(path):
+            return _after(begin, path, io.BufferedReader(Joined(listed(path), open_input), _BLOCK))
+        remote = _reader(path, open_remote(path), None)
+        return _after(begin, path, remote if method is None else _reader(path, remote, method))
     with explaining(path, "read"):
         file = open(path, "rb")  # noqa: SIM115 - closed by `_Source.close`
     status = os.fstat(file.fileno())
-    method = _method(path)
-    if method is None:
-        if stat.S_ISREG(status.st_mode) and begin <= status.st_size:
+    if stat.S_ISREG(status.st_mode):
+        if method is None and begin <= status.st_size:
             file.seek(begin)
             begin = 0
-        return _after(begin, path, io.BufferedReader(_Source(path, file, file), _BLOCK))
-    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
-        # `gzip.GzipFile` reads no bytes as an empty text; we refuse them, like gzip(1).
-        file.close()
-        raise DataError(f"{path}: the file is empty, without a {method} header; write it again")
-    stream, damage = _decompressor(file, method)
-    return _after(begin, path, io.BufferedReader(_Source(path, stream, file, damage), _BLOCK))
+        elif method is not None and status.st_size == 0:
+            # `gzip.GzipFile` reads no bytes as an empty text; we refuse them, like gzip(1).
+            file.close()
+            raise DataError(f"{path}: the file is empty, without a {method} header; write it again")
+    return _after(begin, path, _reader(path, file, method))
 
 
-def _opened_remote(path: str) -> io.BufferedReader:
-    remote: Any = open_remote(path)
-    file: io.BufferedReader = io.BufferedReader(_Source(path, remote, remote), _BLOCK)
-    if (method := _method(path)) is None:
-        return file
-    stream, damage = _decompressor(file, method)
-    return io.BufferedReader(_Source(path, stream, file, damage), _BLOCK)
+def _reader(name: str, file: Any, method: str | None, *, owned: bool = True) -> io.BufferedReader:
+    """The bytes of a file, decompressed; it is closed with the reader if that owns it."""
+    stream, damage = (file, ()) if method is None else _decompressor(file, method)
+    return io.BufferedReader(_Source(name, stream, file if owned else None, damage), _BLOCK)
 
 
 def _after(begin: int, name: str, stream: io.BufferedReader) -> io.BufferedReader:
@@ -143,7 +171,7 @@ def check_output(path: str) -> None:
 
 def check_apart(inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Refuse to write what is read, `dualign align a b -o b`, and two outputs to one place."""
-    files = [each for path in inputs for each in (listed(path) if is_several(path) else [path])]
+    files = [each for path in inputs for each in listed(path)]
     for output, other in product(outputs, files):
         if _is_same(output, other):
             what = "{path} is both read and written, and would be lost; name another output"
@@ -151,18 +179,16 @@ def check_apart(inputs: Sequence[str], outputs: Sequence[str]) -> None:
     places = [path if path == "-" else os.path.realpath(path) for path in outputs]
     for path, place in zip(outputs, places, strict=True):
         if places.count(place) > 1:
-            raise UsageError(
-                "two outputs are written to the same place, {path}; give each its own", path=path
-            )
+            what = "two outputs are written to the same place, {path}; give each its own"
+            raise UsageError(what, path=path)
 
 
 def _is_same(output: str, other: str) -> bool:
     """Return whether an output is a file that is read, or one in a folder that is read."""
     with suppress(OSError, ValueError):
         if os.path.isdir(other):
-            return os.path.isfile(output) and os.path.samefile(
-                os.path.dirname(os.path.realpath(output)), other
-            )
+            folder = os.path.dirname(os.path.realpath(output))
+            return os.path.isfile(output) and os.path.samefile(folder, other)
         return os.path.samefile(output, other) and os.path.isfile(other)
     return False
 
@@ -190,9 +216,9 @@ def open_binary_output(path: FilePath, *, packed: bool = False, sync: bool = Tru
     """
     path = os.fspath(path)
     if is_remote(path):
-        from tempfile import TemporaryDirectory
+        from dualign._core.files.remote import upload
 
-        with TemporaryDirectory(prefix="dualign-") as folder:
+        with temporary_folder() as folder:
             local = os.path.join(folder, f"output{os.path.splitext(path)[1]}")
             with open_binary_output(local, packed=packed) as stream:
                 yield stream
@@ -217,7 +243,7 @@ def open_binary_output(path: FilePath, *, packed: bool = False, sync: bool = Tru
     writer = io.BufferedWriter(sink, _BLOCK)
     try:
         if temporary is not None and final is not None:
-            _make_like(final, temporary.path)
+            copy_mode(final, temporary.path)
         sink.compress(None if packed else _method(path))
         yield writer
         writer.flush()
@@ -244,40 +270,27 @@ def flush_through(stream: IO[bytes]) -> None:
 class _Source(io.RawIOBase):
     """A stream whose read errors are `DataError`s with the file's name; closing it closes `file`."""
 
-    def __init__(
-        self,
-        name: str,
-        stream: io.BufferedIOBase,
-        file: io.BufferedIOBase | None = None,
-        damage: tuple[type[Exception], ...] = (),
-    ) -> None:
-        self._name = name
-        self._stream = stream
-        self._file = file
-        self._damage = damage
+    def __init__(self, name: str, stream: Any, file: Any, damage: tuple[type[Exception], ...]) -> None:
+        self._name, self._stream, self._file, self._damage = name, stream, file, damage
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer).cast("B")
         with explaining(self._name, "read"):
             try:
                 # Lines from a pipe are passed on when they come, not when a block is full: not `readinto`,
                 # nor `readinto1`, which reads on after what was looked at before.
-                view = memoryview(buffer).cast("B")
                 part = self._stream.read1(len(view))
-                view[: len(part)] = part
-                return len(part)
             except self._damage as error:
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
                 wrong = _wrong_name(self._name, self._file)
-                raise DataError(
-                    f"{self._name}: {wrong}; rename it"
-                    if wrong
-                    else f"{self._name}: corrupt or truncated compressed data ({error}); "
-                    "fetch the file or write it again"
-                ) from None
+                what = f"corrupt or truncated compressed data ({error}); fetch the file or write it again"
+                raise DataError(f"{self._name}: {f'{wrong}; rename it' if wrong else what}") from None
+        view[: len(part)] = part
+        return len(part)
 
     def close(self) -> None:
         if self._file is not None and not self.closed:
@@ -337,7 +350,7 @@ class _Sink(io.RawIOBase):
                     stream.close()
 
 
-class _Frames(io.RawIOBase):
+class _Frames:
     """The content of all frames of a packed file, each unpacked by what `begin` makes; `padding` in between.
 
     The libraries' own readers take damage after the first frame for the end, or do not notice that a file is
@@ -347,20 +360,15 @@ class _Frames(io.RawIOBase):
     def __init__(self, file: BinaryIO, begin: Callable[[], Any], padding: bytes = b"") -> None:
         self._file, self._begin, self._padding = file, begin, padding
         self._frame: Any = None
-        self._packed = b""
-        self._plain = memoryview(b"")
+        self._packed, self._plain = b"", memoryview(b"")
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
+    def read1(self, most: int) -> memoryview:
         while not self._plain:
+            self._packed = self._packed or self._file.read(1 << 16)
             if not self._packed:
-                self._packed = self._file.read(1 << 16)
-                if not self._packed and self._frame is not None:
+                if self._frame is not None:
                     raise EOFError("the last frame is not complete")
-                if not self._packed:
-                    return 0
+                break
             if self._frame is None:
                 self._packed = self._packed.lstrip(self._padding)
                 if not self._packed:
@@ -369,13 +377,12 @@ class _Frames(io.RawIOBase):
             self._plain = memoryview(self._frame.decompress(self._packed))
             self._packed = b""
             if self._frame.eof:
-                self._packed = self._frame.unused_data
-                self._frame = None
-        view = memoryview(buffer).cast("B")
-        count = min(len(view), len(self._plain))
-        view[:count] = self._plain[:count]
-        self._plain = self._plain[count:]
-        return count
+                self._packed, self._frame = self._frame.unused_data, None
+        part, self._plain = self._plain[:most], self._plain[most:]
+        return part
+
+    def close(self) -> None:
+        """The file is closed by whoever has opened it."""
 
 
 def packed_by(beginning: bytes) -> str | None:
@@ -419,7 +426,12 @@ def text_size(path: str | None) -> int:
         return 0
     if is_several(path):
         return sum(map(text_size, listed(path)))
-    size = remote_size(path) if is_remote(path) else os.stat(path).st_size
+    if is_remote(path):
+        from dualign._core.files.remote import remote_size
+
+        size = remote_size(path)
+    else:
+        size = os.stat(path).st_size
     return size * (1 if _method(path) is None else _PACKED_BY)
 
 
@@ -444,9 +456,7 @@ def _wrong_name(name: str, file: io.BufferedIOBase | None) -> str | None:
     return f"is {'not ' * (other is None)}{other or method} data, though its name ends in {suffix}"
 
 
-def _decompressor(
-    file: io.BufferedReader, method: str
-) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
+def _decompressor(file: BinaryIO, method: str) -> tuple[Any, tuple[type[Exception], ...]]:
     """The stream of plain bytes, and what it raises if the packed ones are damaged."""
     if method == "gzip":
         import gzip
@@ -456,16 +466,16 @@ def _decompressor(
     if method == "bzip2":
         import bz2
 
-        return io.BufferedReader(_Frames(file, bz2.BZ2Decompressor)), (OSError, EOFError)
+        return _Frames(file, bz2.BZ2Decompressor), (OSError, EOFError)
     if method == "xz":
         import lzma
 
-        return io.BufferedReader(_Frames(file, lzma.LZMADecompressor, b"\0")), (lzma.LZMAError, EOFError)
+        return _Frames(file, lzma.LZMADecompressor, b"\0"), (lzma.LZMAError, EOFError)
     import zstandard
 
     # Files made with `zstd --long=31` need this window.
     frames = zstandard.ZstdDecompressor(max_window_size=1 << 31)
-    return io.BufferedReader(_Frames(file, frames.decompressobj)), (zstandard.ZstdError, EOFError)
+    return _Frames(file, frames.decompressobj), (zstandard.ZstdError, EOFError)
 
 
 def _compressor(file: BinaryIO, method: str) -> Any:
@@ -507,45 +517,3 @@ def _replaceable(path: str) -> str | None:
         # A rename would replace it, but somebody removed the right to write on purpose.
         raise PermissionError(path)
     return final
-
-
-def _make_like(final: str, temporary: str) -> None:
-    """Give a new file the permissions of `final`; if that does not exist, it keeps those of the umask."""
-    with suppress(OSError):
-        os.chmod(temporary, stat.S_IMODE(os.stat(final).st_mode))
-
-
-@contextmanager
-def explaining(name: str, action: str) -> Iterator[None]:
-    """Turn an operating system's error into a `DataError` that says what to do."""
-    try:
-        yield
-    except (BrokenPipeError, DataError, UsageError):
-        raise
-    except OSError as error:
-        raise DataError(f"{name}: {_reason(error, name, action)}") from None
-    except ValueError as error:
-        # `open` raises it for a NUL, or a character that the file system cannot encode, in the name.
-        raise DataError(f"{name!r}: cannot {action}: {error}") from None
-
-
-def _reason(error: OSError, name: str, action: str) -> str:
-    """Say why something cannot be read, or written, and what to do."""
-    writing, folder = action == "write", os.path.dirname(os.path.realpath(name))
-    if writing and not os.path.isdir(folder):
-        return f"there is no folder {folder} to write to; make it first"
-    if isinstance(error, FileNotFoundError) and not writing:
-        return f"no such file; check the path (seen from {_here()})"
-    if isinstance(error, IsADirectoryError):
-        return f"is a directory; name a file{' to write' if writing else ''}"
-    if isinstance(error, PermissionError):
-        what = "it and its directory" if writing else "it"
-        return f"no permission to {action}; check the rights on {what} (ls -ld)"
-    return f"cannot {action}: {error.strerror or error}"
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        return "a directory that no longer exists"

@@ -15,10 +15,10 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import numpy as np
 
+from dualign._core import release
 from dualign._core.arrays import Array
 from dualign._core.errors import DataError, ModelError
 from dualign._core.files.container import read_container, write_container
-from dualign._core.version import release
 from dualign.hmm.model import Model
 
 Arrays = Mapping[str, Array]

@@ -20,12 +20,12 @@ from itertools import count
 from queue import Empty, Queue
 from typing import Any, NamedTuple
 
-from dualign._core.errors import DataError, DualignError, UsageError
+from dualign._core import release
+from dualign._core.errors import DataError, DualignError, UsageError, explaining
 from dualign._core.files.atomic import temporary_folder
-from dualign._core.files.streams import FilePath, explaining
+from dualign._core.files.streams import FilePath
 from dualign._core.memory import hold_memory
 from dualign._core.progress import Clock
-from dualign._core.version import release
 from dualign.engines.dask.work_folder import Arrays, is_whole, keep
 
 PATIENCE = 5.0
@@ -357,7 +357,7 @@ def _check_versions(client: Any) -> None:
 
     def installed() -> str:
         try:
-            from dualign._core.version import release
+            from dualign._core import release
         except ImportError:
             return ""
         return release()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign._core.jit import kernel
-from dualign._core.kernel_arrays import above, even_share, rounded
+from dualign.hmm.statistics import above, even_share, rounded
 
 compiled_even_share = kernel(even_share)
 compiled_rounded = kernel(rounded)

@@ -1,4 +1,4 @@
-# Written by `python -m dualign.jobs.functions`; a test compares it with the fields.
+# Written by `python -m tests.jobs.stubs`; a test compares it with the fields.
 
 from typing import TypedDict
 

@@ -20,7 +20,7 @@ from dualign.text.samples import sample
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
-serving = pytest.importorskip("dualign.jobs.serving")
+serving = pytest.importorskip("dualign.commands.serve")
 
 SOURCE, TARGET = ([" ".join(words) for words in side] for side in sample()[:2])
 

@@ -17,13 +17,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from tests.commands.bitexts import GOLD, LINES, write_bitext, write_lines
+from tests.jobs.stubs import stubs
 
 import dualign
 from dualign import jobs
 from dualign.commands.cli import run as command
 from dualign.engines.threads import ThreadsEngine
 from dualign.hmm.model import Model, Vocabulary
-from dualign.jobs.functions import stubs
 from dualign.text.samples import generate
 
 pytestmark = pytest.mark.kernel
@@ -218,8 +218,10 @@ def test_a_language_model_is_counted(files, tmp_path):
 def test_every_job_can_be_called_with_public_names(name):
     """Classes of ours that a job takes are in its room, in `dualign` itself, or in `dualign.text`."""
     public = {getattr(room, each) for room in (jobs, dualign, dualign.text) for each in room.__all__}
-    hints = typing.get_type_hints(getattr(jobs, name))
-    hints.pop("return")
+    function = getattr(jobs, name)
+    names = {each: getattr(jobs, each) for each in jobs.__all__ if each[0].isupper()}
+    hints = typing.get_type_hints(function, vars(sys.modules[function.__module__]) | names)
+    hints.pop("return", None)
     for kind in classes_in(*hints.values()):
         assert not kind.__module__.startswith("dualign") or kind in public, kind
 
@@ -237,7 +239,7 @@ def test_every_job_takes_a_run(name):
 
 
 def test_files_of_types_are_those_that_the_fields_make():
-    """After a change of options, `python -m dualign.jobs.functions` writes them anew."""
+    """After a change of options, `python -m tests.jobs.stubs` writes them anew."""
     for path, text in stubs().items():
         assert path.read_text(encoding="utf-8") == text, path.name
 

@@ -11,6 +11,7 @@ FORMER = {
     "dualign.core.certified": "dualign._core.certified",
     "dualign.core.errors": "dualign._core.errors",
     "dualign.infer.constraints": "dualign.hmm.constraints",
+    "dualign.jobs.serving": "dualign.commands.serve",
     "dualign.text.alignment": "dualign.text.links",
     "dualign.text.synthetic": "dualign.text.samples",
     "dualign.train": "dualign.learn",

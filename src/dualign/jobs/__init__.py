@@ -27,168 +27,85 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = [
-    "USUAL_PROBABILITY",
-    "AnnotatedFiles",
-    "CutOffs",
-    "DictionaryText",
-    "Directions",
-    "Knowledge",
-    "LinkFile",
-    "LinkedText",
-    "MatrixDecoder",
-    "Measured",
-    "Outputs",
-    "Own",
-    "PairedReport",
-    "ParallelText",
-    "PhraseAnswer",
-    "PlainText",
-    "Remapping",
-    "Report",
-    "Run",
-    "Server",
-    "ShownFiles",
-    "Side",
-    "Synthetic",
-    "TableText",
-    "TagSettings",
-    "TransferSettings",
-    "Tuning",
-    "Words",
-    "align",
-    "align_directions",
-    "align_phrases",
-    "bench",
-    "compare",
-    "compile_ahead",
-    "convert",
-    "decode",
-    "dictionary",
-    "draw_calibration",
-    "draw_cost",
-    "draw_curve",
-    "draw_matrix",
-    "draw_posteriors",
-    "draw_pruning",
-    "draw_trace",
-    "evaluate",
-    "evaluate_phrases",
-    "evaluate_transfer",
-    "extract_phrases",
-    "plain_text",
-    "remap",
-    "serve",
-    "summarize",
-    "symmetrize",
-    "train",
-    "train_language_model",
-    "train_phrases",
-    "train_translation",
-    "transfer_markup",
-    "transfer_spans",
-    "transfer_tags",
-    "transfer_tree",
-    "translate",
-    "tune",
-    "view",
-    "viewer",
-]  # fmt: skip
-
 _HOMES = {
-    "commands.annotated": "AnnotatedFiles TagSettings",
     "commands.bench": "Measured",
+    "commands.bundles": "Evidence=Knowledge Outputs Tuning",
     "commands.decode": "MatrixDecoder",
     "commands.dictionary": "USUAL_PROBABILITY",
-    "commands.bundles": "Evidence=Knowledge Outputs Tuning",
-    "commands.tuning": "tune",
     "commands.evaluate": "LinkFile PairedReport Report Words",
     "commands.plain_text": "PlainText",
-    "jobs.records": "Directions DictionaryText LinkedText Own ParallelText PhraseAnswer Synthetic TableText",
-    "jobs.plain_files": "plain_text",
-    "jobs.running": "Run",
     "commands.serve": "Server",
+    "commands.transfer": "TagSettings",
+    "commands.tuning": "tune",
+    "jobs.functions": "plain_text",
+    "jobs.records": "AnnotatedFiles DictionaryText Directions LinkedText Own ParallelText PhraseAnswer Run "
+    "Synthetic TableText",
     "phrase.word_entries": "CutOffs",
     "show.files": "Files=ShownFiles",
     "transfer.remapping": "Remapping Side",
     "transfer.sentences": "Settings=TransferSettings",
 }
-"""The modules of other names; `a=b` is called b here."""
+"""The modules of names that are no functions of verbs; `a=b` is called b here."""
 
-_VERBS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "align": ("align.Align", "source target output * tuning=tune", {}),
-    "align_directions": ("peers.AlignDirections", "source target outputs:Directions", {}),
-    "align_phrases": ("phrases.AlignPhrases", "text:TableText output", {}),
-    "bench": ("bench.Bench", "text:Synthetic", {}),
-    "compare": ("evaluate.Evaluate", "first=links second=other gold * only_first=first -> PairedReport", {}),
-    "compile_ahead": ("compile.Compile", "everything", {}),
-    "convert": ("convert.Convert", "links output", {}),
-    "decode": ("decode.Decode", "scores output * decoder:MatrixDecoder", {}),
-    "dictionary": ("dictionary.Dictionary", "given output * text:DictionaryText cut_offs:CutOffs", {}),
-    "draw_calibration": ("figure.DrawCalibration", "files:ShownFiles output * models=model", {}),
-    "draw_cost": ("figure.DrawCost", "files output", {}),
-    "draw_curve": ("figure.DrawCurve", "files:ShownFiles output * models=model", {}),
-    "draw_matrix": ("figure.DrawMatrix", "files:ShownFiles output", {}),
-    "draw_posteriors": ("figure.DrawPosteriors", "files:ShownFiles model output", {}),
-    "draw_pruning": ("figure.DrawTrace", "reports output", {"pruning": True}),
-    "draw_trace": ("figure.DrawTrace", "reports output * lines=line", {}),
-    "evaluate": ("evaluate.Evaluate", "links gold * words:Words -> Report", {}),
-    "evaluate_phrases": ("phrases.EvaluatePhrases", "answer:PhraseAnswer", {}),
-    "evaluate_transfer": (
-        "transfer.EvaluateTransfer",
-        "files:AnnotatedFiles * thresholds=threshold settings:TransferSettings",
-        {},
-    ),
-    "extract_phrases": ("phrases.ExtractPhrases", "text:LinkedText table=output", {}),
-    "remap": ("remap.Remap", "work:Remapping output", {}),
-    "serve": ("serve.Serve", "model=load", {}),
-    "summarize": ("summarize.Summarize", "files:ShownFiles output", {}),
-    "symmetrize": ("symmetrize.Symmetrize", "forward backward output", {}),
-    "train": ("train.Train", "source target output * tuning=tune", {}),
-    "train_language_model": ("translate.TrainLanguageModel", "text model=output", {}),
-    "train_translation": (
-        "translate.TrainTranslation",
-        "text:ParallelText folder * dev=dev_:ParallelText",
-        {},
-    ),
-    "train_phrases": ("phrases.TrainPhrases", "text:TableText output", {}),
-    "transfer_markup": (
-        "transfer.TransferMarkup",
-        "files:AnnotatedFiles output * tokens=source_tokens,target_tokens",
-        {},
-    ),
-    "transfer_spans": ("transfer.TransferSpans", "files:AnnotatedFiles output", {}),
-    "transfer_tags": (
-        "transfer.TransferTags",
-        "files:AnnotatedFiles output * tags:TagSettings settings:TransferSettings",
-        {},
-    ),
-    "transfer_tree": ("transfer.TransferTree", "files:AnnotatedFiles output * settings:TransferSettings", {}),
-    "translate": ("translate.Translate", "folder text output", {}),
-    "view": ("view.View", "files:ShownFiles output=html", {"html": "-"}),
-    "viewer": ("view.View", "files:ShownFiles -> Viewer", {"html": None}),
+_VERBS = {
+    "align": "align source target output * tuning=tune",
+    "align_directions": "peers source target outputs:Directions",
+    "align_phrases": "phrases text:TableText output",
+    "bench": "bench text:Synthetic",
+    "compare": "evaluate.Evaluate first=links second=other gold * only_first=first -> PairedReport",
+    "compile_ahead": "compile.Compile everything",
+    "convert": "convert links output",
+    "decode": "decode scores output * decoder:MatrixDecoder",
+    "dictionary": "dictionary given output * text:DictionaryText cut_offs:CutOffs",
+    "draw_calibration": "figure files:ShownFiles output * models=model",
+    "draw_cost": "figure files output",
+    "draw_curve": "figure files:ShownFiles output * models=model",
+    "draw_matrix": "figure files:ShownFiles output",
+    "draw_posteriors": "figure files:ShownFiles model output",
+    "draw_pruning": "figure.DrawTrace reports output",
+    "draw_trace": "figure reports output * lines=line",
+    "evaluate": "evaluate links gold * words:Words -> Report",
+    "evaluate_phrases": "phrases answer:PhraseAnswer",
+    "evaluate_transfer": "transfer files:AnnotatedFiles * thresholds=threshold settings:TransferSettings",
+    "extract_phrases": "phrases text:LinkedText table=output",
+    "remap": "remap work:Remapping output",
+    "serve": "serve model=load",
+    "summarize": "summarize files:ShownFiles output",
+    "symmetrize": "symmetrize forward backward output",
+    "train": "train source target output * tuning=tune",
+    "train_language_model": "translate text model=output",
+    "train_phrases": "phrases text:TableText output",
+    "train_translation": "translate text:ParallelText folder * dev=dev_:ParallelText",
+    "transfer_markup": "transfer files:AnnotatedFiles output * tokens=source_tokens,target_tokens",
+    "transfer_spans": "transfer files:AnnotatedFiles output",
+    "transfer_tags": "transfer files:AnnotatedFiles output * tags:TagSettings settings:TransferSettings",
+    "transfer_tree": "transfer files:AnnotatedFiles output * settings:TransferSettings",
+    "translate": "translate folder text output",
+    "view": "view files:ShownFiles output=html",
+    "viewer": "view.View files:ShownFiles -> Viewer",
 }
-"""Functions that are verbs: the class, and how parameters become its options; see `function_of`."""
+"""Functions that are verbs: the module, and how parameters become its options; see `function_of`."""
 
+_USUAL = {"draw_pruning": {"pruning": True}, "view": {"html": "-"}, "viewer": {"html": None}}
+"""Other defaults than those of the verb."""
 
-def home_of(name: str) -> tuple[str, str]:
-    """Return the module that has a name which is no function of a verb, and what it is called there."""
-    for home, names in _HOMES.items():
-        for each in names.split():
-            there, _, here = each.partition("=")
-            if name == (here or there):
-                return f"dualign.{home}", there
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+_NAMES = {
+    name.rpartition("=")[2]: (f"dualign.{home}", name.partition("=")[0])
+    for home, names in _HOMES.items()
+    for name in names.split()
+}
+"""The module of each name, and what it is called there."""
+
+__all__ = sorted([*_NAMES, *_VERBS], key=lambda name: (not name.isupper(), not name[0].isupper(), name))
 
 
 def __getattr__(name: str) -> Any:
     if name in _VERBS:
         from dualign.jobs.functions import function_of
 
-        home, form, usual = _VERBS[name]
-        found = function_of(name, home, form, **usual)
-    elif name in __all__:
-        home, there = home_of(name)
+        found = function_of(name, _VERBS[name], _USUAL.get(name, {}))
+    elif name in _NAMES:
+        home, there = _NAMES[name]
         found = getattr(import_module(home), there)
     else:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

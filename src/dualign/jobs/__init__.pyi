@@ -1,9 +1,7 @@
-# Written by `python -m dualign.jobs.functions`; a test compares it with the fields.
+# Written by `python -m tests.jobs.stubs`; a test compares it with the fields.
 
 from collections import Counter
 from dualign.aligner import Aligner
-from dualign.commands.annotated import AnnotatedFiles as AnnotatedFiles
-from dualign.commands.annotated import TagSettings as TagSettings
 from dualign.commands.bench import Measured as Measured
 from dualign.commands.bundles import Evidence as Knowledge
 from dualign.commands.bundles import Outputs as Outputs
@@ -16,17 +14,19 @@ from dualign.commands.evaluate import Report as Report
 from dualign.commands.evaluate import Words as Words
 from dualign.commands.plain_text import PlainText as PlainText
 from dualign.commands.serve import Server as Server
+from dualign.commands.transfer import TagSettings as TagSettings
 from dualign.commands.tuning import tune as tune
-from dualign.jobs.plain_files import plain_text as plain_text
+from dualign.jobs.functions import plain_text as plain_text
+from dualign.jobs.records import AnnotatedFiles as AnnotatedFiles
 from dualign.jobs.records import DictionaryText as DictionaryText
 from dualign.jobs.records import Directions as Directions
 from dualign.jobs.records import LinkedText as LinkedText
 from dualign.jobs.records import Own as Own
 from dualign.jobs.records import ParallelText as ParallelText
 from dualign.jobs.records import PhraseAnswer as PhraseAnswer
+from dualign.jobs.records import Run as Run
 from dualign.jobs.records import Synthetic as Synthetic
 from dualign.jobs.records import TableText as TableText
-from dualign.jobs.running import Run as Run
 from dualign.measure.phrases import PhraseEvaluation
 from dualign.measure.transfer import SpanReport
 from dualign.measure.transfer import TreeReport
@@ -571,6 +571,18 @@ def train_language_model(
     run: Run = ...,
 ) -> list[int]: ...
 
+def train_phrases(
+    text: TableText,
+    output: str = ...,
+    *,
+    columns: str | None = ...,
+    time_limit: float | None = ...,
+    rounds: int = ...,
+    model: str = ...,
+    pseudo_count: float = ...,
+    run: Run = ...,
+) -> list[PhraseRound]: ...
+
 def train_translation(
     text: ParallelText,
     folder: str,
@@ -587,18 +599,6 @@ def train_translation(
     resume: bool = ...,
     run: Run = ...,
 ) -> SystemSettings: ...
-
-def train_phrases(
-    text: TableText,
-    output: str = ...,
-    *,
-    columns: str | None = ...,
-    time_limit: float | None = ...,
-    rounds: int = ...,
-    model: str = ...,
-    pseudo_count: float = ...,
-    run: Run = ...,
-) -> list[PhraseRound]: ...
 
 def transfer_markup(
     files: AnnotatedFiles,

@@ -2,196 +2,133 @@
 
 from __future__ import annotations
 
-import ast
-import builtins
-import inspect
-import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from importlib import import_module
 from inspect import Parameter, Signature
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from dualign._core.fields import Setting, settings
+from dualign._core.fields import settings
 from dualign.commands.bundles import Computing
 from dualign.commands.command import Command
-from dualign.jobs.running import SILENT, Run
-from dualign.options import Options
+from dualign.commands.plain_text import PlainText
+from dualign.commands.plain_text import plain_text as plain_text_of
+from dualign.jobs.records import SILENT, Run, attributes_of, options_of
+from dualign.text.text_files import TextFiles
 
-_WRITTEN = "# Written by `python -m dualign.jobs.functions`; a test compares it with the fields.\n"
+jobs: Any = import_module("dualign.jobs")
 
-OF_RUN = {f.name for f in fields(Computing)}
+PUBLIC_BUNDLES = {"Evidence": "Knowledge", "Outputs": "Outputs", "Tuning": "Tuning"}
+"""What those bundles are called here that may be given in place of the first of their options."""
 
 
 class JobParameter(NamedTuple):
     """A parameter: its name, the options that it sets, and the class of `dualign.jobs` that has these."""
 
     name: str
-    options: tuple[str, ...]
+    options: list[str]
     kind: str = ""
+    prefix: str = ""
+    """How names of the options of that class begin."""
 
     @classmethod
     def of(cls, text: str) -> JobParameter:
-        """Read `a`, which is an option, `a=b`, the option b, `a=b,c`, a pair of them, or `a:Class`."""
+        """Read `a`, which is an option, `a=b`, the option b, `a=b,c`, a pair of them, or `a:Class`, or
+        `a=b_:Class`, whose options begin with `b_`."""
         text, _, kind = text.partition(":")
         name, _, options = text.partition("=")
-        return cls(name, tuple((options or name).split(",")), kind)
+        if kind:
+            return cls(name, [*attributes_of(getattr(jobs, kind), options)], kind, options)
+        return cls(name, (options or name).split(","))
 
-    @property
-    def prefix(self) -> str:
-        """How names of its options begin."""
-        return self.options[0] if self.options[0].endswith("_") else ""
+    def expanded(self, value: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options with their values."""
+        if self.kind:
+            return {} if value is None else options_of(value, known, self.prefix)
+        return dict(zip(self.options, value if len(self.options) > 1 else (value,), strict=True))
 
-    def known(self) -> Collection[str]:
-        """Return the names of its options."""
-        jobs: Any = import_module("dualign.jobs")
-        from dualign.jobs.records import names_of
-
-        return names_of(getattr(jobs, self.kind), self.prefix) if self.kind else self.options
-
-    def expanded(self, value: Any, known: Collection[str]) -> dict[str, Any]:
-        """Return options with their values; for `a=b_:Class` their names begin with `b_`."""
-        if len(self.options) > 1:
-            return dict(zip(self.options, value, strict=True))
-        if not self.kind:
-            return {self.options[0]: value}
-        if value is None:
-            return {}
-        from dualign.jobs.records import options_of
-
-        # A verb need not know an option that is not set, nor what its files always are.
-        found = options_of(value, self.prefix)
-        return {name: each for name, each in found if name in known or each not in (None, "conllu")}
+    def shown(self, verb: type[Command], usual: Mapping[str, Any], kind: Any) -> Parameter:
+        """Return it with its type as text."""
+        default: Any = Parameter.empty
+        annotation = self.kind
+        if self.kind and kind is Parameter.KEYWORD_ONLY:
+            default, annotation = None, f"{self.kind} | None"
+        elif not self.kind:
+            setting = settings(verb)[self.options[0]]
+            default = Parameter.empty if setting.is_required else setting.field.default
+            default, annotation = usual.get(setting.name, default), str(setting.field.type)
+            [bundle] = [f.metadata.get("bundle") for f in fields(verb) if f.name == setting.path[0]]
+            if bundle is not None and next(iter(settings(bundle))) == setting.name:
+                whole = PUBLIC_BUNDLES.get(bundle.__name__)
+                annotation += f" | {whole}" if whole else ""
+        return Parameter(self.name, kind, default=default, annotation=annotation)
 
 
-def function_of(name: str, home: str, form: str, **usual: Any) -> Callable[..., Any]:
+def function_of(name: str, form: str, usual: Mapping[str, Any]) -> Callable[..., Any]:
     """Make a function of a verb, which takes `run` for callbacks and settings.
 
-    `form` has what is given by position and, after a `*`, what else is not called like its option; each word
-    is as `JobParameter.of` reads it. Other options are keywords. After `->` there may be the class of the
-    result. `usual` are other defaults than those of the verb.
+    `form` has the verb's module, and its class if that is not called like the function; then what is given
+    by position and, after a `*`, what else is not called like its option; each word is as `JobParameter.of`
+    reads it. Other options are keywords. After `->` there may be the class of the result. `usual` are other
+    defaults than those of the verb.
     """
+    form, _, result = form.partition(" -> ")
+    home, *words = form.split()
     module, _, kind = home.partition(".")
-    verb: type[Command] = getattr(import_module(f"dualign.commands.{module}"), kind)
-    form, _, result = form.partition("->")
-    parts = f"{form}*".split("*")[:2]
-    before, after = ([JobParameter.of(word) for word in part.split()] for part in parts)
-    special = {each.name: each for each in (*before, *after)}
-    known = settings(verb)
+    verb: type[Command] = getattr(
+        import_module(f"dualign.commands.{module}"), kind or name.title().replace("_", "")
+    )
+    known, positions = settings(verb), (*words, "*").index("*")
+    named = [JobParameter.of(word) for word in words if word != "*"]
+    special = {each.name: each for each in named}
 
     def call(*values: Any, run: Run = SILENT, **more: Any) -> Any:
-        if len(values) > len(before):
-            raise TypeError(
-                f"{name}() takes {len(before)} positional arguments, but {len(values)} were given"
-            )
-        given = {each.name: value for each, value in zip(before, values, strict=False)} | more
+        if len(values) > positions:
+            raise TypeError(f"{name}() takes {positions} positional arguments, but {len(values)} were given")
         options = dict(usual)
-        for each, value in given.items():
-            options |= special.get(each, JobParameter.of(each)).expanded(value, known)
+        for each, value in (dict(zip(special, values, strict=False)) | more).items():
+            options |= special[each].expanded(value, known) if each in special else {each: value}
         return verb.of(computing=run, **options).execute(run.reporter)
 
+    parameters = list(_parameters(verb, named[:positions], named[positions:], usual))
     call.__name__ = call.__qualname__ = name
     call.__doc__ = verb.__doc__
-    types = list(_parameters(before, after, verb, usual))
-    types.append(Parameter("run", Parameter.KEYWORD_ONLY, default=SILENT, annotation="Run"))
-    space = JobNames()
-    parameters = [each.replace(annotation=eval(each.annotation, {}, space)) for each in types]
-    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": Any}
-    call.types = types, result.strip() or str(verb.run.__annotations__["return"])  # type: ignore[attr-defined]
+    returned = result or str(verb.run.__annotations__["return"])
+    call.__signature__ = Signature(parameters, return_annotation=returned)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
     return call
 
 
-class JobNames(dict[str, Any]):
-    """Names of `dualign.jobs` and of Python."""
-
-    def __missing__(self, name: str) -> Any:
-        jobs: Any = import_module("dualign.jobs")
-
-        return Any if name == "Any" else getattr(builtins, name, None) or getattr(jobs, name)
-
-
 def _parameters(
-    before: list[JobParameter], after: list[JobParameter], verb: type[Command], usual: dict[str, Any]
+    verb: type[Command], before: list[JobParameter], after: list[JobParameter], usual: Mapping[str, Any]
 ) -> Iterator[Parameter]:
     """Return the parameters of a function, with their types as text."""
-    known = settings(verb)
-    first = [_parameter(each, verb, usual, Parameter.POSITIONAL_OR_KEYWORD) for each in before]
+    first = [each.shown(verb, usual, Parameter.POSITIONAL_OR_KEYWORD) for each in before]
     last = max((n for n, each in enumerate(first) if each.default is Parameter.empty), default=0)
     yield from (each.replace(default=Parameter.empty) for each in first[:last])
     yield from first[last:]
-    taken = {option for each in (*before, *after) for option in each.known()} | OF_RUN | usual.keys()
-    taken |= {each for each in known if "shell" in known[each].rules}
-    taken |= {each.name for each in (*before, *after)}
-    for each in [*after, *(JobParameter.of(name) for name in known if name not in taken)]:
-        yield _parameter(each, verb, usual, Parameter.KEYWORD_ONLY)
+    special = [*before, *after]
+    taken = {f.name for f in fields(Computing)} | usual.keys() | {each.name for each in special}
+    taken |= {option for each in special for option in each.options}
+    taken |= {option for option, each in settings(verb).items() if "shell" in each.rules}
+    rest = [JobParameter(option, [option]) for option in settings(verb) if option not in taken]
+    yield from (each.shown(verb, usual, Parameter.KEYWORD_ONLY) for each in [*after, *rest])
+    yield Parameter("run", Parameter.KEYWORD_ONLY, default=SILENT, annotation="Run")
 
 
-def _parameter(each: JobParameter, verb: type[Command], usual: dict[str, Any], kind: Any) -> Parameter:
-    required = Parameter.empty if kind is Parameter.POSITIONAL_OR_KEYWORD else None
-    if each.kind:
-        annotation = each.kind if required is Parameter.empty else f"{each.kind} | None"
-        return Parameter(each.name, kind, default=required, annotation=annotation)
-    setting = settings(verb)[each.options[0]]
-    default = usual.get(each.options[0], Parameter.empty if setting.is_required else setting.field.default)
-    annotation = str(setting.field.type)
-    if (whole := _public_bundle(setting, verb)) is not None:
-        annotation += f" | {whole}"
-    return Parameter(each.name, kind, default=default, annotation=annotation)
+def plain_text(
+    source: str,
+    target: str | None = None,
+    *,
+    columns: str | None = None,
+    model: str | None = None,
+    run: Run = SILENT,
+) -> AbstractContextManager[PlainText]:
+    """Give the text of one or two files as plain files; those that are plain already stay.
 
-
-def _public_bundle(setting: Setting, verb: type[Command]) -> str | None:
-    """Return the class that may be given in place of the first of its options."""
-    [bundle] = [f.metadata.get("bundle") for f in fields(verb) if f.name == setting.path[0]]
-    if bundle is None or next(iter(settings(bundle))) != setting.name:
-        return None
-    return {"Evidence": "Knowledge", "Outputs": "Outputs", "Tuning": "Tuning"}.get(bundle.__name__)
-
-
-def stub() -> str:
-    """Return `__init__.pyi` of `dualign.jobs`: the types of its functions, and where its other names are."""
-    jobs: Any = import_module("dualign.jobs")
-    names = [name for name in jobs.__all__ if name not in jobs._VERBS]
-    imports, functions = {"from typing import Any"}, []
-    for name in names:
-        home, there = jobs.home_of(name)
-        imports.add(f"from {home} import {there} as {name}")
-    for name, (home, *_) in jobs._VERBS.items():
-        function = getattr(jobs, name)
-        parameters, result = function.types
-        module = import_module(f"dualign.commands.{home.partition('.')[0]}")
-        for word in {*re.findall(r"[A-Z]\w+", result)} - {"None", "Any", *names}:
-            imports.add(f"from {_home_of(word, module)} import {word}")
-        shown = [f"{p.name}: {p.annotation}{'' if p.default is p.empty else ' = ...'}" for p in parameters]
-        star = next((n for n, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), len(shown))
-        shown.insert(star, "*")
-        text = "".join(f"    {each},\n" for each in shown)
-        functions.append(f"def {name}(\n{text}) -> {result}: ...\n")
-    every = "".join(f'    "{name}",\n' for name in jobs.__all__)
-    return "\n".join([_WRITTEN, *sorted(imports), "", f"__all__ = [\n{every}]\n", *functions]).rstrip() + "\n"
-
-
-def option_values() -> str:
-    """Return `option_values.pyi`: the keywords of an aligner, for type checkers and editors."""
-    lines = "".join(f"    {f.name}: {f.type}\n" for f in fields(Options))
-    return f"{_WRITTEN}\nfrom typing import TypedDict\n\nclass OptionValues(TypedDict, total=False):\n{lines}"
-
-
-def _home_of(name: str, module: Any) -> str:
-    """Return the module from which this one has a name, which it may import for types alone."""
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.ImportFrom) and name in (each.name for each in node.names):
-            return str(node.module)
-    return str(module.__name__)
-
-
-def stubs() -> dict[Path, str]:
-    """Return the files of types that are made of the fields, and their contents."""
-    package = Path(__file__).parents[1]
-    return {package / "jobs" / "__init__.pyi": stub(), package / "option_values.pyi": option_values()}
-
-
-if __name__ == "__main__":
-    for path, text in stubs().items():
-        path.write_text(text, encoding="utf-8")
+    A copy is made of a table with `columns`, and of text for a `model` whose own text was cut by a tokeniser,
+    which is cut in the same way.
+    """
+    text = TextFiles(source, target, columns, errors=run.errors)
+    return plain_text_of(text, model, run.scratch, run.reporter)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.fields import check, opt
+from dualign._core.fields import OptionRecord, opt
 from dualign._core.files.streams import FilePath
 from dualign.text.checks import links_inside
 from dualign.text.conllu import DEPREL, DEPS, FEATS, HEAD, LEMMA, MISC, ROOT, UNKNOWN, UPOS, XPOS, Sentence
@@ -59,17 +59,19 @@ def surface() -> Any:
     return opt(False, "Links count multiword tokens of CoNLL-U as one.")
 
 
+def threshold() -> Any:
+    """Declare how probable the links must be that are used."""
+    return opt(0.0, "Use links more probable than this.", metavar="P", least=0, below=1)
+
+
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(OptionRecord):
     """Which links are used, and for what."""
 
-    threshold: float = opt(0.0, "Use links more probable than this.", metavar="P", least=0, below=1)
+    threshold: float = threshold()
     pos: str = pos()
     surface: bool = surface()
     complete: bool = opt(False, "Attach every word; otherwise some words have no head.")
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 def links_between(

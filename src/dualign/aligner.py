@@ -298,7 +298,8 @@ class Aligner:
     @property
     def cutting(self) -> Cutting:
         """How the options split text into tokens."""
-        return cutting_of(self.options.tokenize, self.options.whitespace)
+        how = self.options.tokenize, self.options.whitespace
+        return PLAIN if how == ("none", "unicode") else cutting_of(*how)
 
     def _text(
         self, bitext: Text | Sequence[Sentence], target: Sequence[Sentence] | None = None

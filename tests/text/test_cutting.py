@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dualign._core.errors import DataError, UsageError
-from dualign.text.blocks import read_blocks
+from dualign.text.blocks import TextFiles, read_blocks
 from dualign.text.numbering import LINES, encode_text, number_block
-from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import cutting_of, words_of
 
 SPACES = st.text(

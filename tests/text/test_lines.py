@@ -209,7 +209,8 @@ def test_normalising_the_line_is_normalising_its_tokens(line: str) -> None:
 
 
 def test_a_line_without_an_end_is_refused_before_it_fills_memory(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("dualign.text.utf8.LONGEST_LINE", 1 << 22)
+    for module in ("utf8", "blocks"):
+        monkeypatch.setattr(f"dualign.text.{module}.LONGEST_LINE", 1 << 22)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"short\n" + b"a" * (1 << 25)))
     for read in (read_lines, lambda name: read_pairs(name, name)):

@@ -16,13 +16,22 @@ from dualign._core.jit import kernel
 from dualign._core.memory import Workspace
 from dualign.hmm.model import Unknowns, Vocabulary
 from dualign.text import numbering
-from dualign.text.blocks import read_blocks, read_pairs
+from dualign.text.blocks import TextFiles, read_blocks, read_pairs
 from dualign.text.corpus import numbered
 from dualign.text.links import Links
-from dualign.text.numbering import LINES, SideNumbering, encode_text, number_lines
-from dualign.text.printing import print_links
-from dualign.text.text_files import TextFiles
-from dualign.text.word_table import place_words, room_for_words, slot_of, table_of
+from dualign.text.numbering import (
+    LINES,
+    SideNumbering,
+    encode_text,
+    number_block,
+    number_lines,
+    place_words,
+    renumber_block,
+    room_for_words,
+    slot_of,
+    table_of,
+)
+from dualign.text.utf8_kernels import print_links
 
 compiled_slot_of = kernel(slot_of)
 
@@ -38,6 +47,10 @@ def written(tmp_path, source, target):
     for path, data in zip(paths, (source, target), strict=True):
         path.write_bytes(data)
     return [str(path) for path in paths]
+
+
+def add(side, words):
+    renumber_block(*side.place(number_block((" ".join(words) + "\n").encode())))
 
 
 def number_files(text, lowercase, *, blocks=None, **how):
@@ -99,7 +112,7 @@ def test_words_that_differ_late_are_different(lines, cuts):
     lines = [[word[: cuts[k % len(cuts)] + 1] for k, word in enumerate(line)] for line in lines]
     side = SideNumbering()
     for line in lines:
-        side.add((" ".join(line) + "\n").encode())
+        add(side, line)
     sentences, names = side.finished()
     assert [names[token] for token in sentences.tokens] == [word for line in lines for word in line]
     assert len(set(names)) == len(names)
@@ -108,7 +121,7 @@ def test_words_that_differ_late_are_different(lines, cuts):
 @pytest.mark.parametrize("bits", [0, 1, 63])
 def test_hashes_that_collide_do_no_harm(bits):
     """Long words are compared by their letters, short ones by hashes that are never the same."""
-    hashes = numbering.number_block(b"abcdefgh abcdefgha abcdefghb abcdefghabcdefgh\n").words.hashes
+    hashes = number_block(b"abcdefgh abcdefgha abcdefghb abcdefghabcdefgh\n").words.hashes
     assert len(set(hashes[:4].tolist())) == 4
     words = room_for_words(numbering.octets(b"longer-than-8 longer-than-9 short\n"), 4)
     code = np.uint64(1) << np.uint64(bits)
@@ -225,7 +238,7 @@ def test_many_words_over_many_blocks():
     for _ in range(40):
         words = [f"w{n}" for n in rng.integers(0, 5000, 300)]
         expected += words
-        side.add((" ".join(words) + "\n").encode())
+        add(side, words)
     sentences, names = side.finished()
     assert [names[token] for token in sentences.tokens] == expected
     assert len(set(names)) == len(names)

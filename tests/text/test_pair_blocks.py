@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dualign._core.errors import DataError, UsageError
 from dualign.text import blocks as line_blocks
-from dualign.text.blocks import Position, read_blocks, read_pairs
-from dualign.text.text_files import TextFiles
+from dualign.text.blocks import Position, TextFiles, read_blocks, read_pairs
 
 pytestmark = pytest.mark.kernel
 

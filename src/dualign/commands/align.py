@@ -15,8 +15,8 @@ from dualign.commands.bundles import WITHOUT_MODEL, Computing, Evidence, Outputs
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
 from dualign.options import Options
+from dualign.text.blocks import TextFiles
 from dualign.text.checks import number_of
-from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
     from dualign.aligner import Aligner

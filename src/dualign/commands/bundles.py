@@ -11,9 +11,9 @@ from dualign._core.errors import UsageError
 from dualign._core.fields import OptionRecord, check, opt
 from dualign.commands.console import Reporter
 from dualign.options import POSITIONS, PROJECTIONS
+from dualign.text.blocks import TextFiles
 from dualign.text.checks import number_of
 from dualign.text.link_formats import FORMATS
-from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
     from dualign._core.memory import Workspace

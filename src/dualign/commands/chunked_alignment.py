@@ -25,9 +25,8 @@ from dualign.engines import DecodedPart
 from dualign.hmm.encoding import EncodedText, Lines, chunk_size, encode_lines, parts_of
 from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
-from dualign.text.blocks import BEGINNING, Pair, Position, TextBlock, read_blocks
+from dualign.text.blocks import BEGINNING, Pair, Position, TextBlock, TextFiles, read_blocks
 from dualign.text.corpus import Numbered
-from dualign.text.text_files import TextFiles
 
 CHUNK_MEMORY = 40 << 20
 """What a thread takes while it aligns a chunk, from the bytes of the text to those of the links."""
@@ -63,7 +62,7 @@ def chunks_of_files(
 def encode_chunk(model: Model, block: TextBlock, keep: bool) -> EncodedText:
     """Some lines of a text in a model's numbers; `keep` the lines, too."""
     sides = block.normalised()
-    tokens = block.origin.cutting.both(sides)
+    tokens = block.tokens(sides)
     encoded = encode_lines(model, *tokens)
     if not keep:
         return encoded

@@ -27,8 +27,7 @@ from dualign.engines.dask.work_folder import is_whole, keep, kept_model, made, m
 from dualign.engines.dask.workers import Made, Task, Workers
 from dualign.hmm.encoding import chunk_size
 from dualign.hmm.model import Model
-from dualign.text.blocks import Position, TextBlock, read_blocks
-from dualign.text.text_files import TextFiles
+from dualign.text.blocks import Position, TextBlock, TextFiles, read_blocks
 
 CHUNKS = 8
 """Most chunks of a shard: some seconds of work, and less of it lost when a worker dies."""

@@ -13,7 +13,7 @@ from dualign._core.files.streams import open_output
 from dualign.commands.bundles import Computing, columns, output
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
-from dualign.text.text_files import TextFiles
+from dualign.text.blocks import TextFiles
 
 if TYPE_CHECKING:
     from dualign.hmm.model import Model

@@ -14,9 +14,9 @@ from dualign.decode.decoders import DecodedLinks
 from dualign.hmm.encoding import Lines
 from dualign.text.blocks import Position
 from dualign.text.links import PositionMap
-from dualign.text.printing import print_links
 from dualign.text.token_positions import TokenPlaces, places_of_tokens
 from dualign.text.tokenizing import Cutting, words_of
+from dualign.text.utf8_kernels import print_links
 from dualign.transfer.tokens import letters, locate, overlaps
 
 

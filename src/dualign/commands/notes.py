@@ -13,8 +13,7 @@ from dualign.aligner import Aligner
 from dualign.commands.console import Reporter
 from dualign.commands.warming import compile_kernels, load_kernels
 from dualign.options import Options
-from dualign.text.blocks import check_separator
-from dualign.text.text_files import TextFiles
+from dualign.text.blocks import TextFiles, check_separator
 from dualign.text.tokenizing import ENDING, SAMPLE, Cutting, sign_of_raw_text
 from dualign.text.utf8 import read_lines, tokenize
 
@@ -105,6 +104,8 @@ def note_raw(
     `words` gives the first tokens of a side, in numbers, and the words of these. `positions`: what the links
     are on, None if there are none.
     """
+    if tell.is_quiet:
+        return
     signs = []
     for side, (name, cut) in enumerate((("source", cutting.source), ("target", cutting.target))):
         if cut is None:

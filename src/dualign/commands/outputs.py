@@ -30,8 +30,8 @@ from dualign.commands.console import Reporter
 from dualign.decode.decoders import DecodedLinks, scores_of
 from dualign.text.blocks import Pair, Position
 from dualign.text.checks import number_of
-from dualign.text.printing import print_links
 from dualign.text.score_matrices import MatrixArchive
+from dualign.text.utf8_kernels import print_links
 
 
 class Piece(NamedTuple):

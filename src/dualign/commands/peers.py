@@ -18,7 +18,7 @@ from dualign.commands.bundles import WITHOUT_MODEL, Computing, Evidence, Outputs
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
 from dualign.options import Options
-from dualign.text.text_files import TextFiles
+from dualign.text.blocks import TextFiles
 
 DIRECTION = {"decoder": "posterior", "threshold": 0.5}
 """How the links of a direction are chosen."""

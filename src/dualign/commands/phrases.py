@@ -26,8 +26,8 @@ from dualign.commands.bundles import (
 )
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
+from dualign.text.blocks import TextFiles
 from dualign.text.checks import in_step, number_of, same_length
-from dualign.text.text_files import TextFiles
 
 if TYPE_CHECKING:
     from dualign._core.arrays import Array

@@ -14,9 +14,8 @@ from dualign._core.files.atomic import temporary_folder
 from dualign._core.files.container import is_model_file
 from dualign.commands.console import SILENT, Reporter
 from dualign.hmm.model import Model
-from dualign.text.blocks import read_blocks
-from dualign.text.text_files import TextFiles
-from dualign.text.tokenizing import Cutting, cutting_of
+from dualign.text.blocks import TextFiles, read_blocks
+from dualign.text.tokenizing import PLAIN, Cutting, cutting_of
 
 _LINES = 1 << 12
 
@@ -52,7 +51,7 @@ def plain_text(
     # A file that is not a model is refused by whoever reads it for more.
     if model is not None and is_model_file(model):
         text = replace(text, cutting=_cutting_of_model(model))
-    if not text.cutting.plain:
+    if text.cutting != PLAIN:
         tell.note(
             "note: the text is cut into tokens as that of {file} was; links must be of these tokens",
             file=model,
@@ -80,7 +79,7 @@ def _copied(text: TextFiles, folder: str) -> PlainText:
         streams = [stack.enter_context(open(place, "wb")) for place in places]
         for block in read_blocks(text, _LINES):
             ids = "".join(f"{id}\n" for id in block.ids).encode()
-            sides = (block.source, block.target or b"") if text.cutting.plain else block.tokens()
+            sides = (block.source, block.target or b"") if text.cutting == PLAIN else block.tokens()
             for stream, lines in zip(streams, (*sides, ids), strict=False):
                 stream.write(lines)
     return PlainText(places[0], places[1], places[2] if text.has_ids else None, copied=True)

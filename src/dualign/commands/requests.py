@@ -13,7 +13,7 @@ from dualign.decode.decoders import PairScore, scores_of
 from dualign.hmm.encoding import encode_for
 from dualign.text.checks import number_of
 from dualign.text.links import Alignment
-from dualign.text.tokenizing import Cutting
+from dualign.text.tokenizing import PLAIN, Cutting
 from dualign.transfer.markup import Markup, parse_markup, place_markup
 from dualign.transfer.sentences import weighted
 from dualign.transfer.tokens import letters, locate
@@ -95,7 +95,7 @@ def _asked(pair: Any, place: str, cutting: Cutting) -> _Asked:
     source, target, with_tags = pair["source"], pair["target"], pair.get("markup", False)
     if not isinstance(with_tags, bool):
         raise Refused(422, f'{place}: "markup" is true or false')
-    cut = not cutting.plain and (isinstance(source, str) or isinstance(target, str))
+    cut = cutting != PLAIN and (isinstance(source, str) or isinstance(target, str))
     if not with_tags:
         return _Asked(*_both(source, target, place, cutting), cut)
     if not (isinstance(source, str) and isinstance(target, str)):

@@ -76,10 +76,11 @@ class Serve(Command):
         """Return a server, whose `serve_forever` is still to be called."""
         from dualign.aligner import Aligner
         from dualign.commands.warming import DECODERS, WORD_ALIGNER, compile_kernels
+        from dualign.text.tokenizing import PLAIN
 
         _uvicorn()
         aligner = Aligner.load(self.load, threads=self.computing.threads).set_options(**self.options)
-        cutting = () if aligner.cutting.plain else ("cutting",)
+        cutting = () if aligner.cutting == PLAIN else ("cutting",)
         names = DECODERS.get(aligner.options.decoder, WORD_ALIGNER)
         compile_kernels(tell.note, *names, "lines", *cutting)
         aligner.constraints = Evidence(self.glossary).read_glossary(self.computing.errors, aligner.cutting)

@@ -25,14 +25,13 @@ from dualign.hmm.model import Model
 from dualign.hmm.posteriors import LONGEST_IN_STEP
 from dualign.hmm.training import NothingToLearn, usable
 from dualign.options import Options
-from dualign.text.blocks import Pair, TextBlock, read_blocks
+from dualign.text.blocks import Pair, TextBlock, TextFiles, read_blocks
 from dualign.text.checks import number_of
 from dualign.text.corpus import Bitext, Numbered
 from dualign.text.gold import Gold
 from dualign.text.numbering import LINES, encode_text
 from dualign.text.sampling import sampled
 from dualign.text.similarities import SIMILARITY_WEIGHT, similarities
-from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import SAMPLE, Cutting
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dualign._core.progress import Clock
 from dualign.commands.bundles import Computing, output, report_file
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
-from dualign.text.text_files import TextFiles
+from dualign.text.blocks import TextFiles
 
 if TYPE_CHECKING:
     from dualign.text.brackets import Tree

@@ -17,13 +17,12 @@ from dualign.hmm.model import Model
 from dualign.measure.curves import curve
 from dualign.measure.links import evaluate
 from dualign.options import STYLES, SYMMETRIZATIONS, Options
-from dualign.text.blocks import Pair, read_pairs
+from dualign.text.blocks import Pair, TextFiles, read_pairs
 from dualign.text.checks import links_inside, number_of, same_length
 from dualign.text.corpus import Numbered
 from dualign.text.gold import Gold, read_gold
 from dualign.text.links import Alignment
 from dualign.text.similarities import MOST, SIMILARITY_WEIGHT
-from dualign.text.text_files import TextFiles
 from dualign.text.tokenizing import Cutting
 from dualign.text.utf8 import read_lines
 

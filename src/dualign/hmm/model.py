@@ -28,7 +28,7 @@ from dualign.hmm.lexicon import Lexicon, normalized
 from dualign.hmm.positions import Positions, are_probabilities
 from dualign.hmm.word_forms import Forms, forms_of, stem_of
 from dualign.options import Options
-from dualign.text.word_table import WordTable, table_of
+from dualign.text.numbering import WordTable, table_of
 
 _making = Lock()
 """Held by the thread that works out what all others will need, too."""

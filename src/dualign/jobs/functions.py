@@ -15,7 +15,7 @@ from dualign.commands.command import Command
 from dualign.commands.plain_text import PlainText
 from dualign.commands.plain_text import plain_text as plain_text_of
 from dualign.jobs.records import SILENT, Run, attributes_of, options_of
-from dualign.text.text_files import TextFiles
+from dualign.text.blocks import TextFiles
 
 jobs: Any = import_module("dualign.jobs")
 

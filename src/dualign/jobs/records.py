@@ -12,7 +12,7 @@ from dualign._core.fields import OptionRecord, arg, settings
 from dualign.commands.bench import PAIRS
 from dualign.commands.bundles import Computing
 from dualign.commands.console import Reporter
-from dualign.text.conllu import is_conllu
+from dualign.text.blocks import is_conllu
 
 if TYPE_CHECKING:
     from dualign.hmm.training import Progress

@@ -1,32 +1,43 @@
 """A text of two sides as blocks of bytes, which any thread can turn into tokens; and as pairs of lists.
 
-`read_blocks` cuts what `dualign.text.text_files.TextFiles` names, of whatever kind, into blocks of whole
-lines in step: it looks for line ends and nothing else. That is one thread's work; everything else about a
-block can be done by another, so that many are worked on at the same time. Blocks are cut by content alone.
+`TextFiles` names the files of a text; `read_blocks` cuts them, of whatever kind, into blocks of whole lines
+in step: it looks for line ends and nothing else. That is one thread's work; everything else about a block can
+be done by another, so that many are worked on at the same time. Blocks are cut by content alone.
+
+NumPy is loaded where lines are cut: commands declare their text as a field.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import islice, tee
 from operator import itemgetter
-from typing import NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from dualign._core.errors import DataError, UsageError
-from dualign._core.files.streams import FilePath, is_compressed, open_input
+from dualign._core.fields import arg, check, check_value, opt
+from dualign._core.files.streams import (
+    FilePath,
+    is_compressed,
+    is_regular,
+    open_input,
+    plain_name,
+    refuse_packed,
+    text_size,
+)
 from dualign._core.threads import prefetched
 from dualign.text.checks import same_length
-from dualign.text.conllu import FORM, is_conllu, read_conllu
-from dualign.text.tables import parse_columns, read_rows
-from dualign.text.text_files import TextFiles
-from dualign.text.tokenizing import words_of
-from dualign.text.utf8 import check_line, checked, lines_of, read_lines, refuse_block, refuse_packed, tokenize
+from dualign.text.conllu import FORM, read_conllu
+from dualign.text.tables import kind_of, parse_columns, read_rows
+from dualign.text.tokenizing import PLAIN, Cutting, words_of
+from dualign.text.utf8 import ERRORS, LONGEST_LINE, lines_of, overlong, read_lines, refuse_block, tokenize
+
+if TYPE_CHECKING:
+    from dualign._core.arrays import Array
 
 BLOCK_BYTES = 1 << 20
 """Bytes of a block; only a longer line makes a longer one, or who asks for very many lines."""
@@ -62,6 +73,79 @@ class Position(NamedTuple):
 BEGINNING = Position()
 
 
+@dataclass(frozen=True)
+class TextFiles:
+    """A text of two sides: in two files, in one with both sides on each line, or in a table.
+
+    Either of two files may be CoNLL-U, whose words are the tokens; a blank in one becomes `_`. A single file
+    is a table by its name, or if `columns` are given.
+    """
+
+    source: str = arg("Source text, one sentence per line; or both sides: see TARGET.", file="in")
+    target: str | None = arg(
+        "Target text. Without it, SOURCE has lines `source ||| target` or `source<TAB>target`.",
+        None,
+        file="in",
+    )
+    columns: str | None = opt(
+        None, "Columns of a table (TSV, CSV, JSON lines, XLSX): source=2,target=3,id=1, by number or title.",
+        metavar="NAME=COLUMN,…",
+    )  # fmt: skip
+    _: KW_ONLY
+    errors: str = "strict"
+    """Bytes that are not UTF-8: see `dualign.text.utf8`."""
+    cutting: Cutting = PLAIN
+    """How lines become tokens."""
+    tell: Callable[[str], None] | None = None
+    """Called with the message about each bad line, which then counts as an empty pair, where somebody waits
+    for answers: lines are given as they come. Without it, such a line is an error."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        check_value("errors", self.errors, choices=ERRORS)
+        if self.target is not None and self.columns is not None:
+            raise UsageError("{columns=} is for one file with both sides; name one", columns=self.columns)
+        if self.target is None and is_conllu(self.source):
+            raise UsageError(f"{self.source}: CoNLL-U has one language; name the file of the other, too")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The one file, or both."""
+        return (self.source,) if self.target is None else (self.source, self.target)
+
+    @property
+    def name(self) -> str:
+        """The names of the files, for messages."""
+        names = dict.fromkeys("standard input" if name == "-" else name for name in self.files)
+        return " and ".join(names)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether one file has cells, not lines."""
+        return self.target is None and kind_of(self.source, self.columns) is not None
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the columns name one of ids."""
+        return self.columns is not None and parse_columns(self.columns).has_id
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether it can be read again, unlike a pipe or standard input."""
+        return all(map(is_regular, self.files))
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of text there are, up to which the blocks' `end.source` counts; 0 if that is
+        not known."""
+        return text_size(self.source) // (2 if self.is_table else 5 if is_conllu(self.source) else 1)
+
+
+def is_conllu(path: str) -> bool:
+    """Whether a file is CoNLL-U by its name, which may have a compression suffix."""
+    return plain_name(path).endswith((".conllu", ".conll"))
+
+
 @dataclass(frozen=True, slots=True)
 class TextBlock:
     """Some pairs of a text in UTF-8, each line with its `\\n`, as they are in its files.
@@ -82,75 +166,77 @@ class TextBlock:
     def __len__(self) -> int:
         return self.end.line - self.begin.line
 
-    def place(self, number: int, side: int = 0) -> str:
+    def place(self, number: int) -> str:
         """Return where pair `number` of the block is, counted from 0, for messages."""
-        name, line = self._path(side), self.begin.line + number + 1
+        name, line = self.origin.source, self.begin.line + number + 1
         return f"{name}, pair {line}" if self.origin.is_table or is_conllu(name) else f"{name}:{line}"
-
-    def _path(self, side: int) -> str:
-        return self.origin.target or self.origin.source if side else self.origin.source
-
-    def error(self, number: int, message: str, side: int = 0) -> DataError:
-        """Return the error of a pair."""
-        return DataError(message, place=self.place(number, side))
 
     def normalised(self) -> tuple[bytes, bytes]:
         """Return the lines of each side by the rules of `dualign.text.utf8`, to be split at white space."""
-        from dualign.text.utf8_kernels import octets, split_lines
+        from dualign.text.utf8_kernels import normal_form, split_sides
 
-        left = self._normal(0, self.source)
+        every = (self.source,) if self.target is None else (self.source, self.target)
+        sides = []
+        for path, lines in zip(self.origin.files, every, strict=True):
+            normal = normal_form(lines, self.origin.errors)
+            if normal is None:
+                refuse_block(path, lines, self.begin.line + 1)
+            sides.append(normal)
         if self.target is not None:
-            return left, self._normal(1, self.target)
-        sides, sizes = np.empty((2, len(left) + len(self)), np.uint8), np.zeros(2, np.int64)
-        line, found = split_lines(octets(left), len(left), bool(self.bars), sides, sizes)
+            return sides[0], sides[1]
+        left, right, line, found = split_sides(sides[0], len(self), bool(self.bars))
         if line >= 0:
             raise _wrong_separators(self.place(line), found, bool(self.bars))
-        return sides[0, : sizes[0]].tobytes(), sides[1, : sizes[1]].tobytes()
+        return left, right
 
-    def _normal(self, side: int, lines: bytes) -> bytes:
-        from dualign.text.utf8_kernels import normal_form
-
-        normal = normal_form(lines, self.origin.errors)
-        if normal is None:
-            refuse_block(self._path(side), lines, self.begin.line + 1)
-        return normal
-
-    def tokens(self) -> tuple[bytes, bytes]:
-        """Return the lines of each side with blanks between the tokens."""
-        return self.origin.cutting.both(self.normalised())
+    def tokens(self, normal: tuple[bytes, bytes] | None = None) -> tuple[bytes, bytes]:
+        """Return the lines of each side with blanks between the tokens; `normal`: what `normalised` gives."""
+        sides, cutting = normal or self.normalised(), self.origin.cutting
+        return sides if cutting == PLAIN else cutting.both(sides)
 
     def pairs(self) -> Iterator[Pair]:
         """Return the token lists of each pair; those before an error come first."""
         cutting = self.origin.cutting
-        if not cutting.plain:
+        if cutting != PLAIN:
             split = partial(words_of, ascii=cutting.ascii)
             sides = (map(split, side.decode().split("\n")[:-1]) for side in self.tokens())
             yield from zip(*sides, strict=True)
-        elif self.target is not None:
-            for left, right in zip(self._lines(0, self.source), self._lines(1, self.target), strict=True):
-                yield tokenize(left), tokenize(right)
-        else:
-            for number, line in enumerate(self._lines(0, self.source)):
+        elif self.target is None:
+            for number, line in enumerate(self._lines(self.origin.source, self.source)):
                 yield _split(line, bool(self.bars), self.place(number))
+        else:
+            both = map(self._lines, self.origin.files, (self.source, self.target))
+            yield from zip(*(map(tokenize, lines) for lines in both), strict=True)
 
-    def _lines(self, side: int, lines: bytes) -> Iterator[str]:
-        return lines_of(self._path(side), lines, self.begin.line + 1, self.origin.errors)
+    def _lines(self, path: str, lines: bytes) -> Iterator[str]:
+        return lines_of(path, lines, self.begin.line + 1, self.origin.errors)
 
     def with_separator(self) -> TextBlock:
         """Return the same block, which says whether it has bars, if a line of it shows that."""
         if self.target is not None or self.bars is not None:
             return self
-        lines = self._lines(0, self.source)
-        return replace(self, bars=_separator(self.origin.source, lines, self.begin.line))
+        path = self.origin.source
+        bars = _separator(path, self._lines(path, self.source), self.begin.line)
+        return replace(self, bars=bars)
 
-    def single(self) -> Iterator[TextBlock]:
-        """Return a block for each pair; its place in the text is known by its line alone."""
+    def with_bad_lines_emptied(self, tell: Callable[[str], None]) -> TextBlock:
+        """Return the same block, the pairs of its bad lines empty; `tell` is told about each."""
+        bars, good = self.bars, []
         sides = [side.split(b"\n")[:-1] for side in (self.source, self.target or self.source)]
-        for number, (left, right) in enumerate(zip(*sides, strict=True), self.begin.line):
+        for line, (left, right) in enumerate(zip(*sides, strict=True), self.begin.line):
             target = None if self.target is None else right + b"\n"
-            yield replace(
-                self, begin=Position(number), end=Position(number + 1), source=left + b"\n", target=target
-            )
+            begin, end = Position(line), Position(line + 1)
+            one = replace(self, begin=begin, end=end, source=left + b"\n", target=target, bars=bars)
+            try:
+                one = one.with_separator()
+                one.normalised()
+                bars = one.bars
+            except DataError as error:
+                tell(str(error))
+                one = replace(one, source=b"\n", target=b"\n")
+            good.append((one.source, one.target or b""))
+        source, target = map(b"".join, zip(*good, strict=True))
+        return replace(self, source=source, target=None if self.target is None else target, bars=bars)
 
 
 class LineReader:
@@ -163,7 +249,8 @@ class LineReader:
         """Of the first byte that was not taken."""
         self._parts = parts
         self._held = bytearray()
-        self._ends = np.empty(0, np.int64)  # of the lines in `_held`, each after its line feed
+        self._ends: Array = ()  # type: ignore[assignment]
+        """Of the lines in `_held`, each after its line feed."""
         self.ended = False
         """Whether there is nothing more to read."""
         self._added = 0  # line feeds that the file lacks
@@ -185,6 +272,8 @@ class LineReader:
 
     def read(self) -> None:
         """Read what there is, or wait for something."""
+        import numpy as np
+
         part = next(self._parts, b"")
         if self.position == 0 and not self._held:
             refuse_packed(self.path, part)
@@ -194,13 +283,13 @@ class LineReader:
                 part, self._added = b"\n", 1
         ends = np.flatnonzero(np.frombuffer(part, np.uint8) == 10) + (len(self._held) + 1)
         self._held += part
-        self._ends = np.concatenate((self._ends, ends))
-        if self.count == 0:
-            check_line(self.path, self._line, len(self._held))
+        self._ends = np.concatenate((self._ends, ends)) if self.count else ends
+        if self.count == 0 and len(self._held) > LONGEST_LINE:
+            raise overlong(self.path, self._line)
 
     def block(self, lines: int) -> int:
         """Return how many of the lines in memory make a block: at least one."""
-        return max(1, min(lines, int(np.searchsorted(self._ends, self.limit(lines), side="right"))))
+        return max(1, min(lines, int(self._ends.searchsorted(self.limit(lines), side="right"))))
 
     def take(self, lines: int) -> bytes:
         """Return the next lines, which are in memory."""
@@ -212,16 +301,13 @@ class LineReader:
         self.position += size - (self._added if not self._held else 0)
         return block
 
-    def count_rest(self) -> int:
-        """Read to the end, and return how many lines there were."""
-        count = 0
-        while self.count or not self.ended:
+    def lines_in_all(self) -> int:
+        """Read to the end, and return how many lines there were, with those before the first."""
+        while not self.ended:
             if self.count:
-                count += self.count
                 self.take(self.count)
-            else:
-                self.read()
-        return count
+            self.read()
+        return self._line - 1 + self.count
 
 
 def read_blocks(
@@ -235,15 +321,29 @@ def read_blocks(
     """
     if text.source == text.target == "-":
         raise UsageError("source and target cannot both be standard input; name a file for one of them")
-    checked(text.errors)
-    blocks = _blocks(text, lines, begin, at_once or text.tell is not None)
-    return _with_separators(blocks) if text.tell is None else _with_bad_lines_emptied(blocks, text.tell)
+    return _with_separators(text, lines, begin, at_once)
 
 
-def _blocks(text: TextFiles, lines: int, begin: Position, at_once: bool) -> Iterator[TextBlock]:
+def _with_separators(text: TextFiles, lines: int, begin: Position, at_once: bool) -> Iterator[TextBlock]:
+    """Yield the blocks of a text; they say whether they have bars once a line has shown it."""
     bars = None
     if begin.line and text.target is None and not text.is_table:
         bars = _separator(text.source, read_lines(text.source, text.errors), 0)
+    for block in _blocks(text, lines, begin, at_once or text.tell is not None):
+        block = replace(block, bars=bars)
+        try:
+            block = block.with_separator()
+            if text.tell is not None:
+                block.normalised()
+        except DataError:
+            if text.tell is None:
+                raise
+            block = block.with_bad_lines_emptied(text.tell)
+        bars = block.bars
+        yield block
+
+
+def _blocks(text: TextFiles, lines: int, begin: Position, at_once: bool) -> Iterator[TextBlock]:
     with ExitStack() as stack:
         readers, ids = _opened(text, begin, stack)
         while True:
@@ -253,9 +353,10 @@ def _blocks(text: TextFiles, lines: int, begin: Position, at_once: bool) -> Iter
             count = min(reader.block(lines) for reader in readers)
             source, target = [*(reader.take(count) for reader in readers), None][:2]
             end = Position(begin.line + count, *(reader.position for reader in readers))
-            yield TextBlock(begin, end, source or b"", target, text, bars, tuple(islice(ids, count)))
+            yield TextBlock(begin, end, source or b"", target, text, ids=tuple(islice(ids, count)))
             begin = end
-        same_length(*((reader.path, begin.line + reader.count_rest()) for reader in readers))
+        if any(reader.count or not reader.ended for reader in readers):
+            same_length(*((reader.path, reader.lines_in_all()) for reader in readers))
 
 
 def _opened(text: TextFiles, begin: Position, stack: ExitStack) -> tuple[list[LineReader], Iterator[str]]:
@@ -314,38 +415,6 @@ def _fill(readers: Sequence[LineReader], lines: int) -> None:
             if not one.needs_more(lines) and all(other.count >= one.block(lines) for other in readers):
                 return
         min((reader for reader in readers if not reader.ended), key=lambda reader: reader.count).read()
-
-
-def _with_separators(blocks: Iterable[TextBlock]) -> Iterator[TextBlock]:
-    """Return the blocks, which say whether they have bars once a line has shown it."""
-    bars: bool | None = None
-    for block in blocks:
-        block = block.with_separator() if bars is None else replace(block, bars=bars)
-        bars = block.bars
-        yield block
-
-
-def _with_bad_lines_emptied(blocks: Iterable[TextBlock], tell: Callable[[str], None]) -> Iterator[TextBlock]:
-    bars: bool | None = None
-    for block in blocks:
-        block = replace(block, bars=block.bars if bars is None else bars)
-        if block.target is not None or block.bars is not None:
-            with suppress(DataError):
-                block.normalised()
-                yield block
-                continue
-        lines: list[tuple[bytes, bytes]] = []
-        for one in block.single():
-            try:
-                one = one.with_separator()
-                bars = one.bars
-                one.normalised()
-                lines.append((one.source, one.target or b""))
-            except DataError as error:
-                tell(str(error))
-                lines.append((b"\n", b"\n"))
-        source, target = map(b"".join, zip(*lines, strict=True))
-        yield replace(block, source=source, target=None if block.target is None else target, bars=bars)
 
 
 def read_pairs(

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from dualign._core.errors import DataError
-from dualign._core.files.streams import FilePath, open_output, plain_name
+from dualign._core.files.streams import FilePath, open_output
 from dualign.text.checks import number_of
 from dualign.text.utf8 import read_lines, tokenize
 
@@ -141,11 +141,6 @@ def read_conllu(path: FilePath, errors: str = "strict") -> Generator[Sentence, N
     """Yield the sentences of `path` one after the other; `errors` as in `read_lines`."""
     path = os.fspath(path)
     return _read(path, read_lines(path, errors))
-
-
-def is_conllu(path: str) -> bool:
-    """Whether a file is CoNLL-U by its name, which may have a compression suffix."""
-    return plain_name(path).endswith((".conllu", ".conll"))
 
 
 def read_sentences(path: str, conllu: bool, errors: str = "strict") -> Iterator[Sentence]:

@@ -6,8 +6,8 @@ table of their bytes. Only its different words are then looked up in a larger ta
 replaced by those found there.
 
 Of a text, threads number the blocks; their words are looked up in the table of the whole side, and added to
-it, in the order of the blocks, which gives the numbers that one pass over the text would give. The table of
-known words is never written once it is made, so any thread can number a block by it.
+it, in the order of the blocks, which gives the numbers that one pass over the text would give. A table that
+is not written any more, as that of a model's words, can be read by many threads at the same time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dualign._core.arrays import Array
-from dualign._core.jit import kernel
+from dualign._core.jit import kernel, part
+from dualign._core.lanes import prefetch
 from dualign._core.memory import Growing, Workspace, boundless
 from dualign._core.progress import timed
 from dualign._core.threads import ordered_map
@@ -37,23 +38,9 @@ from dualign.text.utf8_kernels import (
     white_space,
     word_end,
 )
-from dualign.text.word_table import (
-    WordTable,
-    add_words,
-    bytes_of,
-    compiled_copy_words,
-    find_words,
-    grown,
-    hash_of,
-    mark_of,
-    mixed,
-    room_for_words,
-    slot_of,
-)
 
 if TYPE_CHECKING:
-    from dualign.text.blocks import TextBlock
-    from dualign.text.text_files import TextFiles
+    from dualign.text.blocks import TextBlock, TextFiles
 
 LINES = 1 << 14
 """Lines of a block. Few words of a larger one would be new to the table of its side; it takes more memory."""
@@ -114,8 +101,8 @@ def encode_text(
             both = zip((left, right), sides, strict=True)
             place = [partial(thread.submit, timed("reading", side.place)) for thread, side in both]
             coming = (place[n](part) for block in numbers for n, part in enumerate(block))
-            renumber = timed("reading", _renumber)
-            for _ in ordered_map(lambda placed: renumber(placed.result()), coming, threads):
+            renumber = timed("reading", renumber_block)
+            for _ in ordered_map(lambda placed: renumber(*placed.result()), coming, threads):
                 pass
     (source, source_words), (target, target_words) = (side.finished(threads) for side in sides)
     found = Numbered(source, target, source_words, target_words)
@@ -160,7 +147,7 @@ def number_block(lines: bytes, most: int = 0, *, ascii: bool = False) -> Numbere
     """The words of lines in normal form, each with its `\\n`, in numbers of their own; `most` if known."""
     text, size = octets(lines), len(lines)
     tokens = np.empty(size // 2 + 1, np.int32)
-    ends = np.empty(count_lines(np.frombuffer(lines, np.uint8)), np.int64)
+    ends = np.empty(lines.count(b"\n"), np.int64)
     words = room_for_words(text, most or (_FEW if size < 1 << 17 else _MANY))
     done = np.zeros(4, np.int64)
     while not number_words(text, size, ascii, words, done, tokens, ends):
@@ -172,24 +159,23 @@ class SideNumbering:
     """The words and sentences of the blocks of a file that were read so far."""
 
     def __init__(self, workspace: Workspace | None = None, expected: int = 0) -> None:
-        workspace = boundless() if workspace is None else workspace
+        workspace = workspace or boundless()
         self.words = room_for_words(np.zeros(2, np.uint64), _FEW)
         self.known = self.used = 0
         self.tokens, self.offsets = Growing(np.int32, workspace, expected), Growing(np.int64, workspace)
         self.offsets.room(1)[0] = 0
 
-    def __len__(self) -> int:
-        return self.offsets.length - 1
-
-    def add(self, lines: bytes) -> None:
-        """Number the words of whole lines in normal form."""
-        _renumber(self.place(number_block(lines)))
-
     def place(self, block: NumberedBlock) -> Placed:
         """Number the words of the next block; its tokens are still to be renumbered."""
         begin = self.tokens.length
         number, new = _looked_up(block, self.words, self.known)
-        self._make_room(self.known + len(new), self.used + bytes_of(block.words, new))
+        words, letters = self.known + len(new), self.used + bytes_of(block.words, new)
+        if words > len(self.words.begins):
+            self.words = grown(self.words, self.known, 2 * words)
+        if letters > 8 * (len(self.words.letters) - 2):
+            more = np.zeros(letters // 4 + 2, np.uint64)
+            more[: len(self.words.letters)] = self.words.letters
+            self.words = self.words._replace(letters=more)
         self.used = add_words(block.words, new, self.words, self.known, self.used)
         self.known += len(new)
         room = self.tokens.room(len(block.tokens)), self.offsets.room(len(block.ends))
@@ -199,14 +185,6 @@ class SideNumbering:
         """The sentences and the words; nothing is left here."""
         sentences = Sentences(self.tokens.finished(threads), self.offsets.finished(threads))
         return sentences, as_bytes(self.words.letters, self.used).decode().split("\n")[:-1]
-
-    def _make_room(self, words: int, letters: int) -> None:
-        if words > len(self.words.begins):
-            self.words = grown(self.words, self.known, 2 * words)
-        if letters > 8 * (len(self.words.letters) - 2):
-            more = np.zeros(letters // 4 + 2, np.uint64)
-            more[: len(self.words.letters)] = self.words.letters
-            self.words = self.words._replace(letters=more)
 
 
 def _looked_up(block: NumberedBlock, table: WordTable, known: int) -> tuple[Array, Array]:
@@ -224,19 +202,6 @@ def _spelled(block: NumberedBlock, which: Array) -> str:
     letters = np.zeros(size // 8 + 1, np.uint64)
     compiled_copy_words(block.words, which, letters, 0)
     return as_bytes(letters, size).decode()
-
-
-def _renumber(placed: Placed) -> None:
-    renumber_block(*placed)
-
-
-@kernel
-def count_lines(text: Array) -> int:
-    """How many `\\n` there are (uint8)."""
-    lines = 0
-    for octet in text:
-        lines += octet == 10
-    return lines
 
 
 @kernel
@@ -291,3 +256,185 @@ def renumber_block(
         tokens[k] = number[numbers[k]]
     for n in range(len(ends)):
         offsets[n] = begin + ends[n]
+
+
+class WordTable(NamedTuple):
+    """Word w is the `sizes[w]` bytes of `letters` (see `dualign.text.utf8`) from `begins[w]` on.
+
+    `slots` (a power of two of them, at most half full) hold at `hashes[w]`, or after it, that hash and a mark
+    (see `mark_of`) of the word; the mark of a free one is 0.
+    """
+
+    letters: Array
+    begins: Array
+    sizes: Array
+    hashes: Array
+    slots: Array
+
+
+def table_of(text: Array) -> WordTable:
+    """The table of different words, each ended by a `\\n` (uint8)."""
+    ends = np.flatnonzero(text == 10)
+    words = room_for_words(octets(text), len(ends))
+    words.begins[:1], words.begins[1:] = 0, ends[:-1] + 1
+    words.sizes[:] = ends - words.begins
+    hash_words(words)
+    place_words(words, len(ends))
+    return words
+
+
+def room_for_words(letters: Array, most: int) -> WordTable:
+    """An empty table for at most this number of words."""
+    begins, sizes, hashes = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint64)
+    return WordTable(
+        letters, begins, sizes, hashes, np.zeros((1 << (2 * most - 1).bit_length(), 2), np.uint64)
+    )
+
+
+def grown(words: WordTable, known: int, most: int) -> WordTable:
+    """The same words in a table with room for more."""
+    more = room_for_words(words.letters, most)
+    for old, new in zip(words[1:4], more[1:4], strict=True):
+        new[:known] = old[:known]
+    place_words(more, known)
+    return more
+
+
+def bytes_of(words: WordTable, which: Array) -> int:
+    """How many bytes some words take, each with its `\\n`."""
+    return int(words.sizes[which].sum()) + len(which)
+
+
+@kernel
+def hash_words(words: WordTable) -> None:
+    """The hashes of words, and 0 for those that no line can have, since they are empty or end with a NUL."""
+    for word in range(len(words.begins)):
+        begin, size = words.begins[word], words.sizes[word]
+        is_word = size > 0 and eight_bytes(words.letters, begin + size - 1) & BYTE != 0
+        words.hashes[word] = hash_of(words.letters, begin, size) if is_word else np.uint64(0)
+
+
+@kernel
+def place_words(words: WordTable, known: int) -> None:
+    """Fill an empty table."""
+    mask = len(words.slots) - 1
+    for word in range(known):
+        code = words.hashes[word]
+        slot = signed(code) & mask
+        while words.slots[slot, 1] != 0:
+            slot = (slot + 1) & mask
+        words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(word, words.sizes[word])
+
+
+@kernel
+def find_words(new: WordTable, table: WordTable, known: int, number: Array, missing: Array) -> int:
+    """Look words up in a table; those that are missing are listed and numbered after the known ones.
+
+    `number` has one element per word. Returns how many are missing.
+    """
+    found, last = 0, len(table.slots) - 1
+    for k in range(len(number)):
+        # The table of a file is larger than a cache, and words come in no order.
+        prefetch(table.slots, 2 * (signed(new.hashes[min(k + 8, len(number) - 1)]) & last))
+        slot = slot_of(table, new.letters, new.begins[k], new.sizes[k], new.hashes[k])
+        word = signed(table.slots[slot, 1] >> np.uint64(1)) - 1
+        if word < 0:
+            missing[found] = k
+            word = known + found
+            found += 1
+        number[k] = word
+    return found
+
+
+@kernel
+def add_words(new: WordTable, which: Array, words: WordTable, known: int, used: int) -> int:
+    """Add some words to a table that lacks them; returns how many bytes of its letters are taken then."""
+    end = copy_words(new, which, words.letters, used)
+    for k in which:
+        size, code = new.sizes[k], new.hashes[k]
+        slot = slot_of(words, new.letters, new.begins[k], size, code)
+        words.begins[known], words.sizes[known], words.hashes[known] = used, size, code
+        words.slots[slot, 0], words.slots[slot, 1] = code, mark_of(known, size)
+        used += size + 1
+        known += 1
+    return end
+
+
+@part
+def copy_words(words: WordTable, which: Array, letters: Array, used: int) -> int:
+    """Write some words, each with its `\\n`, after the `used` bytes that are taken; the others are 0.
+
+    Returns how many are taken then.
+    """
+    for k in which:
+        begin, size = words.begins[k], words.sizes[k]
+        for b in range(size + 1):
+            letter = eight_bytes(words.letters, begin + b) & BYTE if b < size else _NEWLINE
+            letters[used >> 3] |= letter << np.uint64((used & 7) << 3)
+            used += 1
+    return used
+
+
+compiled_copy_words = kernel(copy_words)
+
+
+@part(allocates=False)
+def slot_of(words: WordTable, text: Array, begin: int, size: int, code: np.uint64) -> int:
+    """The place of a word in the table, or the free one where it belongs."""
+    last = len(words.slots) - 1
+    slot = signed(code) & last
+    while True:
+        mark = words.slots[slot, 1]
+        if mark == 0:
+            return slot
+        if words.slots[slot, 0] == code:
+            # Up to eight bytes, different words have different hashes.
+            if size <= 8 and mark & np.uint64(1) == 0:
+                return slot
+            word = signed(mark >> np.uint64(1)) - 1
+            if words.sizes[word] == size and same(words.letters, words.begins[word], text, begin, size):
+                return slot
+        slot = (slot + 1) & last
+
+
+@part(allocates=False)
+def mark_of(word: int, size: int) -> np.uint64:
+    """How a word is marked in a slot: by its number, counted from 1, and by whether it is long."""
+    return np.uint64(2 * (word + 1) + (1 if size > 8 else 0))
+
+
+@part(allocates=False)
+def hash_of(text: Array, begin: int, size: int) -> np.uint64:
+    """A number for a word; words of up to eight bytes have different ones, because no step loses anything."""
+    code = np.uint64(0)
+    while size > 8:
+        code = mixed(code ^ eight_bytes(text, begin))
+        begin += 8
+        size -= 8
+    return mixed(code ^ first_bytes(text, begin, size))
+
+
+@part(allocates=False)
+def mixed(code: np.uint64) -> np.uint64:
+    """A one-to-one function whose upper and lower bits depend on all others."""
+    code = (code ^ (code >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    code = (code ^ (code >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    return code ^ (code >> np.uint64(32))
+
+
+@part(allocates=False)
+def first_bytes(text: Array, begin: int, size: int) -> np.uint64:
+    """From one to eight bytes."""
+    return eight_bytes(text, begin) & (~np.uint64(0) >> np.uint64(64 - 8 * size))
+
+
+@part(allocates=False)
+def same(left: Array, first: int, right: Array, begin: int, size: int) -> bool:
+    """Whether two words of the same size are the same."""
+    while size > 8:
+        if eight_bytes(left, first) != eight_bytes(right, begin):
+            return False
+        first += 8
+        begin += 8
+        size -= 8
+    return first_bytes(left, first, size) == first_bytes(right, begin, size)

@@ -58,13 +58,9 @@ class Cutting:
         """The same for both sides."""
         return self.cut(0, sides[0]), self.cut(1, sides[1])
 
-    @property
-    def plain(self) -> bool:
-        """Whether the text is tokenised, with any white space between tokens."""
-        return self == PLAIN
-
 
 PLAIN = Cutting()
+"""The text is tokenised, with any white space between tokens."""
 
 
 def words_of(line: str, ascii: bool) -> list[str]:

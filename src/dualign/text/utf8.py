@@ -23,13 +23,17 @@ from contextlib import suppress
 from typing import NoReturn, TypeVar
 from unicodedata import is_normalized, normalize
 
-from dualign._core.errors import DataError, UsageError
-from dualign._core.files.streams import SUFFIXES, FilePath, open_input, packed_by
+from dualign._core.errors import DataError
+from dualign._core.fields import check_value
+from dualign._core.files.streams import FilePath, open_input, refuse_packed
 
 T = TypeVar("T")
 
 _BLOCK = 1 << 18
 _BOM = "\ufeff"
+
+ERRORS = ("strict", "replace")
+"""How bytes that are not UTF-8 may be treated."""
 
 LONGEST_LINE = 1 << 28
 """Bytes of a line; what has a longer one is no text, and would take all memory, be it compressed or not."""
@@ -38,7 +42,8 @@ LONGEST_LINE = 1 << 28
 def read_lines(path: FilePath, errors: str = "strict") -> Iterator[str]:
     """Yield the lines of `path` (see `open_input`) by the rules above, in memory for the longest line."""
     path = os.fspath(path)
-    return _lines(path, checked(errors))
+    check_value("errors", errors, choices=ERRORS)
+    return _lines(path, errors)
 
 
 def normal_block(block: bytes, errors: str) -> bytes | None:
@@ -47,7 +52,7 @@ def normal_block(block: bytes, errors: str) -> bytes | None:
     None if a line of it is an error.
     """
     try:
-        text = block.decode("utf-8", checked(errors))
+        text = block.decode("utf-8", errors)
     except UnicodeDecodeError:
         return None
     if "\0" in text:
@@ -73,15 +78,6 @@ def refuse_block(path: str, block: bytes, number: int) -> NoReturn:
     raise AssertionError(f"{path}: no bad line")
 
 
-def refuse_packed(path: str, beginning: bytes) -> None:
-    """Compressed data are recognised by their suffix only; refuse them without it, and UTF-16."""
-    if method := packed_by(beginning):
-        remedy = "decompress it first" if path == "-" else f"name the file {SUFFIXES[method]}"
-        raise DataError(f"{path}: looks like {method} data; {remedy}")
-    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in beginning[:4096]:
-        raise DataError(f"{path}: looks like UTF-16; convert it to UTF-8, for example with iconv")
-
-
 def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T], first: int = 1) -> Iterator[T]:
     """Yield what `parse` makes of each line of `path`, from line `first` on; errors name file and line."""
     for number, line in enumerate(lines, first):
@@ -91,11 +87,10 @@ def parsed(path: str, lines: Iterable[str], parse: Callable[[str], T], first: in
             raise DataError(f"{path}:{number}: {error}") from None
 
 
-def check_line(path: str, number: int, size: int) -> None:
-    """Refuse a line of `path` of which this many bytes are read, and no end."""
-    if size > LONGEST_LINE:
-        what = f"a line of more than {LONGEST_LINE >> 20} MiB; is this a text file?"
-        raise DataError(what, place=f"{path}:{number}")
+def overlong(path: str, number: int) -> DataError:
+    """Return the error of a line of `path` of which too many bytes are read, and no end."""
+    what = f"a line of more than {LONGEST_LINE >> 20} MiB; is this a text file?"
+    return DataError(what, place=f"{path}:{number}")
 
 
 def tokenize(line: str) -> list[str]:
@@ -108,13 +103,6 @@ def tokenize(line: str) -> list[str]:
     if _BOM in line:
         return [stripped for token in line.split() if (stripped := token.strip(_BOM))]
     return line.split()
-
-
-def checked(errors: str) -> str:
-    """A way to treat bytes that are not UTF-8, which must be known."""
-    if errors not in ("strict", "replace"):
-        raise UsageError('{errors=} is not known; use "strict" or "replace"', errors=errors)
-    return errors
 
 
 def _lines(path: str, errors: str) -> Iterator[str]:
@@ -158,8 +146,8 @@ def _whole_lines(path: str) -> Iterator[bytes]:
                 number += block.count(b"\n")
             else:
                 begun.append(block)
-                size = sum(map(len, begun)) if len(begun) % 64 == 0 else 0
-                check_line(path, number, size)
+                if len(begun) % 64 == 0 and sum(map(len, begun)) > LONGEST_LINE:
+                    raise overlong(path, number)
         if rest := b"".join(begun):
             yield rest
 

@@ -1,4 +1,4 @@
-"""UTF-8 text as kernels read it: eight bytes at a time.
+"""UTF-8 text as kernels read it, eight bytes at a time, and lines of links as they write them.
 
 A text is an array of uint64 whose bytes, the lowest first, are those of the text, and after them more `\\n`
 than a kernel may read too far. Tests on eight bytes at once are the usual ones for words of bytes: of the
@@ -10,12 +10,16 @@ from __future__ import annotations
 import sys
 import unicodedata
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign.text.utf8 import normal_block
+
+if TYPE_CHECKING:
+    from dualign.text.links import Links
 
 PLAIN, ODD, UNSURE = range(3)
 """What a look at a text can find: see `look_at`."""
@@ -69,6 +73,14 @@ def is_plain(text: Array, size: int) -> bool:
     if found == UNSURE:
         found = look_at(text, size, combining_classes())
     return bool(found == PLAIN)
+
+
+def split_sides(lines: bytes, count: int, bars: bool) -> tuple[bytes, bytes, int, int]:
+    """The two sides of so many lines in normal form, each with its separator, and (-1, 1); or the number of
+    the first line without one separator, and how many that has."""
+    sides, sizes = np.empty((2, len(lines) + count), np.uint8), np.zeros(2, np.int64)
+    line, found = split_lines(octets(lines), len(lines), bars, sides, sizes)
+    return sides[0, : sizes[0]].tobytes(), sides[1, : sizes[1]].tobytes(), line, found
 
 
 @cache
@@ -259,3 +271,53 @@ def look_for_separator(text: Array, at: int, bars: bool) -> tuple[int, int, int,
             if found == 0:
                 first, last = begin, at
             found += 1
+
+
+def print_links(links: Links, scored: bool) -> bytes:
+    """A line of links, `i-j` or `i-j:0.500000`, for each pair; `scored` with probabilities, float32."""
+    longest = len("2147483647-2147483647:1.000000 ")
+    text = np.empty(longest * len(links.source) + len(links), np.uint8)
+    assert links.probability is not None
+    arrays = links.source, links.target, links.probability, links.offsets
+    return text[: print_lines(*arrays, scored, text)].tobytes()
+
+
+@kernel
+def print_lines(
+    source: Array, target: Array, probability: Array, offsets: Array, scored: bool, text: Array
+) -> int:
+    """Write the lines, and return how many bytes they are."""
+    at = 0
+    for n in range(len(offsets) - 1):
+        for k in range(offsets[n], offsets[n + 1]):
+            if k > offsets[n]:
+                text[at] = 32
+                at += 1
+            at = print_number(source[k], 1, text, at)
+            text[at] = 45
+            at = print_number(target[k], 1, text, at + 1)
+            if scored:
+                # 24 bits times a million is exact in float64, and halves go to the even side as in Python.
+                millionths = int(np.rint(np.float64(probability[k]) * 1e6))
+                text[at] = 58
+                at = print_number(millionths // 1_000_000, 1, text, at + 1)
+                text[at] = 46
+                at = print_number(millionths % 1_000_000, 6, text, at + 1)
+        text[at] = 10
+        at += 1
+    return at
+
+
+@part
+def print_number(number: int, digits: int, text: Array, at: int) -> int:
+    """Write a number with at least `digits` digits, and return where it ends."""
+    size, rest = 1, number // 10
+    while rest > 0:
+        size += 1
+        rest //= 10
+    end = at + max(size, digits)
+    rest = number
+    for place in range(end - 1, at - 1, -1):
+        text[place] = 48 + rest % 10
+        rest //= 10
+    return end

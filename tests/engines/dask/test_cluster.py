@@ -26,10 +26,9 @@ from dualign.engines.dask.workers import Task, Workers, connected, perform
 from dualign.hmm import posteriors, training
 from dualign.hmm.cells import block_bounds
 from dualign.hmm.smoothing import kept_shares
-from dualign.text.blocks import Position, TextBlock
+from dualign.text.blocks import Position, TextBlock, TextFiles
 from dualign.text.corpus import Bitext, numbered
 from dualign.text.links import Alignment
-from dualign.text.text_files import TextFiles
 
 PAIRS = [(s.split(), t.split()) for s, t in zip(SOURCE, TARGET, strict=True)]
 KINDS = {

@@ -390,6 +390,15 @@ def packed_by(beginning: bytes) -> str | None:
     return next((method for magic, method in _MAGIC.items() if beginning.startswith(magic)), None)
 
 
+def refuse_packed(path: str, beginning: bytes) -> None:
+    """Compressed data are recognised by their suffix only; refuse them without it, and UTF-16."""
+    if method := packed_by(beginning):
+        remedy = "decompress it first" if path == "-" else f"name the file {SUFFIXES[method]}"
+        raise DataError(f"{path}: looks like {method} data; {remedy}")
+    if beginning.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in beginning[:4096]:
+        raise DataError(f"{path}: looks like UTF-16; convert it to UTF-8, for example with iconv")
+
+
 def plain_name(path: str) -> str:
     """The last part of a path, without its compression suffix; what is not UTF-8 is U+FFFD."""
     name, suffix = os.path.splitext(os.path.basename(path))

@@ -23,8 +23,7 @@ from contextlib import suppress
 from typing import NoReturn, TypeVar
 from unicodedata import is_normalized, normalize
 
-from dualign._core.errors import DataError
-from dualign._core.fields import check_value
+from dualign._core.errors import DataError, UsageError
 from dualign._core.files.streams import FilePath, open_input, refuse_packed
 
 T = TypeVar("T")
@@ -42,7 +41,8 @@ LONGEST_LINE = 1 << 28
 def read_lines(path: FilePath, errors: str = "strict") -> Iterator[str]:
     """Yield the lines of `path` (see `open_input`) by the rules above, in memory for the longest line."""
     path = os.fspath(path)
-    check_value("errors", errors, choices=ERRORS)
+    if errors not in ERRORS:
+        raise UsageError("{errors=} is not one of strict, replace", errors=errors)
     return _lines(path, errors)
 
 

@@ -18,8 +18,8 @@ from dualign._core.files.streams import open_output
 from dualign.commands.bundles import Computing, ReportFile, link_format, output, pairs, report_file
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
-from dualign.text.checks import in_step, links_inside, number_of
 from dualign.text.blocks import is_conllu
+from dualign.text.checks import in_step, links_inside, number_of
 from dualign.text.conllu import FORM, Sentence, format_sentence, read_sentences
 from dualign.text.link_formats import read_links
 from dualign.text.tables import is_json

@@ -232,7 +232,7 @@ def test_the_cache_of_kernels_sees_every_import():
 
 
 ONCE = {
-    "HiGHS": (r"import highspy|_highs\b|\"highspy\"", "_search/highs_process.py"),
+    "HiGHS": (r"import highspy|_highs\b|\"highspy\"", "_search/highs.py"),
     "clock": (r"\bperf_counter\b|\bmonotonic\b", "_core/progress.py"),
     "numba": (r"\bimport numba\b|import_module\(\"numba|from numba", ("_core/", "engines/cuda/")),
     "timers": (r"\b(timed|phase)\(", ("_core/", "engines/", "commands/", "text/numbering.py")),

@@ -41,7 +41,8 @@ from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positi
 from dualign._core.progress import Clock
 from dualign._search.certificate import PRECISION
 from dualign.aligner import Aligner
-from dualign.decode.joint.api import METHODS, certified, problem_of
+from dualign.decode.joint.api import METHODS, problem_of
+from dualign.decode.joint.exact import certified
 from dualign.decode.joint.model import JointProblem
 from dualign.measure.table import markdown
 from dualign.options import AGREEMENTS

@@ -34,7 +34,7 @@ from dualign._search.certificate import PRECISION
 from dualign.aligner import Aligner
 from dualign.commands.tuning import costs_of_agreement
 from dualign.decode.joint import exact
-from dualign.decode.joint.api import certified, problem_of, solve
+from dualign.decode.joint.api import problem_of, solve
 from dualign.decode.joint.baselines.decomposition import directed
 from dualign.decode.joint.model import JointProblem
 from dualign.decode.symmetrize import symmetrize
@@ -129,7 +129,7 @@ def table(
 
     def optimum(problem: JointProblem) -> Answer:
         outcome = exact.search(problem, PRECISION, Clock(time_limit), Options().nodes)
-        return of_chains(certified(problem, outcome, "exact", Clock()))
+        return of_chains(exact.certified(problem, outcome, "exact", Clock()))
 
     def decomposed(problem: JointProblem) -> Answer:
         return of_chains(solve(problem, "dual-decomposition", time_limit))

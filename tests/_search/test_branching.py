@@ -1,4 +1,4 @@
-"""Best-first branch and bound against enumeration of a small tree."""
+"""Branch and bound, the best part first, against enumeration of a small tree."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dualign._search.branching import best_first
+from dualign._search.dual import OpenParts
 
 leaves = st.lists(st.integers(-50, 50), min_size=1, max_size=24)
 slacks = st.lists(st.integers(0, 20), min_size=1, max_size=8)
+
+
+def best_first(parts, split, enough, stop) -> tuple[float, bool]:
+    """Split the best part until none is left or it is enough: the bound, and whether some part is open."""
+    left = OpenParts()
+    left.add(parts, enough())
+    while left.are_left(enough()) and not stop():
+        left.add(split(*left.take()), enough())
+    return left.bound, left.are_left(enough())
 
 
 class Search:

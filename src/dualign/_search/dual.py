@@ -1,4 +1,5 @@
-"""Lagrangian duals: the loop, step rule, record and stopping test that every relaxation shares.
+"""Lagrangian duals: the loop, step rule, record and stopping test that every relaxation shares; and the parts
+of a search space that are open where a gap remains.
 
 A relaxation evaluates L(λ) ≥ optimum together with a subgradient g, the amounts by which the relaxed
 constraints are violated, and now and then finds a feasible solution, which bounds the optimum from below. It
@@ -21,21 +22,27 @@ whatever the problem needs, usually a NamedTuple of arrays:
 
 `level_descent` is for relaxations that know no good score to aim at. Polyak's step, (L − level) / ‖g‖², needs
 a level near the least value of L; aiming at a best score that is far below, or at none, is slow. Here the
-level is the best bound less a distance, at most half of
-what is between the bound and the score. The distance shrinks while nothing improves by a fair share of it;
-once it is below the tolerance, the descent has converged.
+level is the best bound less a distance, at most half of what is between the bound and the score. The distance
+shrinks while nothing improves by a fair share of it; once it is below the tolerance, the descent has
+converged.
+
+`OpenParts` is for branch and bound, where the least L is above the best score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock, Pace
+
+N = TypeVar("N")
 
 BOUND, SCORE, FACTOR, STALLED, ROUNDS = range(5)
 """Places in a record's numbers."""
@@ -94,20 +101,13 @@ def observe(record: Record, bound: float, score: float, patience: int, shrink: f
 
 
 @part
-def polyak_step(record: Record, value: float, squared_norm: float, target: float) -> float:
-    """Step length at a point of that value and squared subgradient norm, aiming at `target`."""
+def polyak_step(record: Record, value: float, squared_norm: float, least: float) -> float:
+    """Step length at a point of that value and squared subgradient norm.
+
+    It aims at the best score, or somewhat below the present value while there is none.
+    """
+    target = least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
     return record.numbers[FACTOR] * max(value - target, 0.0) / squared_norm
-
-
-@part
-def aim(value: float, least: float) -> float:
-    """What the step aims at: the best score, or somewhat below the present value while there is none."""
-    return least if least > IMPOSSIBLE else value - 0.05 * abs(value) - 1.0
-
-
-@part
-def _keep_nothing(state: Any) -> None:
-    """For problems that go on from where they are."""
 
 
 @part
@@ -140,7 +140,7 @@ def descent(
     move: Callable[..., Any],
     rule: StepRule,
     *,
-    keep: Callable[..., Any] = _keep_nothing,
+    keep: Callable[..., Any] = _stay,
     restore: Callable[..., Any] = _stay,
     prune: Callable[..., Any] = _prune_nothing,
     compiled: bool = True,
@@ -180,7 +180,7 @@ def descent(
                 if not prune(state, value, least - tolerance):
                     numbers[BOUND] = min(numbers[BOUND], least)
                     return CLOSED
-            move(state, polyak_step(record, value, norm, aim(value, least)))
+            move(state, polyak_step(record, value, norm, least))
         return OPEN
 
     return kernel(descend) if compiled else descend
@@ -275,3 +275,37 @@ def level_descent(
         return OPEN
 
     return descend
+
+
+class OpenParts(Generic[N]):
+    """The parts of a search space that are to be searched, each with an upper bound, the highest first.
+
+    Of equal bounds, the part that was added first comes first. A part is closed without a search if its bound
+    is at most `enough`: the best score so far and the tolerance.
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, N]] = []
+        self._ticket, self._closed = count(), -np.inf
+
+    def add(self, parts: Iterable[tuple[float, N]], enough: float) -> None:
+        """Add parts that have been found, with their bounds."""
+        for bound, place in parts:
+            if bound > enough:
+                heappush(self._heap, (-bound, next(self._ticket), place))
+            else:
+                self._closed = max(self._closed, bound)
+
+    def are_left(self, enough: float) -> bool:
+        """Whether some part may hold something better."""
+        return bool(self._heap) and -self._heap[0][0] > enough
+
+    def take(self) -> tuple[float, N]:
+        """The part that is searched or split next, and its bound."""
+        negative, _, place = heappop(self._heap)
+        return -negative, place
+
+    @property
+    def bound(self) -> float:
+        """On everything in all parts that have not been taken."""
+        return max(self._closed, -self._heap[0][0]) if self._heap else self._closed

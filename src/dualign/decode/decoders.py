@@ -263,7 +263,7 @@ def links_of_block(
     if full:
         most = most + np.ceil((I + J) / kernels.GROWN)
     found, pairs = room_for(np.minimum(I * J, most).astype(np.int64)), len(I)
-    proofs = None
+    proofs: dict[str, Array] | None = None
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.blocks import match_block
 
@@ -277,12 +277,12 @@ def links_of_block(
         else:
             kernels.mark_over_threshold(0, pairs, block.first, options.fixed_threshold, posterior, marks)
         if options.decoder == "bidirectional":
-            from dualign.decode.joint.api import agree_block
+            from dualign.decode.joint.exact import agree_block
 
             proofs = agree_block(options, block, marks)
         method = METHODS.index(options.symmetrize)
         kernels.choose_links(0, pairs, block, method, options.fixed_threshold, posterior, marks, found)
     if proofs is not None:
-        return found._replace(**proofs._asdict())
+        return found._replace(**proofs)
     found.certified[:] = all_met(found.score, found.bound)
     return found

@@ -23,8 +23,8 @@ from dualign._core.certified import Certified
 from dualign._core.errors import Infeasible, UsageError
 from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
-from dualign._search.branching import best_first
 from dualign._search.certificate import PRECISION, certify, scale_of
+from dualign._search.dual import OpenParts
 from dualign._search.highs import Program, fits
 from dualign.phrase.coverage import links_of
 from dualign.phrase.relaxation import Goal, solve
@@ -222,10 +222,12 @@ def _exact(pair: WeightedPair, limits: PhraseSearch, enough: float, known: float
     clock, stopped, states = limits
     limit = states if clock.limit is None else min(states, 1 << 10)
 
-    def split(_: float, part: tuple[Array, Array]) -> list[tuple[float, tuple[Array, Array]]]:
-        """Search links (a mask) from multipliers; what is left open is split in two."""
-        nonlocal best, score, closed, iterations
-        alive, multipliers = part
+    parts: OpenParts[tuple[Array, Array]] = OpenParts()  # links (a mask), and multipliers to begin with
+    parts.add([(math.inf, (np.ones(len(place), np.bool_), np.zeros(every.width)))], score + tolerance)
+    while parts.are_left(score + tolerance):
+        if (best is not None and score >= enough) or (iterations > 0 and clock.is_over):
+            break
+        _, (alive, multipliers) = parts.take()
         outcome = solve(every, alive, multipliers, Goal(score, enough, tolerance, limit, stopped))
         iterations += outcome.rounds
         if len(outcome.chosen):
@@ -233,17 +235,13 @@ def _exact(pair: WeightedPair, limits: PhraseSearch, enough: float, known: float
             score = float(pair.weights[best].sum())
         if not outcome.open:
             closed = max(closed, outcome.bound)
-            return []
-        if stopped[0]:
-            return [(outcome.bound, part)]
-        children = _children(every.spans, place[outcome.links], outcome.usage)
-        return [(outcome.bound, (child, outcome.multipliers)) for child in children]
-
-    def stop() -> bool:
-        return (best is not None and score >= enough) or (iterations > 0 and clock.is_over)
-
-    whole = np.ones(len(place), np.bool_), np.zeros(every.width)
-    bound, is_open = best_first([(math.inf, whole)], split, lambda: score + tolerance, stop)
+        elif stopped[0]:
+            parts.add([(outcome.bound, (alive, multipliers))], score + tolerance)
+        else:
+            children = _children(every.spans, place[outcome.links], outcome.usage)
+            left = [(outcome.bound, (child, outcome.multipliers)) for child in children]
+            parts.add(left, score + tolerance)
+    bound, is_open = parts.bound, parts.are_left(score + tolerance)
     if not is_open:
         bound = -math.inf if best is None else max(score, min(max(bound, closed), score + tolerance))
     return PhraseSearchResult(best, bound, 2 * tolerance, iterations, is_open)

@@ -21,7 +21,6 @@ from tests.oracles.agreement import shortest_path
 
 import dualign
 from dualign._core.progress import Clock
-from dualign.decode.joint import api as joint_blocks
 from dualign.decode.joint import exact as exact_joint
 from dualign.decode.joint import model as objective
 from dualign.decode.joint.api import METHODS, bidirectional, problem_of, solve
@@ -370,7 +369,7 @@ def test_whole_numbers_need_no_kernels_of_their_own(monkeypatch):
         made.append(parts)
         return objective.JointProblem(*parts)
 
-    monkeypatch.setattr(joint_blocks, "JointProblem", record)
+    monkeypatch.setattr(exact_joint, "JointProblem", record)
     chosen = {"decoder": "bidirectional", "agreement": "soft", "penalty": -1, "unsupported": -2}
     aligner = dualign.Aligner(threads=1, rounds=1, **chosen)
     pairs = [(["a", "b"], ["x", "y"])] * 3

@@ -1,88 +1,28 @@
-"""`dualign.decode.bidirectional`: joint decoding of two chains, arguments checked, answers certified.
-
-Joint decoding of a block of sentence pairs.
-"""
+"""`dualign.decode.bidirectional`: joint decoding of two chains, arguments checked, answers certified."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dualign._core.arrays import Array
 from dualign._core.certified import Certified
-from dualign._core.errors import DataError, Infeasible, UsageError
+from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
-from dualign._search.certificate import PRECISION, certify, scale_of
+from dualign._search.certificate import PRECISION, scale_of
 from dualign._search.dual import IMPOSSIBLE, NEVER
 from dualign.decode.joint import exact
 from dualign.decode.joint.baselines import constrain, decomposition, relax
 from dualign.decode.joint.baselines import program as ilp
-from dualign.decode.joint.exact import search
+from dualign.decode.joint.exact import certified
 from dualign.decode.joint.feasible import JointOutcome, new_incumbent
-from dualign.decode.joint.model import JointProblem, compiled_score, potentials
-from dualign.hmm.blocks import Block
-from dualign.options import AGREEMENTS, Options
-
-MOST_SCORES = 20_000_000
-"""Pairs with more entries in θ and ω (about 215 words per side) are not decoded jointly."""
-
-
-class Proofs(NamedTuple):
-    """For each pair of a block: score and proved bound of the joint objective (NaN where a pair was not
-    decoded), whether they have met, rounds and seconds, and bound and score by round."""
-
-    score: Array
-    bound: Array
-    certified: Array
-    rounds: Array
-    seconds: Array
-    trace: Array
-
-
-def agree_block(options: Options, block: Block, marks: Array) -> Proofs:
-    """Mark the links of the best joint alignment in `marks`, uint8 (slots, 2): b, then a.
-
-    The marks of pairs that are too large stay as they are. A pair with an empty side has no links, certified.
-    """
-    pairs = block.pairs
-    lengths, widths = np.diff(pairs.source_offsets), np.diff(pairs.target_offsets)
-    scores = lengths * (widths + 1) ** 2 + widths * (lengths + 1) ** 2
-    alpha = NEVER if options.agreement == "full" else options.penalty
-    gamma = options.unsupported if options.agreement == "soft" else NEVER
-    proofs = Proofs(
-        np.full(len(lengths), np.nan), np.full(len(lengths), np.nan), np.zeros(len(lengths), bool),
-        np.zeros(len(lengths), np.int64), np.zeros(len(lengths)), np.empty(len(lengths), object),
-    )  # fmt: skip
-
-    def decode(n: int) -> None:
-        I, J = int(lengths[n]), int(widths[n])
-        problem = JointProblem(*potentials(n, block), float(alpha), float(gamma))
-        clock = Clock(options.time_limit or None)
-        outcome = search(problem, PRECISION, clock, options.nodes or None)
-        result = certified(problem, outcome, "exact", clock)
-        proofs.score[n], proofs.bound[n], proofs.certified[n] = result.score, result.bound, result.certified
-        proofs.rounds[n], proofs.seconds[n] = result.iterations, result.seconds
-        proofs.trace[n] = result.trace
-        a, b = result.solution
-        cells = marks[block.first[n] : block.first[n + 1]].reshape(I, J, 2)
-        cells[:] = 0
-        rows, columns = np.flatnonzero(a), np.flatnonzero(b)
-        cells[rows, a[rows] - 1, 1] = 1
-        cells[b[columns] - 1, columns, 0] = 1
-
-    empty = (lengths == 0) | (widths == 0)
-    proofs.score[empty] = proofs.bound[empty] = 0.0
-    proofs.certified[empty] = True
-    for n in np.flatnonzero(~empty & (scores <= MOST_SCORES)).tolist():
-        decode(n)
-    return proofs
-
+from dualign.decode.joint.model import JointProblem, compiled_score
+from dualign.options import AGREEMENTS
 
 METHODS: dict[str, Callable[[JointProblem, float, Clock], JointOutcome]] = {
     "exact": exact.search,
@@ -126,29 +66,31 @@ def solve(
 ) -> Certified[tuple[Array, Array]]:
     """Run a method on a problem that is known to be sound."""
     clock = Clock(time_limit)
-    scale = scale_of(max(_heaviest(problem), *(-cost for cost in problem[2:] if cost > IMPOSSIBLE), 0.0))
-    scaled = problem if scale == 1 else _times(problem, scale)
-    tolerance = tolerance_of(scaled)
-    search = METHODS[method] if len(problem.theta) and len(problem.omega) else only_nulls
-    outcome = search(scaled, tolerance, clock)
-    if scale != 1:
-        outcome = replace(
-            outcome,
-            bound=_over(outcome.bound, scale),
-            trace=tuple((_over(bound, scale), _over(found, scale)) for bound, found in outcome.trace),
+    heaviest = max(
+        float(np.abs(part, where=part > IMPOSSIBLE, out=np.zeros_like(part)).max(initial=0.0))
+        for part in (problem.theta, problem.omega)
+    )
+    scale = scale_of(max(heaviest, *(-cost for cost in problem[2:] if cost > IMPOSSIBLE), 0.0))
+    I, J = len(problem.theta), len(problem.omega)
+    # `PRECISION`, or the rounding error of sums of that many scores of that size, if that is more.
+    tolerance = max(PRECISION, 1e-14 * (heaviest * scale) * (I + J))
+    search = METHODS[method] if I and J else only_nulls
+    if scale == 1:
+        outcome = search(problem, tolerance, clock)
+    else:
+        costs = float(_times(problem.alpha, scale)), float(_times(problem.gamma, scale))
+        scaled = JointProblem(_times(problem.theta, scale), _times(problem.omega, scale), *costs)
+        outcome = search(scaled, tolerance, clock)
+        trace = tuple(
+            (float(bound), float(found)) for bound, found in _times(np.array(outcome.trace), 1 / scale)
         )
+        outcome = replace(outcome, bound=float(_times(outcome.bound, 1 / scale)), trace=trace)
     return certified(problem, outcome, method, clock, tolerance / scale)
 
 
-def _times(problem: JointProblem, scale: float) -> JointProblem:
-    """The problem with larger scores; what is impossible stays as it is."""
-    theta, omega = (np.where(part > IMPOSSIBLE, part * scale, part) for part in problem[:2])
-    alpha, gamma = (cost * scale if cost > IMPOSSIBLE else cost for cost in problem[2:])
-    return JointProblem(theta, omega, alpha, gamma)
-
-
-def _over(value: float, scale: float) -> float:
-    return value / scale if value > IMPOSSIBLE else value
+def _times(scores: Array | float, factor: float) -> Array:
+    """Scores in another unit; what is impossible stays as it is."""
+    return np.where(scores > IMPOSSIBLE, scores * factor, scores)
 
 
 def only_nulls(problem: JointProblem, tolerance: float, clock: Clock) -> JointOutcome:
@@ -156,37 +98,6 @@ def only_nulls(problem: JointProblem, tolerance: float, clock: Clock) -> JointOu
     incumbent = new_incumbent(len(problem.theta), len(problem.omega))
     value = float(compiled_score(problem, incumbent.a, incumbent.b))
     return JointOutcome(incumbent, value, trace=((value, value),))
-
-
-def tolerance_of(problem: JointProblem) -> float:
-    """`PRECISION`, or the rounding error of sums of that many scores of that size, if that is more."""
-    return max(PRECISION, 1e-14 * _heaviest(problem) * (len(problem.theta) + len(problem.omega)))
-
-
-def _heaviest(problem: JointProblem) -> float:
-    """The largest score, up to its sign, of what is possible."""
-    return max(
-        float(np.abs(part, where=part > IMPOSSIBLE, out=np.zeros_like(part)).max(initial=0.0))
-        for part in (problem.theta, problem.omega)
-    )
-
-
-def certified(
-    problem: JointProblem, outcome: JointOutcome, method: str, clock: Clock, tolerance: float = PRECISION
-) -> Certified[tuple[Array, Array]]:
-    """What a method found, its score recomputed, and what that proves.
-
-    A method that found nothing returns the alignment without links, which may be possible after all.
-    """
-    a, b = outcome.incumbent.a, outcome.incumbent.b
-    value = float(compiled_score(problem, a, b))
-    if value < IMPOSSIBLE:
-        if outcome.bound < IMPOSSIBLE:
-            raise Infeasible("no alignment is possible: every one has a score of minus infinity")
-        value = -np.inf
-    trace = tuple((bound, found if found > IMPOSSIBLE else -np.inf) for bound, found in outcome.trace)
-    tolerance = max(tolerance, PRECISION * abs(value))
-    return certify((a[1:], b[1:]), value, outcome.bound, tolerance, method, clock, outcome.rounds, trace)
 
 
 def problem_of(

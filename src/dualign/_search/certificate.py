@@ -12,8 +12,8 @@ from __future__ import annotations
 from math import frexp, ldexp
 from typing import TypeVar
 
-from dualign._core.arrays import Array
 from dualign._core.certified import Certified, Trace
+from dualign._core.jit import part
 from dualign._core.progress import Clock
 
 S = TypeVar("S")
@@ -37,9 +37,10 @@ def have_met(score: float, bound: float, tolerance: float) -> bool:
     return score > float("-inf") and bound - score <= tolerance
 
 
-def all_met(scores: Array, bounds: Array) -> Array:
-    """`have_met` for arrays of scores and their bounds, up to rounding."""
-    return bounds - scores <= ROUNDING
+@part(allocates=False)
+def met(score: float, bound: float) -> bool:
+    """`have_met` in kernels, up to rounding."""
+    return bound - score <= ROUNDING
 
 
 def certify(

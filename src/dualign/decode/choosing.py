@@ -18,6 +18,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
+from dualign._search.certificate import met
 from dualign.decode.symmetrize import symmetrize_links
 from dualign.hmm.blocks import Block
 from dualign.hmm.cells import lengths_of
@@ -32,7 +33,6 @@ STEPS = 100
 
 PRIOR_LINKS, PRIOR_QUALITY = 50.0, 0.9
 """Links, the model's and true ones together, that each pair is taken to have beside its own, and their F1."""
-
 
 GROWN = 0.2
 """Style `full`: a word without links joins its neighbour's if its own posterior of that link is over this."""
@@ -61,43 +61,54 @@ class LinkBuffer(NamedTuple):
 
 
 @kernel
-def mark_paths(n0: int, n1: int, block: Block, marks: Array) -> None:
+def mark_paths(block: Block, marks: Array) -> None:
     """Mark each direction's most probable path in `marks`, uint8 (slots, 2)."""
-    pairs = block.pairs
-    for n in range(n0, n1):
-        I, J = lengths_of(n, pairs)
+    for n in range(len(block.first) - 1):
+        I, J = lengths_of(n, block.pairs)
         if I == 0 or J == 0:
             continue
         E0, E1, null0, null1 = emissions(n, block)
-        path = np.empty(max(I, J), np.int32)
-        back = np.empty(2 * I * J, np.int32)
-        if len(block.prior) > 0:
-            best_choices(J, I, E0, null0, priors_of(n, I, J, block)[0], path)
-        else:
-            jumps, gain = jumps_of(n, 0, block), close_gains(n, 0, block)
-            viterbi(E0, null0, block.weights[0], jumps, gain, back.reshape(2, J, I), path)
-        for j in range(J):
-            if path[j] >= 0:
-                marks[block.first[n] + path[j] * J + j, 0] = 1
-        if len(block.prior) > 0:
-            best_choices(I, J, E1, null1, priors_of(n, I, J, block)[1], path)
-        else:
-            jumps, gain = jumps_of(n, 1, block), close_gains(n, 1, block)
-            viterbi(E1, null1, block.weights[1], jumps, gain, back.reshape(2, I, J), path)
-        for i in range(I):
-            if path[i] >= 0:
-                marks[block.first[n] + i * J + path[i], 1] = 1
+        own = marks[block.first[n] : block.first[n + 1]].reshape(I, J, 2)
+        mark_path(n, 0, block, E0, null0, own[:, :, 0].T)
+        mark_path(n, 1, block, E1, null1, own[:, :, 1])
+
+
+@part
+def mark_path(n: int, d: int, block: Block, E: Array, null: Array, marks: Array) -> None:
+    """Mark the most probable path of direction d, whose emissions are given, in `marks` (R, S)."""
+    R, S = E.shape
+    path = np.empty(R, np.int32)
+    if len(block.prior) > 0:
+        by_target, by_source = priors_of(n, *lengths_of(n, block.pairs), block)
+        best_choices(R, S, E, null, by_target if d == 0 else by_source, path)
+    else:
+        jumps, gain = jumps_of(n, d, block), close_gains(n, d, block)
+        viterbi(E, null, block.weights[d], jumps, gain, np.empty((2, R, S), np.int32), path)
+    for r in range(R):
+        if path[r] >= 0:
+            marks[r, path[r]] = 1
 
 
 @kernel
-def mark_over_threshold(
-    n0: int, n1: int, first: Array, threshold: float, posterior: Array, marks: Array
-) -> None:
+def mark_over_threshold(threshold: float, posterior: Array, marks: Array) -> None:
     """Mark the links over the threshold, each direction by its own posterior."""
-    for n in range(n0, n1):
-        for c in range(first[n], first[n + 1]):
-            marks[c, 0] = posterior[c, 0] > threshold
-            marks[c, 1] = posterior[c, 1] > threshold
+    for c in range(len(marks)):
+        marks[c, 0] = posterior[c, 0] > threshold
+        marks[c, 1] = posterior[c, 1] > threshold
+
+
+@part(allocates=False)
+def link_probability(posterior: Array, c: int) -> float:
+    """The mean of both directions' posteriors of the link in slot c, float32; rounding may put it over 1."""
+    return np.float32(0.5) * (posterior[c, 0] + posterior[c, 1])
+
+
+@part(allocates=False)
+def prove(n: int, score: float, bound: float, found: LinkBuffer) -> None:
+    """Write what the links of pair n are worth, and the most that any are."""
+    found.score[n] = score
+    found.bound[n] = bound
+    found.certified[n] = met(score, bound)
 
 
 @part(allocates=False)
@@ -111,21 +122,20 @@ def put_link(i: int, j: int, mean: float, c: int, found: LinkBuffer) -> int:
 
 @kernel
 def choose_over_threshold(
-    n0: int, n1: int, block: Block, threshold: float, full: bool, posterior: Array, found: LinkBuffer
+    block: Block, threshold: float, full: bool, posterior: Array, found: LinkBuffer
 ) -> None:
     """The soft union: list the links whose probability is over the threshold; 0 means the pair's own.
 
     In the style `full`, words without links join their neighbours.
     """
     least = threshold if threshold > 0 else np.float64(LEAST)
-    for n in range(n0, n1):
+    for n in range(len(found.number)):
         I, J = lengths_of(n, block.pairs)
         c = found.room[n]
         total = 0.0
         for i in range(I):
             for j in range(J):
-                slot = block.first[n] + i * J + j
-                mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
+                mean = link_probability(posterior, block.first[n] + i * J + j)
                 total += mean
                 if mean > least:
                     c = put_link(i, j, mean, c, found)
@@ -152,15 +162,16 @@ def grow(n: int, t: float, block: Block, posterior: Array, found: LinkBuffer) ->
     score = 0.0
     for i in range(I):
         for j in range(J):
-            q = posterior[block.first[n] + i * J + j]
-            joins = not target[j] and q[0] > GROWN and (own[i + 1, j] or own[i + 1, j + 2])
-            joins = joins or (not source[i] and q[1] > GROWN and (own[i, j + 1] or own[i + 2, j + 1]))
+            slot = block.first[n] + i * J + j
+            joins = not target[j] and posterior[slot, 0] > GROWN and (own[i + 1, j] or own[i + 1, j + 2])
+            if not joins and not source[i] and posterior[slot, 1] > GROWN:
+                joins = own[i, j + 1] or own[i + 2, j + 1]
             if joins or own[i + 1, j + 1]:
-                mean = np.float32(0.5) * (q[0] + q[1])
+                mean = link_probability(posterior, slot)
                 score += min(mean, np.float32(1)) - t
                 c = put_link(i, j, mean, c, found)
     found.number[n] = c - begin
-    found.score[n] = score
+    prove(n, score, found.bound[n], found)
 
 
 @part(allocates=False)
@@ -176,7 +187,7 @@ def keep_over_threshold(n: int, end: int, threshold: float, total: float, found:
             score += p - t
             c = put_link(found.source[k], found.target[k], p, c, found)
     found.number[n] = c - begin
-    found.score[n] = found.bound[n] = score
+    prove(n, score, score, found)
     return t
 
 
@@ -218,40 +229,36 @@ compiled_fitting_threshold = kernel(fitting_threshold)
 
 @kernel
 def choose_links(
-    n0: int,
-    n1: int,
-    block: Block,
-    method: int,
-    threshold: float,
-    posterior: Array,
-    marks: Array,
-    found: LinkBuffer,
+    block: Block, method: int, threshold: float, posterior: Array, marks: Array, found: LinkBuffer
 ) -> None:
     """Symmetrise the marks of both directions by `method`, and list the links with their probabilities."""
-    pairs, first = block.pairs, block.first
-    for n in range(n0, n1):
-        I, J = lengths_of(n, pairs)
-        forward = np.empty((I, J), np.uint8)
-        backward = np.empty((I, J), np.uint8)
+    first = block.first
+    for n in range(len(found.number)):
+        I, J = lengths_of(n, block.pairs)
+        own = marks[first[n] : first[n + 1]].reshape(I, J, 2)
         chosen = np.empty((I, J), np.uint8)
-        for i in range(I):
-            for j in range(J):
-                forward[i, j] = marks[first[n] + i * J + j, 0]
-                backward[i, j] = marks[first[n] + i * J + j, 1]
-        symmetrize_links(forward, backward, method, chosen)
-        c = found.room[n]
+        symmetrize_links(own[:, :, 0], own[:, :, 1], method, chosen)
+        list_links(n, chosen, posterior[first[n] : first[n + 1]], found)
         score = bound = 0.0
         for i in range(I):
             for j in range(J):
-                slot = first[n] + i * J + j
-                mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
-                bound += max(0.0, mean - threshold)
+                worth = link_probability(posterior, first[n] + i * J + j) - threshold
+                bound += max(0.0, worth)
                 if chosen[i, j]:
-                    score += mean - threshold
-                    c = put_link(i, j, mean, c, found)
-        found.number[n] = c - found.room[n]
-        found.score[n] = score
-        found.bound[n] = bound
+                    score += worth
+        prove(n, score, bound, found)
+
+
+@part(allocates=False)
+def list_links(n: int, chosen: Array, posterior: Array, found: LinkBuffer) -> None:
+    """List the links of pair n that are `chosen`, uint8 (I, J), with their probabilities."""
+    I, J = chosen.shape
+    c = found.room[n]
+    for i in range(I):
+        for j in range(J):
+            if chosen[i, j]:
+                c = put_link(i, j, link_probability(posterior, i * J + j), c, found)
+    found.number[n] = c - found.room[n]
 
 
 @kernel

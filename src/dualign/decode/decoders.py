@@ -15,7 +15,6 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.certified import html_table
 from dualign._core.errors import UsageError
-from dualign._search.certificate import all_met
 from dualign.decode import choosing as kernels
 from dualign.decode.symmetrize import METHODS
 from dualign.hmm.blocks import Block
@@ -103,22 +102,9 @@ class DecodedLinks(Links):
 
 def no_links(pairs: int) -> DecodedLinks:
     """What is known, without any model, of pairs that all have an empty side."""
-    whole, real, of_links = np.zeros(pairs, np.int64), np.zeros(pairs), np.zeros(0, np.int32)
-    return DecodedLinks(
-        offsets=np.zeros(pairs + 1, np.int64),
-        source=of_links,
-        target=of_links,
-        probability=np.zeros(0, np.float32),
-        score=real,
-        bound=real,
-        certified=np.ones(pairs, np.bool_),
-        rounds=whole,
-        seconds=real,
-        trace=np.zeros(0, object),
-        too_long=np.zeros(pairs, np.bool_),
-        lengths=np.zeros((pairs, 2), np.int64),
-        likelihood=np.zeros((pairs, 2)),
-    )
+    found = room_for(np.zeros(pairs, np.int64))
+    found.certified[:] = True
+    return joined([BlockLinks(found, np.zeros((pairs, 2), np.int64), np.zeros((pairs, 2)))])
 
 
 def check_constraints(options: Options, constraints: ConstraintSet | None) -> None:
@@ -262,27 +248,24 @@ def links_of_block(
     full = options.style == "full" and options.decoder == "soft-union"
     if full:
         most = most + np.ceil((I + J) / kernels.GROWN)
-    found, pairs = room_for(np.minimum(I * J, most).astype(np.int64)), len(I)
-    proofs: dict[str, Array] | None = None
+    found = room_for(np.minimum(I * J, most).astype(np.int64))
+    proofs: dict[str, Array] = {}
     if options.decoder in ("submodular", "matching"):
         from dualign.decode.matchings.blocks import match_block
 
         match_block(options, fertilities, block, posterior, found)
     elif options.decoder == "soft-union":
-        kernels.choose_over_threshold(0, pairs, block, options.threshold, full, posterior, found)
+        kernels.choose_over_threshold(block, options.threshold, full, posterior, found)
     else:
         marks = np.zeros((len(posterior), 2), np.uint8)
         if paths:
-            kernels.mark_paths(0, pairs, block, marks)
+            kernels.mark_paths(block, marks)
         else:
-            kernels.mark_over_threshold(0, pairs, block.first, options.fixed_threshold, posterior, marks)
+            kernels.mark_over_threshold(options.fixed_threshold, posterior, marks)
         if options.decoder == "bidirectional":
             from dualign.decode.joint.exact import agree_block
 
             proofs = agree_block(options, block, marks)
         method = METHODS.index(options.symmetrize)
-        kernels.choose_links(0, pairs, block, method, options.fixed_threshold, posterior, marks, found)
-    if proofs is not None:
-        return found._replace(**proofs)
-    found.certified[:] = all_met(found.score, found.bound)
-    return found
+        kernels.choose_links(block, method, options.fixed_threshold, posterior, marks, found)
+    return found._replace(**proofs)

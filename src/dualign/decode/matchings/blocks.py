@@ -27,13 +27,13 @@ from dualign._core.errors import UsageError
 from dualign._core.jit import kernel, part
 from dualign._core.threads import ordered_map, spans
 from dualign._search.certificate import ROUNDING, have_met
-from dualign.decode.choosing import LinkBuffer
+from dualign.decode.choosing import LinkBuffer, list_links, prove
 from dualign.decode.matchings.api import as_limits, pack, rule_of
 from dualign.decode.matchings.bounds import bound_batch
 from dualign.decode.matchings.exact import match_batch
 from dualign.decode.matchings.greedy import Matrices, WordLimits, greedy_batch
 from dualign.hmm.blocks import Block
-from dualign.hmm.cells import PairOffsets
+from dualign.hmm.cells import lengths_of
 from dualign.hmm.emission import emissions
 from dualign.hmm.fertility import Fertilities
 from dualign.hmm.viterbi import priors_of
@@ -54,7 +54,7 @@ def match_block(
     rule = rule_of(options.alpha, ORIENTATION[options.concave])
     every = 0, len(block.first) - 1
     decode_shard(options.decoder, every, matrices, rule, chosen, found.score, found.bound)
-    list_links(*every, block.pairs, block.first, posterior, chosen, found)
+    list_matched(block, posterior, chosen, found)
 
 
 def matrices_of_block(
@@ -91,17 +91,15 @@ def scores_of_block(options: Options, block: Block, posterior: Array) -> Array:
     if options.scores in DIRECTIONS:
         return posterior[:, DIRECTIONS.index(options.scores)].astype(np.float64)
     scores = np.empty(len(posterior))
-    score_positions(0, len(block.first) - 1, block, options.scores == "backward", scores)
+    score_positions(block, options.scores == "backward", scores)
     return scores
 
 
 @kernel
-def score_positions(n0: int, n1: int, block: Block, backward: bool, scores: Array) -> None:
-    """Eq. 5 of pairs n0..n1 in one direction into `scores` float64 (slots)."""
-    pairs = block.pairs
-    for n in range(n0, n1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
+def score_positions(block: Block, backward: bool, scores: Array) -> None:
+    """Eq. 5 of all pairs in one direction into `scores` float64 (slots)."""
+    for n in range(len(block.first) - 1):
+        I, J = lengths_of(n, block.pairs)
         if I == 0 or J == 0:
             continue
         E0, E1, _, _ = emissions(n, block)
@@ -126,24 +124,13 @@ def score_rows(E: Array, prior: Array, S: Array) -> None:
 
 
 @kernel
-def list_links(
-    n0: int, n1: int, pairs: PairOffsets, first: Array, posterior: Array, chosen: Array, found: LinkBuffer
-) -> None:
-    """List the `chosen` links (uint8, slots) of pairs n0..n1 with their probabilities."""
-    for n in range(n0, n1):
-        I = pairs.source_offsets[n + 1] - pairs.source_offsets[n]
-        J = pairs.target_offsets[n + 1] - pairs.target_offsets[n]
-        c = found.room[n]
-        for i in range(I):
-            for j in range(J):
-                slot = first[n] + i * J + j
-                if chosen[slot]:
-                    found.source[c] = i
-                    found.target[c] = j
-                    mean = np.float32(0.5) * (posterior[slot, 0] + posterior[slot, 1])
-                    found.probability[c] = min(mean, np.float32(1))  # rounding may exceed it
-                    c += 1
-        found.number[n] = c - found.room[n]
+def list_matched(block: Block, posterior: Array, chosen: Array, found: LinkBuffer) -> None:
+    """List the `chosen` links (uint8, slots) of all pairs, whose scores and bounds are there."""
+    first = block.first
+    for n in range(len(found.number)):
+        own = chosen[first[n] : first[n + 1]].reshape(lengths_of(n, block.pairs))
+        list_links(n, own, posterior[first[n] : first[n + 1]], found)
+        prove(n, found.score[n], found.bound[n], found)
 
 
 DECODERS = ("submodular", "matching")

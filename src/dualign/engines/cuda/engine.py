@@ -11,7 +11,6 @@ from dualign._core.arrays import Array
 from dualign._core.memory import Workspace, in_words
 from dualign._core.progress import phase
 from dualign._core.threads import ordered_map, spans
-from dualign._search.certificate import all_met
 from dualign.decode.choosing import LEAST, keep_candidates
 from dualign.decode.decoders import BlockLinks, DecodedLinks, joined, packed, room_for
 from dualign.engines.cuda.device import Card, DeviceError, DeviceMemoryError, rounded, simulated
@@ -196,7 +195,6 @@ def links_on(card: Card, model: Model, bitext: Bitext, there: Array, others: Dec
     )  # fmt: skip
     with phase("choosing links"):
         keep_candidates(options.threshold, chosen.total, found)
-    found.certified[:] = all_met(found.score, found.bound)
     own = packed(found)
     values: dict[str, Any] = {
         name: getattr(others, name).copy() for name in ("score", "bound", "certified", "likelihood")

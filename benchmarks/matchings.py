@@ -18,7 +18,7 @@ matrices.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -31,10 +31,9 @@ from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
 from dualign.aligner import Aligner
 from dualign.commands.tuning import tune
 from dualign.decode import penalized, submodular
-from dualign.decode.matchings.api import as_limits, pack, rule_of
-from dualign.decode.matchings.bounds import bound_batch
+from dualign.decode.matchings.api import pack, rule_of
 from dualign.decode.matchings.exact import match_batch
-from dualign.decode.matchings.greedy import Matrices, greedy_batch
+from dualign.decode.matchings.greedy import bound_batch, greedy_batch
 from dualign.measure.links import evaluate
 from dualign.measure.table import markdown
 from dualign.options import Options
@@ -259,7 +258,7 @@ def print_times(
         ratio = program_seconds / solved / each
         table.append((name, f"{1e3 * seconds:.2f}", str(pairs), f"{1 / each:,.0f}", f"{ratio:,.0f}", more))
 
-    packed = unlimited(matrices)
+    packed = pack(matrices, None, None)
     for row in rows[:6]:  # setups 1 to 5 and the symmetric one
         chosen = row.chosen
         rows_most = np.minimum(packed.row_limits, chosen["source_limit"] or BOUND_LINKS)
@@ -300,7 +299,7 @@ def print_times(
         f"or more, and all of it {sum(share > 1 - 1e-6 for share in shares)} times",
     )  # fmt: skip
     square = list(np.random.default_rng(0).random((20_000, 15, 15)) ** 8)
-    packed = unlimited(square)
+    packed = pack(square, None, None)
     packed = packed._replace(column_limits=np.ones_like(packed.column_limits))
     links = np.zeros(len(packed.scores), np.uint8)
     for alpha in (0.5, 0.8):
@@ -311,12 +310,6 @@ def print_times(
             len(square),
         )
     print(markdown(["decoder", "ms", "pairs", "pairs/s", "× program", ""], table))
-
-
-def unlimited(matrices: Sequence[np.ndarray]) -> Matrices:
-    rows = [as_limits(None, *S.shape, "limit") for S in matrices]
-    columns = [as_limits(None, *S.shape[::-1], "limit") for S in matrices]
-    return pack(matrices, rows, columns)
 
 
 def fastest(function: Callable[..., Any], *arguments: Any, runs: int = 7) -> float:

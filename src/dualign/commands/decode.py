@@ -20,7 +20,7 @@ from dualign.commands.console import Reporter
 
 if TYPE_CHECKING:
     from dualign._core.arrays import Array
-    from dualign.decode.matchings.blocks import Decoded, MatchingSettings
+    from dualign.decode.matchings.blocks import Decoded
 
 CHUNK = 1024
 """Sentence pairs in memory at a time."""
@@ -85,13 +85,13 @@ class MatrixDecoder(OptionRecord):
 
         return decode
 
-    def settings(self) -> MatchingSettings:
-        """Return the same for the kernels."""
-        from dualign.decode.matchings.blocks import ORIENTATION, MatchingSettings
+    def settings(self) -> dict[str, Any]:
+        """Return the keywords of `decode_matrices`."""
+        from dualign.decode.matchings.blocks import ORIENTATION
 
-        limits = self.source_limit or None, self.target_limit or None
-        orientation = ORIENTATION[self.concave]
-        return MatchingSettings(self.decoder, self.alpha, orientation, *limits, self.threshold or 0.0)
+        limits = {"row_limit": self.source_limit or None, "column_limit": self.target_limit or None}
+        how = {"decoder": self.decoder, "alpha": self.alpha, "concave": ORIENTATION[self.concave]}
+        return how | limits | {"threshold": self.threshold or 0.0}
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _chosen(matrices: Iterator[Array], decode: Callable[[Array], Decoded]) -> It
 
 
 def _decoded(
-    matrices: Iterator[Array], settings: MatchingSettings, threads: int
+    matrices: Iterator[Array], settings: dict[str, Any], threads: int
 ) -> Iterator[tuple[Decoded, float]]:
     """Return links of each matrix, and the mean time for one matrix of its chunk."""
     import numpy as np
@@ -180,10 +180,10 @@ def _decoded(
     from dualign.decode.matchings.blocks import decode_matrices
 
     # Compiles the kernels, or loads them, before the clock starts.
-    list(decode_matrices([np.ones((1, 1))], settings, threads))
+    list(decode_matrices([np.ones((1, 1))], threads, **settings))
     while chunk := list(islice(matrices, CHUNK)):
         clock = Clock()
-        found = list(decode_matrices(chunk, settings, threads))
+        found = list(decode_matrices(chunk, threads, **settings))
         seconds = clock.seconds / len(chunk)
         yield from ((decoded, seconds) for decoded in found)
 

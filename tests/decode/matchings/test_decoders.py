@@ -18,9 +18,8 @@ from dualign import Certified, DataError, UsageError
 from dualign._core.jit import kernel
 from dualign.decode import matching, penalized, submodular
 from dualign.decode.matchings.api import as_limits, as_scores, rule_of
-from dualign.decode.matchings.blocks import MatchingSettings, decode_matrices
-from dualign.decode.matchings.bounds import tangent_bound
-from dualign.decode.matchings.greedy import MatchingMatrix, compiled_value
+from dualign.decode.matchings.blocks import decode_matrices
+from dualign.decode.matchings.greedy import MatchingMatrix, compiled_value, tangent_bound
 
 compiled_tangent_bound = kernel(tangent_bound)
 
@@ -175,8 +174,8 @@ def test_certificates_do_not_depend_on_the_size_of_scores(size: float) -> None:
     ):
         assert best.score == pytest.approx(1.8 * size)
         assert best.certified
-    settings = MatchingSettings(alpha=1.0, row_limit=1, column_limit=1)
-    assert [found.certified for found in decode_matrices([scores], settings, 1)] == [False]
+    found = decode_matrices([scores], 1, alpha=1.0, row_limit=1, column_limit=1)
+    assert [each.certified for each in found] == [False]
 
 
 def test_scores_that_limits_exclude_do_not_matter_to_the_integer_program() -> None:

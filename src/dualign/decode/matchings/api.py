@@ -1,12 +1,8 @@
-"""What a user gives a matching decoder, checked, and laid out for its kernels.
-
-The matching decoders for one matrix of scores, each with a proved bound.
-"""
+"""The matching decoders for one matrix of scores: its arguments checked, its links with a proved bound."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -18,15 +14,14 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign._core.progress import Clock, check_time_limit
 from dualign._search.certificate import PRECISION, ROUNDING, certify
-from dualign.decode.matchings.bounds import compiled_upper_bound
 from dualign.decode.matchings.exact import compiled_match
 from dualign.decode.matchings.greedy import (
     MatchingMatrix,
     Matrices,
     WordLimits,
-    compiled_allocate_work,
-    compiled_greedy,
+    bound_batch,
     compiled_value,
+    greedy_batch,
 )
 from dualign.text.checks import number_of
 from dualign.text.links import Link
@@ -98,12 +93,10 @@ def as_limits(limits: Limits, words: int, most: int, name: str) -> Array:
     try:
         given = np.asarray(limits)
     except ValueError:
-        raise DataError(f"{name}={limits!r:.60} must be a whole number, or one for each word") from None
-    if given.dtype == object or given.dtype.kind not in "iu":
-        # An empty list has no whole numbers, and needs none.
-        if given.size or words:
-            raise DataError(f"{name}={limits!r:.60} must be a whole number, or one for each word")
-        given = given.astype(np.int64)
+        given = np.array(None)
+    # An empty list has no whole numbers, and needs none.
+    if given.dtype.kind not in "iu" and (given.size or words):
+        raise DataError(f"{name}={limits!r:.60} must be a whole number, or one for each word")
     if given.ndim == 0:
         if given < 0:
             raise DataError(f"{name}={limits} is negative; use 0 for no link at all, None for no limit")
@@ -136,30 +129,24 @@ def as_costs(costs: Any, words: int, name: str) -> Array:
 
 def rule_of(alpha: float, concave: str) -> WordLimits:
     """The objective by the names of its parts."""
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.number):
-        raise UsageError("{alpha=} must be a number", alpha=alpha)
-    if not (isfinite(alpha) and 0 < alpha <= 1):
-        raise UsageError("{alpha=} must be over 0 and at most 1", alpha=alpha)
+    alpha = alpha.item() if isinstance(alpha, np.number) else alpha
+    check_value("alpha", alpha, "float", over=0, most=1)
     check_value("concave", concave, choices=CONCAVE)
     return WordLimits(float(alpha), *CONCAVE[concave])
 
 
-def pack(matrices: Sequence[Array], row_limits: Sequence[Array], column_limits: Sequence[Array]) -> Matrices:
-    """Checked matrices and their limits, end to end."""
-    rows = np.array([matrix.shape[0] for matrix in matrices], np.int64)
-    columns = np.array([matrix.shape[1] for matrix in matrices], np.int64)
-    return Matrices(
-        np.concatenate([np.zeros(0), *(matrix.ravel() for matrix in matrices)]),
-        _offsets(rows * columns),
-        _offsets(rows),
-        _offsets(columns),
-        np.concatenate([np.zeros(0, np.int32), *row_limits]),
-        np.concatenate([np.zeros(0, np.int32), *column_limits]),
+def pack(matrices: Sequence[Array], row_limits: Limits, column_limits: Limits) -> Matrices:
+    """Checked matrices end to end, and the limits of all of them."""
+    shapes = np.array([matrix.shape for matrix in matrices], np.int64).reshape(-1, 2)
+    first, rows, columns = (
+        np.concatenate(([0], np.cumsum(sizes))) for sizes in (shapes.prod(axis=1), *shapes.T)
     )
-
-
-def _offsets(sizes: Array) -> Array:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    by_row = [as_limits(row_limits, I, J, "row_limits") for I, J in shapes.tolist()]
+    by_column = [as_limits(column_limits, J, I, "column_limits") for I, J in shapes.tolist()]
+    return Matrices(
+        np.concatenate([np.zeros(0), *(matrix.ravel() for matrix in matrices)]), first, rows, columns,
+        np.concatenate([np.zeros(0, np.int32), *by_row]), np.concatenate([np.zeros(0, np.int32), *by_column]),
+    )  # fmt: skip
 
 
 METHODS = ("lazy", "plain", "exact")
@@ -191,20 +178,19 @@ def submodular(
     if time_limit is not None and method != "exact":
         raise UsageError('time_limit is for method="exact"; greedy takes microseconds')
     S = as_scores(scores)
-    I, J = S.shape
     rule = rule_of(alpha, concave)
-    limits = as_limits(row_limits, I, J, "row_limits"), as_limits(column_limits, J, I, "column_limits")
-    matrix = MatchingMatrix(S, *limits, np.zeros((I, J), np.uint8))
-    iterations = compiled_greedy(
-        matrix, rule, method != "plain", compiled_allocate_work(I * J, I, J, rule.alpha)
-    )
-    chosen, bound, tolerance = matrix.chosen, compiled_upper_bound(matrix, rule), ROUNDING
+    together, chosen = pack([S], row_limits, column_limits), np.zeros(S.size, np.uint8)
+    value, bounded = np.zeros((2, 1))
+    iterations = greedy_batch(0, 1, together, rule, method != "plain", chosen)
+    bound_batch(0, 1, together, rule, chosen, value, bounded)
+    score, bound, tolerance, chosen = float(value[0]), float(bounded[0]), ROUNDING, chosen.reshape(S.shape)
     if method == "exact":
         from dualign.decode.matchings.exact import best_links
 
         tolerance = PRECISION
+        matrix = MatchingMatrix(S, together.row_limits, together.column_limits, chosen)
         chosen, bound, iterations = best_links(matrix, rule, bound, tolerance, clock)
-    score = compiled_value(S, chosen, rule)
+        score = compiled_value(S, chosen, rule)
     name = f"submodular, {method}"
     return certify(links_of(chosen), score, bound, tolerance * score, name, clock, iterations)
 
@@ -242,8 +228,7 @@ def penalized(
     clock = Clock(time_limit)
     S = as_scores(scores)
     costs = (as_costs(row_costs, S.shape[0], "row_costs"), as_costs(column_costs, S.shape[1], "column_costs"))
-    if not isinstance(link_cost, int | float | np.number) or not np.isfinite(link_cost):
-        raise UsageError("{link_cost=} must be a finite number", link_cost=link_cost)
+    check_value("link_cost", link_cost, "float")
     from dualign.decode.matchings.exact import penalized_links, penalized_value
 
     chosen, bound, nodes = penalized_links(S, *costs, link_cost, clock)
@@ -253,4 +238,4 @@ def penalized(
 
 def links_of(chosen: Array) -> set[Link]:
     """The links that are marked, as a set."""
-    return {(int(i), int(j)) for i, j in np.argwhere(chosen)}
+    return {(i, j) for i, j in np.argwhere(chosen).tolist()}

@@ -10,9 +10,8 @@ Bilmes 2011 print it in Eq. 5,
 which, unlike a direction's posterior, add up to 1 over the words that choose, not over the words to choose
 from.
 
-Scores that are not over the threshold count as 0, so their links are never taken.
-
-Matching decoders over many matrices, a few dozen per call of a kernel.
+Scores that are not over the threshold count as 0, so their links are never taken. Matrices of other programs
+are decoded a few dozen per call of a kernel.
 """
 
 from __future__ import annotations
@@ -28,10 +27,9 @@ from dualign._core.jit import kernel, part
 from dualign._core.threads import ordered_map, spans
 from dualign._search.certificate import ROUNDING, have_met
 from dualign.decode.choosing import LinkBuffer, list_links, prove
-from dualign.decode.matchings.api import as_limits, pack, rule_of
-from dualign.decode.matchings.bounds import bound_batch
+from dualign.decode.matchings.api import pack, rule_of
 from dualign.decode.matchings.exact import match_batch
-from dualign.decode.matchings.greedy import Matrices, WordLimits, greedy_batch
+from dualign.decode.matchings.greedy import Matrices, WordLimits, bound_batch, greedy_batch
 from dualign.hmm.blocks import Block
 from dualign.hmm.cells import lengths_of
 from dualign.hmm.emission import emissions
@@ -43,6 +41,9 @@ from dualign.text.links import Alignment
 DIRECTIONS = ("forward-posterior", "backward-posterior")
 ORIENTATION = {"source": "rows", "target": "columns", "both": "both"}
 """Source words are rows, target words columns."""
+
+MATRICES = 64
+"""Matrices per call of a kernel."""
 
 
 def match_block(
@@ -133,35 +134,6 @@ def list_matched(block: Block, posterior: Array, chosen: Array, found: LinkBuffe
         prove(n, found.score[n], found.bound[n], found)
 
 
-DECODERS = ("submodular", "matching")
-MATRICES = 64
-
-
-@dataclass(frozen=True, slots=True)
-class MatchingSettings:
-    """How to decode: the parameters of `dualign.decode.submodular`, the same for all matrices."""
-
-    decoder: str = "submodular"
-    alpha: float = 0.5
-    concave: str = "rows"
-    row_limit: int | None = None
-    column_limit: int | None = None
-    threshold: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.decoder not in DECODERS:
-            raise UsageError(
-                "{decoder=} is not one of {choices}", decoder=self.decoder, choices=", ".join(DECODERS)
-            )
-        rule_of(self.alpha, self.concave)
-        if not 0 <= self.threshold < np.inf:
-            raise UsageError("{threshold=} must be at least 0 and finite", threshold=self.threshold)
-        for name in ("row_limit", "column_limit"):
-            limit = getattr(self, name)
-            if limit is not None and limit < 0:
-                raise UsageError(f"{name}={limit} must not be negative; leave it out for no limit")
-
-
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """Links of one matrix, what they are worth, and the most that any links are worth."""
@@ -194,23 +166,27 @@ def decode_shard(
         bound_batch(*shard, matrices, rule, chosen, score, bound)
 
 
-def decode_matrices(matrices: Sequence[Array], settings: MatchingSettings, threads: int) -> Iterator[Decoded]:
+def decode_matrices(
+    matrices: Sequence[Array],
+    threads: int,
+    *,
+    decoder: str = "submodular",
+    alpha: float = 0.5,
+    concave: str = "rows",
+    row_limit: int | None = None,
+    column_limit: int | None = None,
+    threshold: float = 0.0,
+) -> Iterator[Decoded]:
     """Links of each matrix, float64 and checked (see `dualign.decode.matchings.api.as_scores`)."""
-    scores = [np.where(matrix > settings.threshold, matrix, 0.0) for matrix in matrices]
-    packed = pack(
-        scores,
-        [as_limits(settings.row_limit, S.shape[0], S.shape[1], "row_limit") for S in scores],
-        [as_limits(settings.column_limit, S.shape[1], S.shape[0], "column_limit") for S in scores],
-    )
-    rule = rule_of(settings.alpha, settings.concave)
-    chosen = np.zeros(len(packed.scores), np.uint8)
+    scores = [np.where(matrix > threshold, matrix, 0.0) for matrix in matrices]
+    together, rule = pack(scores, row_limit, column_limit), rule_of(alpha, concave)
+    chosen = np.zeros(len(together.scores), np.uint8)
     score, bound = np.zeros(len(scores)), np.zeros(len(scores))
 
     def decode(shard: tuple[int, int]) -> None:
-        decode_shard(settings.decoder, shard, packed, rule, chosen, score, bound)
+        decode_shard(decoder, shard, together, rule, chosen, score, bound)
 
     list(ordered_map(decode, spans(len(scores), MATRICES), threads))
     for n, S in enumerate(scores):
-        links = np.argwhere(chosen[packed.first[n] : packed.first[n + 1]].reshape(S.shape))
-        alignment = Alignment(tuple((int(i), int(j)) for i, j in links))
-        yield Decoded(alignment, float(score[n]), float(bound[n]))
+        links = np.argwhere(chosen[together.first[n] : together.first[n + 1]].reshape(S.shape))
+        yield Decoded(Alignment(tuple(map(tuple, links.tolist()))), float(score[n]), float(bound[n]))

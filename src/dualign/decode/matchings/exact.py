@@ -1,4 +1,4 @@
-"""Exact matchings for reference: integer programs on HiGHS.
+"""Exact matchings: the bipartite one by prices; others, for reference, by integer programs on HiGHS.
 
 **The submodular optimum.** Binary z_ij; y_i ≤ (Σ_j s_ij z_ij)^α for rows, and likewise w_j for columns;
 maximise u Σ y_i + v Σ w_j within the limits. The power is concave: it is the least of its tangents,
@@ -11,7 +11,7 @@ replaces the tangent.
 
 **Fertility penalties** (Lacoste-Julien et al. 2006): Σ_j z_ij ≤ 1 + Σ_d r_id with 0 ≤ r_id ≤ 1 at cost c_id.
 
-Maximum-weight bipartite matching, exactly, with the prices that prove it.
+**Maximum-weight bipartite matching**, with the prices that prove it.
 
     max Σ s_ij z_ij   s.t.  Σ_j z_ij ≤ 1,  Σ_i z_ij ≤ 1,  z ≥ 0
   = min Σ_i p_i + Σ_j q_j   s.t.  p_i + q_j ≥ s_ij,  p, q ≥ 0
@@ -44,16 +44,14 @@ def match(S: Array, chosen: Array) -> float:
     turned = I > J
     if turned:
         I, J = J, I
+    A = np.ascontiguousarray(S.T) if turned else S
     # Costs −s. Column J stands for "the row being placed"; row −1 for no row.
     p, q = np.zeros(I), np.zeros(J + 1)
     row_of = np.full(J + 1, -1, np.int32)
     distance, come_from = np.empty(J), np.empty(J, np.int32)
     done = np.empty(J + 1, np.bool_)
     for start in range(I):
-        k = 0
-        while k < J and (S[k, start] if turned else S[start, k]) == 0:
-            k += 1
-        if k == J:
+        if not A[start].any():
             continue
         row_of[J] = start
         j = J
@@ -65,7 +63,7 @@ def match(S: Array, chosen: Array) -> float:
             step, nearest = np.inf, -1
             for k in range(J):
                 if not done[k]:
-                    reduced = -(S[k, i] if turned else S[i, k]) - p[i] - q[k]
+                    reduced = -A[i, k] - p[i] - q[k]
                     if reduced < distance[k]:
                         distance[k] = reduced
                         come_from[k] = j
@@ -82,18 +80,17 @@ def match(S: Array, chosen: Array) -> float:
             row_of[j] = row_of[come_from[j]]
             j = come_from[j]
     for j in range(J):
-        if row_of[j] >= 0:
+        if row_of[j] >= 0 and A[row_of[j], j] > 0:
             a, b = (j, row_of[j]) if turned else (row_of[j], j)
-            if S[a, b] > 0:
-                chosen[a, b] = 1
-    return proved(S, turned, p, q)
+            chosen[a, b] = 1
+    return proved(A, p, q)
 
 
 compiled_match = kernel(match)
 
 
 @part
-def proved(S: Array, turned: bool, p: Array, q: Array) -> float:
+def proved(A: Array, p: Array, q: Array) -> float:
     """Σ prices after rounding them up until every inequality holds: a bound, however they were computed."""
     I, J = len(p), len(q) - 1
     total = 0.0
@@ -103,7 +100,7 @@ def proved(S: Array, turned: bool, p: Array, q: Array) -> float:
     for i in range(I):
         price = 0.0
         for j in range(J):
-            price = max(price, (S[j, i] if turned else S[i, j]) - q[j])
+            price = max(price, A[i, j] - q[j])
         total += price
     return total
 
@@ -141,30 +138,33 @@ def best_links(
     scale = unit**rule.alpha
     T = S / unit
     most, least = bound / scale, compiled_value(T, best, rule)
-    lines = [
-        (side, line, np.flatnonzero(cells[:, side] == line), weight)
-        for side, weight in ((0, rule.rows), (1, rule.columns))
-        for line in np.unique(cells[:, side])
-        if weight > 0
+    weights, limits = (rule.rows, rule.columns), (row_limits, column_limits)
+    words = [
+        (side, word, np.flatnonzero(cells[:, side] == word))
+        for side in (0, 1)
+        for word in np.unique(cells[:, side])
     ]
+    lines = [line for line in words if weights[line[0]] > 0]
     program = Program()
     program.add_variables(np.zeros(len(cells)), whole=True)
-    program.add_variables([weight for *_, weight in lines], upper=np.inf)
-    for side, limits in ((0, row_limits), (1, column_limits)):
-        for line in np.unique(cells[:, side]):
-            members = np.flatnonzero(cells[:, side] == line)
-            if limits[line] < len(members):
-                program.at_most(float(limits[line]), members, np.ones(len(members)))
+    program.add_variables([weights[side] for side, *_ in lines], upper=np.inf)
+    for side, word, members in words:
+        if limits[side][word] < len(members):
+            program.at_most(float(limits[side][word]), members, np.ones(len(members)))
     of_cells = T[tuple(cells.T)]
-    for number, (_, _, members, _) in enumerate(lines, len(cells)):
+    for number, (*_, members) in enumerate(lines, len(cells)):
         powers = of_cells[members] ** rule.alpha
         program.at_most(0.0, np.append(members, number), np.append(-powers, 1.0))
-    sums = [float((T * best).sum(axis=1 - side)[line]) for side, line, *_ in lines]
+
+    def sums_of(links: Array) -> list[float]:
+        return [float((T * links).sum(axis=1 - side)[word]) for side, word, _ in lines]
+
+    sums = sums_of(best)
     seen: set[tuple[int, float]] = set()
     rounds = 0
     while most - least > tolerance * (1 + least) / 10 and rounds < MOST_ROUNDS:
         new = 0
-        for number, ((_, _, members, _), x) in enumerate(zip(lines, sums, strict=True)):
+        for number, ((*_, members), x) in enumerate(zip(lines, sums, strict=True)):
             if x > 0 and (number, x) not in seen:
                 seen.add((number, x))
                 new += 1
@@ -180,7 +180,7 @@ def best_links(
         if found.values is not None:
             taken = np.zeros(S.shape, np.uint8)
             taken[tuple(cells[found.values[: len(cells)] > 0.5].T)] = 1
-            sums = [float((T * taken).sum(axis=1 - side)[line]) for side, line, *_ in lines]
+            sums = sums_of(taken)
             if (worth := compiled_value(T, taken, rule)) > least:
                 best, least = taken, worth
         if not found.ended:

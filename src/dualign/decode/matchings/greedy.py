@@ -1,4 +1,5 @@
-"""Greedy maximisation of a concave-over-modular score of links, under limits on the links of each word.
+"""Greedy maximisation of a concave-over-modular score of links, under limits on the links of each word; and a
+proved upper bound on what any set of links within the limits is worth.
 
 For scores s_ij ≥ 0 a set of links A is worth (Lin & Bilmes 2011, Eq. 2-3)
 
@@ -12,6 +13,17 @@ optimum (Fisher et al. 1978).
 Greedy takes the link with the largest gain that the limits allow, the first in row-major order among equals,
 while that gain is positive. The lazy variant (Minoux 1978) keeps old gains, which can only have fallen, and
 evaluates again only what comes to the top; its answer is the same.
+
+**The bound.** f is concave in the sums x_i, y_j of the rows' and columns' scores. It lies below its tangent
+at any point x, y > 0, and the tangent is modular:
+
+    f(A) ≤ Σ_i u (1 − α) x_i^α + Σ_j v (1 − α) y_j^α + Σ_{(i,j)∈A} π_ij,
+    π_ij = ( u α x_i^{α−1} + v α y_j^{α−1} ) s_ij.
+
+The best A for π within the columns' limits takes the k_j best of each column; within the rows' limits the
+best of each row; the smaller sum holds for both limits together. The tangent at the sums of the greedy answer
+is already tight where each of its links is among the best of its column by these prices. Frank-Wolfe steps,
+x ← (1 − γ) x + γ (sums of the tangent's best links), move it towards the optimum of the concave relaxation.
 """
 
 from __future__ import annotations
@@ -28,6 +40,9 @@ SLACK = 1e-12
 
 EXPONENTS = 400
 """Scores lie between 2^−400 and 2^400, or are 0."""
+
+BOUND_ROUNDS = 10
+"""Frank-Wolfe steps after the first tangent; on word alignments more of them gain almost nothing."""
 
 
 class WordLimits(NamedTuple):
@@ -105,19 +120,9 @@ def allocate_work(cells: int, rows: int, columns: int, alpha: float) -> Matching
         tangent[e, 0] = (1 - alpha) * x**alpha * (1 + SLACK)
         tangent[e, 1] = alpha * x ** (alpha - 1) * (1 + SLACK)
     return MatchingScratch(
-        tangent,
-        np.empty(cells),
-        np.empty(cells, np.int32),
-        np.empty(rows),
-        np.empty(rows, np.int32),
-        np.empty(rows),
-        np.empty(columns),
-        np.empty(rows, np.int32),
-        np.empty(columns, np.int32),
-    )
-
-
-compiled_allocate_work = kernel(allocate_work)  # fmt: skip
+        tangent, np.empty(cells), np.empty(cells, np.int32), np.empty(rows), np.empty(rows, np.int32),
+        np.empty(rows), np.empty(columns), np.empty(rows, np.int32), np.empty(columns, np.int32),
+    )  # fmt: skip
 
 
 @part
@@ -185,21 +190,6 @@ def value(S: Array, chosen: Array, rule: WordLimits) -> float:
 
 
 compiled_value = kernel(value)
-
-
-@part
-def greedy(matrix: MatchingMatrix, rule: WordLimits, lazy: bool, work: MatchingScratch) -> int:
-    """Choose links of one matrix; returns how many gains it evaluated."""
-    I, J = matrix.scores.shape
-    matrix.chosen[:, :] = 0
-    work.row_sum[:I] = 0
-    work.row_links[:I] = 0
-    work.column_sum[:J] = 0
-    work.column_links[:J] = 0
-    return take_lazily(matrix, rule, work) if lazy else take_plainly(matrix, rule, work)
-
-
-compiled_greedy = kernel(greedy)
 
 
 @part(allocates=False)
@@ -350,7 +340,135 @@ def greedy_batch(n0: int, n1: int, matrices: Matrices, rule: WordLimits, lazy: b
         rows = max(rows, matrices.row_begin[n + 1] - matrices.row_begin[n])
         columns = max(columns, matrices.column_begin[n + 1] - matrices.column_begin[n])
     work = allocate_work(cells, rows, columns, rule.alpha)
+    chosen[matrices.first[n0] : matrices.first[n1]] = 0
     evaluations = 0
     for n in range(n0, n1):
-        evaluations += greedy(matrix_of(n, matrices, chosen), rule, lazy, work)
+        work.row_sum[:] = 0
+        work.row_links[:] = 0
+        work.column_sum[:] = 0
+        work.column_links[:] = 0
+        matrix = matrix_of(n, matrices, chosen)
+        evaluations += take_lazily(matrix, rule, work) if lazy else take_plainly(matrix, rule, work)
     return evaluations
+
+
+@part
+def upper_bound(matrix: MatchingMatrix, rule: WordLimits, score: float) -> float:
+    """The least of the bounds of the tangents; `score` is that of the links, which are greedy's.
+
+    O(cells · rounds), times the limits where these are neither 1 nor all. Greedy's guarantee is one more
+    bound: (m + 1) f(chosen), m the number of sides whose limits bind.
+    """
+    S, row_limits, column_limits, chosen = matrix
+    I, J = S.shape
+    best = score * (1 + int(np.any(row_limits < J)) + int(np.any(column_limits < I)))
+    x, y = np.zeros(I), np.zeros(J)
+    add_sums(S, chosen, x, y)
+    leave_zero(S, row_limits, column_limits, x)
+    leave_zero(S.T, column_limits, row_limits, y)
+    taken = np.empty((I, J), np.uint8)
+    dx, dy = np.empty(I), np.empty(J)
+    for r in range(BOUND_ROUNDS + 1):
+        best = min(best, tangent_bound(matrix, rule, x, y, taken))
+        if rule.alpha == 1.0:
+            break
+        dx[:] = 0
+        dy[:] = 0
+        add_sums(S, taken, dx, dy)
+        step = 1 / (r + 3.0)
+        for i in range(I):
+            x[i] += step * (dx[i] - x[i])
+        for j in range(J):
+            y[j] += step * (dy[j] - y[j])
+    return max(best, score)  # rounding may put it below
+
+
+@part(allocates=False)
+def add_sums(S: Array, marks: Array, x: Array, y: Array) -> None:
+    """Add the scores of the marked links to the sums of their rows and columns."""
+    for i in range(S.shape[0]):
+        for j in range(S.shape[1]):
+            if marks[i, j]:
+                x[i] += S[i, j]
+                y[j] += S[i, j]
+
+
+@part(allocates=False)
+def leave_zero(S: Array, row_limits: Array, column_limits: Array, x: Array) -> None:
+    """Sums of rows without a link become their largest score, because the slope at 0 is infinite.
+
+    Rows that cannot have a link stay 0.
+    """
+    for i in range(S.shape[0]):
+        if x[i] == 0 and row_limits[i] > 0:
+            for j in range(S.shape[1]):
+                if column_limits[j] > 0:
+                    x[i] = max(x[i], S[i, j])
+
+
+@part
+def tangent_bound(matrix: MatchingMatrix, rule: WordLimits, x: Array, y: Array, taken: Array) -> float:
+    """The bound by the tangent at `x`, `y`, whose best links are marked in `taken` uint8 (I, J).
+
+    A sum may be 0 only where no link is possible.
+    """
+    S, row_limits, column_limits, _ = matrix
+    I, J = S.shape
+    p, q = np.zeros(I), np.zeros(J)
+    constant = add_tangent(0.0, rule.rows, rule.alpha, x, p)
+    constant = add_tangent(constant, rule.columns, rule.alpha, y, q)
+    by_row, by_column = np.any(row_limits < J), np.any(column_limits < I)
+    worth = best_of_columns(S.T, q, p, row_limits, taken.T)
+    if by_column:
+        other = np.empty((I, J), np.uint8)
+        by_columns = best_of_columns(S, p, q, column_limits, other)
+        if not by_row or by_columns < worth:
+            worth = by_columns
+            taken[:, :] = other
+    return constant + worth
+
+
+@part(allocates=False)
+def add_tangent(total: float, weight: float, alpha: float, x: Array, p: Array) -> float:
+    """`total` and the constants of the tangents at the sums `x` of one side; their slopes into `p`."""
+    for i in range(len(x)):
+        if x[i] > 0 and weight > 0:
+            p[i] = weight * slope(x[i], alpha)
+            total += weight * (1 - alpha) * power(x[i], alpha)
+    return total
+
+
+@part
+def best_of_columns(S: Array, p: Array, q: Array, limits: Array, taken: Array) -> float:
+    """Σ_j of the `limits[j]` largest π_ij = (p_i + q_j) s_ij of column j, which are marked in `taken`."""
+    I, J = S.shape
+    taken[:, :] = 0
+    total = 0.0
+    for j in range(J):
+        if limits[j] >= I:
+            for i in range(I):
+                taken[i, j] = 1
+                total += (p[i] + q[j]) * S[i, j]
+            continue
+        for _ in range(limits[j]):
+            top, most = -1, 0.0
+            for i in range(I):
+                pi = (p[i] + q[j]) * S[i, j]
+                if pi > most and not taken[i, j]:
+                    top, most = i, pi
+            if top < 0:
+                break
+            taken[top, j] = 1
+            total += most
+    return total
+
+
+@kernel
+def bound_batch(
+    n0: int, n1: int, matrices: Matrices, rule: WordLimits, chosen: Array, score: Array, bound: Array
+) -> None:
+    """Value and bound of the greedy answers of matrices n0..n1 into `score`, `bound`, float64 (matrices)."""
+    for n in range(n0, n1):
+        matrix = matrix_of(n, matrices, chosen)
+        score[n] = value(matrix.scores, matrix.chosen, rule)
+        bound[n] = upper_bound(matrix, rule, score[n])

@@ -12,7 +12,7 @@ is asked for), and the value of a set of links, Σ (probability − threshold). 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def mark_over_threshold(threshold: float, posterior: Array, marks: Array) -> Non
 
 
 @part(allocates=False)
-def link_probability(posterior: Array, c: int) -> float:
+def link_probability(posterior: Array, c: int) -> Any:
     """The mean of both directions' posteriors of the link in slot c, float32; rounding may put it over 1."""
     return np.float32(0.5) * (posterior[c, 0] + posterior[c, 1])
 

@@ -189,4 +189,4 @@ def decode_matrices(
     list(ordered_map(decode, spans(len(scores), MATRICES), threads))
     for n, S in enumerate(scores):
         links = np.argwhere(chosen[together.first[n] : together.first[n + 1]].reshape(S.shape))
-        yield Decoded(Alignment(tuple(map(tuple, links.tolist()))), float(score[n]), float(bound[n]))
+        yield Decoded(Alignment(tuple((i, j) for i, j in links.tolist())), float(score[n]), float(bound[n]))

@@ -97,6 +97,9 @@ def test_identity_copies_elements_around_the_same_words(data: st.DataObject) -> 
         ("a <i>b <b>c</b></i>", "z y x", "0-2 1-0 2-1", "<i>z <b>y</b></i> x"),
         ("<b>a b</b> c", "x y z", "0-0 1-2 2-1", "<b>x y z</b>"),
         ("<b>a b</b> <i>c</i>", "x y z", "0-0 1-2 2-1", "<b>x</b> <i>y</i> z"),
+        ("<b>a b</b> <br/> c", "x y z", "0-1 1-0", "<b>x y</b> <br/>z"),  # a point stays outside
+        ("<b>a</b> <i>b</i> c", "x y z", "0-0 0-1 1-1", "<b>x y</b> <i></i>z"),
+        ("<b>a b</b> <i>c</i>", "x y", "0-0 2-0", "<i></i><b>x</b> y"),  # a word has one of them
         ("a <br>b", "x y", "0-0", "x <br>y"),
         ("a <b>b</b>", "x", "0-0", "x<b></b>"),
         ("<b>a</b> b", "x", "1-0", "<b></b>x"),

@@ -27,8 +27,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import inf
 
 from dualign._core.errors import DataError
@@ -195,7 +197,12 @@ class _Placer:
             [run for run in self._carrier.runs(*span) if window[0] <= run[0] and run[1] <= window[1]]
             for span in spans
         ]
-        everywhere, taken = _Owned(runs), _Apart()
+        # How often siblings claim the words before each one; `taken` are words of places, and `ends` what
+        # cannot be a point: where the place ends that a point would be inside of.
+        claimed = Counter(j for own in runs for begin, end, _ in own for j in range(begin, end))
+        before = accumulate((claimed[j] for j in range(*window)), initial=0)
+        claims = dict(enumerate(before, window[0]))
+        taken, ends = bytearray(window[1]), dict[int, int]()
         # Of equal weight the first: `sorted` is stable.
         for k in sorted(range(len(elements)), key=lambda k: -sum(run[2] for run in runs[k])):
             if not runs[k]:
@@ -203,18 +210,19 @@ class _Placer:
             hull = runs[k][0][0], runs[k][-1][1]
             heaviest = sorted(runs[k], key=lambda run: (-run[2], run[0]))
             choices = [(begin, end) for begin, end, _ in heaviest]
-            if not everywhere.meets(hull, k):
+            if claims[hull[1]] - claims[hull[0]] == sum(end - begin for begin, end in choices):
                 choices.insert(0, hull)
-            free = next((choice for choice in choices if not taken.meets(choice)), None)
+            free = next((choice for choice in choices if taken.find(1, *choice) < 0), None)
             statuses[k] = "whole" if len(runs[k]) == 1 else "discontinuous"
             if free is not None:
                 places[k] = free
-                taken.add(free)
+                taken[slice(*free)] = bytes([1]) * (free[1] - free[0])
+                ends.update(dict.fromkeys(range(free[0] + 1, free[1]), free[1]))
             else:
                 statuses[k] = "overlapping"
         without = [k for k in range(len(elements)) if places[k] is None]
         found = self._points([spans[k][0] for k in without], words, window)
-        points = {k: taken.after(point) for k, point in zip(without, found, strict=True)}
+        points = {k: ends.get(point, point) for k, point in zip(without, found, strict=True)}
         # A point comes before an element that begins at the same word; points keep their order.
         order = sorted(
             range(len(elements)),
@@ -287,49 +295,3 @@ class _Placer:
         if window[0] < window[1]:
             return self._target[window[1] - 1][1]
         return self._length
-
-
-class _Owned:
-    """Intervals with the number of their owner; whether one of another owner meets an interval."""
-
-    def __init__(self, runs: Sequence[Sequence[tuple[int, int, float]]]) -> None:
-        every = sorted((begin, end, k) for k, own in enumerate(runs) for begin, end, _ in own)
-        self._begins = [begin for begin, _, _ in every]
-        # Of the first n intervals the last end with its owner, and the last end of any other owner.
-        self._last = [(-1, -1, -1)]
-        for _, end, k in every:
-            top, owner, second = self._last[-1]
-            if owner == k or end <= top:
-                second = second if owner == k else max(second, end)
-                self._last.append((max(top, end), owner, second))
-            else:
-                self._last.append((end, k, top))
-
-    def meets(self, interval: Interval, owner: int) -> bool:
-        """Return whether one of another owner meets it."""
-        top, whose, second = self._last[bisect_left(self._begins, interval[1])]
-        return (second if whose == owner else top) > interval[0]
-
-
-class _Apart:
-    """Intervals that do not meet each other."""
-
-    def __init__(self) -> None:
-        self._begins: list[int] = []
-        self._ends: list[int] = []
-
-    def add(self, interval: Interval) -> None:
-        """One more, which meets none."""
-        at = bisect_left(self._begins, interval[0])
-        self._begins.insert(at, interval[0])
-        self._ends.insert(at, interval[1])
-
-    def meets(self, interval: Interval) -> bool:
-        """Return whether one of them does."""
-        at = bisect_left(self._begins, interval[1])
-        return at > 0 and self._ends[at - 1] > interval[0]
-
-    def after(self, place: int) -> int:
-        """Return a place, or the end of the interval that it is inside of."""
-        at = bisect_left(self._begins, place)
-        return self._ends[at - 1] if at > 0 and self._ends[at - 1] > place else place

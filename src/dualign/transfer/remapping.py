@@ -18,8 +18,9 @@ probability follows as in `0:5-0:4:0.87`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -27,7 +28,7 @@ from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import check_value
 from dualign.text.checks import in_step, links_inside
 from dualign.text.formats import NUMBER, REAL
-from dualign.text.formats.pharaoh import parse_marked, pharaoh
+from dualign.text.formats.pharaoh import parse_marked, pharaoh, sorted_links
 from dualign.text.link_formats import read_links
 from dualign.text.links import Alignment
 from dualign.text.utf8 import parsed, read_lines, tokenize
@@ -73,11 +74,17 @@ def remap_from_offsets(
     alignment: OffsetAlignment, source: Sequence[Interval], target: Sequence[Interval]
 ) -> Alignment:
     """Carry links of offsets to the tokens with these offsets: to every token that shares a character."""
-    tokens = []
-    for side, places in enumerate((source, target)):
-        wanted = sorted({link[side] for link in (*alignment.links, *alignment.possible)})
-        tokens.append(dict(zip(wanted, overlaps(wanted, places), strict=True)))
-    return Alignment(*_carried(alignment, tokens[0].__getitem__, tokens[1].__getitem__))
+    every = (*alignment.links, *alignment.possible)
+    left, right = (
+        sharing([link[side] for link in every], places) for side, places in enumerate((source, target))
+    )
+    return Alignment(*_carried(alignment, left.__getitem__, right.__getitem__))
+
+
+def sharing(wanted: Iterable[Interval], tokens: Sequence[Interval]) -> dict[Interval, list[int]]:
+    """Return the tokens that share some character with each of the intervals."""
+    ordered = sorted(set(wanted))
+    return dict(zip(ordered, overlaps(ordered, tokens), strict=True))
 
 
 def _carried(
@@ -87,15 +94,12 @@ def _carried(
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[float, ...] | None]:
     """Return links, possible links and probabilities if each side of a link becomes what the functions
     give."""
-    best: dict[Any, float] = {}
-    known = alignment.probabilities or (1.0,) * len(alignment.links)
+    best: dict[Any, float | None] = {}
+    known = alignment.probabilities or (None,) * len(alignment.links)
     for (i, j), p in zip(alignment.links, known, strict=True):
         for new in ((a, b) for a in source(i) for b in target(j)):
-            best[new] = max(p, best.get(new, 0.0))
-    possible = {(a, b) for i, j in alignment.possible for a in source(i) for b in target(j)}
-    links = tuple(sorted(best))
-    probabilities = tuple(best[link] for link in links) if alignment.probabilities else None
-    return links, tuple(sorted(possible - best.keys())), probabilities or None
+            best[new] = p if p is None else max(p, best.get(new) or 0.0)
+    return sorted_links(best, ((a, b) for i, j in alignment.possible for a in source(i) for b in target(j)))
 
 
 def in_units(intervals: Iterable[Interval], text: str, unit: str) -> dict[Interval, Interval]:
@@ -216,33 +220,8 @@ def _missing(what: str, option: str) -> UsageError:
     return UsageError(f"{what} {{{option}=}}", **values)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One side of one pair."""
-
-    tokens: int | None = None
-    """How many tokens there are to link, if that is known."""
-    becomes: Sequence[Sequence[int]] | None = None
-    """The new tokens of each given one; None if they stay the same."""
-    text: str = ""
-    """What offsets count in."""
-    places: Sequence[Interval] = ()
-    """The characters of each token, if given or new links are offsets."""
-
-
-class _Tokens:
-    """A file of tokens; while its lines are read, notes whether none has the mark of its kind."""
-
-    def __init__(self, path: str, kind: str) -> None:
-        self.path, self.kind = path, kind
-        self.unmarked = False
-
-    def lines(self, errors: str) -> Iterator[str]:
-        looking = self.kind in MARKS
-        for line in read_lines(self.path, errors):
-            if looking and (tokens := tokenize(line)):
-                looking = self.unmarked = letters(tokens, self.kind) == tokens
-            yield line
+Moves = Callable[[Sequence[Any]], Mapping[Any, Sequence[Any]]]
+"""What each of some given positions, or intervals, becomes."""
 
 
 def remapped(
@@ -254,87 +233,93 @@ def remapped(
     Links outside their sentences always raise. `warn` is called at the end about files of subwords in which
     no token has the mark of a subword.
     """
-    files = [
-        _Tokens(path, kind)
-        for side in (work.source, work.target)
-        for path, kind in ((side.given, work.given), (side.new, work.new))
-        if path is not None
-    ]
     if work.given in UNITS:
         links: Iterable[Any] = parsed(work.links, read_lines(work.links, errors), parse_offsets)
     else:
         links = read_links(work.links, work.format, errors, count=work.pairs)
-    streams = [(work.links, links), *((file.path, file.lines(errors)) for file in files)]
-    for number, (alignment, *lines) in enumerate(in_step(*streams, unit="sentences"), 1):
+    files = [
+        (path, _watched(path, kind, errors, warn))
+        for side in (work.source, work.target)
+        for path, kind in ((side.given, work.given), (side.new, work.new))
+        if path is not None
+    ]
+    streams = in_step((work.links, links), *files, unit="sentences")
+    for number, (alignment, *lines) in enumerate(streams, 1):
         rest = iter(lines)
         try:
-            sides = [_line(work, side, rest, number) for side in (work.source, work.target)]
+            sides = [_moves(work, side, rest, number) for side in (work.source, work.target)]
         except DataError as error:
             yield "", error
             continue
-        yield _carry(work, alignment, sides[0], sides[1], f"{work.links}, sentence pair {number}"), None
-    for file in files:
-        if file.unmarked:
-            mark = MARKS[file.kind]
-            warn(f"no token of {file.path} has the mark of {file.kind}, `{mark}`; are they words?")
+        place = f"{work.links}, sentence pair {number}"
+        every = (*alignment.links, *alignment.possible)
+        if work.given not in UNITS:
+            links_inside(every, sides[0][0], sides[1][0], place)
+        try:
+            left, right = (moves([link[k] for link in every]) for k, (_, moves) in enumerate(sides))
+        except DataError as error:
+            raise DataError(f"{place}: {error}") from None
+        found = _carried(alignment, left.__getitem__, right.__getitem__)
+        offsets = work.new in UNITS
+        yield format_offsets(OffsetAlignment(*found)) if offsets else pharaoh(Alignment(*found)), None
 
 
-def _line(work: Remapping, side: Side, lines: Iterator[str], number: int) -> _Line:
+def _watched(path: str, kind: str, errors: str, warn: Callable[[str], None]) -> Iterator[str]:
+    """Read a file of tokens; warn at the end if none has the mark of its kind."""
+    marked, words = kind not in MARKS, False
+    for line in read_lines(path, errors):
+        if not marked and (tokens := tokenize(line)):
+            marked, words = letters(tokens, kind) != tokens, True
+        yield line
+    if words and not marked:
+        warn(f"no token of {path} has the mark of {kind}, `{MARKS[kind]}`; are they words?")
+
+
+def _moves(work: Remapping, side: Side, lines: Iterator[str], number: int) -> tuple[int | None, Moves]:
+    """Return the tokens of one side of a pair, if their number is known, and what positions become."""
     given = next(lines) if side.given is not None else None
     new = next(lines) if side.new is not None else None
     names = f"{side.given}:{number}", f"{side.new}:{number}"
     if work.given in UNITS:
         text = given or ""
         if work.new in UNITS:
-            return _Line(text=text)
+            return None, partial(_in_other_units, text, work)
         if new is None:
-            return _Line(text=text, places=locate(tokenize(text), text, (names[0], "its text")))
-        return _Line(text=text, places=locate(letters(tokenize(new), work.new), text, names[::-1]))
+            places = locate(tokenize(text), text, (names[0], "its text"))
+        else:
+            places = locate(letters(tokenize(new), work.new), text, names[::-1])
+        return None, partial(_at_places, text, work.given, places)
     if work.new in UNITS:
         text = new or ""
         tokens = tokenize(text) if given is None else letters(tokenize(given), work.given)
-        return _Line(len(tokens), text=text, places=locate(tokens, text, names))
+        places = locate(tokens, text, names)
+        offsets = in_units(places, text, work.new)
+        return len(tokens), lambda wanted: {i: [offsets[places[i]]] for i in wanted}
     if given is None and new is None:
-        return _Line()
+        return None, lambda wanted: {i: [i] for i in wanted}
+    becomes: Sequence[Sequence[int]]
     if given is None:
-        groups = word_groups(tokenize(new or ""), work.new)
-        return _Line(len(groups), groups)
-    old = tokenize(given)
-    if new is None:
-        groups = word_groups(old, work.given)
-        return _Line(len(old), [[word] for word, group in enumerate(groups) for _ in group])
-    both = covering(letters(old, work.given), letters(tokenize(new), work.new), names)
-    return _Line(len(old), overlaps(*both))
-
-
-def _carry(work: Remapping, alignment: Any, source: _Line, target: _Line, place: str) -> str:
-    """Return the new line of links; `alignment` is what the given kind of links is read as."""
-    if work.given in UNITS:
-        try:
-            offsets = _converted(in_characters, alignment, (source.text, target.text), work.given)
-        except DataError as error:
-            raise DataError(f"{place}: {error}") from None
-        if work.new not in UNITS:
-            return pharaoh(remap_from_offsets(offsets, source.places, target.places))
+        becomes = word_groups(tokenize(new or ""), work.new)
+    elif new is None:
+        groups = word_groups(tokenize(given), work.given)
+        becomes = [[word] for word, group in enumerate(groups) for _ in group]
     else:
-        links_inside((*alignment.links, *alignment.possible), source.tokens, target.tokens, place)
-        if work.new not in UNITS:
-            return pharaoh(remap(alignment, source.becomes, target.becomes))
-        offsets = remap_to_offsets(alignment, source.places, target.places)
-    return format_offsets(_converted(in_units, offsets, (source.text, target.text), work.new))
+        sides = letters(tokenize(given), work.given), letters(tokenize(new), work.new)
+        becomes = overlaps(*covering(*sides, names))
+    return len(becomes), lambda wanted: {i: becomes[i] for i in wanted}
 
 
-def _converted(
-    convert: Callable[[Iterable[Interval], str, str], dict[Interval, Interval]],
-    alignment: OffsetAlignment,
-    texts: tuple[str, str],
-    unit: str,
-) -> OffsetAlignment:
-    """Return links with other offsets: `in_units`, or `in_characters`."""
-    both = (*alignment.links, *alignment.possible)
-    left, right = (convert((link[side] for link in both), texts[side], unit) for side in (0, 1))
-    return OffsetAlignment(
-        tuple((left[s], right[t]) for s, t in alignment.links),
-        tuple((left[s], right[t]) for s, t in alignment.possible),
-        alignment.probabilities,
-    )
+def _in_other_units(text: str, work: Remapping, wanted: Sequence[Interval]) -> dict[Interval, list[Interval]]:
+    """Return intervals of a text in new units."""
+    places = in_characters(wanted, text, work.given)
+    offsets = in_units(places.values(), text, work.new)
+    return {interval: [offsets[place]] for interval, place in places.items()}
+
+
+def _at_places(
+    text: str, unit: str, tokens: Sequence[Interval], wanted: Sequence[Interval]
+) -> dict[Interval, list[int]]:
+    """Return the tokens, given by their characters, that share some with each interval of a text."""
+    places = in_characters(wanted, text, unit)
+    found = sharing(places.values(), tokens)
+    return {interval: found[place] for interval, place in places.items()}

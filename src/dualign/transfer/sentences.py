@@ -79,10 +79,12 @@ def links_between(
 ) -> list[WeightedLink]:
     """Return the links of two sentences' words, checked and filtered; `place` begins the messages."""
     links = weighted(alignment, settings.threshold)
-    units = (source.surface(), target.surface()) if settings.surface else (source.words, target.words)
-    links_inside(alignment.links, len(units[0]), len(units[1]), place)
     if settings.surface:
-        links = expand(links, source.surface(), target.surface())
+        left, right = source.surface(), target.surface()
+        links_inside(alignment.links, len(left), len(right), place)
+        links = [(i, j, p) for k, l, p in links for i in left[k] for j in right[l]]
+    else:
+        links_inside(alignment.links, len(source), len(target), place)
     return compatible(links, source.column(UPOS), target.column(UPOS), settings.pos)
 
 
@@ -90,14 +92,6 @@ def weighted(alignment: Alignment, threshold: float = 0.0) -> list[WeightedLink]
     """Return the sure links more probable than `threshold`; a link without a probability has 1."""
     known = alignment.probabilities or (1.0,) * len(alignment.links)
     return [(i, j, p) for (i, j), p in zip(alignment.links, known, strict=True) if p > threshold]
-
-
-def expand(
-    links: Iterable[WeightedLink], source: Sequence[Iterable[int]], target: Sequence[Iterable[int]]
-) -> list[WeightedLink]:
-    """Return links of units as links of all their words; `source[k]` and `target[k]` are the words of unit
-    k."""
-    return [(i, j, p) for k, l, p in links for i in source[k] for j in target[l]]
 
 
 def compatible(
@@ -108,16 +102,14 @@ def compatible(
     `how` is `any` for all links, `same` for equal tags, `class` for tags that share a class of `CLASSES`.
     Unknown tags (`_`, X) and interjections are compatible with every tag.
     """
-    if how not in COMPATIBLE:
-        raise UsageError(f"`{how}` is not one of {', '.join(COMPATIBLE)}")
     classes = CLASSES.values() if how == "class" else ()
 
     def fit(left: str, right: str) -> bool:
-        if left == right or left in _FREE or right in _FREE:
+        if how == "any" or left == right or left in _FREE or right in _FREE:
             return True
         return any(left in tags and right in tags for tags in classes)
 
-    return [(i, j, p) for i, j, p in links if how == "any" or fit(source[i], target[j])]
+    return [(i, j, p) for i, j, p in links if fit(source[i], target[j])]
 
 
 def transfer_tree(

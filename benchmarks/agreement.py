@@ -44,7 +44,7 @@ from dualign.aligner import Aligner
 from dualign.decode.joint.api import METHODS, problem_of
 from dualign.decode.joint.exact import certified
 from dualign.decode.joint.model import JointProblem
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.options import AGREEMENTS
 
 NAME = "hansards-fr-en"

@@ -41,7 +41,7 @@ from dualign.decode.symmetrize import symmetrize
 from dualign.measure.bootstrap import compare
 from dualign.measure.links import evaluate
 from dualign.measure.phrases import evaluate_phrases, phrases_of_links
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.options import SYMMETRIZATIONS, Options
 from dualign.text.links import Alignment, Link
 

@@ -31,7 +31,7 @@ from dualign.decode.joint.baselines.relax import (
 from dualign.decode.joint.bound import prune_by_chains
 from dualign.decode.joint.feasible import compiled_offer, new_incumbent
 from dualign.decode.joint.model import JointProblem, Masks, all_allowed, compiled_propagate
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 
 SHOWN = (1, 2, 5, 10, 25, 50, 100, 200, 400)
 CURVES = ("bound", "exact", "greedy", "intersection", "space")

@@ -9,7 +9,7 @@ from benchmarks.corpora import line, size_of
 from benchmarks.runs import add_corpora, each_corpus, guarded, parser, positive, record
 from dualign.aligner import Aligner
 from dualign.measure.links import evaluate
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.text.corpus import numbered
 
 

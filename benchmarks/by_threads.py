@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from benchmarks.runs import describe, guarded, keep_to, parser, positive, record
 from dualign._core.errors import DataError
 from dualign.commands.bench import outputs_in, time_commands, warm_up, write_synthetic
-from dualign.measure.table import markdown
-from dualign.measure.timing import Usage
+from dualign.measure.timing import Usage, markdown
 
 COMMANDS = {"train": "train", "align": "align, saved model"}
 """The commands that are timed, and what tables call them."""

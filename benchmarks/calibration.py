@@ -18,7 +18,7 @@ from benchmarks.corpora import line, size_of
 from benchmarks.runs import add_corpora, each_corpus, guarded, parser, record
 from dualign._core.arrays import Array
 from dualign.aligner import Aligner
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.text.links import Alignment
 
 EDGES = (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)

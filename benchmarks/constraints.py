@@ -31,7 +31,7 @@ from dualign._core.errors import UsageError
 from dualign.aligner import Aligner
 from dualign.measure.curves import Curve, curve
 from dualign.measure.links import Breakdown, by_frequency, evaluate
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.text.blocks import read_pairs
 from dualign.text.corpus import Numbered, numbered
 from dualign.text.link_formats import read_links

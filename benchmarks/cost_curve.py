@@ -24,8 +24,7 @@ from dualign._core.errors import DataError
 from dualign._core.memory import as_bytes
 from dualign.commands.bench import DUALIGN, measure_profiled, warm_up
 from dualign.commands.warming import compile_kernels
-from dualign.measure.table import markdown
-from dualign.measure.timing import Usage
+from dualign.measure.timing import Usage, markdown
 
 HEAD = (
     "pairs", "words", "threads", "seconds", "CPU s", "speed-up", "µs / word", "per word / before", "peak MB",

@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.runs import describe, guarded, keep_to, parser, positive, record
 from dualign.commands.bench import DUALIGN
-from dualign.measure.table import markdown
-from dualign.measure.timing import Usage, measure
+from dualign.measure.timing import Usage, markdown, measure
 from dualign.text.samples import sample_path
 
 HEAD = ("command", "first, s", "first, CPU s", "later, s", "later, CPU s")

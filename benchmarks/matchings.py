@@ -35,7 +35,7 @@ from dualign.decode.matchings.api import pack, rule_of
 from dualign.decode.matchings.exact import match_batch
 from dualign.decode.matchings.greedy import bound_batch, greedy_batch
 from dualign.measure.links import evaluate
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.options import Options
 from dualign.text.links import Alignment
 

@@ -20,7 +20,7 @@ from dualign._core.errors import DataError
 from dualign.commands.bench import warm_up
 from dualign.measure.bootstrap import compare
 from dualign.measure.links import evaluate
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 
 HEAD = (
     "text", "pairs", "system", "links", "seconds", "CPU s", "peak MB", "AER", "lowest", "highest", "P", "R",

@@ -27,8 +27,7 @@ from benchmarks.corpora import CORPORA, Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, positive, record
 from dualign._core.errors import Infeasible, UsageError
 from dualign.commands.bench import DUALIGN
-from dualign.measure.table import markdown
-from dualign.measure.timing import measure
+from dualign.measure.timing import markdown, measure
 from dualign.phrase.aligning import align_pair
 from dualign.phrase.occurrences import Occurrences
 from dualign.text.blocks import read_pairs

@@ -19,7 +19,7 @@ from benchmarks.corpora import Corpus, Pair, present, size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
 from dualign import jobs
 from dualign.measure.links import evaluate
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.text.blocks import read_pairs
 from dualign.text.link_formats import read_links
 from dualign.text.utf8 import tokenize

@@ -18,7 +18,7 @@ from dualign._core.fields import assigned, settings
 from dualign.aligner import Aligner
 from dualign.commands.align import Align
 from dualign.measure.links import evaluate
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.options import DECODING
 
 

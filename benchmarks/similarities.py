@@ -16,7 +16,7 @@ from benchmarks.runs import add_corpora, each_corpus, guarded, parser, record
 from dualign.aligner import Aligner
 from dualign.decode import argmax
 from dualign.measure.links import evaluate
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.text.corpus import numbered
 from dualign.text.links import Alignment
 

@@ -35,8 +35,7 @@ from benchmarks.runs import RESULTS, add_data, describe, guarded, keep_to, parse
 from benchmarks.systems import Eflomal
 from dualign._core.errors import DataError
 from dualign.commands.bench import DUALIGN, warm_up
-from dualign.measure.table import markdown
-from dualign.measure.timing import measure
+from dualign.measure.timing import markdown, measure
 from dualign.measure.transfer import TreeReport, tree_report
 from dualign.text.conllu import FORM, Sentence, read_conllu
 from dualign.text.link_formats import read_links

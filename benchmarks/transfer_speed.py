@@ -17,8 +17,7 @@ from benchmarks.corpora import size_of
 from benchmarks.runs import add_data, describe, guarded, keep_to, parser, record
 from dualign._core.errors import UsageError
 from dualign.commands.bench import DUALIGN
-from dualign.measure.table import markdown
-from dualign.measure.timing import measure
+from dualign.measure.timing import markdown, measure
 from dualign.text.conllu import read_conllu, write_conllu
 
 HEAD = ("verb", "sentences", "words", "seconds", "CPU s", "sentences/minute", "peak MB")

@@ -36,7 +36,7 @@ from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.reordered_forests import reordered
 from benchmarks.runs import add_data, describe, guarded, parser, record
 from dualign._core.certified import Certified
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.measure.translation import bleu
 from dualign.text.brackets import Tree, escaped, parse_tree
 from dualign.translate import Grammar, Hypergraph, LanguageModel, decode

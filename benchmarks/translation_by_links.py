@@ -38,7 +38,7 @@ from dualign._core.arrays import Array
 from dualign.measure.bootstrap import differences, two_sided
 from dualign.measure.links import evaluate
 from dualign.measure.phrases import evaluate_phrases, phrases_of_links
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.measure.translation import bleu_counts, bleu_of_counts, chrf_counts, chrf_of_counts
 from dualign.text.link_formats import read_links, write_links
 from dualign.translate import LanguageModel, Translator

@@ -29,7 +29,7 @@ from typing import Any
 from benchmarks.corpora import Corpus, present, size_of
 from benchmarks.runs import add_data, describe, guarded, parser, record
 from benchmarks.translation import Run, halves, run, share
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.measure.translation import bleu
 from dualign.translate.system import WEIGHTS, Translator, train_system
 from dualign.translate.tuning import METHODS, MODEL, WeightTuning, tuned

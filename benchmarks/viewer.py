@@ -22,8 +22,7 @@ from benchmarks.corpora import size_of
 from benchmarks.runs import describe, guarded, keep_to, parser, record
 from dualign._core.errors import UsageError
 from dualign.commands.bench import DUALIGN
-from dualign.measure.table import markdown
-from dualign.measure.timing import measure
+from dualign.measure.timing import markdown, measure
 from dualign.text.samples import generate
 
 HEAD = (

@@ -1,4 +1,4 @@
-"""Time and memory of commands."""
+"""Time and memory of commands; tables in Markdown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from dualign._core.errors import DataError
-from dualign.measure.timing import Usage, measure
+from dualign.measure.timing import Usage, markdown, measure
 
 
 def python(script: str, *arguments: str) -> list[str]:
@@ -64,3 +64,25 @@ def test_a_command_that_does_not_exist_is_an_error_that_names_it():
 
 def test_commands_in_a_row_add_their_times_and_share_the_larger_peak():
     assert Usage(1.0, 2.0, 30) + Usage(0.5, 0.25, 40) == Usage(1.5, 2.25, 40)
+
+
+def test_names_are_set_left_and_numbers_right():
+    assert markdown(("system", "s"), [("a", "1.5"), ("longer name", "10.25")]).splitlines() == [
+        "| system      |     s |",
+        "| ----------- | ----: |",
+        "| a           |   1.5 |",
+        "| longer name | 10.25 |",
+    ]
+
+
+def test_a_table_without_rows_has_its_head():
+    assert markdown(("a", "b"), [], left=2).splitlines() == ["| a   | b   |", "| --- | --- |"]
+
+
+def test_a_bar_in_a_cell_does_not_end_it():
+    assert markdown(("a",), [("x|y",)]).splitlines()[-1] == "| x\\|y |"
+
+
+def test_a_short_row_is_an_error():
+    with pytest.raises(ValueError, match="shorter"):
+        markdown(("a", "b"), [("1", "2"), ("3",)])

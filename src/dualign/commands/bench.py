@@ -103,7 +103,7 @@ class Measured:
         return "\n".join(lines)
 
     def _table(self) -> str:
-        from dualign.measure.table import markdown
+        from dualign.measure.timing import markdown
 
         rows = []
         for name, usage, pairs in (

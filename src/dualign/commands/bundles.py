@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from dualign._core.memory import Workspace
     from dualign.engines.dask.workers import Workers
     from dualign.hmm.constraints import ConstraintSet, Glossary
-    from dualign.show.dataset import Dataset
-    from dualign.show.files import Files
+    from dualign.show.dataset import Dataset, Files
     from dualign.show.model_view import ModelView
     from dualign.text.tokenizing import Cutting
 

@@ -22,7 +22,7 @@ from dualign.commands.bundles import (
 )
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
-from dualign.show.files import Files
+from dualign.show.dataset import Files
 from dualign.text.checks import number_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dualign._core.files.streams import open_output, plain_name
 from dualign.commands.bundles import SHOWN, Computing, columns, output, plain_files, read_all
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
-from dualign.show.files import Files
+from dualign.show.dataset import Files
 from dualign.text.checks import number_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Show(Command):
         """Return the dataset with a further system: what a saved model links in the pairs of these lines."""
         from dualign.aligner import Aligner
         from dualign.commands.warming import WORD_ALIGNER, compile_kernels
-        from dualign.show.dataset import System
+        from dualign.show.dataset import System, cells_of
         from dualign.text.links import Alignment
 
         compile_kernels(tell.note, *WORD_ALIGNER)
@@ -77,8 +77,8 @@ class Show(Command):
         aligner = Aligner.load(model, threads=self.computing.threads)
         links = dict(zip(chosen, aligner.align([dataset.pairs[n] for n in chosen]), strict=True))
         every = [links.get(n, Alignment()) for n in range(len(dataset))]
-        cells = [dict(zip(each.links, each.probabilities or (), strict=False)) for each in every]
-        return replace(dataset, systems=[*dataset.systems, System(plain_name(model), every, cells)])
+        mine = System(plain_name(model), every, cells_of(every))
+        return replace(dataset, systems=[*dataset.systems, mine])
 
     def _console(self, stream: object) -> Console:
         from rich import console

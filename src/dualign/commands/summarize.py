@@ -10,7 +10,7 @@ from dualign._core.files.streams import named, open_output, plain_name
 from dualign.commands.bundles import Computing, columns, output, plain_files, read_all
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
-from dualign.show.files import Files
+from dualign.show.dataset import Files
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dualign._core.files.streams import open_output
 from dualign.commands.bundles import SHOWN, Computing, columns, model_view, plain_files, projection, read_all
 from dualign.commands.command import Command
 from dualign.commands.console import Reporter
-from dualign.show.files import Files
+from dualign.show.dataset import Files
 from dualign.text.checks import number_of
 
 if TYPE_CHECKING:

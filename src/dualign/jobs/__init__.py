@@ -41,7 +41,7 @@ _HOMES = {
     "jobs.records": "AnnotatedFiles DictionaryText Directions LinkedText Own ParallelText PhraseAnswer Run "
     "Synthetic TableText",
     "phrase.word_entries": "CutOffs",
-    "show.files": "Files=ShownFiles",
+    "show.dataset": "Files=ShownFiles",
     "transfer.remapping": "Remapping Side",
     "transfer.sentences": "Settings=TransferSettings",
 }

@@ -33,7 +33,7 @@ from dualign.measure.transfer import TreeReport
 from dualign.phrase.phrase_em import PhraseRound
 from dualign.phrase.phrase_tables import Built
 from dualign.phrase.word_entries import CutOffs as CutOffs
-from dualign.show.files import Files as ShownFiles
+from dualign.show.dataset import Files as ShownFiles
 from dualign.show.viewer import Viewer
 from dualign.transfer.remapping import Remapping as Remapping
 from dualign.transfer.remapping import Side as Side

@@ -9,7 +9,7 @@ Probabilities are calibrated if, of the links with probability p, a share of p i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import index
 
@@ -99,14 +99,7 @@ def curve(scores: Iterable[LinkScores], gold: Iterable[LinkSet]) -> Curve:
     twice, or a score is not finite.
     """
     references = as_alignments(gold, "gold")
-    items = list(scores)
-    same_length(("scores", len(items)), ("gold", len(references)), unit="sentence pairs")
-    parts = [
-        marked(item, reference, number)
-        for number, (item, reference) in enumerate(zip(items, references, strict=True), 1)
-    ]
-    values = np.concatenate([np.empty(0), *(part[0] for part in parts)])
-    hits = np.concatenate([np.empty((0, 2), dtype=np.int64), *(part[1] for part in parts)])
+    values, hits, _ = _all_marked(scores, references, "scores")
     order = np.argsort(-values, kind="stable")
     values, hits = values[order], hits[order]
     # `ends` counts the links above each gap between distinct scores, from none to all.
@@ -133,6 +126,21 @@ def _thresholds(values: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray
     top = (highest + 1) / 2 if highest < 1 else highest + 1
     bottom = lowest / 2 if lowest > 0 else lowest - max(1.0, -lowest)
     return np.concatenate([[top], middle, [bottom]])
+
+
+def _all_marked(
+    scores: Iterable[LinkScores], references: Sequence[Alignment], name: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the scores of all pairs, whether each link is sure and possible, `[links, 2]`, and its pair."""
+    items = list(scores)
+    same_length((name, len(items)), ("gold", len(references)), unit="sentence pairs")
+    parts = [
+        marked(item, reference, number)
+        for number, (item, reference) in enumerate(zip(items, references, strict=True), 1)
+    ]
+    values = np.concatenate([np.empty(0), *(part for part, _ in parts)])
+    marks = np.concatenate([np.empty((0, 2), np.int64), *(part for _, part in parts)])
+    return values, marks, np.repeat(np.arange(1, len(parts) + 1), [len(part) for part, _ in parts])
 
 
 def marked(
@@ -200,16 +208,10 @@ def calibration(
     Raises `DataError` for a score outside [0, 1], and where `curve` does.
     """
     check_value("steps", steps, least=1)
-    references, items = as_alignments(gold, "gold"), list(probabilities)
-    same_length(("probabilities", len(items)), ("gold", len(references)), unit="sentence pairs")
-    values, right = [np.empty(0)], [np.empty(0, np.int64)]
-    for number, (item, reference) in enumerate(zip(items, references, strict=True), 1):
-        p, hits = marked(item, reference, number)
-        if (bad := p[(p < -ROUNDING) | (p > 1 + ROUNDING)]).size:
-            raise DataError(f"sentence {number}: {bad[0]} is not a probability")
-        values.append(np.clip(p, 0, 1))
-        right.append(hits[:, 1])
-    p, hit = np.concatenate(values), np.concatenate(right)
+    p, hits, sentence = _all_marked(probabilities, as_alignments(gold, "gold"), "probabilities")
+    if (bad := np.flatnonzero((p < -ROUNDING) | (p > 1 + ROUNDING))).size:
+        raise DataError(f"sentence {sentence[bad[0]]}: {p[bad[0]]} is not a probability")
+    p, hit = np.clip(p, 0, 1), hits[:, 1]
     step = np.minimum((p * steps).astype(np.int64), steps - 1)
     count = np.bincount(step, minlength=steps)
     mean, share = (

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dualign._core.errors import DataError
 from dualign._core.fields import check_value
-from dualign.measure.links import LinkSet, as_alignments
+from dualign.measure.links import LinkSet, as_alignments, rates
 from dualign.text.checks import links_inside, same_length
 from dualign.text.links import Link
 
@@ -89,11 +89,9 @@ def evaluate_phrases(
             sure, possible, counted = (
                 {p for p in group if _is_tight(p, rows, columns)} for group in (sure, possible, counted)
             )
-        totals += [len(counted), len(sure), len(possible), len(counted & possible), len(counted & sure)]
-    answered, wanted, allowed, right, found = totals.tolist()
-    precision = right / answered if answered else 1.0
-    recall = found / wanted if wanted else 1.0
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        totals += [len(counted), len(sure), len(possible), len(counted & sure), len(counted & possible)]
+    answered, wanted, allowed, found, right = totals.tolist()
+    _, precision, recall, f1 = map(float, rates(totals))
     return PhraseEvaluation(
         precision, recall, f1, answered, wanted, allowed, right, found, pairs=len(references)
     )
@@ -132,8 +130,7 @@ def _of(uncut: Iterable[Link], inside: Iterable[Link], I: int, J: int, longest: 
 
 def _matrix(links: Iterable[Link], I: int, J: int) -> NDArray[np.bool_]:
     matrix = np.zeros((I, J), np.bool_)
-    for i, j in links:
-        matrix[i, j] = True
+    matrix[tuple(np.array([*links], np.int64).reshape(-1, 2).T)] = True
     return matrix
 
 

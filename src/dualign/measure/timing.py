@@ -1,4 +1,4 @@
-"""What a command costs: wall time, CPU time and peak memory, its child processes included.
+"""What a command costs: wall time, CPU time and peak memory, its child processes included; tables of figures.
 
 CPU time and peak memory are those of `wait4`: CPU time is summed over the command and the children it waited
 for; peak memory is that of the largest of them. A new process inherits the peak of its parent until it loads
@@ -101,3 +101,15 @@ def measure(
     if code := result.pop("code"):
         raise DataError(f"{command[0]} ended with {code}: {lines[-1] if lines else 'it wrote no message'}")
     return Usage(seconds, **result)
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Return a table whose first `left` columns are aligned left and the others, mostly numbers, right."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
+    widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
+    rule = ["-" * width if number < left else "-" * (width - 1) + ":" for number, width in enumerate(widths)]
+    aligned = [
+        [f"{cell:{'<' if number < left else '>'}{widths[number]}}" for number, cell in enumerate(row)]
+        for row in (cells[0], rule, *cells[1:])
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in aligned)

@@ -18,7 +18,7 @@ from math import isnan
 from typing import Any
 
 from dualign._core.fields import check_value
-from dualign.measure.table import markdown
+from dualign.measure.timing import markdown
 from dualign.text.checks import links_inside
 from dualign.text.conllu import DEPREL, UNKNOWN, UPOS, Sentence
 from dualign.text.links import Alignment, WeightedLink
@@ -37,6 +37,13 @@ Counts = Counter[str]
 right_edges, attached (words with a head, the root included), right_heads, right_relations (right heads whose
 relation, without subtype, is right as well), tagged, right_tags; of spans: spans (transferred), gold_spans,
 right_spans."""
+
+
+SHARES = (
+    "edges/sentences edges/source_edges right_edges/edges right_heads/words right_relations/words "
+    "right_heads/attached tagged/words right_tags/tagged right_spans/spans right_spans/gold_spans"
+)
+"""The counts that the rates of a `Point` are shares of, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +73,11 @@ class Point:
     @classmethod
     def of(cls, threshold: float, counts: Counts) -> Point:
         """Return the rates of counts."""
-
-        def share(part: str, whole: str) -> float:
-            return counts[part] / counts[whole] if counts[whole] else 0.0
-
+        shares = (share.split("/") for share in SHARES.split())
+        rates = [counts[part] / counts[whole] if counts[whole] else 0.0 for part, whole in shares]
         both = counts["spans"] + counts["gold_spans"]
-        return cls(
-            threshold,
-            share("edges", "sentences"),
-            share("edges", "source_edges"),
-            share("right_edges", "edges"),
-            share("right_heads", "words"),
-            share("right_relations", "words"),
-            share("right_heads", "attached"),
-            share("tagged", "words"),
-            share("right_tags", "tagged"),
-            share("right_spans", "spans"),
-            share("right_spans", "gold_spans"),
-            2 * counts["right_spans"] / both if both else 0.0,
-        )
+        rates.append(2 * counts["right_spans"] / both if both else 0.0)
+        return cls(threshold, *rates)
 
     def as_dict(self) -> dict[str, float]:
         """Return the fields by name, ready for JSON."""
@@ -240,11 +233,8 @@ class SpanReport:
         head = ("threshold", "spans", "gold", "right", "span P", "span R", "span F1")
         rows = []
         for threshold, *values in (row.values() for row in self.rows):
-            counts, rates = (
-                (f"{count:,}" for count in values[:3]),
-                (f"{100 * rate:.2f}" for rate in values[3:]),
-            )
-            rows.append([f"{threshold:g}", *counts, *rates])
+            rates = (f"{100 * rate:.2f}" for rate in values[3:])
+            rows.append([f"{threshold:g}", *(f"{count:,}" for count in values[:3]), *rates])
         return markdown(head, rows, left=0)
 
 

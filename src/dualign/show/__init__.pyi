@@ -1,10 +1,10 @@
 from .dataset import Dataset as Dataset
+from .dataset import Files as Files
 from .dataset import System as System
 from .dataset import read_dataset as read_dataset
 from .figures import matrix_figure as matrix_figure
 from .figures import posterior_figure as posterior_figure
 from .figures import save as save
-from .files import Files as Files
 from .model_view import ModelView as ModelView
 from .plots import calibration_figure as calibration_figure
 from .plots import cost_figure as cost_figure

@@ -1,4 +1,4 @@
-"""`Dataset`: a bitext with everything that is shown about it, read from files and checked.
+"""`Dataset`: a bitext with everything that is shown about it, read from `Files` and checked.
 
 Every mistake is found before a page opens: files of different length, links outside their sentence pair,
 reports about lines that do not exist.
@@ -11,19 +11,59 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from dualign._core.errors import DataError, UsageError
+from dualign._core.fields import OptionRecord, arg, opt
 from dualign._core.files.streams import base_name, named
-from dualign.show.files import Files
-from dualign.text.blocks import Pair, read_pairs
 from dualign.text.checks import links_inside, number_of, same_ids, same_length
 from dualign.text.gold import read_gold
-from dualign.text.link_formats import read_links
+from dualign.text.link_formats import FORMATS, read_links
 from dualign.text.links import Alignment, Link
 from dualign.text.reports import read_records, record_of
 from dualign.text.utf8 import read_lines
 
+if TYPE_CHECKING:
+    from dualign.text.blocks import Pair
+
 _SOURCE, _TARGET = itemgetter(0), itemgetter(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Files(OptionRecord):
+    """Where everything is.
+
+    `links`, `probabilities` and `reports` may be written `NAME=FILE`; the first of each belong to the first
+    system, and so on. With `first`, gold may end before the text does. `ids` has the id of each pair.
+    """
+
+    source: str = arg("Source text, one sentence per line; or both sides: see TARGET.", file="in")
+    target: str | None = arg(
+        "Target text. Without it, SOURCE has lines `source ||| target` or `source<TAB>target`.",
+        None,
+        file="in",
+    )
+    links: tuple[str, ...] = opt(
+        (), "Links of a system; repeat for others.",
+        short="-l", metavar="[NAME=]FILE", file="in", named=True,
+    )  # fmt: skip
+    probabilities: tuple[str, ...] = opt(
+        (), "Links as `i-j:probability`, of the --links in the same place, or a system.",
+        metavar="[NAME=]FILE", file="in", named=True,
+    )  # fmt: skip
+    reports: tuple[str, ...] = opt(
+        (), "What `align --report` wrote, of the --links in the same place.",
+        flag="--report", metavar="FILE", file="in", named=True,
+    )  # fmt: skip
+    gold: str | None = opt(None, "Gold links, sure and possible.", metavar="FILE", file="in")
+    format: str | None = opt(
+        None,
+        f"Link format: {', '.join(FORMATS)}. Guessed from name and content if not given.",
+        metavar="FORMAT",
+    )
+    gold_format: str | None = opt(None, "Format of the gold links.", metavar="FORMAT")
+    first: bool = opt(False, "Gold is for the first lines of the text.")
+    ids: str | None = opt(None, "A file with the id of each pair.", metavar="FILE", file="in")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +96,8 @@ class Dataset:
 
 def read_dataset(files: Files, errors: str = "strict") -> Dataset:
     """Read and check all files; raises `DataError` naming file, line and remedy."""
+    from dualign.text.blocks import read_pairs
+
     pairs = list(read_pairs(files.source, files.target, errors=errors))
     if not pairs:
         raise DataError(f"{files.source}: no sentence pair, nothing to show; was it written to the end?")
@@ -94,10 +136,10 @@ def _systems(files: Files, pairs: Sequence[Pair], errors: str) -> Iterator[Syste
                     f"{path}: links without probabilities; write them as `i-j:probability`, "
                     "as `dualign align --probabilities` does"
                 )
-            name, links, cells = name or other, links or scored, _probabilities(scored)
+            name, links, cells = name or other, links or scored, cells_of(scored)
         assert links is not None
         if cells is None and any(alignment.probabilities for alignment in links):
-            cells = _probabilities(links)
+            cells = cells_of(links)
         records = None
         if k < len(files.reports):
             path = named(files.reports[k])[1]
@@ -121,7 +163,8 @@ def _check_records(path: str, records: Sequence[str | None], alignments: Sequenc
             )
 
 
-def _probabilities(alignments: Iterable[Alignment]) -> list[dict[Link, float]]:
+def cells_of(alignments: Iterable[Alignment]) -> list[dict[Link, float]]:
+    """Return the probabilities of the links of each pair, where they have any."""
     return [dict(zip(a.links, a.probabilities or (), strict=False)) for a in alignments]
 
 

@@ -27,8 +27,8 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import NamedTuple
 
-from benchmarks.fault_files import OLD, commands, make
-from benchmarks.faults import arguments_of
+from tests.fuzz.case import Case
+from tests.fuzz.inputs import OLD, commands, make
 
 # Whoever runs this in the background may have it ignore Ctrl-C, and Python would go on to do so.
 PROGRAM = (
@@ -41,7 +41,7 @@ MORE = """
 translate train source target SYSTEM --order 2 --rounds 1 -q
 demo -q
 """
-"""Commands that are too slow, or read no files, for `benchmarks.faults`."""
+"""Commands that are too slow, or read no files, for `tests.fuzz`."""
 
 
 class Interrupted(NamedTuple):
@@ -133,7 +133,7 @@ def _run(
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "scratch").mkdir(parents=True)
-    arguments = arguments_of(words, healthy, folder)
+    arguments = Case(words, healthy, folder).arguments()
     arguments = [str(folder / "SYSTEM") if word == "SYSTEM" else word for word in arguments]
     if fresh:
         for path in _outputs(arguments):

@@ -257,7 +257,7 @@ def assigned(
         if not equals:
             raise UsageError("--set {text}: no value; write --set {name}=VALUE", text=text, name=name)
         found[name] = _value(name, value.strip(), known[name].kind)
-        if given.get(name, found[name]) != found[name]:
+        if name in given and given[name] != found[name]:
             both = {name: given[name], "text": text}
             raise UsageError(
                 f"{{{name}=}} and --set {{text}} contradict each other; give one of them", **both

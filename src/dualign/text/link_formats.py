@@ -56,8 +56,6 @@ def link_blocks(
 ) -> Iterator[Links]:
     """Yield what `read_links` does as `Links` of `size` pairs; what comes before an error may have fewer."""
     path = os.fspath(path)
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"unknown link format {quoted(format)}; known are {', '.join(FORMATS)}")
     if count is not None and count < 0:
         raise UsageError("{count=} is negative", count=count)
     return blocks_from(path, format, read_lines(path, errors), count, size)
@@ -67,6 +65,8 @@ def blocks_from(
     path: str, format: str | None, lines: Iterator[str], pairs: int | None, size: int = BLOCK
 ) -> Iterator[Links]:
     """Yield the links of lines that are read already."""
+    if format is not None and format not in FORMATS:
+        raise UsageError(f"unknown link format {quoted(format)}; known are {', '.join(FORMATS)}")
     entry, lines = (FORMATS[format], lines) if format is not None else _guess(path, lines)
     found, remedy = 0, "each pair needs one alignment"
     for block in entry.read(path, lines, pairs, size):

@@ -248,7 +248,7 @@ def connected(
             given = {"scheduler_file": address} if by_file else {"address": address}
             try:
                 client = stack.enter_context(client_of(**given, timeout=PATIENCE, set_as_default=False))
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
                 raise DataError(
                     f"{address}: no scheduler answers there ({error}); start one with `dask "
                     "scheduler`, check the address, and that no firewall is in between"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 
 import pytest
-from benchmarks.fault_files import commands
-from benchmarks.faults import run_cases
 from benchmarks.interruptions import interrupt
+from tests.fuzz.__main__ import run_cases
+from tests.fuzz.inputs import commands
 
 pytestmark = pytest.mark.slow
 

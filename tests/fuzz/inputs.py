@@ -1,4 +1,4 @@
-"""One small healthy file of every kind that dualign reads, and commands that read them, for `faults`."""
+"""One small healthy file of every kind that dualign reads, and commands of every verb that read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dualign.text.samples import generate
 
 COMMANDS = """
 convert links OUT --from pharaoh --to talp
-convert links.talp OUT --to pharaoh
+convert links.talp OUT --from talp --to pharaoh
 convert links.naacl OUT --to pharaoh
 convert forward.A3.final OUT --to naacl
 convert links.gz OUT --to talp
@@ -85,10 +85,17 @@ figure curve source target --gold gold --probabilities probabilities -o OUT.svg
 figure trace report.jsonl -o OUT.svg
 figure trace report.jsonl --pruning -o OUT.svg
 figure cost costs.jsonl -o OUT.svg
+figure pruning report.jsonl -o OUT.svg
+figure calibration source target --gold gold --probabilities probabilities -o OUT.svg
+translate train source target -o OUTDIR --order 2 --rounds 0
+demo
+bench --source source --target target -o OUT
 forest forest
 forest lm.arpa
 """
-"""A word that is the name of a healthy file is an input; OUT… are outputs; `forest` is no verb."""
+"""A word that is the name of a healthy file is an input; OUT… are outputs; `forest` is no verb.
+
+Missing are `serve`, which `python -m benchmarks.service --soak` tries, and `compile`, which reads nothing."""
 
 QUIET = ["-q", "--threads", "2"]
 

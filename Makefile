@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
-.PHONY: demo quick test golden lint docs picture bench dist wheel-test clean
+.PHONY: demo quick test fuzz golden lint docs picture bench dist wheel-test clean
 
 demo: $(INSTALLED)
 	$(BIN)/dualign demo
@@ -29,6 +29,10 @@ test: lint
 		$(BIN)/python -m pytest -p no:cacheprovider $(LATER); } > $$cache/output 2>&1 & second=$$!; \
 	$(BIN)/python -m pytest tests $(addprefix --ignore=,$(LATER)); status=$$?; \
 	wait $$second || status=1; cat $$cache/output; rm -rf $$cache; exit $$status
+
+# Commands whose files, options or surroundings are disturbed, within an hour on two cores.
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --cases 20000 --workers 2
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dualign._core import release
 from dualign._core.errors import DataError, UsageError
 from dualign._core.fields import bundle, opt
-from dualign._core.files.streams import open_output
+from dualign._core.files.streams import open_output, readable
 from dualign._core.threads import available
 from dualign.commands.bundles import Computing, ReportFile
 from dualign.commands.command import Command
@@ -171,7 +171,7 @@ class Bench(Command):
         with TemporaryDirectory(prefix="dualign-bench-") as place:
             if self.source is not None and self.target is not None:
                 gold = list(read_links(self.gold, errors=errors)) if self.gold else []
-                files, name, seed = [self.source, self.target] * 2, self.source, None
+                files, name, seed = [self.source, self.target] * 2, readable(self.source), None
             else:
                 seed = self.seed or 0
                 *files, gold = write_synthetic(place, self.pairs or PAIRS, seed)

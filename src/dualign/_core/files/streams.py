@@ -402,7 +402,11 @@ def refuse_packed(path: str, beginning: bytes) -> None:
 def plain_name(path: str) -> str:
     """The last part of a path, without its compression suffix; what is not UTF-8 is U+FFFD."""
     name, suffix = os.path.splitext(os.path.basename(path))
-    name = name if suffix in _METHODS else name + suffix
+    return readable(name if suffix in _METHODS else name + suffix)
+
+
+def readable(name: str) -> str:
+    """A file name as text; bytes of it that are not UTF-8 are U+FFFD."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -99,7 +99,7 @@ def run_case(case: Case, number: int, what: str, draw: random.Random) -> Ended:
         is_new = path.parent == case.folder and not os.path.lexists(path)
         if is_new and not path.name.startswith("OUTDIR") and draw.random() < 0.5:
             path.write_bytes(OLD)
-    old = {name: path.read_bytes() for name, path in outputs.items() if path.is_file()}
+    old = {name: path.read_bytes() for name, path in outputs.items() if os.path.isfile(path)}
     before = {path.name for path in case.folder.iterdir()}
     inputs = content_of(case)
     began, said = process_time(), io.StringIO()
@@ -118,7 +118,7 @@ def run_case(case: Case, number: int, what: str, draw: random.Random) -> Ended:
     names = {path.name for path in outputs.values()} | {"OUTDIR.partial"}
     left = {path.name for path in case.folder.iterdir()} - before - names
     left = {name for name in left if not any(name.startswith(f"{each}.") for each in names)}
-    written = {name: path.read_bytes() for name, path in outputs.items() if path.is_file()}
+    written = {name: path.read_bytes() for name, path in outputs.items() if os.path.isfile(path)}
     may_rewrite = case.words[0] == "convert" and not code
     changed = [path for path in inputs if not may_rewrite and _bytes_of(path) != inputs[path]]
     if code and "/dev/full" not in map(
@@ -183,7 +183,7 @@ def content_of(case: Case) -> dict[str, bytes]:
 
 
 def _bytes_of(path: str) -> bytes | None:
-    return Path(path).read_bytes() if Path(path).is_file() else None
+    return Path(path).read_bytes() if os.path.isfile(path) else None
 
 
 def execute(words: list[str]) -> int:

@@ -210,8 +210,8 @@ def _option(case: Case, draw: random.Random) -> str:
     value = draw.choice(values_of(chosen))
     if chosen.rules.get("file") == "in" and draw.random() < 0.7:
         value = str(case.healthy / draw.choice(sorted(os.listdir(case.healthy))))
-    elif chosen.rules.get("file") == "out":
-        value = case.paths["OUT9"] = value if draw.random() < 0.3 else str(case.folder / "OUT9")
+    elif chosen.rules.get("file") == "out" or chosen.rules.get("metavar") == "DIR":
+        value = case.paths["OUT9"] = value if value and draw.random() < 0.3 else str(case.folder / "OUT9")
     if chosen.has_flag:
         case.more += [chosen.flag] if chosen.kind == "bool" else [chosen.flag, value]
     else:

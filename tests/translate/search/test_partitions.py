@@ -65,18 +65,18 @@ class Priced:
         paths = self.relaxation.paths
         V = len(paths.leaf)
         self.leaves = [v for v in range(V) if paths.leaf[v] >= 0]
-        self.name = [int(v) for v in paths.vertex[:-1]] + ["goal"]
+        self.name = [*problem.hypergraph.order.tolist(), *paths.starts, *paths.ends, "goal"]
         for i, (start, end) in enumerate(zip(paths.starts, paths.ends, strict=True)):
             self.name[start], self.name[end] = ("<s>", i), ("</s>", i)
         numbers = np.random.default_rng(seed)
-        self.leaf = numbers.normal(size=self.relaxation.leaf.shape) * self.relaxation.free_leaf
-        self.state = numbers.normal(size=self.relaxation.state.shape) * self.relaxation.free_state
+        free = self.relaxation.free
+        self.multipliers = numbers.normal(size=free.shape) * free
         positions = [(name, "up") for name in self.name] + [(name, "down") for name in self.name[::-1]]
         steps = [
             (positions[a], positions[b]) for a, b in zip(paths.walk.tail_of, paths.walk.head_of, strict=True)
         ]
-        self.prices = [{self.name[v]: row[v] for v in self.leaves} for row in self.leaf.tolist()]
-        self.step_prices = [dict(zip(steps, row, strict=True)) for row in self.state.tolist()]
+        self.prices = [{self.name[v]: row[v] for v in self.leaves} for row in self.multipliers.tolist()]
+        self.step_prices = [dict(zip(steps, row, strict=True)) for row in self.multipliers[:, V:].tolist()]
 
     def wanted(self, classes):
         named = {self.name[v]: int(classes[v]) for v in self.leaves}
@@ -94,12 +94,12 @@ def test_values_under_any_partition_and_multipliers(order):
         tightened = priced.tightened
         V = len(priced.name)
         loose = priced.wanted(np.zeros(V))
-        assert priced.relaxation.relaxed_bound(priced.leaf, priced.state).value == pytest.approx(loose), seed
+        assert priced.relaxation.relaxed_bound(priced.multipliers).value == pytest.approx(loose), seed
         pairs = list(combinations(priced.leaves, 2))
         for share in (0.0, 0.05, 0.3, 1.0):
             chosen = set(random.Random(seed).sample(pairs, int(share * len(pairs))))
             tightened.conflicts, tightened.separated, tightened.kept = chosen.copy(), -1, None
-            choice = tightened.tightened_bound(priced.leaf, priced.state)
+            choice = tightened.tightened_bound(priced.multipliers)
             value = priced.wanted(tightened.classes)
             assert choice.value == pytest.approx(value, rel=1e-9), (seed, share)
             assert all(tightened.classes[a] != tightened.classes[b] for a, b in chosen)

@@ -11,7 +11,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import doubled
-from dualign._search.certificate import ROUNDING
+from dualign._search.certificate import ROUNDING, have_met
 from dualign._search.inside import Arcs, best_outside
 from dualign.translate.forest.hypergraph import k_best
 from dualign.translate.search.problem import ForestProblem
@@ -52,6 +52,11 @@ class Incumbents:
     def score(self) -> float:
         """The best score."""
         return max(self.found.values(), default=float("-inf"))
+
+    def meet(self, bound: float, slack: float = 1.0) -> bool:
+        """Return whether the best score has reached a bound, but for rounding, or for `slack` times as much
+        where the bound's thousands of terms are summed in another order."""
+        return have_met(self.score, bound, slack * rounding(self.score))
 
 
 @dataclass(frozen=True, slots=True)

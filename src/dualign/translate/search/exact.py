@@ -22,10 +22,9 @@ from dualign._core.alarm import Alarm, never
 from dualign._core.arrays import Array
 from dualign._core.certified import Stage
 from dualign._core.progress import Clock
-from dualign._search.certificate import have_met
 from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.contexts import guide, level, unguided
-from dualign.translate.search.derivations import Incumbents, rounding
+from dualign.translate.search.derivations import Incumbents
 from dualign.translate.search.intersection import Table
 from dualign.translate.search.passes import PairSearch, cube, item_trees, one_pass, survivors
 from dualign.translate.search.problem import ForestProblem
@@ -105,7 +104,7 @@ class _Exact:
             return self.bound, True
         pairs = PairSearch(problem, incumbents, self.clock)
         self._note("multipliers", pairs.bound)
-        if self._is_met and incumbents.k == 1:
+        if self._is_proved:
             return self.bound, True
         if self._is_over or not pairs.start(incumbents.threshold, self.stop):
             return self.bound, False
@@ -116,7 +115,7 @@ class _Exact:
             more = pairs.round(incumbents)
             self._note("one word of context", pairs.bound)
             gap = self.bound - incumbents.score
-            if self._is_met and incumbents.k == 1:
+            if self._is_proved:
                 return self.bound, True
             if self._is_over:
                 break
@@ -150,8 +149,9 @@ class _Exact:
         return self.bound, False
 
     @property
-    def _is_met(self) -> bool:
-        return have_met(self.incumbents.score, self.bound, rounding(self.bound))
+    def _is_proved(self) -> bool:
+        """Whether the bound proves the one derivation that is wanted."""
+        return self.incumbents.k == 1 and self.incumbents.meet(self.bound)
 
     @property
     def _is_over(self) -> bool:
@@ -189,7 +189,7 @@ class _Exact:
             self._note("complete", value)
         elif complete:
             self._note("threshold", threshold)
-        return complete, found or (complete and self._is_met and self.incumbents.k == 1)
+        return complete, found or (complete and self._is_proved)
 
     def _fine_passes(
         self, lm: Automaton, table: Table, joint: Array, first: int, threshold: float, work: float

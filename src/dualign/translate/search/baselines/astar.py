@@ -13,7 +13,6 @@ raises that sum. So an item that is finished has its best score, the first goal 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,47 +22,26 @@ from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, new_slots, pop, push, refilled, slot_of, with_room
 from dualign.translate.forest.binary import Forest
 
-FOUND, NOTHING, CUT_OFF = range(3)
-
 ITEMS, WAITING, JOINS = range(3)
 """Counts of items."""
 
 
 class Uses(NamedTuple):
-    """Where nodes are used: node n is the left part of steps `as_left[left_begin[n] : left_begin[n + 1]]`,
-    the right part likewise; `head[s]` is the node that a step leads to."""
+    """Where nodes are used: node n is the left part (side 0) or the right part (1) of steps `step[side,
+    begin[side, n] : begin[side, n + 1]]`; `part[side, s]` is that part of a step, `head[s]` where it leads."""
 
-    left_begin: Array
-    as_left: Array
-    right_begin: Array
-    as_right: Array
+    begin: Array
+    step: Array
+    part: Array
     head: Array
 
-    @classmethod
-    def of(cls, forest: Forest) -> Uses:
-        """Of a forest."""
-        N = len(forest.word)
-        left, right = (np.argsort(part, kind="stable") for part in (forest.left, forest.right))
-        return cls(
-            np.searchsorted(forest.left[left], np.arange(N + 1)),
-            left,
-            np.searchsorted(forest.right[right], np.arange(N + 1)),
-            right,
-            np.repeat(np.arange(N), np.diff(forest.begin)),
-        )
 
-
-@dataclass(frozen=True)
-class AStarResult:
-    """The end of a search: the best derivation's score, or a bound on it, and the derivation.
-
-    `steps` are the steps of the forest from the goal down, left to right, `entries` the leaves' entries from
-    left to right; both are empty where nothing reaches the threshold, and where the search was cut off.
-    """
-
-    value: float
-    steps: list[int]
-    entries: list[int]
+def uses_of(forest: Forest) -> Uses:
+    """Return where the nodes of a forest are used."""
+    nodes, parts = np.arange(len(forest.word) + 1), np.stack((forest.left, forest.right))
+    step = np.argsort(parts, axis=1, kind="stable")
+    begin = np.stack([np.searchsorted(part[at], nodes) for part, at in zip(parts, step, strict=True)])
+    return Uses(begin, step, parts, np.repeat(nodes[:-1], np.diff(forest.begin)))
 
 
 class AStarTables(NamedTuple):
@@ -81,7 +59,8 @@ class AStarTables(NamedTuple):
 
 class AStarItems(NamedTuple):
     """`key` int32 (room, 3): node and the contexts before and after it; `back` int32 (room, 3): step (−1: a
-    leaf) and parts (a leaf's entry); `score`; whether they are `done`; a hash table.
+    leaf) and parts (a leaf's entry); `score`; whether they are `done`; a hash table; and a heap of items by
+    what they can reach. An item whose score has grown is there more than once.
 
     Finished items of a node are in linked lists, by the context before them and by that after them: they
     begin at `first` int32 (nodes · contexts, 2) and go on with `link` int32 (room, 2). `numbers` int64 (3):
@@ -93,16 +72,11 @@ class AStarItems(NamedTuple):
     score: Array
     done: Array
     slots: Array
-    link: Array
-    first: Array
-    numbers: Array
-
-
-class Heap(NamedTuple):
-    """Items by what they can reach; an item whose score has grown is there more than once."""
-
-    item: Array
+    heap: Array
     priority: Array
+    first: Array
+    link: Array
+    numbers: Array
 
 
 class AStarQueue(NamedTuple):
@@ -113,13 +87,17 @@ class AStarQueue(NamedTuple):
     score: Array
 
 
-def best_first(search: AStarTables, leaves: AStarQueue) -> AStarResult:
-    """Return the best derivation of the goal; where nothing reaches the threshold, the threshold is the
-    bound."""
-    status, value, goal, back = find_goal(search, leaves)
+def best_first(search: AStarTables, leaves: AStarQueue) -> tuple[float, list[int], list[int]]:
+    """Return the score of the best derivation of the goal, its steps from the goal down, left to right, and
+    the entries of its leaves from left to right.
+
+    Both are empty where nothing reaches the threshold, which then is the bound, and where the search was cut
+    off.
+    """
+    value, goal, back = find_goal(search, leaves)
     steps: list[int] = []
     entries: list[int] = []
-    stack = [goal] if status == FOUND else []
+    stack = [goal] if goal >= 0 else []
     while stack:
         step, left, right = back[stack.pop()].tolist()
         if step < 0:
@@ -129,11 +107,11 @@ def best_first(search: AStarTables, leaves: AStarQueue) -> AStarResult:
         if right >= 0:
             stack.append(right)
         stack.append(left)
-    return AStarResult(float(value), steps, entries)
+    return float(value), steps, entries
 
 
 @part(allocates=False)
-def enter(search: AStarTables, items: AStarItems, heap: Heap, candidates: AStarQueue, count: int) -> None:
+def enter(search: AStarTables, items: AStarItems, candidates: AStarQueue, count: int) -> None:
     """Make items of candidates, or better ones of those there are, unless they are done; there is room."""
     goal = len(search.forest.word) - 1
     for c in range(count):
@@ -153,16 +131,16 @@ def enter(search: AStarTables, items: AStarItems, heap: Heap, candidates: AStarQ
         items.score[i] = value
         for k in range(3):
             items.key[i, k], items.back[i, k] = candidates.key[c, k], candidates.back[c, k]
-        push(heap.item, heap.priority, items.numbers[WAITING], i, priority)
+        push(items.heap, items.priority, items.numbers[WAITING], i, priority)
         items.numbers[WAITING] += 1
 
 
 @part(allocates=False)
-def take_best(items: AStarItems, heap: Heap) -> tuple[Any, float]:
+def take_best(items: AStarItems) -> tuple[Any, float]:
     """Return the next item that is not done, and its priority; −1 if there is none."""
     while items.numbers[WAITING] > 0:
-        x, top = np.int64(heap.item[0]), heap.priority[0]
-        pop(heap.item, heap.priority, items.numbers[WAITING])
+        x, top = np.int64(items.heap[0]), items.priority[0]
+        pop(items.heap, items.priority, items.numbers[WAITING])
         items.numbers[WAITING] -= 1
         if not items.done[x]:
             return x, top
@@ -186,10 +164,9 @@ def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQu
     forest, uses, count = search.forest, search.uses, 0
     n = items.key[x, 0]
     for side in range(2):
-        begin, steps = (uses.left_begin, uses.as_left) if side == 0 else (uses.right_begin, uses.as_right)
-        for u in range(begin[n], begin[n + 1]):
-            s = steps[u]
-            other = forest.right[s] if side == 0 else forest.left[s]
+        for u in range(uses.begin[side, n], uses.begin[side, n + 1]):
+            s = uses.step[side, u]
+            other = uses.part[1 - side, s]
             y = x
             if other >= 0:
                 y = np.int64(items.first[other * search.contexts + items.key[x, 2 - side], side])
@@ -212,42 +189,43 @@ def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQu
 
 
 @part
-def with_items(items: AStarItems, room: int) -> AStarItems:
-    """Return the same with room for `room` items."""
-    if room <= len(items.score):
+def with_items(items: AStarItems, more: int) -> AStarItems:
+    """Return the same with room for that many more."""
+    key, back, score, done, slots, heap, priority, first, link, numbers = items
+    room = max(numbers[ITEMS], numbers[WAITING]) + more
+    if room <= len(score):
         return items
     room *= 2
-    key = with_room(items.key, room)
+    key = with_room(key, room)
     return AStarItems(
-        key, with_room(items.back, room), with_room(items.score, room), with_room(items.done, room),
-        refilled(key, items.numbers[ITEMS], room), with_room(items.link, room), items.first, items.numbers,
+        key, with_room(back, room), with_room(score, room), with_room(done, room),
+        refilled(key, numbers[ITEMS], room), with_room(heap, room), with_room(priority, room), first,
+        with_room(link, room), numbers,
     )  # fmt: skip
 
 
 @kernel
-def find_goal(search: AStarTables, candidates: AStarQueue) -> tuple[int, float, int, Array]:
-    """Return status, value, the last item (the goal's, if found), and `AStarItems.back`."""
-    N, cands = len(search.forest.word), len(candidates.score)
+def find_goal(search: AStarTables, candidates: AStarQueue) -> tuple[float, int, Array]:
+    """Return the score of the goal's item, or a bound; the item, −1 if none was found; and
+    `AStarItems.back`."""
+    goal, cands = len(search.forest.word) - 1, len(candidates.score)
     items = AStarItems(
-        np.empty((1024, 3), np.int32), np.empty((1024, 3), np.int32), np.empty(1024),
-        np.empty(1024, np.bool_), new_slots(1024), np.empty((1024, 2), np.int32),
-        np.full((N * search.contexts, 2), -1, np.int32), np.zeros(3, np.int64),
+        np.empty((1, 3), np.int32), np.empty((1, 3), np.int32), np.empty(1), np.empty(1, np.bool_),
+        new_slots(1), np.empty(1, np.int32), np.empty(1),
+        np.full(((goal + 1) * search.contexts, 2), -1, np.int32), np.empty((1, 2), np.int32),
+        np.zeros(3, np.int64),
     )  # fmt: skip
-    heap = Heap(np.empty(1024, np.int32), np.empty(1024))
     while True:
-        items = with_items(items, items.numbers[ITEMS] + cands)
-        if items.numbers[WAITING] + cands > len(heap.item):
-            room = 2 * (items.numbers[WAITING] + cands)
-            heap = Heap(with_room(heap.item, room), with_room(heap.priority, room))
-        enter(search, items, heap, candidates, cands)
-        x, top = take_best(items, heap)
+        items = with_items(items, cands)
+        enter(search, items, candidates, cands)
+        x, top = take_best(items)
         if x < 0:
-            return NOTHING, search.threshold, x, items.back
-        if items.key[x, 0] == N - 1:
-            return FOUND, items.score[x], x, items.back
+            return search.threshold, -1, items.back
+        if items.key[x, 0] == goal:
+            return items.score[x], x, items.back
         joins = items.numbers[JOINS]
         if joins > search.most:
-            return CUT_OFF, top, x, items.back
+            return top, -1, items.back
         finish(search, items, x)
         cands = join_all(search, items, x, candidates)
         while cands < 0:

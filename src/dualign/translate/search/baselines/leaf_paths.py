@@ -22,7 +22,7 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel
 from dualign._core.kernel_arrays import doubled
-from dualign._search.inside import Weighted
+from dualign.translate.forest.hypergraph import Hypergraph
 from dualign.translate.search.problem import ForestProblem
 
 
@@ -49,15 +49,14 @@ class LeafPairs(NamedTuple):
 class Paths:
     """A hypergraph with vertices 0..V − 1 in topological order, the goal last, and the goal's edge last.
 
-    `leaf[v]`: the word of a leaf in the problem's vocabulary, −1 otherwise. `vertex[v]`: its number in the
-    problem's hypergraph, −1 if it was added; `starts` and `ends`: the leaves `<s>` and `</s>`, from left to
-    right. `head[e]`: of each edge. Edge e has states `states[state_begin[e] : state_begin[e + 1]]`.
+    `leaf[v]`: the word of a leaf in the problem's vocabulary, −1 otherwise; `starts` and `ends`: the leaves
+    `<s>` and `</s>`, from left to right. `edge[e]`: the number of edge e in the problem's hypergraph, −1 for
+    the goal's; its states are `states[state_begin[e] : state_begin[e + 1]]`.
     """
 
     leaf: Array
-    vertex: Array
-    graph: Weighted
-    head: Array
+    graph: Hypergraph
+    edge: Array
     starts: list[int]
     ends: list[int]
     walk: Walk
@@ -65,30 +64,36 @@ class Paths:
     states: Array
     pairs: LeafPairs
 
-    def tail(self, edge: int) -> list[int]:
-        """Return the tail of an edge."""
-        return self.graph.tail[self.graph.tail_begin[edge] : self.graph.tail_begin[edge + 1]].tolist()
-
-    def edges_of(self, vertex: int) -> Array:
-        """Return the edges with that head."""
-        begin = self.graph.incoming_begin
-        return self.graph.incoming[begin[vertex] : begin[vertex + 1]]
+    def derivation(self, value: Array) -> tuple[list[int], list[int]]:
+        """Return edges and leaves of the derivation that has, at each vertex, the edge of most `value`."""
+        graph = self.graph
+        edges, leaves, stack = [], [], [graph.root]
+        while stack:
+            v = stack.pop()
+            if self.leaf[v] >= 0:
+                leaves.append(v)
+                continue
+            choices = graph.incoming[graph.incoming_begin[v] : graph.incoming_begin[v + 1]]
+            edges.append(int(choices[np.argmax(value[choices])]))
+            stack.extend(graph.tail_of(edges[-1])[::-1])
+        return edges, leaves
 
     @classmethod
     def of(cls, problem: ForestProblem, extra: int, most_pairs: int) -> Paths | None:
         """Of a problem, with `extra` words `<s>` and `</s>`; None if more pairs of leaves than allowed can
         meet."""
-        graph = problem.hypergraph
-        place = {v: n for n, v in enumerate(graph.order.tolist())}
-        used = len(place)
-        starts, ends = list(range(used, used + extra)), list(range(used + extra, used + 2 * extra))
-        goal = used + 2 * extra
-        begin, end = problem.ends
-        leaf = [*problem.leaf_word[graph.order].tolist(), *[begin] * extra, *[end] * extra, -1]
-        weight = [*graph.vertex_weight[graph.order].tolist(), *[0.0] * (2 * extra + 1)]
-        edges = [(place[h], [place[t] for t in tail], w) for h, tail, w in graph.edges if h in place]
-        edges.append((goal, [*starts, place[graph.root], *ends], 0.0))
+        whole, (begin, end) = problem.hypergraph, problem.ends
+        place = {v: n for n, v in enumerate(whole.order.tolist())}
+        used, goal = len(place), len(place) + 2 * extra
+        starts, ends = list(range(used, used + extra)), list(range(used + extra, goal))
+        leaf = np.array([*problem.leaf_word[whole.order], *[begin] * extra, *[end] * extra, -1], np.int32)
+        weight = [*whole.vertex_weight[whole.order].tolist(), *[0.0] * (2 * extra + 1)]
+        edge = [e for e, head in enumerate(whole.head.tolist()) if head in place]
+        edges = [(place[h], [place[t] for t in tail], w) for h, tail, w in whole.edges if h in place]
+        edges.append((goal, [*starts, place[whole.root], *ends], 0.0))
+        graph = Hypergraph.trusted([(None, w) for w in weight], edges, goal)
         V = goal + 1
+        graph.order = np.arange(V, dtype=np.int32)
         number: dict[tuple[int, int], int] = {}
         states: list[int] = []
         state_begin = [0]
@@ -100,41 +105,15 @@ class Paths:
             state_begin.append(len(states))
         tail_of, head_of = np.array(list(number), np.int32).T.copy()
         leaving = np.argsort(tail_of, kind="stable").astype(np.int32)
-        leave = np.searchsorted(tail_of[leaving], np.arange(2 * V + 1)).astype(np.int64)
-        walk = Walk(tail_of, head_of, leave, leaving)
-        leaves = np.flatnonzero(np.array(leaf) >= 0).astype(np.int32)
-        before, after = find_pairs(leaves, walk, most_pairs)
+        walk = Walk(tail_of, head_of, np.searchsorted(tail_of[leaving], np.arange(2 * V + 1)), leaving)
+        before, after = find_pairs(np.flatnonzero(leaf >= 0), walk, most_pairs)
         if len(before) >= most_pairs:
             return None
-        heads = np.array([e[0] for e in edges], np.int32)
-        incoming = np.argsort(heads, kind="stable").astype(np.int32)
-        weighted = Weighted(
-            np.arange(V, dtype=np.int32),
-            np.searchsorted(heads[incoming], np.arange(V + 1)).astype(np.int64),
-            incoming,
-            np.concatenate(([0], np.cumsum([len(e[1]) for e in edges]))).astype(np.int64),
-            np.array([t for e in edges for t in e[1]], np.int32),
-            np.array(weight),
-            np.array([e[2] for e in edges]),
-        )
+        pairs = LeafPairs(before, after, np.searchsorted(before, np.arange(V + 1)))
         return cls(
-            np.array(leaf, np.int32),
-            np.array([*graph.order.tolist(), *[-1] * (2 * extra + 1)], np.int32),
-            weighted,
-            heads,
-            starts,
-            ends,
-            walk,
-            np.array(state_begin, np.int64),
-            np.array(states, np.int32),
-            LeafPairs(before, after, np.searchsorted(before, np.arange(V + 1)).astype(np.int64)),
-        )
-
-    def edge_numbers(self, problem: ForestProblem) -> Array:
-        """Return edges of the hypergraph by ours; −1 for the goal's."""
-        used = np.zeros(len(problem.hypergraph.labels), np.bool_)
-        used[problem.hypergraph.order] = True
-        return np.append(np.flatnonzero(used[problem.hypergraph.head]), -1)
+            leaf, graph, np.array([*edge, -1]), starts, ends, walk, np.array(state_begin), np.array(states),
+            pairs,
+        )  # fmt: skip
 
 
 @kernel

@@ -31,11 +31,11 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.certified import Stage
 from dualign._core.progress import Clock
-from dualign._search.certificate import have_met
+from dualign._search.certificate import PRECISION
 from dualign.translate.forest.binary import Forest, binary
-from dualign.translate.search.baselines.astar import AStarQueue, AStarTables, Uses, best_first
-from dualign.translate.search.baselines.relax import Choice, PathRelaxation, choose, met, prepared
-from dualign.translate.search.derivations import Incumbents, rounding
+from dualign.translate.search.baselines.astar import AStarQueue, AStarTables, best_first, uses_of
+from dualign.translate.search.baselines.relax import Choice, PathRelaxation, choose, prepared
+from dualign.translate.search.derivations import Incumbents
 from dualign.translate.search.multipliers import compiled_outside_bounds
 from dualign.translate.search.passes import affordable
 from dualign.translate.search.problem import ForestProblem
@@ -65,7 +65,7 @@ def tighten(
     bound = relaxation.descend(relaxation.relaxed_bound, ROUNDS, incumbents, clock, trace, bound)
     search = _Tightened(relaxation, incumbents, clock)
     without_paths = False
-    while not (have_met(incumbents.score, bound, rounding(bound)) or clock.is_over or search.ended):
+    while not (incumbents.meet(bound) or clock.is_over or search.ended):
         known = len(search.conflicts)
         bound = relaxation.descend(
             search.tightened_bound, STAGE, incumbents, clock, trace, bound, lambda: f"{PARTITIONS} {search.q}"
@@ -75,8 +75,9 @@ def tighten(
         elif without_paths:
             break
         else:
-            relaxation.state, without_paths = np.zeros_like(relaxation.state), True
-    return bound, met(bound, incumbents)
+            relaxation.multipliers, without_paths = relaxation.multipliers.copy(), True
+            relaxation.of_states(relaxation.multipliers)[:] = 0.0
+    return bound, incumbents.k == 1 and incumbents.meet(bound, 10)
 
 
 def compile_search(problem: ForestProblem) -> None:
@@ -84,7 +85,7 @@ def compile_search(problem: ForestProblem) -> None:
     incumbents, clock = Incumbents(problem, 1), Clock()
     _, relaxation = prepared(problem, incumbents, clock, [])
     if relaxation is not None:
-        _Tightened(relaxation, incumbents, clock).tightened_bound(relaxation.leaf, relaxation.state)
+        _Tightened(relaxation, incumbents, clock).tightened_bound(relaxation.multipliers)
 
 
 def partitions(trace: tuple[Any, ...]) -> int:
@@ -111,7 +112,7 @@ def coloured(classes: Array, pairs: set[tuple[int, int]]) -> Array:
         if int(result[v]) in taken:
             result[v] = next(c for c in range(len(taken) + 1) if c not in taken)
         done.add(v)
-    return np.unique(result, return_inverse=True)[1].reshape(-1)
+    return np.unique(result, return_inverse=True)[1]
 
 
 class _Tightened:
@@ -126,7 +127,7 @@ class _Tightened:
         self.kept: Array | None = None
         self.ended = False
         self.forest = _without_start(relaxation)
-        self.uses = Uses.of(self.forest)
+        self.uses = uses_of(self.forest)
         leaves = np.flatnonzero(self.forest.word >= 0)
         self.node_of = np.full(len(relaxation.paths.leaf), -1, np.int32)
         self.node_of[self.forest.word[leaves]] = leaves
@@ -155,26 +156,27 @@ class _Tightened:
         dead = len(codes)
         if (dead + 1) * len(self.forest.word) > MOST_CELLS:
             return False
-        number = number.reshape(-1)
         leaf = relaxation.grams[-1]
-        entry, entry_of = np.unique(leaf * np.int64(dead) + number[:-1], return_inverse=True)
+        entry, self.entry_of = np.unique(leaf * np.int64(dead) + number[:-1], return_inverse=True)
         self.q, self.start, self.contexts = q, int(number[-1]), dead + 1
-        self.entry_of = entry_of.reshape(-1)
-        self.leaf_of, before = entry // dead, entry % dead
-        following = codes[before] % q ** (places - 1) * q + classes[self.leaf_of]
-        after = np.minimum(np.searchsorted(codes, following), dead - 1)
-        after[codes[after] != following] = dead
-        self.before, self.after = before, after
+        self.leaf_of, self.before = entry // dead, entry % dead
+        following = codes[self.before] % q ** (places - 1) * q + classes[self.leaf_of]
+        self.after = np.minimum(np.searchsorted(codes, following), dead - 1)
+        self.after[codes[self.after] != following] = dead
         self.separated = len(self.conflicts)
         return True
 
-    def tightened_bound(self, leaf: Array, state: Array) -> Choice:
+    def tightened_bound(self, multipliers: Array) -> Choice:
         """L under the partition, and what attains it. Disagreements that it has are kept apart from the next
         time on."""
         if len(self.conflicts) != self.separated and not self.split():
             self.ended = True
             return Choice(np.inf, [], [], [])
-        values, gain, forest = self._weighted(leaf, state)
+        relaxation, incumbents = self.relaxation, self.incumbents
+        weight, (leaf, edge) = self.forest.step_weight.copy(), relaxation.gains(multipliers)
+        weight[self.last_steps] += edge[self.forest.edge[self.last_steps]]
+        forest, gain = self.forest._replace(step_weight=weight), relaxation.paths.graph.vertex_weight + leaf
+        values = relaxation.gram_values(multipliers)
         alpha, chosen = np.empty(len(self.leaf_of)), np.full(len(self.leaf_of), -1, np.int64)
         choose(values, self.entry_of, alpha, chosen)
         node = self.node_of[self.leaf_of]
@@ -182,47 +184,34 @@ class _Tightened:
         most = np.full(len(self.node_of), -np.inf)
         np.maximum.at(most, self.leaf_of, score)
         reach = compiled_outside_bounds(forest, most)
-        threshold = self._threshold()
+        # A derivation as good as the best known one reaches the threshold, despite rounding.
+        threshold = incumbents.score - PRECISION * (1.0 + abs(incumbents.score))
         # N-grams with which even the relaxation stays below the best score are in no better derivation.
-        last = self.relaxation.grams[-1]
+        last = relaxation.grams[-1]
         self.kept = values + gain[last] + reach[self.node_of[last]] >= threshold
         key = np.column_stack((node, self.before, self.after)).astype(np.int32)
         back = np.full_like(key, -1)
         back[:, 1] = np.arange(len(key))
         joins = min(affordable(self.clock), MOST_JOINS)
         search = AStarTables(forest, self.uses, reach, self.start, self.contexts, threshold, joins)
-        found = best_first(search, AStarQueue(key, back, score))
-        self.ended = not found.entries
+        value, steps, entries = best_first(search, AStarQueue(key, back, score))
+        self.ended = not entries
         if self.ended:
-            return Choice(found.value, [], [], [])
-        starts = self.relaxation.paths.starts
+            return Choice(value, [], [], [])
+        starts = relaxation.paths.starts
         choice = Choice(
-            found.value,
-            [e for e in forest.edge[found.steps].tolist() if e >= 0],
-            [*starts, *self.leaf_of[found.entries].tolist()],
-            [*(-1 for _ in starts), *chosen[found.entries].tolist()],
+            value,
+            [e for e in forest.edge[steps].tolist() if e >= 0],
+            [*starts, *self.leaf_of[entries].tolist()],
+            [*(-1 for _ in starts), *chosen[entries].tolist()],
         )
         self._watch(choice)
         return choice
 
-    def _weighted(self, leaf: Array, state: Array) -> tuple[Array, Array, Forest]:
-        """Return, with multipliers: values of n-grams, weights of leaves, and the forest."""
-        relaxation = self.relaxation
-        weight = self.forest.step_weight.copy()
-        weight[self.last_steps] += relaxation.edge_gains(state)[self.forest.edge[self.last_steps]]
-        gain = relaxation.paths.graph.vertex_weight + leaf.sum(axis=0)
-        return relaxation.gram_values(leaf, state), gain, self.forest._replace(step_weight=weight)
-
-    def _threshold(self) -> float:
-        """Return the threshold: a derivation as good as the best known one reaches it, despite rounding."""
-        return self.incumbents.score - 1e-6 * (1.0 + abs(self.incumbents.score))
-
     def _watch(self, choice: Choice) -> None:
         """Take note of leaves that were chosen where others stand."""
         for at, (v, gram) in enumerate(zip(choice.leaves, choice.grams, strict=True)):
-            if gram < 0:
-                continue
-            for back, (_, chosen, _) in enumerate(self.relaxation.before(gram, v), 1):
+            for back, (_, chosen, _) in enumerate(self.relaxation.before(gram, v) if gram >= 0 else (), 1):
                 stands = choice.leaves[at - back]
                 if chosen != stands:
                     self.conflicts.add((min(chosen, stands), max(chosen, stands)))
@@ -232,11 +221,9 @@ def _without_start(relaxation: PathRelaxation) -> Forest:
     """Return the hypergraph of the paths in binary steps, each leaf its own word, without `<s>`: the search
     begins after it."""
     paths = relaxation.paths
-    V, extra = len(paths.leaf), len(paths.starts)
-    begin = paths.graph.tail_begin.copy()
+    graph, extra = paths.graph.weighted, len(paths.starts)
+    begin, tail = graph.tail_begin.copy(), graph.tail
     begin[-1] -= extra
-    tail = np.delete(paths.graph.tail, slice(int(begin[-2]), int(begin[-2]) + extra))
-    graph = paths.graph._replace(
-        order=np.delete(paths.graph.order, paths.starts), tail_begin=begin, tail=tail
-    )
-    return binary(graph, np.where(paths.leaf >= 0, np.arange(V), -1))
+    tail = np.delete(tail, slice(int(begin[-2]), int(begin[-2]) + extra))
+    graph = graph._replace(order=np.delete(graph.order, paths.starts), tail_begin=begin, tail=tail)
+    return binary(graph, np.where(paths.leaf >= 0, np.arange(len(paths.leaf)), -1))

@@ -54,15 +54,18 @@ def program(
     columns = None if paths is None else _columns(small, paths, clock)
     if paths is None or columns is None:
         return bound, False
-    solved = columns.program(len(paths.head), whole).solve(max(clock.left, 0.01))
+    size = len(paths.edge)
+    solved = columns.program(size, whole).solve(max(clock.left, 0.01))
     if isfinite(solved.bound):
         bound = min(bound, solved.bound)
     what = "cut off"
     if solved.values is not None:
-        y = solved.values[: len(paths.head)]
+        y = solved.values[:size]
         if solved.ended:
             what = "fractional" if (np.abs(y - np.round(y)) > 1e-6).any() else "whole"
-        incumbents.offer([[origin[e] for e in _derivation(small, paths, y)]])
+        # Where y is undecided, what it prefers.
+        edges = paths.edge[paths.derivation(y)[0]].tolist()
+        incumbents.offer([[origin[e] for e in edges if e >= 0]])
     trace.append((what, bound, incumbents.score, clock.seconds))
     met = have_met(incumbents.score, bound, PRECISION * (1.0 + abs(bound)) + rounding(bound))
     return max(incumbents.score, bound), incumbents.k == 1 and met and solved.ended
@@ -159,15 +162,15 @@ class _Columns:
 
 def _columns(problem: ForestProblem, paths: Paths, clock: Clock) -> _Columns | None:
     """Return the columns, None if there are too many."""
-    V, weight = len(paths.leaf), paths.graph.vertex_weight.tolist()
-    built = _Columns(paths.graph.edge_weight.tolist())
+    graph, V, weight = paths.graph, len(paths.leaf), paths.graph.vertex_weight.tolist()
+    built = _Columns(graph.edge_weight.tolist())
     # D0, with the weight of a vertex on the edges that make it, or for leaves, that use it.
     balance = {v: built.row() for v in range(V - 1) if paths.leaf[v] < 0}
     balance[V - 1] = built.row(1.0)
-    for e, head in enumerate(paths.head.tolist()):
+    for e, head in enumerate(graph.head.tolist()):
         built.entries.append((balance[head], e, 1.0))
         built.objective[e] += weight[head]
-        for v in paths.tail(e):
+        for v in graph.tail_of(e):
             if paths.leaf[v] < 0:
                 built.entries.append((balance[v], e, -1.0))
             else:
@@ -211,27 +214,11 @@ def _flows(paths: Paths, built: _Columns, clock: Clock) -> dict[tuple[int, int],
                     stack.append(q)
         if built.is_too_much(clock):
             return None
-    for e in range(len(paths.head)):
+    for e in range(len(paths.edge)):
         for s in paths.states[paths.state_begin[e] : paths.state_begin[e + 1]].tolist():
             if s in state_row:
                 built.entries.append((state_row[s], e, -1.0))
     return pairs
-
-
-def _derivation(problem: ForestProblem, paths: Paths, y: Array) -> list[int]:
-    """Return the edges that y chooses, or where it is undecided, prefers; by the hypergraph's numbers."""
-    numbers = paths.edge_numbers(problem)
-    edges, stack = [], [len(paths.leaf) - 1]
-    while stack:
-        v = stack.pop()
-        if paths.leaf[v] >= 0:
-            continue
-        choices = paths.edges_of(v)
-        e = int(choices[np.argmax(y[choices])])
-        if numbers[e] >= 0:
-            edges.append(int(numbers[e]))
-        stack.extend(paths.tail(e)[::-1])
-    return edges
 
 
 def _chains(
@@ -277,7 +264,7 @@ def _chains(
                 built.entries.extend((row, column, -1.0) for column in now[chain])
         now = longer
     if n == 1:
-        for e in range(len(paths.head)):
-            words = [int(paths.leaf[v]) for v in paths.tail(e) if paths.leaf[v] >= 0 and v != start]
+        for e in range(len(paths.edge)):
+            words = [int(paths.leaf[v]) for v in paths.graph.tail_of(e) if paths.leaf[v] >= 0 and v != start]
             built.objective[e] += sum(float(lm.logprob[1 + w]) for w in words)
     return True

@@ -28,12 +28,11 @@ from dualign._core.arrays import Array
 from dualign._core.certified import Stage
 from dualign._core.jit import kernel
 from dualign._core.progress import Clock
-from dualign._search.certificate import have_met
 from dualign._search.dual import BOUND, CLOSED, ROUNDS, Record, StepRule, descent, new_record, run
 from dualign._search.inside import inside
 from dualign.translate.lm.trie import Automaton, find, follow
 from dualign.translate.search.baselines.leaf_paths import LeafPairs, Paths, best_path, best_paths
-from dualign.translate.search.derivations import Incumbents, rounding
+from dualign.translate.search.derivations import Incumbents
 from dualign.translate.search.intersection import cut
 from dualign.translate.search.passes import first_bound
 from dualign.translate.search.problem import ForestProblem
@@ -50,7 +49,7 @@ def relax(
     bound, relaxation = prepared(problem, incumbents, clock, trace)
     if relaxation is not None:
         bound = relaxation.descend(relaxation.relaxed_bound, MOST_ROUNDS, incumbents, clock, trace, bound)
-    return bound, relaxation is not None and met(bound, incumbents)
+    return bound, relaxation is not None and incumbents.k == 1 and incumbents.meet(bound, 10)
 
 
 def prepared(
@@ -65,12 +64,6 @@ def prepared(
     return bound, relaxation if relaxation is not None and relaxation.length > 1 else None
 
 
-def met(bound: float, incumbents: Incumbents) -> bool:
-    """Return whether the bound proves the one derivation that is wanted."""
-    # Sums of thousands of terms, in another order than the score's.
-    return incumbents.k == 1 and have_met(incumbents.score, bound, 10 * rounding(bound))
-
-
 class Choice(NamedTuple):
     """What maximises the Lagrangian: its value, a derivation's edges, its leaves from left to right, `<s>`
     and `</s>` among them, and the n-gram that each leaf has chosen (−1: none). Where a search was cut off,
@@ -83,58 +76,44 @@ class Choice(NamedTuple):
 
 
 class PathRelaxation:
-    """The n-grams of leaves, and multipliers: `leaf` float64 (places, V), `state` float64 (places, states).
+    """The n-grams of leaves, and the best `multipliers` float64 (places, V + states), of leaves and states.
 
     Grams of length k + 1 are `grams[k]`, the last leaf of each; `parents[k]`, the gram without it;
     `pairs[k]`, the pair of its last two leaves.
     """
 
     def __init__(self, problem: ForestProblem, paths: Paths) -> None:
-        self.problem = problem
         self.paths = paths
-        V = len(paths.leaf)
-        self.grams = [np.arange(V, dtype=np.int32)]  # last leaf of each gram, for lengths 1, 2, …
+        self.grams = [np.arange(len(paths.leaf), dtype=np.int32)]
         self.parents: list[Array] = [np.empty(0, np.int32)]
         self.pairs: list[Array] = [np.empty(0, np.int32)]
         lm = problem.automaton
-        states = word_states(lm, problem.order - 1, paths.leaf)
-        score = np.zeros(0)
+        states, self.score = lm.state[1 + paths.leaf], np.zeros(0)
         for length in range(2, problem.order + 1):
             count = int(np.diff(paths.pairs.begin)[self.grams[-1]].sum())
             if count > MOST_GRAMS:
                 break
-            parent, pair, last, states, score = extend(
+            parent, pair, last, states, self.score = extend(
                 lm, length - 1, self.grams[-1], states, paths.leaf, paths.pairs, count
             )
             self.parents.append(parent)
             self.pairs.append(pair)
             self.grams.append(last)
         self.length = len(self.grams)
-        self.score = score
-        self.free_leaf, self.free_state = self._free()
-        self.edge_of = paths.edge_numbers(problem)
-        self.leaf = np.zeros((self.length - 1, V))
-        self.state = np.zeros((self.length - 1, len(paths.walk.tail_of)))
+        self.free = np.tile(_constrained(paths), (self.length - 1, 1))
+        self.multipliers = np.zeros(self.free.shape)
 
-    def _free(self) -> tuple[Array, Array]:
-        """Return which leaves, at each place, and which states have a constraint: not those at the ends of
-        the sentence."""
-        paths, n = self.paths, self.length
-        leaf = np.tile(paths.leaf >= 0, (n - 1, 1))
-        leaf[:, paths.starts], leaf[:, paths.ends] = False, False
-        state = np.ones(len(paths.walk.tail_of), np.bool_)
-        V = len(paths.leaf)
-        outer = {*paths.starts, *paths.ends, V - 1}
-        inner = [v for v in range(V) if v not in outer]
-        root_only = np.zeros(2 * V, np.bool_)
-        root_only[inner] = True
-        root_only[[2 * V - 1 - v for v in inner]] = True
-        state &= root_only[paths.walk.tail_of] & root_only[paths.walk.head_of]
-        return leaf, state
+    def of_leaves(self, multipliers: Array) -> Array:
+        """Return those of the leaves, (places, V)."""
+        return multipliers[:, : len(self.paths.leaf)]
+
+    def of_states(self, multipliers: Array) -> Array:
+        """Return those of the states, (places, states)."""
+        return multipliers[:, len(self.paths.leaf) :]
 
     def descend(
         self,
-        evaluate: Callable[[Array, Array], Choice],
+        evaluate: Callable[[Array], Choice],
         rounds: int,
         incumbents: Incumbents,
         clock: Clock,
@@ -145,23 +124,22 @@ class PathRelaxation:
         """Subgradient steps of Polyak's length from the multipliers on, until bound and score meet, or
         nothing moves; keeps the multipliers with the least value, and returns the bound."""
         record = new_record(score=incumbents.score)
-        state = _Descent(self, evaluate, incumbents, self.leaf, self.state)
+        state = _Descent(self, evaluate, incumbents, self.multipliers)
 
         def advance(rounds: int) -> int:
             nonlocal bound
             with np.errstate(invalid="ignore"):  # of a bound that is infinite, as in a compiled loop
                 status = descend(state, record, rounds, -np.inf)
             bound = min(bound, float(record.numbers[BOUND]))
-            score = incumbents.score
-            trace.append((what(), bound, score, clock.seconds))
-            return CLOSED if have_met(score, bound, rounding(score)) else status
+            trace.append((what(), bound, incumbents.score, clock.seconds))
+            return CLOSED if incumbents.meet(bound) else status
 
         run(advance, record, rounds, 1, clock)
         return bound
 
-    def gram_values(self, leaf: Array, state: Array) -> Array:
+    def gram_values(self, multipliers: Array) -> Array:
         """Return for each n-gram of full length its score less the multipliers of its leaves and paths."""
-        paths = self.paths
+        paths, leaf, state = self.paths, self.of_leaves(multipliers), self.of_states(multipliers)
         routes = np.empty((self.length - 1, len(paths.pairs.before)))
         for k in range(self.length - 1):
             best_paths(paths.pairs, paths.walk, state[k], routes[k])
@@ -176,22 +154,22 @@ class PathRelaxation:
             arrays[-1] = arrays[-1][kept]
         self.score = self.score[kept]
 
-    def edge_gains(self, state: Array) -> Array:
-        """Return what the multipliers of its states add to each edge; float64 (E)."""
-        return np.add.reduceat(state.sum(axis=0)[self.paths.states], self.paths.state_begin[:-1])
+    def gains(self, multipliers: Array) -> tuple[Array, Array]:
+        """Return what multipliers add to each leaf and, by its states, to each edge; float64 (V), (E)."""
+        leaf, state = (part.sum(axis=0) for part in (self.of_leaves(multipliers), self.of_states(multipliers)))
+        return leaf, np.add.reduceat(state[self.paths.states], self.paths.state_begin[:-1])
 
-    def relaxed_bound(self, leaf: Array, state: Array) -> Choice:
+    def relaxed_bound(self, multipliers: Array) -> Choice:
         """Return L, and what attains it."""
-        paths = self.paths
-        V = len(paths.leaf)
-        alpha, chosen = np.zeros(V), np.full(V, -1, np.int64)
-        choose(self.gram_values(leaf, state), self.grams[-1], alpha, chosen)
-        weight = paths.graph.vertex_weight + alpha + leaf.sum(axis=0)
-        edge_weight = paths.graph.edge_weight + self.edge_gains(state)
-        within = np.full(V, -np.inf)
-        inside(paths.graph._replace(vertex_weight=weight, edge_weight=edge_weight), True, within)
-        edges, leaves = self._trace(within, edge_weight)
-        return Choice(float(within[V - 1]), edges, leaves, chosen[leaves].tolist())
+        paths, graph = self.paths, self.paths.graph
+        alpha, chosen = np.zeros(len(paths.leaf)), np.full(len(paths.leaf), -1, np.int64)
+        choose(self.gram_values(multipliers), self.grams[-1], alpha, chosen)
+        leaf, gain = self.gains(multipliers)
+        vertex, edge = graph.vertex_weight + alpha + leaf, graph.edge_weight + gain
+        within = np.full(len(paths.leaf), -np.inf)
+        inside(graph.weighted._replace(vertex_weight=vertex, edge_weight=edge), True, within)
+        edges, leaves = paths.derivation(edge + np.add.reduceat(within[graph.tail], graph.tail_begin[:-1]))
+        return Choice(float(within[graph.root]), edges, leaves, chosen[leaves].tolist())
 
     def before(self, gram: int, last: int) -> Iterator[tuple[int, int, int]]:
         """Return the leaves before leaf `last` in an n-gram that ends in it, the nearest first: place, the
@@ -201,77 +179,66 @@ class PathRelaxation:
             yield k - 1, leaf, last
             gram, last = int(self.parents[k][gram]), leaf
 
-    def gradient(self, choice: Choice, state: Array) -> tuple[Array, Array]:
-        """Return subgradients for leaves and states: how often they are used, less how often they were
-        chosen."""
-        paths = self.paths
-        leaf_gradient, state_gradient = np.zeros_like(self.leaf), np.zeros_like(state)
+    def gradient(self, choice: Choice, multipliers: Array) -> Array:
+        """Return the subgradient: how often leaves and states are used, less how often they were chosen."""
+        paths, gradient = self.paths, np.zeros_like(multipliers)
+        leaf, state, cost = self.of_leaves(gradient), self.of_states(gradient), self.of_states(multipliers)
         for v, gram in zip(choice.leaves, choice.grams, strict=True):
-            leaf_gradient[:, v] += 1.0
-            for k, leaf, last in self.before(gram, v) if gram >= 0 else ():
-                leaf_gradient[k, leaf] -= 1.0
-                best_path(leaf, last, paths.walk, state[k], state_gradient[k])
+            leaf[:, v] += 1.0
+            for k, chosen, last in self.before(gram, v) if gram >= 0 else ():
+                leaf[k, chosen] -= 1.0
+                best_path(chosen, last, paths.walk, cost[k], state[k])
         for e in choice.edges:
-            state_gradient[:, paths.states[paths.state_begin[e] : paths.state_begin[e + 1]]] += 1.0
-        return leaf_gradient * self.free_leaf, state_gradient * self.free_state
+            state[:, paths.states[paths.state_begin[e] : paths.state_begin[e + 1]]] += 1.0
+        return gradient * self.free
 
-    def _trace(self, within: Array, edge_weight: Array) -> tuple[list[int], list[int]]:
-        paths = self.paths
-        edges, leaves, stack = [], [], [len(paths.leaf) - 1]
-        while stack:
-            v = stack.pop()
-            if paths.leaf[v] >= 0:
-                leaves.append(v)
-                continue
-            best, top = -1, -np.inf
-            for e in paths.edges_of(v).tolist():
-                value = edge_weight[e] + within[paths.tail(e)].sum()
-                if value > top:
-                    best, top = e, value
-            edges.append(best)
-            stack.extend(paths.tail(best)[::-1])
-        return edges, leaves
+
+def _constrained(paths: Paths) -> Array:
+    """Return which leaves and states have multipliers, bool (V + states): not those at the ends of the
+    sentence."""
+    V, outer = len(paths.leaf), [*paths.starts, *paths.ends, paths.graph.root]
+    inner = np.ones(V, np.bool_)
+    inner[outer] = False
+    position = np.concatenate((inner, inner[::-1]))
+    state = position[paths.walk.tail_of] & position[paths.walk.head_of]
+    return np.concatenate((inner & (paths.leaf >= 0), state))
 
 
 @dataclass
 class _Descent:
-    """The state of a descent: multipliers now, what was chosen there, and subgradients for leaves and
-    states."""
+    """The state of a descent: multipliers now, what was chosen there, and the subgradient."""
 
     relaxation: PathRelaxation
-    choose: Callable[[Array, Array], Choice]
+    choose: Callable[[Array], Choice]
     incumbents: Incumbents
-    leaf: Array
-    state: Array
+    now: Array
     choice: Choice = field(init=False)
-    gradient: tuple[Array, Array] = field(init=False)
+    gradient: Array = field(init=False)
 
     def evaluate(self) -> tuple[float, float]:
         """Return the value, and ‖g‖²: 0, which ends the descent, where the search was cut off."""
-        self.choice = self.choose(self.leaf, self.state)
+        self.choice = self.choose(self.now)
         if not self.choice.leaves:
             return self.choice.value, 0.0
-        self.gradient = self.relaxation.gradient(self.choice, self.state)
-        leaf, state = self.gradient
-        return self.choice.value, float((leaf**2).sum() + (state**2).sum())
+        self.gradient = self.relaxation.gradient(self.choice, self.now)
+        return self.choice.value, float((self.gradient**2).sum())
 
     def improve(self, record: Record, t: int, norm: float) -> float:
         """Offer the derivation; of a list of k, only now and then."""
         if self.choice.leaves and (self.incumbents.k == 1 or record.numbers[ROUNDS] % 10 == 0):
-            edges = self.relaxation.edge_of[self.choice.edges]
-            self.incumbents.offer([[int(e) for e in edges if e >= 0]])
+            edges = self.relaxation.paths.edge[self.choice.edges].tolist()
+            self.incumbents.offer([[e for e in edges if e >= 0]])
         return self.incumbents.score
 
     def keep(self) -> None:
-        self.relaxation.leaf, self.relaxation.state = self.leaf.copy(), self.state.copy()
+        self.relaxation.multipliers = self.now
 
     def restore(self) -> bool:
-        self.leaf, self.state = self.relaxation.leaf.copy(), self.relaxation.state.copy()
+        self.now = self.relaxation.multipliers
         return True
 
     def move(self, step: float) -> None:
-        self.leaf = self.leaf - step * self.gradient[0]
-        self.state = self.state - step * self.gradient[1]
+        self.now = self.now - step * self.gradient
 
 
 descend = descent(
@@ -288,16 +255,6 @@ def choose(total: Array, last: Array, alpha: Array, chosen: Array) -> None:
         if chosen[v] < 0 or total[g] > alpha[v]:
             alpha[v] = total[g]
             chosen[v] = g
-
-
-@kernel
-def word_states(lm: Automaton, K: int, words: Array) -> Array:
-    """Return `intersection.cut` of each word by itself; 0 for −1."""
-    states = np.zeros(len(words), np.int32)
-    for i in range(len(words)):
-        if words[i] >= 0:
-            states[i] = cut(lm, K, 1 + words[i])
-    return states
 
 
 @kernel

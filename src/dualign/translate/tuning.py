@@ -91,7 +91,7 @@ class Example:
         drawn = trees.best(1)
         for number, sharpness in enumerate(SHARPNESS):
             drawn += trees.samples(DRAWN, sharpness, seed * len(SHARPNESS) + number)
-        several = {tuple(edges): problem.derivation(edges).words for edges in drawn}
+        several = {tuple(edges): problem.hypergraph.derivation(edges).words for edges in drawn}
         sentences = list(dict.fromkeys(several.values()))
         scores = self.problem.model.scores(sentences, order=self.problem.order)
         known = {

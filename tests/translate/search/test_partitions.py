@@ -15,7 +15,7 @@ from tests.translate.search.test_decoding import check, problems
 
 from dualign._core.progress import Clock
 from dualign.translate import Hypergraph, LanguageModel, decode
-from dualign.translate.search import passes
+from dualign.translate.search import multipliers
 from dualign.translate.search.baselines import partitions as module
 from dualign.translate.search.baselines import relax as relaxing
 from dualign.translate.search.baselines.partitions import coloured, partitions
@@ -45,7 +45,7 @@ def test_what_is_dropped_is_in_no_better_derivation(monkeypatch):
     for seed, order, graph, model, scores in problems(200, orders=(2, 3), begin=25_000):
         ranked = sorted(scores, key=lambda edges: -scores[edges][0])
         for first in ranked[1:4]:
-            monkeypatch.setattr(passes, "cube", lambda problem, beam, k, first=first: [first])
+            monkeypatch.setattr(multipliers, "cube", lambda problem, beam, k, first=first: [first])
             result = decode(graph, model, method="tighten", order=order)
             check(result, scores, seed)
             assert result.certified, seed

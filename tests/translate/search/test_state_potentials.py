@@ -16,10 +16,14 @@ from dualign._core.progress import Clock
 from dualign.translate import Hypergraph
 from dualign.translate.lm.trie import follow
 from dualign.translate.search.bigram_pass import boundary_words, compiled_inside_pass, new_chart
-from dualign.translate.search.contexts import guide, level
 from dualign.translate.search.derivations import Incumbents
-from dualign.translate.search.multipliers import compiled_outside_bounds, compiled_word_bounds, inside_scores
-from dualign.translate.search.passes import PairSearch, cube, item_trees, one_pass
+from dualign.translate.search.multipliers import (
+    PairSearch,
+    compiled_outside_bounds,
+    compiled_word_bounds,
+    inside_scores,
+)
+from dualign.translate.search.passes import cube, guide, item_trees, level, one_pass
 from dualign.translate.search.problem import ForestProblem
 from dualign.translate.search.state_potentials import compiled_pair_bounds, contexts_of, shaped
 

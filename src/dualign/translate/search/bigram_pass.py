@@ -21,8 +21,7 @@ import numpy as np
 
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
-from dualign.translate.forest.binary import Forest
-from dualign.translate.search.contexts import boundary_sets, is_member
+from dualign.translate.search.problem import Forest, boundary_sets, is_member
 
 
 class Boundaries(NamedTuple):

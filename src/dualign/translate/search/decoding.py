@@ -20,10 +20,10 @@ from dualign.translate.lm.language_model import LanguageModel
 from dualign.translate.search.baselines.partitions import compile_search, tighten
 from dualign.translate.search.baselines.program import program
 from dualign.translate.search.baselines.relax import relax
-from dualign.translate.search.contexts import level, unguided
 from dualign.translate.search.derivations import Incumbents, rounding
 from dualign.translate.search.exact import compile_exact, exact
-from dualign.translate.search.passes import affordable, first_bound, item_trees, one_pass
+from dualign.translate.search.multipliers import first_bound
+from dualign.translate.search.passes import affordable, complete
 from dualign.translate.search.problem import ForestProblem
 
 METHODS = ("exact", "relax", "tighten", "cube", "exhaustive", "ilp", "lp")
@@ -195,13 +195,10 @@ def _cube(
 def _exhaustive(
     problem: ForestProblem, incumbents: Incumbents, clock: Clock, trace: list[Stage], beam: int
 ) -> tuple[float, bool]:
-    at = level(problem.automaton, problem.order - 1)
     with alarm(clock) as stop:
-        items = one_pass(problem, at, unguided(), float("-inf"), affordable(clock), stop)
-    trees = None if items is None else item_trees(problem, items)
-    if items is None or trees is None:
+        trees = complete(problem, affordable(clock), stop)
+    if trees is None:
         return _cube(problem, incumbents, clock, trace, beam)
     incumbents.offer(trees.best(incumbents.k))
-    value = float(items.score[trees.goal])
-    trace.append(("complete", value, incumbents.score, clock.seconds))
-    return value, True
+    trace.append(("complete", trees.score, incumbents.score, clock.seconds))
+    return trees.score, True

@@ -67,6 +67,11 @@ class ItemTrees:
     edge: Array
     goal: int
 
+    @property
+    def score(self) -> float:
+        """The score of the best derivation."""
+        return float(self.arcs.inside[self.goal])
+
     def best(self, k: int = 1) -> list[list[int]]:
         """Return the edges of the k best derivations, best first, each from its root, left to right."""
         if k == 1:

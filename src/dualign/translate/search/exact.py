@@ -23,10 +23,10 @@ from dualign._core.arrays import Array
 from dualign._core.certified import Stage
 from dualign._core.progress import Clock
 from dualign.translate.lm.trie import Automaton
-from dualign.translate.search.contexts import guide, level, unguided
 from dualign.translate.search.derivations import Incumbents
 from dualign.translate.search.intersection import Table
-from dualign.translate.search.passes import PairSearch, cube, item_trees, one_pass, survivors
+from dualign.translate.search.multipliers import PairSearch
+from dualign.translate.search.passes import complete, cube, guide, item_trees, level, one_pass, survivors
 from dualign.translate.search.problem import ForestProblem
 
 FIRST_WORK = 0.005
@@ -95,12 +95,10 @@ class _Exact:
         problem, incumbents = self.problem, self.incumbents
         self._cube()
         if problem.order == 1:
-            items = one_pass(problem, level(problem.automaton, 0), unguided(), float("-inf"), 1 << 40)
-            trees = None if items is None else item_trees(problem, items)
-            if items is None or trees is None:
+            if (trees := complete(problem, 1 << 40)) is None:
                 return self.bound, False
             incumbents.offer(trees.best(incumbents.k))
-            self._note("no context", float(items.score[trees.goal]))
+            self._note("no context", trees.score)
             return self.bound, True
         pairs = PairSearch(problem, incumbents, self.clock)
         self._note("multipliers", pairs.bound)
@@ -208,7 +206,7 @@ class _Exact:
             trees = item_trees(problem, items)
             if trees is None:
                 return False, threshold, True
-            value = float(items.score[trees.goal])
+            value = trees.score
             last = problem.order - 1 == K
             table, kept = survivors(items, trees, threshold)
             known = guide(lm, K, table, joint)

@@ -25,8 +25,8 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, doubled, new_slots, refilled, slot_of
-from dualign.translate.forest.binary import Forest
 from dualign.translate.lm.trie import Automaton, find, follow
+from dualign.translate.search.problem import Forest
 
 COMPLETE, OVERFLOW, FULL = range(3)
 

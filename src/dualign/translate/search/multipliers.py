@@ -27,22 +27,52 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.progress import Clock
-from dualign._search.certificate import ROUNDING
-from dualign._search.dual import BOUND, SCORE, Record, StepRule, descent, new_record, run
-from dualign.translate.forest.binary import Forest
+from dualign._search.dual import BOUND, CLOSED, ROUNDS, SCORE, Record, StepRule, descent, new_record, run
+from dualign.translate.lm.trie import Automaton
 from dualign.translate.search.bigram_pass import (
     BigramChart,
     Boundaries,
     best_pairs,
+    bigram_table,
+    boundary_words,
     compiled_compress,
+    compiled_inside_pass,
+    compiled_outside_pass,
     compress,
     inside_pass,
+    new_chart,
     outside_pass,
 )
-from dualign.translate.search.state_potentials import Contexts, chosen_context, pair_bounds
+from dualign.translate.search.derivations import Incumbents, rounding
+from dualign.translate.search.intersection import Table, table_of
+from dualign.translate.search.passes import cube, level
+from dualign.translate.search.problem import Forest, ForestProblem
+from dualign.translate.search.state_potentials import (
+    Contexts,
+    carried,
+    chosen_context,
+    compiled_pair_bounds,
+    contexts_of,
+    narrow,
+    pair_bounds,
+    pair_scores,
+    shaped,
+)
+
+LEAST_ROUNDS, MOST_ROUNDS = 40, 300
+"""Of the multipliers without context."""
 
 CHUNK = 20
 """Rounds after which the clock is looked at."""
+
+INNER = 30
+"""Rounds over the part near the bound."""
+
+QUICK = 0.005
+"""Estimated seconds after which it pays to make the language model smaller."""
+
+MOST_CELLS = 1 << 26
+"""Cells of the pass with one word of context: about 1 GB."""
 
 WORD_MEMORY, PAIR_MEMORY = 0.5, 0.7
 """How much of the direction before each step has: subgradients of few derivations jump about."""
@@ -54,23 +84,48 @@ def _known_score(state: Any, record: Record, t: int, norm: float) -> float:
     return record.numbers[SCORE]
 
 
+@part
+def _keep(state: Any) -> None:
+    state.best[:] = state.now
+
+
+@part
+def _restore(state: Any) -> bool:
+    """Go on from the best multipliers, with the direction at hand."""
+    state.now[:] = state.best
+    return False
+
+
+@part
+def _move(state: Any, step: float) -> None:
+    if step < np.inf:
+        for c in range(len(state.now)):
+            state.now[c] -= step * state.down[c]
+
+
+@part
+def squared(down: Array) -> float:
+    """Return the squared norm of a direction."""
+    norm = 0.0
+    for g in down:
+        norm += g**2
+    return norm
+
+
 class WordDual(NamedTuple):
     """The state of the descent.
 
-    `u` float64 (W) and `v` float64 (nodes); `best_u`, `best_v`: those with the least bound; `down_u`,
-    `down_v`: the directions; `potential` (nodes); `pairs` (x, w); `score` (W): that of each word with the
-    best word before it; `inside` and `back` (N): the best score of each node, and its first step; `times`
-    (N): how often the best derivation has a node.
+    `now`, `best` and `down` float64 (W + nodes), u and then v: now, with the least bound, and the direction;
+    `potential` (nodes); `pairs` (x, w); `score` (W): that of each word with the best word before it; `inside`
+    and `back` (N): the best score of each node, and its first step; `times` (N): how often the best
+    derivation has a node.
     """
 
     forest: Forest
     contexts: Contexts
-    u: Array
-    v: Array
-    best_u: Array
-    best_v: Array
-    down_u: Array
-    down_v: Array
+    now: Array
+    best: Array
+    down: Array
     potential: Array
     pairs: Array
     score: Array
@@ -79,30 +134,31 @@ class WordDual(NamedTuple):
     times: Array
 
 
-def least_bound(
-    forest: Forest, contexts: Contexts, target: float, rounds: int, clock: Clock
-) -> tuple[float, Array]:
-    """Minimise L: its least value, and the potentials, float64 (nodes). `target`: a score attained."""
+def least_bound(problem: ForestProblem, target: float, clock: Clock) -> tuple[float, Contexts, Array]:
+    """Minimise L: its least value, the contexts, and their potentials, float64 (nodes). `target`: a score
+    attained."""
+    forest, contexts = problem.forest, contexts_of(problem.automaton, problem.adjacent)
     N, W = len(forest.word), len(contexts.base)
     nodes = 1 + W + int(np.sum(contexts.lm.depth == 2))
-    words, pairs = (np.zeros((3, size)) for size in (W, nodes))
     state = WordDual(
-        forest, contexts, words[0], pairs[0], words[1], pairs[1], words[2], pairs[2], np.zeros(nodes),
-        np.empty((W, W)), np.empty(W), np.empty(N), np.empty(N, np.int64), np.empty(N),
+        forest, contexts, *np.zeros((3, W + nodes)), np.zeros(nodes), np.empty((W, W)), np.empty(W),
+        np.empty(N), np.empty(N, np.int64), np.empty(N),
     )  # fmt: skip
-    record, rounding = new_record(score=target), ROUNDING * (1.0 + abs(target))
-    run(partial(descend_words, state, record, tolerance=rounding), record, rounds, CHUNK, clock)
-    state.u[:], state.v[:] = state.best_u, state.best_v
+    record = new_record(score=target)
+    # Few rounds where the rest is quick.
+    rounds = min(max(N * W // 2000, LEAST_ROUNDS), MOST_ROUNDS)
+    run(partial(descend_words, state, record, tolerance=rounding(target)), record, rounds, CHUNK, clock)
+    state.now[:] = state.best
     compiled_set_potential(state)
-    return float(record.numbers[BOUND]), state.potential
+    return float(record.numbers[BOUND]), contexts, state.potential
 
 
 @part(allocates=False)
 def set_potential(state: WordDual) -> None:
     """π from u and v."""
-    lm = state.contexts.lm
-    for c in range(1, len(state.v)):
-        state.potential[c] = state.u[lm.word[c]] + state.v[c]
+    lm, W = state.contexts.lm, len(state.score)
+    for c in range(1, len(state.potential)):
+        state.potential[c] = state.now[lm.word[c]] + state.now[W + c]
     state.potential[1 + lm.begin] = state.potential[1 + lm.end] = 0.0
 
 
@@ -112,14 +168,13 @@ compiled_set_potential = kernel(set_potential)
 @part
 def _word_bound(state: WordDual) -> tuple[float, float]:
     """Return L(π), and the squared norm of the direction of the next step."""
-    forest, contexts, potential = state.forest, state.contexts, state.potential
-    lm, times = contexts.lm, state.times
+    forest, contexts, potential, down = state.forest, state.contexts, state.potential, state.down
+    lm, times, W = contexts.lm, state.times, len(state.score)
     set_potential(state)
     pair_bounds(contexts, potential, state.pairs)
     word_bounds(state.pairs, lm.begin, state.score)
     inside_scores(forest, state.score, state.inside, state.back)
-    state.down_u[:] *= WORD_MEMORY
-    state.down_v[:] *= WORD_MEMORY
+    down *= WORD_MEMORY
     times[:] = 0.0
     times[-1] = 1.0
     changed = False
@@ -135,19 +190,13 @@ def _word_bound(state: WordDual) -> tuple[float, float]:
             continue
         x = np.argmax(state.pairs[:, w])
         c = chosen_context(contexts, potential, x, w)
-        state.down_u[w] += times[n]
-        state.down_u[x] -= times[n]
-        state.down_v[contexts.after[x, w]] += times[n]
-        state.down_v[c] -= times[n]
+        down[w] += times[n]
+        down[x] -= times[n]
+        down[W + contexts.after[x, w]] += times[n]
+        down[W + c] -= times[n]
         changed = True
-    state.down_u[lm.begin] = state.down_u[lm.end] = 0.0
-    state.down_v[0] = state.down_v[1 + lm.begin] = 0.0
-    norm = 0.0
-    for g in state.down_u:
-        norm += g**2
-    for g in state.down_v:
-        norm += g**2
-    return state.inside[-1], norm if changed else 0.0
+    down[lm.begin] = down[lm.end] = down[W] = down[W + 1 + lm.begin] = 0.0
+    return state.inside[-1], squared(down) if changed else 0.0
 
 
 @part(allocates=False)
@@ -183,35 +232,8 @@ def inside_scores(forest: Forest, score: Array, inside: Array, back: Array) -> N
         inside[n] = top
 
 
-@part
-def _keep_words(state: WordDual) -> None:
-    state.best_u[:] = state.u
-    state.best_v[:] = state.v
-
-
-@part
-def _restore_words(state: WordDual) -> bool:
-    """Go on from the best multipliers, with the direction at hand."""
-    state.u[:] = state.best_u
-    state.v[:] = state.best_v
-    return False
-
-
-@part
-def _move_words(state: WordDual, step: float) -> None:
-    for w in range(len(state.u)):
-        state.u[w] -= step * state.down_u[w]
-    for c in range(len(state.v)):
-        state.v[c] -= step * state.down_v[c]
-
-
 descend_words = descent(
-    _word_bound,
-    _known_score,
-    _move_words,
-    StepRule(6, 0.7, 0.02, impossible=-np.inf),
-    keep=_keep_words,
-    restore=_restore_words,
+    _word_bound, _known_score, _move, StepRule(6, 0.7, 0.02, impossible=-np.inf), keep=_keep, restore=_restore
 )
 
 
@@ -263,14 +285,14 @@ def reduced(forest: Forest, score: Array, threshold: float) -> Forest:
 class PairDual(NamedTuple):
     """The state of the descent.
 
-    `potential`, `best` and `down` float64 (contexts): now, with the least bound, and the direction;
+    `now`, `best` and `down` float64 (contexts): potentials now, with the least bound, and the direction;
     `score` float64 (W); `found` int64 (room, 2) and `edges` int64 (room): the best derivation's pairs and
     edges; `size` int64 (2): how many of each; `threshold` float64 (1): cells below it are ignored.
     """
 
     chart: BigramChart
     contexts: Contexts
-    potential: Array
+    now: Array
     best: Array
     down: Array
     score: Array
@@ -281,30 +303,12 @@ class PairDual(NamedTuple):
     threshold: Array
 
 
-def new_dual(chart: BigramChart, contexts: Contexts, potential: Array, room: int) -> PairDual:
-    """From these potentials on; `room` for the longest derivation."""
-    W = len(chart.pairs)
-    return PairDual(
-        chart, contexts, potential.copy(), potential.copy(), np.zeros(len(potential)), np.empty(W),
-        np.ones((W, W), np.bool_), np.empty((room, 2), np.int64), np.empty(room, np.int64),
-        np.zeros(2, np.int64), np.full(1, -np.inf),
-    )  # fmt: skip
-
-
-def upper_part(dual: PairDual, threshold: float) -> PairDual:
-    """Return the same with only the cells that reach a higher threshold; before `drop`, after
-    `outside_pass`."""
-    chart = dual.chart._replace(words=Boundaries(*(part.copy() for part in dual.chart.words)))
-    compiled_compress(chart, threshold)
-    return dual._replace(chart=chart, best=dual.potential.copy(), threshold=np.full(1, threshold))
-
-
 @part
 def pair_bound(state: PairDual) -> tuple[float, float]:
     """Return L(π), and the squared norm of the direction of the next step; +inf if stopped."""
     chart, contexts, down = state.chart, state.contexts, state.down
     lm = contexts.lm
-    pair_bounds(contexts, state.potential, chart.pairs)
+    pair_bounds(contexts, state.now, chart.pairs)
     word_bounds(chart.pairs, lm.begin, state.score)
     reach = outside_bounds(chart.forest, state.score)
     value = inside_pass(chart, state.score, reach, state.threshold[0])
@@ -317,27 +321,12 @@ def pair_bound(state: PairDual) -> tuple[float, float]:
     for k in range(size):
         x, w = state.found[k, 0], state.found[k, 1]
         down[contexts.after[x, w]] += 1.0
-        down[chosen_context(contexts, state.potential, x, w)] -= 1.0
+        down[chosen_context(contexts, state.now, x, w)] -= 1.0
     down[0] = down[1 + lm.begin] = 0.0
-    norm = 0.0
-    for g in down:
-        norm += g**2
-    return value, norm
+    return value, squared(down)
 
 
 compiled_pair_bound = kernel(pair_bound)
-
-
-@part
-def _keep_pairs(state: PairDual) -> None:
-    state.best[:] = state.potential
-
-
-@part
-def _restore_pairs(state: PairDual) -> bool:
-    """Go on from the best potentials, with the direction at hand."""
-    state.potential[:] = state.best
-    return False
 
 
 @part
@@ -350,19 +339,123 @@ def _prune(state: PairDual, value: float, least: float) -> bool:
     return chart.words.cells[-1] > chart.words.cells[-2]
 
 
-@part
-def _move_pairs(state: PairDual, step: float) -> None:
-    if step < np.inf:
-        for c in range(len(state.potential)):
-            state.potential[c] -= step * state.down[c]
-
-
 descend_pairs = descent(
-    pair_bound,
-    _known_score,
-    _move_pairs,
-    StepRule(5, 0.7, 0.01),
-    keep=_keep_pairs,
-    restore=_restore_pairs,
-    prune=_prune,
+    pair_bound, _known_score, _move, StepRule(5, 0.7, 0.01), keep=_keep, restore=_restore, prune=_prune
 )
+
+
+def first_bound(problem: ForestProblem, incumbents: Incumbents, beam: int, clock: Clock) -> float:
+    """Offer what cube pruning with that beam finds; return the bound without context."""
+    incumbents.offer(cube(problem, beam, incumbents.k))
+    return least_bound(problem, incumbents.score, clock)[0]
+
+
+class PairSearch:
+    """The pass with one word of context, again and again, with potentials that make its bound smaller.
+
+    `work` estimates the seconds of one round. That no time is measured keeps results the same.
+    """
+
+    def __init__(self, problem: ForestProblem, incumbents: Incumbents, clock: Clock) -> None:
+        self.problem = problem
+        self.bound, self._contexts, self._potential = least_bound(problem, incumbents.score, clock)
+
+    def start(self, threshold: float, stop: Array) -> bool:
+        """Make ready for rounds; False if the forest is too large for them."""
+        problem, W = self.problem, len(self.problem.adjacent)
+        pairs, score = np.empty((W, W)), np.empty(W)
+        compiled_pair_bounds(self._contexts, self._potential, pairs)
+        compiled_word_bounds(pairs, problem.automaton.begin, score)
+        self.forest = reduced(problem.forest, score, threshold)
+        words = boundary_words(self.forest, W)
+        if words.cells[-1] > MOST_CELLS:
+            return False
+        chart = new_chart(self.forest, words, pairs, stop)
+        room = int(problem.longest) + 4
+        self._dual = PairDual(
+            chart, self._contexts, self._potential.copy(), self._potential, np.zeros(len(self._potential)),
+            score, np.ones((W, W), np.bool_), np.empty((room, 2), np.int64), np.empty(room, np.int64),
+            np.zeros(2, np.int64), np.full(1, -np.inf),
+        )  # fmt: skip
+        self.adjacent = problem.adjacent.copy()
+        self._share, self.spent = 0.5, 0.0
+        self._part, self._goal = self._dual, self.bound
+        self.work = self._work_of(chart)
+        return True
+
+    def round(self, incumbents: Incumbents) -> bool:
+        """Do a round over all that is left: the bound of the potentials, a derivation to offer, and what
+        can be dropped. Returns whether there is more to gain."""
+        dual, chart = self._dual, self._dual.chart
+        dual.threshold[0] = max(dual.threshold[0], incumbents.threshold)
+        self.spent += 2 * self.work
+        value, _ = compiled_pair_bound(dual)
+        if value == np.inf:
+            return True
+        if value == -np.inf:
+            self.bound = min(self.bound, incumbents.score)
+            return False
+        incumbents.offer([dual.edges[: dual.size[1]].tolist()])
+        gap = self.bound - incumbents.score
+        if value < self.bound - 1e-3 * gap:
+            self.bound, self._share = value, min(1.5 * self._share, 0.7)
+            dual.best[:] = dual.now
+        else:
+            self._share *= 0.5
+            dual.now[:] = dual.best
+            compiled_pair_bound(dual)
+        if compiled_outside_pass(chart, dual.threshold[0], self.adjacent):
+            self._goal = self.bound - self._share * (self.bound - incumbents.score)
+            # A part with only the cells that reach the goal, before the others are dropped.
+            upper = chart._replace(words=Boundaries(*(words.copy() for words in chart.words)))
+            compiled_compress(upper, self._goal)
+            self._part = dual._replace(chart=upper, best=dual.now.copy(), threshold=np.full(1, self._goal))
+            compiled_compress(chart, dual.threshold[0])
+            narrow(self._contexts, self.adjacent)
+            self.work = self._work_of(chart)
+        return self._share >= 0.05
+
+    def move(self) -> None:
+        """Move the potentials, after `round`.
+
+        Rounds over all that is left are expensive. What is near the bound decides where potentials go, so
+        these rounds see only what reaches a threshold between the best known score and the bound.
+        """
+        record = new_record(score=self._goal)
+        work = self._work_of(self._part.chart)
+        if descend_pairs(self._part, record, INNER, 0.0) != CLOSED:
+            self._dual.now[:] = self._part.best
+        self.spent += work * record.numbers[ROUNDS]
+
+    @property
+    def cells(self) -> int:
+        """How many cells are left."""
+        return int(self._dual.chart.words.cells[-1])
+
+    def _work_of(self, chart: BigramChart) -> float:
+        words, forest = chart.words, self.forest
+        F, L = (np.diff(begin).astype(np.float64) for begin in (words.first_begin, words.last_begin))
+        a, b = forest.left, forest.right
+        both = F[a] * F[b] * (L[a] + L[b]) * (b >= 0)
+        return float(5e-10 * both.sum() + 3e-8 * len(a) + 5e-9 * len(chart.pairs) ** 2)
+
+    def guide(self, threshold: float) -> tuple[Automaton, Table, Array] | None:
+        """Return the model with the best potentials in it, of the pairs of words that are left; outside
+        scores of what can reach the threshold, which is at least that of the rounds; `PassGuide.joint`. None
+        if stopped."""
+        problem, dual, chart = self.problem, self._dual, self._dual.chart
+        lm, adjacent = problem.automaton, problem.adjacent
+        if self.spent > QUICK:
+            adjacent = self.adjacent
+            lm = problem.model.automaton(problem.vocabulary, adjacent, problem.order)
+        lm = shaped(lm, adjacent, carried(dual.best, problem.automaton, lm))
+        chart.pairs[:] = pair_scores(lm, adjacent)
+        compiled_word_bounds(chart.pairs, lm.begin, dual.score)
+        compiled_inside_pass(
+            chart, dual.score, compiled_outside_bounds(self.forest, dual.score), dual.threshold[0]
+        )
+        if not compiled_outside_pass(chart, threshold, dual.adjacent):
+            return None
+        words = level(lm, 1)
+        key, outside = bigram_table(chart, words.state, words.score, threshold)
+        return lm, table_of(key, outside, len(self.forest.word)), chart.pairs - words.score

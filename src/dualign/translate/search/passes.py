@@ -1,4 +1,8 @@
-"""Passes over a forest, and what they prove: cube pruning, the complete construction, coarse to fine."""
+"""Passes over a forest, and what they prove: cube pruning, the complete construction, coarse to fine.
+
+A pass keeps K words of context, up to K = n − 1, which is exact. A state of each level stands for states of
+the next, so each pass guides the one after it.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,10 @@ import numpy as np
 from dualign._core.alarm import never
 from dualign._core.arrays import Array
 from dualign._core.progress import Clock
-from dualign._search.dual import CLOSED, ROUNDS, new_record
 from dualign._search.inside import Arcs, best_outside
 from dualign.translate.lm.trie import Automaton
-from dualign.translate.search.bigram_pass import (
-    BigramChart,
-    bigram_table,
-    boundary_words,
-    compiled_compress,
-    compiled_inside_pass,
-    compiled_outside_pass,
-    new_chart,
-)
-from dualign.translate.search.contexts import level, pair_scores
 from dualign.translate.search.cube import cube as cube_kernel
-from dualign.translate.search.derivations import Incumbents, ItemTrees
+from dualign.translate.search.derivations import ItemTrees
 from dualign.translate.search.intersection import (
     COMPLETE,
     ForestItems,
@@ -32,43 +25,13 @@ from dualign.translate.search.intersection import (
     intersect,
     table_of,
 )
-from dualign.translate.search.multipliers import (
-    compiled_outside_bounds,
-    compiled_pair_bound,
-    compiled_word_bounds,
-    descend_pairs,
-    least_bound,
-    new_dual,
-    reduced,
-    upper_part,
-)
 from dualign.translate.search.problem import ForestProblem
-from dualign.translate.search.state_potentials import (
-    carried,
-    compiled_pair_bounds,
-    contexts_of,
-    narrow,
-    shaped,
-)
-
-LEAST_ROUNDS, MOST_ROUNDS = 40, 300
-"""Of the multipliers without context."""
-
-QUICK = 0.005
-"""Estimated seconds after which it pays to make the language model smaller."""
-
-INNER = 30
-"""Rounds over the part near the bound."""
 
 MOST_ARCS = 1 << 25
 """Arcs that one construction may have: about 1 GB."""
 
-MOST_CELLS = 1 << 26
-"""Cells of the pass with one word of context: about 1 GB."""
-
 PAIRS_PER_SECOND = 3e6
 """The minimum of pairs of items that a pass combines; it converts seconds into work."""
-
 
 _NEVER = never()
 
@@ -91,130 +54,53 @@ def cube_trees(problem: ForestProblem, beam: int, stop: Array = _NEVER) -> ItemT
     return ItemTrees(arcs, np.where(edge == len(problem.hypergraph.head), -1, edge), goal)
 
 
-def first_bound(problem: ForestProblem, incumbents: Incumbents, beam: int, clock: Clock) -> float:
-    """Offer what cube pruning with that beam finds; return the bound without context (`least_bound`)."""
-    incumbents.offer(cube(problem, beam, incumbents.k))
-    contexts = contexts_of(problem.automaton, problem.adjacent)
-    return least_bound(problem.forest, contexts, incumbents.score, _rounds(problem), clock)[0]
+def level(lm: Automaton, K: int) -> Level:
+    """Return the level with K words of context."""
+    words = int((lm.depth == 1).sum())
+    nodes = np.arange(1, 1 + words, dtype=np.int32)
+    state = np.zeros((words, 3), np.int32)
+    state[:, 1] = K <= 1
+    if K > 0:
+        state[:, 0], state[:, 2] = nodes, lm.state[nodes]
+    score = lm.upper[nodes].copy()
+    # <s> is not scored, and nothing stands before it.
+    state[lm.begin, :2], score[lm.begin] = (0, 1), 0.0
+    return Level(lm, K, state, score)
 
 
-def _rounds(problem: ForestProblem) -> int:
-    """Return the rounds of multipliers without context: few where the rest is quick."""
-    size = len(problem.forest.word) * len(problem.adjacent)
-    return min(max(size // 2000, LEAST_ROUNDS), MOST_ROUNDS)
+def guide(lm: Automaton, K: int, table: Table, joint: Array) -> PassGuide:
+    """Return what a pass with K words of context tells a finer one."""
+    first = np.where(lm.depth == 1, lm.word, 0)
+    for depth in range(2, lm.order + 1):
+        nodes = np.flatnonzero(lm.depth == depth)
+        first[nodes] = first[lm.parent[nodes]]
+    left, right = np.arange(len(lm.word), dtype=np.int32), lm.state.copy()
+    while (deep := lm.depth[left] > K).any():
+        left[deep] = lm.parent[left[deep]]
+    while (deep := lm.depth[right] > K).any():
+        right[deep] = lm.state[lm.suffix[right[deep]]]
+    return PassGuide(table, left, right, lm.depth == K, first.astype(np.int32), joint, True)
 
 
-class PairSearch:
-    """The pass with one word of context, again and again, with potentials that make its bound smaller.
+def unguided() -> PassGuide:
+    """Return the guide of a first pass, which knows nothing."""
+    i, f, b = np.empty(0, np.int32), np.empty(0), np.empty(0, np.bool_)
+    table = Table(np.full(1, -1, np.int32), i.reshape(0, 4), f, f)
+    return PassGuide(table, i, i, b, i, f.reshape(0, 0), False)
 
-    `work` estimates the seconds of one round. That no time is measured keeps results the same.
-    """
 
-    def __init__(self, problem: ForestProblem, incumbents: Incumbents, clock: Clock) -> None:
-        self.problem = problem
-        self._contexts = contexts_of(problem.automaton, problem.adjacent)
-        self.bound, self._potential = least_bound(
-            problem.forest, self._contexts, incumbents.score, _rounds(problem), clock
-        )
-
-    def start(self, threshold: float, stop: Array) -> bool:
-        """Make ready for rounds; False if the forest is too large for them."""
-        problem, W = self.problem, len(self.problem.adjacent)
-        pairs, score = np.empty((W, W)), np.empty(W)
-        compiled_pair_bounds(self._contexts, self._potential, pairs)
-        compiled_word_bounds(pairs, problem.automaton.begin, score)
-        self.forest = reduced(problem.forest, score, threshold)
-        words = boundary_words(self.forest, W)
-        if words.cells[-1] > MOST_CELLS:
-            return False
-        chart = new_chart(self.forest, words, pairs, stop)
-        self._dual = new_dual(chart, self._contexts, self._potential, int(problem.longest) + 4)
-        self.adjacent = problem.adjacent.copy()
-        self._share, self.spent = 0.5, 0.0
-        self._part, self._goal = self._dual, self.bound
-        self.work = self._work_of(chart)
-        return True
-
-    def round(self, incumbents: Incumbents) -> bool:
-        """Do a round over all that is left: the bound of the potentials, a derivation to offer, and what
-        can be dropped. Returns whether there is more to gain."""
-        dual, chart = self._dual, self._dual.chart
-        dual.threshold[0] = max(dual.threshold[0], incumbents.threshold)
-        self.spent += 2 * self.work
-        value, _ = compiled_pair_bound(dual)
-        if value == np.inf:
-            return True
-        if value == -np.inf:
-            self.bound = min(self.bound, incumbents.score)
-            return False
-        incumbents.offer([dual.edges[: dual.size[1]].tolist()])
-        gap = self.bound - incumbents.score
-        if value < self.bound - 1e-3 * gap:
-            self.bound, self._share = value, min(1.5 * self._share, 0.7)
-            dual.best[:] = dual.potential
-        else:
-            self._share *= 0.5
-            dual.potential[:] = dual.best
-            compiled_pair_bound(dual)
-        if compiled_outside_pass(chart, dual.threshold[0], self.adjacent):
-            self._goal = self.bound - self._share * (self.bound - incumbents.score)
-            self._part = upper_part(dual, self._goal)
-            compiled_compress(chart, dual.threshold[0])
-            narrow(self._contexts, self.adjacent)
-            self.work = self._work_of(chart)
-        return self._share >= 0.05
-
-    def move(self) -> None:
-        """Move the potentials, after `round`.
-
-        Rounds over all that is left are expensive. What is near the bound decides where potentials go, so
-        these rounds see only what reaches a threshold between the best known score and the bound.
-        """
-        record = new_record(score=self._goal)
-        work = self._work_of(self._part.chart)
-        if descend_pairs(self._part, record, INNER, 0.0) != CLOSED:
-            self._dual.potential[:] = self._part.best
-        self.spent += work * record.numbers[ROUNDS]
-
-    @property
-    def cells(self) -> int:
-        """How many cells are left."""
-        return int(self._dual.chart.words.cells[-1])
-
-    def _work_of(self, chart: BigramChart) -> float:
-        words, forest = chart.words, self.forest
-        F, L = (np.diff(begin).astype(np.float64) for begin in (words.first_begin, words.last_begin))
-        a, b = forest.left, forest.right
-        both = F[a] * F[b] * (L[a] + L[b]) * (b >= 0)
-        return float(5e-10 * both.sum() + 3e-8 * len(a) + 5e-9 * len(chart.pairs) ** 2)
-
-    def guide(self, threshold: float) -> tuple[Automaton, Table, Array] | None:
-        """Return the model with the best potentials in it, of the pairs of words that are left; outside
-        scores of what can reach the threshold, which is at least that of the rounds; `PassGuide.joint`. None
-        if stopped."""
-        problem, dual, chart = self.problem, self._dual, self._dual.chart
-        lm, adjacent = problem.automaton, problem.adjacent
-        if self.spent > QUICK:
-            adjacent = self.adjacent
-            lm = problem.model.automaton(problem.vocabulary, adjacent, problem.order)
-        lm = shaped(lm, adjacent, carried(dual.best, problem.automaton, lm))
-        chart.pairs[:] = pair_scores(lm, adjacent)
-        compiled_word_bounds(chart.pairs, lm.begin, dual.score)
-        compiled_inside_pass(
-            chart, dual.score, compiled_outside_bounds(self.forest, dual.score), dual.threshold[0]
-        )
-        if not compiled_outside_pass(chart, threshold, dual.adjacent):
-            return None
-        words = level(lm, 1)
-        key, outside = bigram_table(chart, words.state, words.score, threshold)
-        return lm, table_of(key, outside, len(self.forest.word)), chart.pairs - words.score
+def complete(problem: ForestProblem, effort: int, stop: Array = _NEVER) -> ItemTrees | None:
+    """Return all derivations, by the construction of Bar-Hillel et al.; None if it has too many items."""
+    at = level(problem.automaton, problem.order - 1)
+    items = one_pass(problem, at, unguided(), float("-inf"), effort, stop)
+    return None if items is None else item_trees(problem, items)
 
 
 def one_pass(
-    problem: ForestProblem, at: Level, guide: PassGuide, threshold: float, effort: int, stop: Array = _NEVER
+    problem: ForestProblem, at: Level, known: PassGuide, threshold: float, effort: int, stop: Array = _NEVER
 ) -> ForestItems | None:
     """Return items with K words of context; None if there are too many."""
-    items, status = intersect(at, problem.forest, guide, PassLimits(threshold, MOST_ARCS, effort, stop))
+    items, status = intersect(at, problem.forest, known, PassLimits(threshold, MOST_ARCS, effort, stop))
     return items if status == COMPLETE else None
 
 

@@ -136,6 +136,17 @@ def chosen_context(contexts: Contexts, potential: Array, x: Any, w: Any) -> Any:
     return best
 
 
+def pair_scores(lm: Automaton, adjacent: Array) -> Array:
+    """Return log p(w|x), bounded over what is before x; −inf where w cannot follow x; float64 (x, w)."""
+    nodes = np.arange(1, 1 + len(adjacent))
+    # Where w does not continue x: leave x for the empty context.
+    leave = lm.backoff[nodes] + (lm.close[nodes] if lm.order > 2 else 0.0)
+    score = leave[:, None] + lm.logprob[nodes][None, :]
+    pairs = np.flatnonzero(lm.depth == 2)
+    score[lm.parent[pairs] - 1, lm.word[pairs]] = lm.upper[pairs]
+    return np.where(adjacent, score, -np.inf)
+
+
 def shaped(lm: Automaton, adjacent: Array, potential: Array) -> Automaton:
     """Return the automaton with potentials in its weights: the same scores for sentences, other bounds.
 
@@ -161,13 +172,12 @@ def shaped(lm: Automaton, adjacent: Array, potential: Array) -> Automaton:
     return Automaton(*weighted, upper, close, *sums, lm.left, lm.state, lm.begin, lm.end)
 
 
-@kernel
 def carried(potential: Array, old: Automaton, lm: Automaton) -> Array:
-    """Return potentials of an automaton for another with fewer n-grams."""
+    """Return potentials of an automaton for another with fewer n-grams, of the same words."""
+    words = int((lm.depth <= 1).sum())
     result = np.zeros(len(lm.word))
-    for c in range(1, len(lm.word)):
-        if lm.depth[c] == 1:
-            result[c] = potential[c]
-        elif lm.depth[c] == 2:
-            result[c] = potential[find(old.first, old.word, np.int64(lm.parent[c]), lm.word[c])]
+    result[:words] = potential[:words]
+    had, has = (np.flatnonzero(each.depth == 2) for each in (old, lm))
+    key, wanted = (each.parent[at] * np.int64(words) + each.word[at] for each, at in ((old, had), (lm, has)))
+    result[has] = potential[had[np.searchsorted(key, wanted)]]
     return result

@@ -20,15 +20,16 @@ import numpy as np
 from dualign._core.arrays import Array
 from dualign._core.jit import kernel, part
 from dualign._core.kernel_arrays import EMPTY, new_slots, pop, push, refilled, slot_of, with_room
-from dualign.translate.forest.binary import Forest
+from dualign.translate.search.problem import Forest
 
 ITEMS, WAITING, JOINS = range(3)
 """Counts of items."""
 
 
 class Uses(NamedTuple):
-    """Where nodes are used: node n is the left part (side 0) or the right part (1) of steps `step[side,
-    begin[side, n] : begin[side, n + 1]]`; `part[side, s]` is that part of a step, `head[s]` where it leads."""
+    """Where nodes are used: node n is the left part (side 0) or the right part (1) of steps
+    `step[side, begin[side, n] : begin[side, n + 1]]`; `part[side, s]` is that part of a step, `head[s]` where
+    it leads."""
 
     begin: Array
     step: Array
@@ -191,7 +192,7 @@ def join_all(search: AStarTables, items: AStarItems, x: Any, candidates: AStarQu
 @part
 def with_items(items: AStarItems, more: int) -> AStarItems:
     """Return the same with room for that many more."""
-    key, back, score, done, slots, heap, priority, first, link, numbers = items
+    key, back, score, done, _, heap, priority, first, link, numbers = items
     room = max(numbers[ITEMS], numbers[WAITING]) + more
     if room <= len(score):
         return items

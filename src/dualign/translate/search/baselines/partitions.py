@@ -32,13 +32,12 @@ from dualign._core.arrays import Array
 from dualign._core.certified import Stage
 from dualign._core.progress import Clock
 from dualign._search.certificate import PRECISION
-from dualign.translate.forest.binary import Forest, binary
 from dualign.translate.search.baselines.astar import AStarQueue, AStarTables, best_first, uses_of
 from dualign.translate.search.baselines.relax import Choice, PathRelaxation, choose, prepared
 from dualign.translate.search.derivations import Incumbents
 from dualign.translate.search.multipliers import compiled_outside_bounds
 from dualign.translate.search.passes import affordable
-from dualign.translate.search.problem import ForestProblem
+from dualign.translate.search.problem import Forest, ForestProblem, binary
 
 ROUNDS = 100
 """Of the relaxation alone: with more, q would be less and the time longer."""

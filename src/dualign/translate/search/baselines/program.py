@@ -23,7 +23,6 @@ from math import isfinite
 
 import numpy as np
 
-from dualign._core.arrays import Array
 from dualign._core.certified import Stage
 from dualign._core.progress import Clock
 from dualign._search.certificate import PRECISION, have_met
@@ -32,7 +31,7 @@ from dualign.translate.forest.hypergraph import Hypergraph
 from dualign.translate.lm.trie import last_score
 from dualign.translate.search.baselines.leaf_paths import Paths
 from dualign.translate.search.derivations import Incumbents, rounding
-from dualign.translate.search.passes import first_bound
+from dualign.translate.search.multipliers import first_bound
 from dualign.translate.search.problem import ForestProblem
 
 MOST_PAIRS = 100_000

@@ -34,7 +34,7 @@ from dualign.translate.lm.trie import Automaton, find, follow
 from dualign.translate.search.baselines.leaf_paths import LeafPairs, Paths, best_path, best_paths
 from dualign.translate.search.derivations import Incumbents
 from dualign.translate.search.intersection import cut
-from dualign.translate.search.passes import first_bound
+from dualign.translate.search.multipliers import first_bound
 from dualign.translate.search.problem import ForestProblem
 
 MOST_PAIRS = 300_000
@@ -156,7 +156,9 @@ class PathRelaxation:
 
     def gains(self, multipliers: Array) -> tuple[Array, Array]:
         """Return what multipliers add to each leaf and, by its states, to each edge; float64 (V), (E)."""
-        leaf, state = (part.sum(axis=0) for part in (self.of_leaves(multipliers), self.of_states(multipliers)))
+        leaf, state = (
+            part.sum(axis=0) for part in (self.of_leaves(multipliers), self.of_states(multipliers))
+        )
         return leaf, np.add.reduceat(state[self.paths.states], self.paths.state_begin[:-1])
 
     def relaxed_bound(self, multipliers: Array) -> Choice:

@@ -140,9 +140,10 @@ def least_bound(problem: ForestProblem, target: float, clock: Clock) -> tuple[fl
     forest, contexts = problem.forest, contexts_of(problem.automaton, problem.adjacent)
     N, W = len(forest.word), len(contexts.base)
     nodes = 1 + W + int(np.sum(contexts.lm.depth == 2))
+    now, best, down = np.zeros((3, W + nodes))
     state = WordDual(
-        forest, contexts, *np.zeros((3, W + nodes)), np.zeros(nodes), np.empty((W, W)), np.empty(W),
-        np.empty(N), np.empty(N, np.int64), np.empty(N),
+        forest, contexts, now, best, down, np.zeros(nodes), np.empty((W, W)), np.empty(W), np.empty(N),
+        np.empty(N, np.int64), np.empty(N),
     )  # fmt: skip
     record = new_record(score=target)
     # Few rounds where the rest is quick.
